@@ -1,0 +1,52 @@
+# Two commands: `make run` shows the product, `make test` proves it. Everything lives in .venv; nothing needs root.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+DEMO ?= trainledger-demo
+CONFIG ?= $(DEMO)/trainledger.yaml
+
+.PHONY: run ui test lint lock clean system-packages
+
+run: .venv/installed-run
+	$(BIN)/trainledger demo --dir $(DEMO)
+
+ui: .venv/installed-run
+	@test -f $(CONFIG) || $(BIN)/trainledger demo --dir $(DEMO)
+	$(BIN)/trainledger ui --config $(CONFIG)
+
+# what only tests need from the system is a browser; installed where this user may, else listed as skipped (a failure under CI)
+test: .venv/installed-test system-packages lint
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+lint: .venv/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+system-packages:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
+	  || echo "no browser here and no right to install one: browser tests will be skipped"
+
+.venv/bin/uv: requirements/bootstrap.lock
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/bootstrap.lock
+	touch $@
+
+.venv/installed-run: .venv/bin/uv requirements/run.lock pyproject.toml
+	@test -f .venv/installed-test || $(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/run.lock
+	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
+	touch $@
+
+.venv/installed-test: .venv/bin/uv requirements/test.lock pyproject.toml
+	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/test.lock
+	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
+	touch $@
+
+# hashed locks without addresses; the test lock is the run lock and more
+lock: .venv/bin/uv
+	$(BIN)/uv pip compile pyproject.toml -o requirements/run.lock --python-version 3.11 --generate-hashes --no-header --no-annotate -q
+	$(BIN)/uv pip compile pyproject.toml --extra test -c requirements/run.lock -o requirements/test.lock --python-version 3.11 --generate-hashes --no-header --no-annotate -q
+	printf 'uv>=0.9\nsetuptools>=77\nwheel>=0.45\n' | $(BIN)/uv pip compile - -o requirements/bootstrap.lock --python-version 3.11 --generate-hashes --no-header --no-annotate -q
+
+clean:
+	rm -rf .venv build dist *.egg-info $(DEMO)

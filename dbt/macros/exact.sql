@@ -1,0 +1,136 @@
+{# Exact arithmetic that gives the same digits on every engine (docs/methodology/exactness.md).
+   A provider's number becomes exact once, in staging, by to_exact; splits work on whole units. #}
+
+{# Text as written, rounded half away from zero. Any |x| below a fifth of a unit is 0, whatever the engine's parser thinks of exponents. #}
+{% macro string_to_decimal(x, s) -%}
+case when abs(cast({{ x }} as double)) < 2e-{{ s + 1 }} then cast(0 as decimal(38,{{ s }})) else cast({{ x }} as decimal(38,{{ s }})) end
+{%- endmacro %}
+
+{# A double's first 15 significant digits, at most s decimals, half away from zero; null from 1e12 (s = 12) or 1e15 (s = 9): landing refuses those.
+   Compare, multiply, add and floor are IEEE steps, the same bits everywhere. #}
+{% macro double_to_decimal(x, s) -%}
+{%- set f %}case{% for i in range(10) %} when abs({{ x }}) < 1e{{ 15 - s + i }} then 1e{{ s - i }}{% endfor %} end{% endset -%}
+{%- set g %}case{% for i in range(10) %} when abs({{ x }}) < 1e{{ 15 - s + i }} then 1{{ '0' * i }}{% endfor %} end{% endset -%}
+{%- set m %}cast(case when {{ x }} < 0 then ceil({{ x }} * {{ f }} - 5e-1) else floor({{ x }} * {{ f }} + 5e-1) end as bigint){% endset -%}
+{{ from_units('cast(' ~ m ~ ' as decimal(19,0)) * cast(' ~ g ~ ' as decimal(' ~ (s + 1) ~ ',0))', s) }}
+{%- endmacro %}
+
+{# A Number column of a raw view: x holds physical doubles, x__text what the file wrote as text; at most one of them is filled. #}
+{% macro to_exact(column, s) -%}
+coalesce({{ string_to_decimal(column ~ '__text', s) }}, {{ double_to_decimal(column, s) }})
+{%- endmacro %}
+
+{% macro to_units(x, s) -%}
+cast(cast({{ x }} as decimal({{ 36 - s }},{{ s }})) * cast(1{{ '0' * s }} as decimal({{ s + 1 }},0)) as decimal(38,0))
+{%- endmacro %}
+
+{% macro from_units(u, s) -%}
+cast(cast({{ u }} as decimal({{ 37 - s }},0)) * cast(0.{{ '0' * (s - 1) }}1 as decimal({{ s }},{{ s }})) as decimal(38,{{ s }}))
+{%- endmacro %}
+
+{# floor(a / b) for whole a >= 0, b > 0 #}
+{% macro int_div(a, b) %}{{ return(adapter.dispatch('int_div', 'trainledger')(a, b)) }}{% endmacro %}
+
+{% macro duckdb__int_div(a, b) -%}
+cast(case when {{ a }} <= 9000000000000000000 and {{ b }} <= 9000000000000000000
+     then cast(cast({{ a }} as bigint) // cast({{ b }} as bigint) as hugeint)
+     else cast({{ a }} as hugeint) // cast({{ b }} as hugeint) end as decimal(38,0))
+{%- endmacro %}
+
+{% macro spark__int_div(a, b) -%}
+cast((({{ a }}) - ({{ a }}) % ({{ b }})) / ({{ b }}) as decimal(38,0))
+{%- endmacro %}
+
+{#
+  Divide amounts among parts, exactly: whole units, floor, largest remainder, ties by part id, `~residual` last.
+  charges(charge_id, <measures>): a measure may be null, then all its parts are null.
+  parts(charge_id, part_id, w): w a whole number >= 0, (charge_id, part_id) unique. Where all weights are 0, `~residual` takes everything,
+  so a charge that can have a total of 0 needs that row.
+  Gives charge_id, part_id, w and each measure's part. q0 = u div total first, so that only min(u, total) x w must stay below 1e38.
+#}
+{% macro exact_split(charges, parts, measures, s) %}
+with charge_units as (
+    select
+        charge_id
+        {%- for m in measures %},
+        case when {{ m }} < 0 then -1 else 1 end as {{ m }}__sign,
+        {{ to_units('abs(' ~ m ~ ')', s) }} as {{ m }}__u
+        {%- endfor %}
+    from {{ charges }}
+),
+
+weighted as (
+    select
+        charge_id,
+        part_id,
+        cast(w as decimal(38,0)) as w0,
+        cast(sum(cast(w as decimal(38,0))) over (partition by charge_id) as decimal(38,0)) as tot0
+    from {{ parts }}
+),
+
+shares as (
+    select
+        weighted.charge_id,
+        weighted.part_id,
+        weighted.w0,
+        case
+            when weighted.tot0 > 0 then weighted.w0
+            when weighted.part_id = '~residual' then cast(1 as decimal(38,0))
+            else cast(0 as decimal(38,0))
+        end as w,
+        case when weighted.tot0 > 0 then weighted.tot0 else cast(1 as decimal(38,0)) end as tot
+        {%- for m in measures %},
+        charge_units.{{ m }}__sign,
+        charge_units.{{ m }}__u
+        {%- endfor %}
+    from weighted
+    inner join charge_units on weighted.charge_id = charge_units.charge_id
+),
+
+quotients as (
+    select
+        *
+        {%- for m in measures %},
+        case when w = tot then cast(1 as decimal(38,0)) else {{ int_div(m ~ '__u', 'tot') }} end as {{ m }}__q
+        {%- endfor %}
+    from shares
+),
+
+leftovers as (
+    select
+        *
+        {%- for m in measures %},
+        case when w = tot then cast(0 as decimal(38,0)) else cast(({{ m }}__u - cast({{ m }}__q * tot as decimal(38,0))) * w as decimal(38,0)) end as {{ m }}__a
+        {%- endfor %}
+    from quotients
+),
+
+floors as (
+    select
+        *
+        {%- for m in measures %},
+        case when w = tot then {{ m }}__u else cast(cast({{ m }}__q * w as decimal(38,0)) + {{ int_div(m ~ '__a', 'tot') }} as decimal(38,0)) end as {{ m }}__base,
+        case when w = tot then cast(0 as decimal(38,0)) else {{ m }}__a % tot end as {{ m }}__rest
+        {%- endfor %}
+    from leftovers
+),
+
+ranked as (
+    select
+        *
+        {%- for m in measures %},
+        row_number() over (partition by charge_id order by {{ m }}__rest desc, part_id) as {{ m }}__rank,
+        {{ m }}__u - sum({{ m }}__base) over (partition by charge_id) as {{ m }}__left
+        {%- endfor %}
+    from floors
+)
+
+select
+    charge_id,
+    part_id,
+    w0 as w
+    {%- for m in measures %},
+    {{ from_units(m ~ '__sign * (' ~ m ~ '__base + case when ' ~ m ~ '__rank <= ' ~ m ~ '__left then 1 else 0 end)', s) }} as {{ m }}
+    {%- endfor %}
+from ranked
+{% endmacro %}

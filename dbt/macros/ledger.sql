@@ -1,0 +1,64 @@
+{# The words of the ledger that several models share. #}
+
+{# Run ids match after this: AWS snake-cases tag keys, GCP labels allow no more than 63 of these characters. #}
+{% macro normalised_run_id(x) -%}
+substr({{ replace_all('lower(' ~ x ~ ')', '[^a-z0-9_-]', '-') }}, 1, 63)
+{%- endmacro %}
+
+{% macro mass_names() -%}
+{{ return([
+    'provider_total_location_based_kgco2e',
+    'provider_total_market_based_kgco2e',
+    'provider_scope_1_kgco2e',
+    'provider_scope_2_location_based_kgco2e',
+    'provider_scope_2_market_based_kgco2e',
+    'provider_scope_3_location_based_kgco2e',
+    'provider_scope_3_market_based_kgco2e',
+    'provider_scope_3_unsplit_kgco2e',
+]) }}
+{%- endmacro %}
+
+{# Half a total is not a total: null when any part is null. #}
+{% macro whole_sum(x, type) -%}
+case when count(*) = count({{ x }}) then cast(sum({{ x }}) as {{ type }}) end
+{%- endmacro %}
+
+{# A month-keyed table is rebuilt by the months that changed: delete them, insert them again.
+   Empty months disappear too, which a key-wise delete+insert would leave standing. #}
+{% macro delete_build_months() -%}
+{% if is_incremental() %}delete from {{ this }} where usage_month in (select usage_month from {{ source('raw', 'build_months') }}){% else %}select 1{% endif %}
+{%- endmacro %}
+
+{% macro in_build_months(column='usage_month') -%}
+{{ column }} in (select build_months.usage_month from {{ source('raw', 'build_months') }} as build_months)
+{%- endmacro %}
+
+{# Reserved identifiers of a cell, in the order of the contract. #}
+{% macro cell() -%}
+source_name, provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month
+{%- endmacro %}
+
+{% macro cell_of(t) -%}
+{{ t }}.source_name, {{ t }}.provider_name, {{ t }}.payer_account_id, {{ t }}.sub_account_id, {{ t }}.service_code, {{ t }}.region_id, {{ t }}.usage_month
+{%- endmacro %}
+
+{# One text key of a cell, for splits. #}
+{% macro cell_id(t='') -%}
+{%- set p = t ~ '.' if t else '' -%}
+{{ p }}source_name || '|' || {{ p }}provider_name || '|' || {{ p }}payer_account_id || '|' || {{ p }}sub_account_id || '|' || {{ p }}service_code || '|' || {{ p }}region_id || '|' || cast({{ p }}usage_month as varchar)
+{%- endmacro %}
+
+{# Statistics are doubles, rounded to 9 significant digits: equal on every engine and thread count. For ratios below 10. #}
+{% macro nine_digits(x) -%}
+round({{ x }}, 9)
+{%- endmacro %}
+
+{# The region of an AWS bill line: what the line states, else what its usage type begins with; in us-east-1 EC2 writes no prefix. #}
+{% macro aws_region_of_line(lines, prefixes) -%}
+coalesce(
+            {{ lines }}.stated_region_id,
+            {{ prefixes }}.region_id,
+            case when {{ lines }}.service_code = 'AmazonEC2' and {{ lines }}.usage_type <> '' and {{ lines }}.usage_type_prefix = '' then 'us-east-1' end,
+            ''
+        )
+{%- endmacro %}

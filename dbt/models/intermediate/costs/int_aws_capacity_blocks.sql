@@ -1,0 +1,36 @@
+-- One row per EC2 Capacity Block: what was paid for it net of refunds, its term, and the hours billed of it in all landed months.
+-- A block is paid at once and used later, often in another billing month, so this looks across months.
+with fees as (
+    select
+        commitment_id as block_arn,
+        billing_currency,
+        sum(billed_cost) as fee_cost,
+        max(reservation_started_at) as started_at,
+        max(reservation_ended_at) as ended_at,
+        max(coalesce(reservation_count, 1)) as instance_count
+    from {{ ref('int_aws_lines') }}
+    where is_block_fee
+    group by commitment_id, billing_currency
+),
+
+hours as (
+    select block_arn, billing_currency, sum(coalesce(billed_us, {{ microseconds('charge_period_start', 'charge_period_end') }})) as billed_us
+    from {{ ref('int_aws_lines') }}
+    where block_arn is not null and is_usage
+    group by block_arn, billing_currency
+)
+
+select
+    fees.block_arn || '|' || fees.billing_currency as charge_id,
+    fees.block_arn,
+    fees.billing_currency,
+    cast(fees.fee_cost as decimal(38, 12)) as fee_cost,
+    fees.started_at,
+    fees.ended_at,
+    -- hours of the term that no delivery shows yet: until the block's end is billed they stay prepaid
+    cast(greatest(
+        coalesce({{ microseconds('fees.started_at', 'fees.ended_at') }}, 0) * fees.instance_count - coalesce(hours.billed_us, 0),
+        0
+    ) as decimal(38, 0)) as open_us
+from fees
+left join hours on fees.block_arn = hours.block_arn and fees.billing_currency = hours.billing_currency

@@ -1,0 +1,108 @@
+-- AWS bill lines of the book sources as charges of the ledger: measures by the rule table of docs/methodology/cost.md, before blocks are amortised.
+-- Narrow and materialised by month; the wide bill stays in Parquet.
+{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+
+with lines as (
+    select * from {{ ref('stg_aws_cur__line_items') }}
+    where is_book and {{ in_build_months() }}
+),
+
+placed as (
+    select
+        lines.*,
+        {{ aws_region_of_line('lines', 'prefixes') }} as region_id
+    from lines
+    left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
+),
+
+classified as (
+    select
+        *,
+        line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage') and not is_support and not is_block_fee as is_usage,
+        line_item_type in ('Discount', 'EdpDiscount', 'PrivateRateDiscount', 'BundledDiscount') and not is_support as is_discount,
+        (line_item_type = 'Refund' and savings_plan_arn is not null) as is_savings_plan_refund,
+        {{ matches('instance_type', '^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*[.]') }} as is_accelerator_type,
+        case
+            when is_block_fee then 'capacity_block'
+            when line_item_type like 'SavingsPlan%' then 'savings_plan'
+            when line_item_type = 'Refund' and savings_plan_arn is not null then 'savings_plan'
+            when line_item_type in ('RIFee', 'DiscountedUsage') then 'reservation'
+            when line_item_type = 'Fee' and reservation_arn is not null then 'reservation'
+        end as commitment_kind
+    from placed
+)
+
+select
+    source_name || '|' || source_object || '|' || cast(row_number as varchar) as line_id,
+    provider_name,
+    source_name,
+    source_object,
+    row_number,
+    payer_account_id,
+    sub_account_id,
+    service_code,
+    region_id,
+    usage_month,
+    charge_period_start,
+    charge_period_end,
+    billing_currency,
+    line_item_type,
+    usage_type,
+    resource_id,
+    instance_type,
+    run_tag,
+    invoice_id is not null as has_invoice,
+    is_usage,
+    is_discount,
+    is_accelerator_type,
+    is_block_fee,
+    coalesce(capacity_reservation_arn, case when resource_id like '%:capacity-reservation/%' then resource_id end, case when is_block_fee then reservation_arn end) as block_arn,
+    capacity_reservation_status = 'unused' or usage_type like '%UnusedBox%' or usage_type like '%UnusedDed%' as is_unused_reservation,
+    case when commitment_kind = 'savings_plan' then coalesce(savings_plan_arn, '') when commitment_kind is not null then coalesce(reservation_arn, '') end as commitment_id,
+    commitment_kind,
+    reservation_started_at,
+    reservation_ended_at,
+    reservation_count,
+    usage_amount,
+    -- hours as billed, to the microsecond; null where the unit is not hours
+    case
+        when
+            usage_amount > 0
+            and (pricing_unit in ('hrs', 'hours', 'hour', 'hr') or (pricing_unit = '' and {{ matches('usage_type', '(BoxUsage|SpotUsage)') }}))
+            then {{ int_div('cast(' ~ to_units('usage_amount', 12) ~ ' * 3600 + 500000 as decimal(38,0))', 'cast(1000000 as decimal(38,0))') }}
+    end as billed_us,
+    case
+        when line_item_type in ('Credit', 'Refund') and not is_block_fee then 'credit'
+        when line_item_type = 'Tax' or line_item_type like '%Fee' or is_support or is_block_fee or line_item_type = 'SavingsPlanNegation' then 'fee'
+        when is_accelerator_type then 'accelerator'
+        when instance_type like '%.%' and {{ matches('usage_type', '(BoxUsage|SpotUsage|Train|Cluster|UnusedBox|DedicatedUsage)') }} then 'host'
+        when {{ matches('usage_type', '(EBS|TimedStorage|VolumeUsage|Storage|Snapshot)') }} then 'storage'
+        when {{ matches('usage_type', '(DataTransfer|-Bytes|NatGateway)') }} then 'network'
+        else 'other_usage'
+    end as cost_component,
+    billed_cost,
+    unblended_cost,
+    case
+        when is_block_fee then cast(0 as decimal(38, 12))
+        when line_item_type = 'DiscountedUsage' then coalesce(reservation_effective_cost, unblended_cost)
+        when line_item_type = 'SavingsPlanCoveredUsage' then coalesce(savings_plan_effective_cost, unblended_cost)
+        when line_item_type in ('SavingsPlanNegation', 'SavingsPlanUpfrontFee') then cast(0 as decimal(38, 12))
+        when line_item_type = 'SavingsPlanRecurringFee' then coalesce(savings_plan_commitment_to_date - savings_plan_used_commitment, 0)
+        when line_item_type = 'RIFee' then coalesce(reservation_unused_upfront_cost, 0) + coalesce(reservation_unused_recurring_cost, 0)
+        when line_item_type = 'Fee' and reservation_arn is not null then cast(0 as decimal(38, 12))
+        when is_savings_plan_refund then cast(0 as decimal(38, 12))
+        else unblended_cost
+    end as effective_cost,
+    case when is_usage then public_on_demand_cost else cast(0 as decimal(38, 12)) end as list_cost,
+    -- what a line that no run holds is left with, where its kind alone decides
+    case
+        when line_item_type = 'Tax' then 'tax'
+        when is_support then 'support'
+        when is_block_fee then 'unused_commitment'
+        when line_item_type = 'Credit' then 'credit'
+        when line_item_type = 'Refund' then 'refund'
+        when line_item_type like 'SavingsPlan%Fee' or line_item_type = 'RIFee' or (line_item_type = 'Fee' and reservation_arn is not null) then 'unused_commitment'
+        when line_item_type = 'SavingsPlanNegation' then 'rounding'
+        when line_item_type like '%Fee' then 'provider_adjustment'
+    end as fixed_reason
+from classified

@@ -1,0 +1,76 @@
+-- Every charge in its place: run or residual, summed by provider cell. All cost and weight figures of the ledger are sums of this table.
+{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+
+with charges as (
+    select
+        charges.*,
+        attributions.attribution_rule,
+        attributions.training_run_id,
+        coalesce(attributions.is_ambiguous, false) as is_ambiguous,
+        attributions.attribution_confidence
+    from {{ ref('int_charges') }} as charges
+    left join {{ ref('int_line_attributions') }} as attributions
+        on charges.line_id = attributions.line_id and charges.usage_month = attributions.usage_month
+    where {{ in_build_months('charges.usage_month') }} and coalesce(charges.fixed_reason, '') <> 'rounding'
+),
+
+known_resources as (
+    select distinct resource_id from {{ ref('int_run_holdings') }} where resource_id is not null
+),
+
+parts as (
+    select
+        charges.*,
+        case when split.part_id is null then charges.training_run_id when split.part_id <> '~residual' then split.part_id end as part_run_id,
+        coalesce(split.part_id, '') = '~residual' as is_unheld_part,
+        case when split.part_id is null then charges.billed_cost else split.billed_cost end as part_billed_cost,
+        case when split.part_id is null then charges.effective_cost else split.effective_cost end as part_effective_cost,
+        case when split.part_id is null then charges.list_cost else split.list_cost end as part_list_cost,
+        case when split.part_id is null then charges.weight else split.weight end as part_weight
+    from charges
+    left join {{ ref('int_split_charges') }} as split
+        on charges.line_id = split.line_id and charges.usage_month = split.usage_month and charges.attribution_rule = 'resource_time'
+    -- a node held throughout leaves no residual: its empty part would be a row about nothing
+    where not coalesce(split.part_id = '~residual' and split.w = 0 and split.billed_cost = 0 and split.effective_cost = 0 and split.weight = 0, false)
+),
+
+reasoned as (
+    select
+        parts.*,
+        case
+            when parts.part_run_id is not null then null
+            when parts.fixed_reason is not null then parts.fixed_reason
+            when parts.is_ambiguous then 'unattributed'
+            when parts.is_accelerator_type and (parts.is_unheld_part or parts.is_block_hour or known_resources.resource_id is not null) then 'idle'
+            when parts.is_accelerator_type and parts.is_usage then 'unlogged'
+            when not parts.is_accelerator_type and parts.is_usage then 'non_accelerator'
+            else 'unattributed'
+        end as reason
+    from parts
+    left join known_resources on parts.resource_id = known_resources.resource_id
+)
+
+select
+    {{ cell() }},
+    billing_currency,
+    cost_component,
+    part_run_id as training_run_id,
+    case when part_run_id is not null then attribution_rule end as attribution_rule,
+    reason,
+    cast(sum(part_billed_cost) as decimal(38, 12)) as billed_cost,
+    cast(sum(part_effective_cost) as decimal(38, 12)) as effective_cost,
+    {{ whole_sum('part_list_cost', 'decimal(38, 12)') }} as list_cost,
+    cast(sum(part_weight) as decimal(38, 12)) as weight,
+    -- for coverage: effective cost of usage, and of usage with a list price
+    cast(sum(case when is_usage then abs(part_effective_cost) else 0 end) as decimal(38, 12)) as usage_effective_cost,
+    cast(sum(case when is_usage and part_list_cost is not null then abs(part_effective_cost) else 0 end) as decimal(38, 12)) as listed_effective_cost,
+    sum(case when is_usage then 1 else 0 end) as usage_line_count,
+    sum(case when is_usage and part_list_cost is not null then 1 else 0 end) as listed_line_count,
+    sum(case when is_usage and not is_weight_borrowed then 1 else 0 end) as weighted_line_count,
+    min(case attribution_confidence when 'low' then 1 when 'medium' then 2 else 3 end) as confidence_rank,
+    bool_and(has_invoice) as is_invoiced,
+    bool_or(is_usage and is_accelerator_type) as has_accelerator_usage
+from reasoned
+group by
+    {{ cell() }},
+    billing_currency, cost_component, part_run_id, case when part_run_id is not null then attribution_rule end, reason

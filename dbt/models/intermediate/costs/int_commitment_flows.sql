@@ -1,0 +1,40 @@
+-- Money into and out of commitments, by the cell of the charge: bought, given back, used up with usage, used up without.
+with flows as (
+    select
+        {{ cell() }},
+        billing_currency,
+        commitment_kind,
+        commitment_id,
+        case when billed_cost > 0 then billed_cost else 0 end as purchased_cost,
+        case when billed_cost < 0 then -billed_cost else 0 end as refunded_cost,
+        case when is_usage then effective_cost else 0 end as amortised_used_cost,
+        case when not is_usage then effective_cost else 0 end as amortised_unused_cost
+    from {{ ref('int_aws_lines') }}
+    where commitment_kind is not null and line_item_type <> 'SavingsPlanNegation'
+
+    union all
+
+    select
+        {{ cell_of('lines') }},
+        lines.billing_currency,
+        'capacity_block' as commitment_kind,
+        lines.block_arn as commitment_id,
+        0 as purchased_cost,
+        0 as refunded_cost,
+        case when lines.is_unused_reservation then 0 else shares.effective_cost end as amortised_used_cost,
+        case when lines.is_unused_reservation then shares.effective_cost else 0 end as amortised_unused_cost
+    from {{ ref('int_aws_block_shares') }} as shares
+    inner join {{ ref('int_aws_lines') }} as lines on shares.line_id = lines.line_id
+)
+
+select
+    {{ cell() }},
+    billing_currency,
+    commitment_kind,
+    commitment_id,
+    cast(sum(purchased_cost) as decimal(38, 12)) as purchased_cost,
+    cast(sum(refunded_cost) as decimal(38, 12)) as refunded_cost,
+    cast(sum(amortised_used_cost) as decimal(38, 12)) as amortised_used_cost,
+    cast(sum(amortised_unused_cost) as decimal(38, 12)) as amortised_unused_cost
+from flows
+group by {{ cell() }}, billing_currency, commitment_kind, commitment_id

@@ -1,0 +1,113 @@
+-- Resource-time evidence: for each charge on a resource that runs held in its interval, how much of it each run held.
+-- Weights are whole numbers: chip-microseconds over the chips of that instant, brought to one denominator per line; `~residual` is billed but not held.
+{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+
+with holdings as (
+    select * from {{ ref('int_run_holdings') }}
+    where not is_ambiguous and resource_id is not null
+),
+
+candidates as (
+    select
+        charges.line_id,
+        charges.usage_month,
+        charges.charge_period_start,
+        charges.charge_period_end,
+        charges.billed_us,
+        holdings.training_run_id,
+        coalesce(holdings.chips_per_node, line_types.chips_per_node) * holdings.node_count as node_chips,
+        coalesce(holdings.held_chips, coalesce(holdings.recorded_chips, line_types.chips_per_node) * holdings.node_count) as held_chips,
+        greatest(holdings.started_at, charges.charge_period_start) as held_from,
+        least(holdings.ended_at, charges.charge_period_end) as held_to
+    from {{ ref('int_charges') }} as charges
+    inner join holdings
+        on
+            charges.resource_id = holdings.resource_id
+            and holdings.started_at < charges.charge_period_end
+            and holdings.ended_at > charges.charge_period_start
+    left join {{ ref('accelerator_types') }} as line_types on charges.instance_type = line_types.accelerator_type
+    where {{ in_build_months('charges.usage_month') }} and (charges.is_usage or charges.is_discount) and charges.fixed_reason is null
+),
+
+instants as (
+    select line_id, held_from as instant from candidates
+    union
+    select line_id, held_to as instant from candidates
+),
+
+spans as (
+    select line_id, instant as span_from, lead(instant) over (partition by line_id order by instant) as span_to
+    from instants
+),
+
+held_spans as (
+    select
+        spans.line_id,
+        spans.span_from,
+        {{ microseconds('spans.span_from', 'spans.span_to') }} as span_us,
+        candidates.training_run_id,
+        sum(cast(coalesce(candidates.held_chips, 1) as decimal(38, 0))) as run_chips,
+        max(cast(coalesce(candidates.node_chips, 0) as decimal(38, 0))) as node_chips
+    from spans
+    inner join candidates
+        on spans.line_id = candidates.line_id and candidates.held_from <= spans.span_from and candidates.held_to >= spans.span_to
+    where spans.span_to is not null
+    group by spans.line_id, spans.span_from, spans.span_to, candidates.training_run_id
+),
+
+shared_spans as (
+    select
+        *,
+        -- free chips beside a run are idle, and an oversubscribed node still adds up to one
+        greatest(
+            max(node_chips) over (partition by line_id, span_from),
+            cast(sum(run_chips) over (partition by line_id, span_from) as decimal(38, 0))
+        ) as chip_denominator
+    from held_spans
+),
+
+line_denominators as (
+    select line_id, {{ product_of_distinct('chip_denominator') }} as line_denominator
+    from shared_spans
+    group by line_id
+),
+
+run_weights as (
+    select
+        shared_spans.line_id,
+        shared_spans.training_run_id,
+        max(line_denominators.line_denominator) as line_denominator,
+        cast(sum(
+            cast(shared_spans.span_us * shared_spans.run_chips as decimal(38, 0))
+            * {{ int_div('line_denominators.line_denominator', 'shared_spans.chip_denominator') }}
+        ) as decimal(38, 0)) as w
+    from shared_spans
+    inner join line_denominators on shared_spans.line_id = line_denominators.line_id
+    group by shared_spans.line_id, shared_spans.training_run_id
+),
+
+lines as (
+    select
+        line_id,
+        max(usage_month) as usage_month,
+        coalesce(max(billed_us), max({{ microseconds('charge_period_start', 'charge_period_end') }})) as billed_us
+    from candidates
+    group by line_id
+),
+
+residuals as (
+    select
+        run_weights.line_id,
+        greatest(max(cast(lines.billed_us * run_weights.line_denominator as decimal(38, 0))) - sum(run_weights.w), 0) as w
+    from run_weights
+    inner join lines on run_weights.line_id = lines.line_id
+    group by run_weights.line_id
+)
+
+select lines.usage_month, run_weights.line_id, run_weights.training_run_id as part_id, run_weights.w
+from run_weights
+inner join lines on run_weights.line_id = lines.line_id
+union all
+select lines.usage_month, residuals.line_id, '~residual' as part_id, cast(residuals.w as decimal(38, 0)) as w
+from residuals
+inner join lines on residuals.line_id = lines.line_id

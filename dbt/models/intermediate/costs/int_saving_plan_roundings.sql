@@ -1,0 +1,19 @@
+-- Covered usage and its negation should cancel per payer and month. What remains is on the invoice, so it stays in the ledger as rounding,
+-- in the payer's own account, without service and region.
+with sums as (
+    select
+        source_name,
+        provider_name,
+        payer_account_id,
+        payer_account_id as sub_account_id,
+        '' as service_code,
+        '' as region_id,
+        usage_month,
+        billing_currency,
+        cast(sum(unblended_cost) as decimal(38, 12)) as billed_cost
+    from {{ ref('int_aws_lines') }}
+    where line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation')
+    group by source_name, provider_name, payer_account_id, usage_month, billing_currency
+)
+
+select * from sums where billed_cost <> 0

@@ -1,0 +1,15 @@
+-- One row per provider carbon cell and model version: what is to be divided. Several rows of one cell add up first.
+{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+
+select
+    {{ cell() }},
+    provider_model_version,
+    {{ cell_id() }} || '|' || provider_model_version as cell_id,
+    bool_and(is_elected) as is_elected,
+    bool_or(is_global) as is_global
+    {%- for mass in mass_names() %},
+    {{ whole_sum(mass, 'decimal(38, 9)') }} as {{ mass }}
+    {%- endfor %}
+from {{ ref('int_carbon_rows') }}
+where quarantine_reason is null and {{ in_build_months() }}
+group by {{ cell() }}, provider_model_version

@@ -1,0 +1,67 @@
+-- Every carbon cell's sides under every model version: the provider's rows, the runs, the residual, what was held back.
+with provider_rows as (
+    select
+        {{ cell() }},
+        provider_model_version,
+        {{ cell_id() }} || '|' || provider_model_version as cell_id
+        {%- for mass in mass_names() %},
+        {{ whole_sum(mass, 'decimal(38, 9)') }} as {{ mass }},
+        cast(sum(case when quarantine_reason is not null then {{ mass }} else 0 end) as decimal(38, 9)) as quarantined_{{ mass }}
+        {%- endfor %}
+    from {{ ref('int_carbon_rows') }}
+    group by {{ cell() }}, provider_model_version
+),
+
+runs as (
+    select
+        cell_id
+        {%- for mass in mass_names() %},
+        cast(sum({{ mass }}) as decimal(38, 9)) as {{ mass }}
+        {%- endfor %}
+    from {{ ref('int_carbon_splits') }}
+    where part_id <> '~residual'
+    group by cell_id
+),
+
+residuals as (
+    select
+        cell_id
+        {%- for mass in mass_names() %},
+        cast(sum({{ mass }}) as decimal(38, 9)) as {{ mass }}
+        {%- endfor %}
+    from {{ ref('int_residual_emissions') }}
+    group by cell_id
+),
+
+coverage as (
+    select
+        provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month,
+        cast(sum(weighted_line_count) as double) / cast(sum(usage_line_count) as double) as weight_coverage_ratio
+    from {{ ref('int_carbon_weights') }}
+    group by provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month
+)
+{% for mass in mass_names() %}
+select
+    {{ cell_of('provider_rows') }},
+    '{{ mass }}' as measure,
+    provider_rows.provider_model_version,
+    provider_rows.{{ mass }} as provider_total,
+    coalesce(runs.{{ mass }}, 0) as runs_total,
+    coalesce(residuals.{{ mass }}, 0) as residual_total,
+    provider_rows.quarantined_{{ mass }} as quarantined_total,
+    {{ nine_digits('coverage.weight_coverage_ratio') }} as weight_coverage_ratio
+from provider_rows
+left join runs on provider_rows.cell_id = runs.cell_id
+left join residuals on provider_rows.cell_id = residuals.cell_id
+left join coverage
+    on
+        provider_rows.provider_name = coverage.provider_name
+        and provider_rows.payer_account_id = coverage.payer_account_id
+        and provider_rows.sub_account_id = coverage.sub_account_id
+        and provider_rows.service_code = coverage.service_code
+        and provider_rows.region_id = coverage.region_id
+        and provider_rows.usage_month = coverage.usage_month
+-- half a total is not a total: a mass the provider left out of any row of the cell has nothing to be compared
+where provider_rows.{{ mass }} is not null
+{% if not loop.last %}union all{% endif %}
+{% endfor %}

@@ -1,0 +1,76 @@
+-- Each carbon cell divided exactly among the runs billed in it and `~residual`, every mass by itself.
+{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+
+with cells as (
+    select * from {{ ref('int_carbon_cells') }}
+    where {{ in_build_months() }}
+),
+
+charges as (
+    select
+        cell_id as charge_id
+        {%- for mass in mass_names() %},
+        {{ mass }}
+        {%- endfor %}
+    from cells
+),
+
+weights as (
+    select cells.cell_id, weights.training_run_id, weights.w, weights.signed_w
+    from cells
+    inner join {{ ref('int_carbon_weights') }} as weights
+        on
+            cells.provider_name = weights.provider_name
+            and cells.payer_account_id = weights.payer_account_id
+            and cells.sub_account_id = weights.sub_account_id
+            and cells.service_code = weights.service_code
+            and cells.region_id = weights.region_id
+            and cells.usage_month = weights.usage_month
+    where not cells.is_global
+),
+
+totals as (
+    select
+        cell_id,
+        cast(sum(signed_w) as decimal(38, 0)) as cell_w,
+        cast(sum(case when training_run_id is not null then w else 0 end) as decimal(38, 0)) as runs_w
+    from weights
+    group by cell_id
+),
+
+parts as (
+    -- corrections weigh with their sign: a cell whose total is not positive is all residual
+    select weights.cell_id as charge_id, weights.training_run_id as part_id, weights.w
+    from weights
+    inner join totals on weights.cell_id = totals.cell_id
+    where weights.training_run_id is not null and weights.w > 0 and totals.cell_w > 0
+
+    union all
+
+    select
+        cells.cell_id as charge_id,
+        '~residual' as part_id,
+        cast(case when coalesce(totals.cell_w, 0) > 0 then greatest(totals.cell_w - totals.runs_w, 0) else 1 end as decimal(38, 0)) as w
+    from cells
+    left join totals on cells.cell_id = totals.cell_id
+),
+
+split as (
+    {{ exact_split('charges', 'parts', mass_names(), 9) }}
+)
+
+select
+    {{ cell_of('cells') }},
+    cells.cell_id,
+    cells.provider_model_version,
+    cells.is_elected,
+    cells.is_global,
+    coalesce(totals.cell_w, 0) > 0 as is_weighted,
+    split.part_id,
+    split.w
+    {%- for mass in mass_names() %},
+    split.{{ mass }}
+    {%- endfor %}
+from split
+inner join cells on split.charge_id = cells.cell_id
+left join totals on cells.cell_id = totals.cell_id

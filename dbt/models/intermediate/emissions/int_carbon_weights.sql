@@ -1,0 +1,34 @@
+-- What divides a carbon cell: list cost of everything billed in it, each run's part and the rest by reason, in whole units.
+-- The bill's service is brought to the four products AWS breaks carbon out by.
+with billed as (
+    select
+        parts.provider_name,
+        parts.payer_account_id,
+        parts.sub_account_id,
+        case when parts.service_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront') then parts.service_code else 'Other' end as service_code,
+        parts.region_id,
+        parts.usage_month,
+        parts.training_run_id,
+        parts.reason,
+        {{ to_units('parts.weight', 12) }} as w,
+        parts.usage_line_count,
+        parts.weighted_line_count
+    from {{ ref('int_cell_parts') }} as parts
+    where parts.usage_line_count > 0
+)
+
+select
+    provider_name,
+    payer_account_id,
+    sub_account_id,
+    service_code,
+    region_id,
+    usage_month,
+    training_run_id,
+    reason,
+    cast(sum(w) as decimal(38, 0)) as signed_w,
+    cast(greatest(sum(w), 0) as decimal(38, 0)) as w,
+    sum(usage_line_count) as usage_line_count,
+    sum(weighted_line_count) as weighted_line_count
+from billed
+group by provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, training_run_id, reason

@@ -1,0 +1,57 @@
+-- What no run carries of a carbon cell, divided into reasons by the weights of the residual charges; a second exact split.
+with residuals as (
+    select * from {{ ref('int_carbon_splits') }}
+    where part_id = '~residual' and (w > 0 or not is_weighted)
+),
+
+charges as (
+    select
+        cell_id as charge_id
+        {%- for mass in mass_names() %},
+        {{ mass }}
+        {%- endfor %}
+    from residuals
+),
+
+reasons as (
+    select residuals.cell_id, weights.reason, weights.w
+    from residuals
+    inner join {{ ref('int_carbon_weights') }} as weights
+        on
+            residuals.provider_name = weights.provider_name
+            and residuals.payer_account_id = weights.payer_account_id
+            and residuals.sub_account_id = weights.sub_account_id
+            and residuals.service_code = weights.service_code
+            and residuals.region_id = weights.region_id
+            and residuals.usage_month = weights.usage_month
+    where residuals.is_weighted and not residuals.is_global and weights.training_run_id is null and weights.w > 0
+),
+
+parts as (
+    select cell_id as charge_id, reason as part_id, w from reasons
+
+    union all
+
+    select
+        residuals.cell_id as charge_id,
+        case when residuals.is_global then 'global' when not residuals.is_weighted then 'no_usage' else 'unattributed' end as part_id,
+        cast(1 as decimal(38, 0)) as w
+    from residuals
+    where residuals.cell_id not in (select reasons.cell_id from reasons)
+),
+
+split as (
+    {{ exact_split('charges', 'parts', mass_names(), 9) }}
+)
+
+select
+    {{ cell_of('residuals') }},
+    residuals.cell_id,
+    residuals.provider_model_version,
+    residuals.is_elected,
+    split.part_id as reason
+    {%- for mass in mass_names() %},
+    split.{{ mass }}
+    {%- endfor %}
+from split
+inner join residuals on split.charge_id = residuals.cell_id

@@ -1,0 +1,85 @@
+-- The months of each run: those with billed rows and those with chips held. Costs, energy and emissions have a row for each.
+with months as (
+    select distinct usage_month from {{ source('raw', 'months') }}
+),
+
+billed as (
+    select
+        training_run_id,
+        usage_month,
+        provider_name,
+        payer_account_id,
+        min(billing_currency) as billing_currency
+    from {{ ref('int_cell_parts') }}
+    where training_run_id is not null
+    group by training_run_id, usage_month, provider_name, payer_account_id
+),
+
+held as (
+    select distinct holdings.training_run_id, months.usage_month
+    from {{ ref('int_run_holdings') }} as holdings
+    inner join months
+        on holdings.started_at < months.usage_month + interval 1 month and holdings.ended_at > months.usage_month
+    where not holdings.is_ambiguous
+),
+
+payers as (
+    select
+        billed.training_run_id,
+        billed.usage_month,
+        min(billed.provider_name) as provider_name,
+        bool_and(coalesce(bills.is_bill_final, false)) as is_bill_final,
+        bool_and(coalesce(bills.is_carbon_published, false)) as is_carbon_published,
+        bool_and(coalesce(bills.is_carbon_final, false)) as is_carbon_final
+    from billed
+    left join {{ ref('int_bill_months') }} as bills
+        on
+            billed.provider_name = bills.provider_name
+            and billed.payer_account_id = bills.payer_account_id
+            and billed.usage_month = bills.usage_month
+    group by billed.training_run_id, billed.usage_month
+),
+
+providers as (
+    select
+        provider_name,
+        usage_month,
+        bool_and(is_bill_landed) as is_bill_landed,
+        bool_and(is_carbon_published) as is_carbon_published,
+        bool_and(is_carbon_final) as is_carbon_final
+    from {{ ref('int_bill_months') }}
+    group by provider_name, usage_month
+),
+
+records as (
+    select training_run_id, coalesce(max(provider_name), 'AWS') as provider_name
+    from {{ ref('int_run_records') }}
+    group by training_run_id
+),
+
+run_months as (
+    select training_run_id, usage_month from held
+    union
+    select training_run_id, usage_month from billed
+)
+
+select
+    run_months.training_run_id,
+    run_months.usage_month,
+    coalesce(payers.provider_name, records.provider_name) as provider_name,
+    payers.training_run_id is not null as is_billed,
+    case
+        when payers.training_run_id is null then case when coalesce(providers.is_bill_landed, false) then 'no_cell' else 'not_published' end
+        when payers.is_bill_final then 'final'
+        else 'preliminary'
+    end as cost_status,
+    -- a run without billed rows cannot name its payer: every payer of its provider must have published
+    coalesce(payers.is_carbon_published, providers.is_carbon_published, false) as is_carbon_published,
+    coalesce(payers.is_carbon_final, providers.is_carbon_final, false) as is_carbon_final
+from run_months
+left join payers on run_months.training_run_id = payers.training_run_id and run_months.usage_month = payers.usage_month
+left join records on run_months.training_run_id = records.training_run_id
+left join providers
+    on
+        coalesce(payers.provider_name, records.provider_name) = providers.provider_name
+        and run_months.usage_month = providers.usage_month

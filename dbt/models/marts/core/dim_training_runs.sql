@@ -1,0 +1,204 @@
+-- One row per training run: what its records say, joined with where it was billed. A tag without a record makes a run of state unknown.
+{%- set fields = ['provider_name', 'workload_key', 'pair_key', 'model_name', 'framework', 'team', 'tokens', 'useful_tokens', 'steps', 'model_flops', 'target_metric', 'target_direction', 'target_value', 'final_value'] %}
+with records as (
+    select
+        training_run_id,
+        bool_or(is_ambiguous) as is_ambiguous,
+        min_by(recorded_id, precedence) as recorded_id
+        {%- for field in fields %},
+        min_by({{ field }}, precedence) filter (where {{ field }} is not null) as {{ field }}
+        {%- endfor %}
+    from {{ ref('int_run_records') }}
+    group by training_run_id
+),
+
+speaking as (
+    select training_run_id, record_system, record_run_id, precedence
+    from {{ ref('int_run_records') }}
+),
+
+attempts as (
+    select
+        speaking.training_run_id,
+        attempts.state,
+        attempts.started_at,
+        attempts.ended_at,
+        dense_rank() over (partition by speaking.training_run_id order by substr(speaking.precedence, 1, 1)) as system_rank,
+        row_number() over (
+            partition by speaking.training_run_id
+            order by substr(speaking.precedence, 1, 1), attempts.started_at desc nulls last, attempts.row_number desc
+        ) as recency
+    from {{ ref('stg_training_runs__attempts') }} as attempts
+    inner join speaking
+        on attempts.record_system = speaking.record_system and attempts.record_run_id = speaking.record_run_id
+),
+
+attempt_facts as (
+    select
+        training_run_id,
+        count(*) as attempt_count,
+        min(started_at) as started_at,
+        -- a run that still goes on has no end
+        case when count(*) = count(ended_at) then max(ended_at) end as ended_at,
+        max(case when recency = 1 then state end) as state
+    from attempts
+    where system_rank = 1
+    group by training_run_id
+),
+
+holdings as (
+    select * from {{ ref('int_run_holdings') }}
+),
+
+types as (
+    select
+        training_run_id,
+        min(accelerator_type) as accelerator_type,
+        count(distinct accelerator_type) > 1 as is_multi_accelerator,
+        count(*) = count(held_chips) as is_chips_known
+    from holdings
+    where accelerator_type is not null
+    group by training_run_id
+),
+
+chip_events as (
+    select training_run_id, started_at as happened_at, held_chips as chips from holdings
+    union all
+    select training_run_id, ended_at as happened_at, -held_chips as chips from holdings
+),
+
+chip_levels as (
+    select
+        training_run_id,
+        -- what ends at an instant is given back before what begins there
+        sum(chips) over (partition by training_run_id order by happened_at, chips rows between unbounded preceding and current row) as chips_held
+    from chip_events
+),
+
+chip_counts as (
+    select training_run_id, max(chips_held) as chip_count
+    from chip_levels
+    group by training_run_id
+),
+
+billed as (
+    select
+        training_run_id,
+        provider_name,
+        region_id,
+        sub_account_id,
+        cast(sum(effective_cost) as decimal(38, 12)) as effective_cost
+    from {{ ref('fct_run_cell_costs') }}
+    where cost_component = 'accelerator'
+    group by training_run_id, provider_name, region_id, sub_account_id
+),
+
+billed_any as (
+    select training_run_id, min(provider_name) as provider_name
+    from {{ ref('fct_run_cell_costs') }}
+    group by training_run_id
+),
+
+places as (
+    select
+        training_run_id,
+        -- where it cost most; ties to the lower name
+        min_by(region_id, lpad(cast(place_rank as varchar), 6, '0')) as region_id,
+        min_by(sub_account_id, lpad(cast(place_rank as varchar), 6, '0')) as sub_account_id,
+        count(distinct region_id) > 1 as is_multi_region,
+        count(distinct sub_account_id) > 1 as is_multi_account
+    from (
+        select *, row_number() over (partition by training_run_id order by effective_cost desc, region_id, sub_account_id) as place_rank
+        from billed
+    ) as ranked
+    group by training_run_id
+),
+
+billed_types as (
+    select distinct
+        attributions.training_run_id,
+        charges.instance_type
+    from {{ ref('int_line_attributions') }} as attributions
+    inner join {{ ref('int_charges') }} as charges on attributions.line_id = charges.line_id
+    where charges.is_accelerator_type and attributions.training_run_id is not null
+),
+
+billed_type_facts as (
+    select training_run_id, min(instance_type) as accelerator_type, count(*) > 1 as is_multi_accelerator
+    from billed_types
+    group by training_run_id
+),
+
+run_ids as (
+    select training_run_id from records
+    union
+    select training_run_id from billed_any
+),
+
+joined as (
+    select
+        run_ids.training_run_id,
+        coalesce(records.recorded_id, run_ids.training_run_id) as recorded_id,
+        coalesce(records.is_ambiguous, false) as is_ambiguous,
+        coalesce(records.provider_name, billed_any.provider_name, 'AWS') as provider_name,
+        coalesce(types.accelerator_type, billed_type_facts.accelerator_type) as accelerator_type,
+        coalesce(types.is_multi_accelerator, billed_type_facts.is_multi_accelerator, false) as is_multi_accelerator,
+        places.region_id,
+        coalesce(places.is_multi_region, false) as is_multi_region,
+        places.sub_account_id,
+        coalesce(places.is_multi_account, false) as is_multi_account,
+        attempt_facts.started_at,
+        attempt_facts.ended_at,
+        attempt_facts.state,
+        coalesce(attempt_facts.attempt_count, 0) as attempt_count,
+        case when types.is_chips_known then chip_counts.chip_count end as chip_count
+        {%- for field in fields if field != 'provider_name' %},
+        records.{{ field }}
+        {%- endfor %}
+    from run_ids
+    left join records on run_ids.training_run_id = records.training_run_id
+    left join attempt_facts on run_ids.training_run_id = attempt_facts.training_run_id
+    left join types on run_ids.training_run_id = types.training_run_id
+    left join chip_counts on run_ids.training_run_id = chip_counts.training_run_id
+    left join places on run_ids.training_run_id = places.training_run_id
+    left join billed_any on run_ids.training_run_id = billed_any.training_run_id
+    left join billed_type_facts on run_ids.training_run_id = billed_type_facts.training_run_id
+)
+
+select
+    joined.training_run_id,
+    joined.recorded_id,
+    joined.provider_name,
+    coalesce(catalogue.accelerator_family, 'none') as accelerator_family,
+    joined.accelerator_type,
+    joined.is_multi_accelerator,
+    joined.region_id,
+    joined.is_multi_region,
+    joined.sub_account_id,
+    joined.is_multi_account,
+    joined.team,
+    joined.model_name,
+    joined.framework,
+    joined.workload_key,
+    joined.pair_key,
+    joined.started_at,
+    joined.ended_at,
+    -- an ambiguous id has a row so that it can be seen, and no state anyone could rely on
+    case when joined.is_ambiguous then 'unknown' else coalesce(joined.state, 'unknown') end as state,
+    cast(joined.attempt_count as bigint) as attempt_count,
+    cast(joined.chip_count as bigint) as chip_count,
+    joined.tokens,
+    joined.useful_tokens,
+    joined.steps,
+    joined.model_flops,
+    joined.target_metric,
+    joined.target_direction,
+    joined.target_value,
+    joined.final_value,
+    case
+        when joined.target_value is null or joined.final_value is null then null
+        when joined.target_direction in ('min', 'minimize', 'minimise', 'lower', 'down', 'decrease', 'below') then joined.final_value <= joined.target_value
+        when joined.target_direction in ('max', 'maximize', 'maximise', 'higher', 'up', 'increase', 'above') then joined.final_value >= joined.target_value
+    end as is_target_reached
+from joined
+left join {{ ref('accelerator_types') }} as catalogue on joined.accelerator_type = catalogue.accelerator_type

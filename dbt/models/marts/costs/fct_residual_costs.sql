@@ -1,0 +1,49 @@
+-- What no run carries, by provider cell and reason; spread_* is what of it the fully loaded view gives to the runs of the cell.
+with spreads as (
+    select
+        {{ cell() }}, billing_currency, residual_cost_component as cost_component, reason,
+        cast(sum(billed_cost) as decimal(38, 12)) as billed_cost,
+        cast(sum(effective_cost) as decimal(38, 12)) as effective_cost
+    from {{ ref('int_idle_cost_shares') }}
+    group by {{ cell() }}, billing_currency, residual_cost_component, reason
+)
+
+select
+    {{ cell_of('parts') }},
+    parts.billing_currency,
+    parts.cost_component,
+    parts.reason,
+    parts.billed_cost,
+    parts.effective_cost,
+    parts.list_cost,
+    cast(null as decimal(38, 12)) as contracted_cost,
+    cast(coalesce(spreads.billed_cost, 0) as decimal(38, 12)) as spread_billed_cost,
+    cast(coalesce(spreads.effective_cost, 0) as decimal(38, 12)) as spread_effective_cost
+from {{ ref('int_cell_parts') }} as parts
+left join spreads
+    on
+        parts.source_name = spreads.source_name
+        and parts.payer_account_id = spreads.payer_account_id
+        and parts.sub_account_id = spreads.sub_account_id
+        and parts.service_code = spreads.service_code
+        and parts.region_id = spreads.region_id
+        and parts.usage_month = spreads.usage_month
+        and parts.billing_currency = spreads.billing_currency
+        and parts.cost_component = spreads.cost_component
+        and parts.reason = spreads.reason
+where parts.training_run_id is null
+
+union all
+
+select
+    {{ cell() }},
+    billing_currency,
+    'fee' as cost_component,
+    'rounding' as reason,
+    billed_cost,
+    cast(0 as decimal(38, 12)) as effective_cost,
+    cast(0 as decimal(38, 12)) as list_cost,
+    cast(null as decimal(38, 12)) as contracted_cost,
+    cast(0 as decimal(38, 12)) as spread_billed_cost,
+    cast(0 as decimal(38, 12)) as spread_effective_cost
+from {{ ref('int_saving_plan_roundings') }}

@@ -1,0 +1,87 @@
+-- What each run cost in each month: the sum of its cells, strict, and how final the bill is.
+with costs as (
+    select
+        training_run_id,
+        usage_month,
+        billing_currency,
+        cost_component,
+        attribution_rule,
+        cast(sum(billed_cost) as decimal(38, 12)) as billed_cost,
+        cast(sum(effective_cost) as decimal(38, 12)) as effective_cost,
+        {{ whole_sum('list_cost', 'decimal(38, 12)') }} as list_cost,
+        cast(sum(idle_share_billed_cost) as decimal(38, 12)) as idle_share_billed_cost,
+        cast(sum(idle_share_effective_cost) as decimal(38, 12)) as idle_share_effective_cost
+    from {{ ref('fct_run_cell_costs') }}
+    group by training_run_id, usage_month, billing_currency, cost_component, attribution_rule
+),
+
+evidence as (
+    select
+        training_run_id,
+        usage_month,
+        billing_currency,
+        cost_component,
+        attribution_rule,
+        min(confidence_rank) as confidence_rank,
+        -- rows that are not usage have no list price to cover; without any usage nothing is missing
+        case
+            when sum(usage_line_count) = 0 then 1.0
+            when sum(usage_effective_cost) > 0 then cast(sum(listed_effective_cost) as double) / cast(sum(usage_effective_cost) as double)
+            else cast(sum(listed_line_count) as double) / cast(sum(usage_line_count) as double)
+        end as list_cost_coverage_ratio
+    from {{ ref('int_cell_parts') }}
+    where training_run_id is not null
+    group by training_run_id, usage_month, billing_currency, cost_component, attribution_rule
+),
+
+settings as (
+    select reporting_currency from {{ source('raw', 'settings') }}
+)
+
+select
+    costs.training_run_id,
+    costs.usage_month,
+    costs.billing_currency,
+    costs.cost_component,
+    costs.attribution_rule,
+    case evidence.confidence_rank when 1 then 'low' when 2 then 'medium' else 'high' end as attribution_confidence,
+    costs.billed_cost,
+    costs.effective_cost,
+    costs.list_cost,
+    cast(null as decimal(38, 12)) as contracted_cost,
+    cast({{ nine_digits('evidence.list_cost_coverage_ratio') }} as double) as list_cost_coverage_ratio,
+    costs.idle_share_billed_cost,
+    costs.idle_share_effective_cost,
+    run_months.cost_status as status
+from costs
+inner join evidence
+    on
+        costs.training_run_id = evidence.training_run_id
+        and costs.usage_month = evidence.usage_month
+        and costs.billing_currency = evidence.billing_currency
+        and costs.cost_component = evidence.cost_component
+        and costs.attribution_rule = evidence.attribution_rule
+inner join {{ ref('int_run_months') }} as run_months
+    on costs.training_run_id = run_months.training_run_id and costs.usage_month = run_months.usage_month
+
+union all
+
+-- chips were held but no bill has a row for it: the month stands here so that nothing disappears; its status says why it is empty
+select
+    run_months.training_run_id,
+    run_months.usage_month,
+    settings.reporting_currency as billing_currency,
+    'accelerator' as cost_component,
+    'resource_time' as attribution_rule,
+    'low' as attribution_confidence,
+    cast(0 as decimal(38, 12)) as billed_cost,
+    cast(0 as decimal(38, 12)) as effective_cost,
+    cast(null as decimal(38, 12)) as list_cost,
+    cast(null as decimal(38, 12)) as contracted_cost,
+    cast(0 as double) as list_cost_coverage_ratio,
+    cast(0 as decimal(38, 12)) as idle_share_billed_cost,
+    cast(0 as decimal(38, 12)) as idle_share_effective_cost,
+    run_months.cost_status as status
+from {{ ref('int_run_months') }} as run_months
+cross join settings
+where not run_months.is_billed

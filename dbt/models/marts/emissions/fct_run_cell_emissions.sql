@@ -1,0 +1,10 @@
+-- Provider-allocated emissions of each run by provider cell, elected model version only, so that a plain sum is right.
+select
+    part_id as training_run_id,
+    {{ cell() }},
+    provider_model_version
+    {%- for mass in mass_names() %},
+    {{ mass }}
+    {%- endfor %}
+from {{ ref('int_carbon_splits') }}
+where part_id <> '~residual' and is_elected

@@ -1,0 +1,72 @@
+-- Everything that was refused, held back or kept with a doubt: object, row, column, value, why, and how to mend it.
+{%- set carbon_columns = {
+    'provider_total_location_based_kgco2e': 'total_lbm_emissions_value',
+    'provider_total_market_based_kgco2e': 'total_mbm_emissions_value',
+    'provider_scope_1_kgco2e': 'total_scope_1_emissions_value',
+    'provider_scope_2_location_based_kgco2e': 'total_scope_2_lbm_emissions_value',
+    'provider_scope_2_market_based_kgco2e': 'total_scope_2_mbm_emissions_value',
+    'provider_scope_3_location_based_kgco2e': 'total_scope_3_lbm_emissions_value',
+    'provider_scope_3_market_based_kgco2e': 'total_scope_3_mbm_emissions_value',
+} %}
+with bill_regions as (
+    select lines.source_name, lines.source_object, lines.region_id, min(lines.row_number) as row_number, count(*) as line_count
+    from {{ ref('int_aws_lines') }} as lines
+    left join {{ ref('regions') }} as regions
+        on lines.provider_name = regions.provider_name and lines.region_id = regions.region_id
+    where regions.region_id is null and lines.region_id not in ('', 'global')
+    group by lines.source_name, lines.source_object, lines.region_id
+)
+
+select source_name, source_object, row_number, column_name, value, reason, remedy
+from {{ source('raw', 'quarantine') }}
+{% for mass, column in carbon_columns.items() %}
+union all
+
+select
+    source_name,
+    source_object,
+    row_number,
+    '{{ column }}' as column_name,
+    cast({{ mass }} as varchar) || ' kgCO2e' as value,
+    'negative_emission' as reason,
+    'the row''s masses stand in quarantined_total; ask AWS for a corrected delivery of the month' as remedy
+from {{ ref('int_carbon_rows') }}
+where quarantine_reason = 'negative_emission' and {{ mass }} < 0
+{% endfor %}
+union all
+
+select
+    source_name,
+    source_object,
+    row_number,
+    'region_code' as column_name,
+    region_id as value,
+    'unknown_region' as reason,
+    'the row''s masses stand in quarantined_total; add the region to the regions seed with its source' as remedy
+from {{ ref('int_carbon_rows') }}
+where quarantine_reason = 'unknown_region'
+
+union all
+
+select
+    source_name,
+    source_object,
+    row_number,
+    'product_region_code' as column_name,
+    region_id || ' (' || cast(line_count as varchar) || ' rows)' as value,
+    'unknown_region' as reason,
+    'the rows are kept under this code; add the region to the regions seed with its source' as remedy
+from bill_regions
+
+union all
+
+select
+    source_name,
+    source_object,
+    row_number,
+    'training_run_id' as column_name,
+    recorded_id as value,
+    'ambiguous_run_id' as reason,
+    'another record normalises to ' || training_run_id || ' as well; rename one, until then their rows stay residual' as remedy
+from {{ ref('int_run_records') }}
+where is_ambiguous

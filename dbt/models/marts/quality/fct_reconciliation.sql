@@ -1,0 +1,80 @@
+-- Does it add up: per cell and measure, provider total = runs + residual + quarantined; and what other sources of the same cell say.
+with others as (
+    select
+        {{ cell_of('other') }},
+        other.billing_currency,
+        other.billed_cost as other_billed_cost,
+        (
+            select cast(sum(book.billed_cost) as decimal(38, 12))
+            from {{ ref('int_provider_cost_totals') }} as book
+            where
+                book.is_book
+                and book.provider_name = other.provider_name
+                and book.payer_account_id = other.payer_account_id
+                and book.sub_account_id = other.sub_account_id
+                and book.service_code = other.service_code
+                and book.region_id = other.region_id
+                and book.usage_month = other.usage_month
+                and book.billing_currency = other.billing_currency
+        ) as book_billed_cost
+    from {{ ref('int_provider_cost_totals') }} as other
+    where not other.is_book
+)
+{% for measure in ['billed_cost', 'effective_cost', 'list_cost'] %}
+select
+    {{ cell() }},
+    '{{ measure }}' as measure,
+    billing_currency as unit_or_currency,
+    cast(null as varchar) as provider_model_version,
+    'conservation' as method,
+    cast(provider_{{ measure }} as decimal(38, 12)) as provider_total,
+    cast(runs_{{ measure }} as decimal(38, 12)) as runs_total,
+    cast(residual_{{ measure }} as decimal(38, 12)) as residual_total,
+    cast(0 as decimal(38, 12)) as quarantined_total,
+    cast(provider_{{ measure }} - runs_{{ measure }} - residual_{{ measure }} as decimal(38, 12)) as difference,
+    cast(null as decimal(38, 12)) as modelled_total,
+    cast(null as double) as ratio,
+    cast(null as double) as weight_coverage_ratio,
+    cast(null as varchar) as reason
+from {{ ref('int_cost_conservation') }}
+{% if measure == 'list_cost' -%}
+-- a cell with a charge that has no list price has no list total
+where provider_list_cost is not null and runs_list_cost is not null and residual_list_cost is not null
+{% endif %}
+union all
+{% endfor %}
+select
+    {{ cell() }},
+    measure,
+    'kgCO2e' as unit_or_currency,
+    provider_model_version,
+    'conservation' as method,
+    cast(provider_total as decimal(38, 12)) as provider_total,
+    cast(runs_total as decimal(38, 12)) as runs_total,
+    cast(residual_total as decimal(38, 12)) as residual_total,
+    cast(quarantined_total as decimal(38, 12)) as quarantined_total,
+    cast(provider_total - runs_total - residual_total - quarantined_total as decimal(38, 12)) as difference,
+    cast(null as decimal(38, 12)) as modelled_total,
+    cast(null as double) as ratio,
+    weight_coverage_ratio,
+    cast(null as varchar) as reason
+from {{ ref('int_carbon_conservation') }}
+
+union all
+
+select
+    {{ cell() }},
+    'billed_cost' as measure,
+    billing_currency as unit_or_currency,
+    cast(null as varchar) as provider_model_version,
+    'cross_check' as method,
+    cast(book_billed_cost as decimal(38, 12)) as provider_total,
+    cast(null as decimal(38, 12)) as runs_total,
+    cast(null as decimal(38, 12)) as residual_total,
+    cast(null as decimal(38, 12)) as quarantined_total,
+    cast(book_billed_cost - other_billed_cost as decimal(38, 12)) as difference,
+    cast(null as decimal(38, 12)) as modelled_total,
+    case when book_billed_cost <> 0 then round(cast(other_billed_cost as double) / cast(book_billed_cost as double), 9) end as ratio,
+    cast(null as double) as weight_coverage_ratio,
+    case when book_billed_cost is null then 'the book source has no such cell' end as reason
+from others

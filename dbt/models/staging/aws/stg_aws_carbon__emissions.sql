@@ -1,0 +1,46 @@
+-- One row per row of every elected AWS carbon delivery, in kgCO2e, every model version kept apart. AWS writes metric tons.
+{%- set tonnes = {
+    'provider_total_location_based_kgco2e': 'total_lbm_emissions_value',
+    'provider_total_market_based_kgco2e': 'total_mbm_emissions_value',
+    'provider_scope_1_kgco2e': 'total_scope_1_emissions_value',
+    'provider_scope_2_location_based_kgco2e': 'total_scope_2_lbm_emissions_value',
+    'provider_scope_2_market_based_kgco2e': 'total_scope_2_mbm_emissions_value',
+    'provider_scope_3_location_based_kgco2e': 'total_scope_3_lbm_emissions_value',
+    'provider_scope_3_market_based_kgco2e': 'total_scope_3_mbm_emissions_value',
+} %}
+
+with source as (
+    select * from {{ source('raw', 'aws_carbon') }}
+),
+
+renamed as (
+    select
+        _source_name as source_name,
+        'AWS' as provider_name,
+        _source_object as source_object,
+        _row_number as row_number,
+        _is_book as is_book,
+        _is_elected_version as is_elected,
+        payer_account_id,
+        usage_account_id as sub_account_id,
+        -- everything that is not broken out sits in Other, SageMaker and HyperPod too
+        case when product_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront') then product_code else 'Other' end as service_code,
+        case
+            when nullif(region_code, '') is not null then region_code
+            when lower(coalesce(location, '')) in ('', 'global') then 'Global'
+            else location
+        end as region_id,
+        cast(date_trunc('month', usage_period_start) as date) as usage_month,
+        model_version as provider_model_version
+        {%- for mass, column in tonnes.items() %},
+        {{ from_units(to_units(to_exact(column, 9), 9) ~ ' * 1000', 9) }} as {{ mass }}
+        {%- endfor %},
+        cast(null as decimal(38, 9)) as provider_scope_3_unsplit_kgco2e
+    from source
+)
+
+select
+    *,
+    lower(region_id) = 'global' as is_global,
+    ({% for mass in tonnes %}coalesce({{ mass }} < 0, false){% if not loop.last %} or {% endif %}{% endfor %}) as is_negative
+from renamed

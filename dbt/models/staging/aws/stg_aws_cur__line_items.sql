@@ -1,0 +1,73 @@
+-- One row per line of every elected AWS bill, renamed, typed and exact. No joins, no rules of attribution.
+{%- set unblended -%}
+coalesce({{ to_exact('line_item_net_unblended_cost', 12) }}, {{ to_exact('line_item_unblended_cost', 12) }})
+{%- endset %}
+{%- set keys = env_var('TRAINLEDGER_RUN_TAG_KEYS', 'training_run_id').split(',') %}
+
+with source as (
+    select * from {{ source('raw', 'aws_cur') }}
+),
+
+renamed as (
+    select
+        _source_name as source_name,
+        'AWS' as provider_name,
+        _source_object as source_object,
+        _row_number as row_number,
+        _is_book as is_book,
+        bill_payer_account_id as payer_account_id,
+        line_item_usage_account_id as sub_account_id,
+        line_item_product_code as service_code,
+        coalesce(
+            nullif(product_region_code, ''),
+            nullif({{ map_get('product', 'region_code') }}, ''),
+            nullif({{ map_get('product', 'region') }}, ''),
+            nullif(regexp_extract(line_item_availability_zone, '^([a-z]+(-[a-z]+)+-[0-9]+)', 1), '')
+        ) as stated_region_id,
+        cast(date_trunc('month', line_item_usage_start_date) as date) as usage_month,
+        line_item_usage_start_date as charge_period_start,
+        line_item_usage_end_date as charge_period_end,
+        line_item_currency_code as billing_currency,
+        line_item_line_item_type as line_item_type,
+        coalesce(line_item_usage_type, '') as usage_type,
+        nullif(line_item_resource_id, '') as resource_id,
+        coalesce(line_item_line_item_description, '') as charge_description,
+        nullif(bill_invoice_id, '') as invoice_id,
+        lower(coalesce(pricing_unit, '')) as pricing_unit,
+        {{ to_exact('line_item_usage_amount', 12) }} as usage_amount,
+        {{ unblended }} as unblended_cost,
+        {{ to_exact('pricing_public_on_demand_cost', 12) }} as public_on_demand_cost,
+        nullif(reservation_reservation_a_r_n, '') as reservation_arn,
+        coalesce({{ to_exact('reservation_net_effective_cost', 12) }}, {{ to_exact('reservation_effective_cost', 12) }}) as reservation_effective_cost,
+        coalesce({{ to_exact('reservation_net_unused_amortized_upfront_fee_for_billing_period', 12) }}, {{ to_exact('reservation_unused_amortized_upfront_fee_for_billing_period', 12) }}) as reservation_unused_upfront_cost,
+        coalesce({{ to_exact('reservation_net_unused_recurring_fee', 12) }}, {{ to_exact('reservation_unused_recurring_fee', 12) }}) as reservation_unused_recurring_cost,
+        try_cast(reservation_start_time as timestamp) as reservation_started_at,
+        try_cast(reservation_end_time as timestamp) as reservation_ended_at,
+        try_cast(reservation_number_of_reservations as bigint) as reservation_count,
+        nullif(savings_plan_savings_plan_a_r_n, '') as savings_plan_arn,
+        coalesce({{ to_exact('savings_plan_net_savings_plan_effective_cost', 12) }}, {{ to_exact('savings_plan_savings_plan_effective_cost', 12) }}) as savings_plan_effective_cost,
+        {{ to_exact('savings_plan_total_commitment_to_date', 12) }} as savings_plan_commitment_to_date,
+        {{ to_exact('savings_plan_used_commitment', 12) }} as savings_plan_used_commitment,
+        nullif(capacity_reservation_capacity_reservation_arn, '') as capacity_reservation_arn,
+        lower(coalesce(capacity_reservation_capacity_reservation_status, '')) as capacity_reservation_status,
+        coalesce(
+            {%- for key in keys %}
+            {%- set snake = modules.re.sub('[^a-z0-9]+', '_', key | trim | lower) %}
+            nullif({{ map_get('resource_tags', 'user_' ~ snake) }}, ''),
+            nullif({{ map_get('resource_tags', snake) }}, ''),
+            nullif({{ map_get('resource_tags', 'userAttribute/' ~ (key | trim)) }}, ''),
+            {%- endfor %}
+            null
+        ) as run_tag
+    from source
+)
+
+select
+    *,
+    regexp_extract(usage_type, '^([A-Z]{2,5}[0-9]{0,2})-', 1) as usage_type_prefix,
+    replace(regexp_extract(usage_type, ':([^:]*)$', 1), 'ml.', '') as instance_type,
+    -- a covered line shows its on-demand cost and a negation takes it away again: neither is on the invoice
+    case when line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation') then cast(0 as decimal(38, 12)) else unblended_cost end as billed_cost,
+    service_code like '%Support%' as is_support,
+    usage_type like '%CapacityBlockFee%' as is_block_fee
+from renamed

@@ -1,0 +1,16 @@
+-- One row per node that an attempt held, with the chips it held there (null: the whole node).
+select
+    _source_name as source_name,
+    _source_object as source_object,
+    _row_number as row_number,
+    record_system,
+    {{ normalised_run_id('recorded_id') }} as record_run_id,
+    attempt_id,
+    resource_id,
+    accelerator_type,
+    chips,
+    coalesce(node_count, 1) as node_count,
+    started_at,
+    ended_at
+from {{ source('raw', 'training_runs') }}
+where part = 'node'
