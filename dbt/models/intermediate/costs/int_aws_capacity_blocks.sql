@@ -14,7 +14,11 @@ with fees as (
 ),
 
 hours as (
-    select block_arn, billing_currency, sum(coalesce(billed_us, {{ microseconds('charge_period_start', 'charge_period_end') }})) as billed_us
+    select
+        block_arn,
+        billing_currency,
+        max(charge_period_end) as billed_until,
+        sum(coalesce(billed_us, {{ microseconds('charge_period_start', 'charge_period_end') }})) as billed_us
     from {{ ref('int_aws_lines') }}
     where block_arn is not null and is_usage
     group by block_arn, billing_currency
@@ -28,9 +32,9 @@ select
     fees.started_at,
     fees.ended_at,
     -- hours of the term that no delivery shows yet: until the block's end is billed they stay prepaid
-    cast(greatest(
-        coalesce({{ microseconds('fees.started_at', 'fees.ended_at') }}, 0) * fees.instance_count - coalesce(hours.billed_us, 0),
-        0
-    ) as decimal(38, 0)) as open_us
+    cast(case
+        when hours.billed_until >= fees.ended_at then 0
+        else greatest(coalesce({{ microseconds('fees.started_at', 'fees.ended_at') }}, 0) * fees.instance_count - coalesce(hours.billed_us, 0), 0)
+    end as decimal(38, 0)) as open_us
 from fees
 left join hours on fees.block_arn = hours.block_arn and fees.billing_currency = hours.billing_currency

@@ -14,6 +14,10 @@ with charges as (
     where {{ in_build_months('charges.usage_month') }} and coalesce(charges.fixed_reason, '') <> 'rounding'
 ),
 
+ambiguous_runs as (
+    select distinct training_run_id from {{ ref('int_run_records') }} where is_ambiguous
+),
+
 known_resources as (
     select distinct resource_id from {{ ref('int_run_holdings') }} where resource_id is not null
 ),
@@ -21,7 +25,11 @@ known_resources as (
 parts as (
     select
         charges.*,
-        case when split.part_id is null then charges.training_run_id when split.part_id <> '~residual' then split.part_id end as part_run_id,
+        case
+            when split.part_id is null then charges.training_run_id
+            when split.part_id <> '~residual' and ambiguous_runs.training_run_id is null then split.part_id
+        end as part_run_id,
+        ambiguous_runs.training_run_id is not null as is_ambiguous_part,
         coalesce(split.part_id, '') = '~residual' as is_unheld_part,
         case when split.part_id is null then charges.billed_cost else split.billed_cost end as part_billed_cost,
         case when split.part_id is null then charges.effective_cost else split.effective_cost end as part_effective_cost,
@@ -30,6 +38,7 @@ parts as (
     from charges
     left join {{ ref('int_split_charges') }} as split
         on charges.line_id = split.line_id and charges.usage_month = split.usage_month and charges.attribution_rule = 'resource_time'
+    left join ambiguous_runs on split.part_id = ambiguous_runs.training_run_id
     -- a node held throughout leaves no residual: its empty part would be a row about nothing
     where not coalesce(split.part_id = '~residual' and split.w = 0 and split.billed_cost = 0 and split.effective_cost = 0 and split.weight = 0, false)
 ),
@@ -40,7 +49,7 @@ reasoned as (
         case
             when parts.part_run_id is not null then null
             when parts.fixed_reason is not null then parts.fixed_reason
-            when parts.is_ambiguous then 'unattributed'
+            when parts.is_ambiguous or parts.is_ambiguous_part then 'unattributed'
             when parts.is_accelerator_type and (parts.is_unheld_part or parts.is_block_hour or known_resources.resource_id is not null) then 'idle'
             when parts.is_accelerator_type and parts.is_usage then 'unlogged'
             when not parts.is_accelerator_type and parts.is_usage then 'non_accelerator'

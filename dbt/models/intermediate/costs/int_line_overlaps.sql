@@ -4,7 +4,8 @@
 
 with holdings as (
     select * from {{ ref('int_run_holdings') }}
-    where not is_ambiguous and resource_id is not null
+    -- a run with an ambiguous id holds its chips too; its share stays residual (int_cell_parts)
+    where resource_id is not null
 ),
 
 candidates as (

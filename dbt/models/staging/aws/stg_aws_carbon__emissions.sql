@@ -27,8 +27,8 @@ renamed as (
         case when product_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront') then product_code else 'Other' end as service_code,
         case
             when nullif(region_code, '') is not null then region_code
-            when lower(coalesce(location, '')) in ('', 'global') then 'Global'
-            else location
+            when lower(coalesce(location, '')) = 'global' then 'Global'
+            else coalesce(location, '')
         end as region_id,
         cast(date_trunc('month', usage_period_start) as date) as usage_month,
         model_version as provider_model_version
