@@ -62,3 +62,16 @@ coalesce(
             ''
         )
 {%- endmacro %}
+
+{# AWS gives a plan's unused commitment before the private discount but bills the fee after it: the same share of both, half up at 1e-12,
+   so that what is used and unused of a plan adds up to what was paid for it. #}
+{% macro net_of_discount(x, net, gross) -%}
+case
+            when {{ x }} > 0 and {{ gross }} > 0 and {{ net }} >= 0 and {{ net }} <> {{ gross }}
+                then {{ from_units(int_div(
+                    'cast(2 * ' ~ to_units(x, 12) ~ ' * ' ~ to_units(net, 12) ~ ' + ' ~ to_units(gross, 12) ~ ' as decimal(38,0))',
+                    'cast(2 * ' ~ to_units(gross, 12) ~ ' as decimal(38,0))'
+                ), 12) }}
+            else cast({{ x }} as decimal(38, 12))
+        end
+{%- endmacro %}

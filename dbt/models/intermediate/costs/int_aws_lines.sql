@@ -87,7 +87,7 @@ select
         when line_item_type = 'DiscountedUsage' then coalesce(reservation_effective_cost, unblended_cost)
         when line_item_type = 'SavingsPlanCoveredUsage' then coalesce(savings_plan_effective_cost, unblended_cost)
         when line_item_type in ('SavingsPlanNegation', 'SavingsPlanUpfrontFee') then cast(0 as decimal(38, 12))
-        when line_item_type = 'SavingsPlanRecurringFee' then coalesce(savings_plan_commitment_to_date - savings_plan_used_commitment, 0)
+        when line_item_type = 'SavingsPlanRecurringFee' then {{ net_of_discount('coalesce(savings_plan_commitment_to_date - savings_plan_used_commitment, 0)', 'unblended_cost', 'gross_unblended_cost') }}
         when line_item_type = 'RIFee' then coalesce(reservation_unused_upfront_cost, 0) + coalesce(reservation_unused_recurring_cost, 0)
         when line_item_type = 'Fee' and reservation_arn is not null then cast(0 as decimal(38, 12))
         when is_savings_plan_refund then cast(0 as decimal(38, 12))

@@ -36,6 +36,7 @@ renamed as (
         lower(coalesce(pricing_unit, '')) as pricing_unit,
         {{ to_exact('line_item_usage_amount', 12) }} as usage_amount,
         {{ unblended }} as unblended_cost,
+        {{ to_exact('line_item_unblended_cost', 12) }} as gross_unblended_cost,
         {{ to_exact('pricing_public_on_demand_cost', 12) }} as public_on_demand_cost,
         nullif(reservation_reservation_a_r_n, '') as reservation_arn,
         coalesce({{ to_exact('reservation_net_effective_cost', 12) }}, {{ to_exact('reservation_effective_cost', 12) }}) as reservation_effective_cost,
