@@ -1,0 +1,69 @@
+"""The demo's time: a fixed now, the usage months, and the conversions every writer needs. Epoch seconds or microseconds, UTC."""
+
+from __future__ import annotations
+
+import calendar
+from datetime import UTC, datetime
+from functools import cache
+
+HOUR = 3_600
+DAY = 24 * HOUR
+MICRO = 1_000_000
+MONTHS = ("2026-04", "2026-05", "2026-06", "2026-07", "2026-08", "2026-09")
+OPEN_MONTH = "2026-09"  # billed, but without an invoice yet
+
+
+def seconds(text: str) -> int:
+    """Epoch seconds of a UTC time such as 2026-06-24T11:30:00."""
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+
+
+NOW = seconds("2026-10-10T00:00:00")
+
+
+@cache
+def month_bounds(month: str) -> tuple[int, int]:
+    """First second of the month and first second of the next."""
+    year, number = (int(part) for part in month.split("-"))
+    start = seconds(f"{month}-01T00:00:00")
+    return start, start + calendar.monthrange(year, number)[1] * DAY
+
+
+def month_of(second: int) -> str:
+    return iso(second)[:7]
+
+
+def days_after_month(month: str, days: int, clock: str) -> int:
+    """A time on the given day of the following month; day 1 is 1."""
+    return month_bounds(month)[1] + (days - 1) * DAY + seconds(f"1970-01-01T{clock}")
+
+
+@cache
+def iso(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@cache
+def iso_milli(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def iso_micro(microsecond: int) -> str:
+    """As short as the value allows: most of our times are whole seconds."""
+    second, rest = divmod(microsecond, MICRO)
+    return iso(second) if rest == 0 else f"{iso(second)[:-1]}.{rest:06d}Z"
+
+
+@cache
+def interval(start: int, end: int) -> str:
+    return f"{iso(start)}/{iso(end)}"
+
+
+def hours_between(start: int, end: int, month: str) -> list[tuple[int, int]]:
+    """The clock hours of [start, end) inside the month, each with the seconds of it that are covered."""
+    first, last = month_bounds(month)
+    start, end = max(start, first), min(end, last)
+    hours = []
+    for hour in range(start - start % HOUR, end, HOUR):
+        hours.append((hour, min(end, hour + HOUR) - max(start, hour)))
+    return hours

@@ -1,0 +1,91 @@
+"""Write the synthetic organisation into a folder: exports, trainledger.yaml, truth.json, README.
+
+`python -m demo.generate DIR --scale N`
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+from demo import truth
+from demo.aws import write as aws
+from demo.clock import MONTHS, NOW, iso
+from demo.files import put_text
+from demo.organisation import NAME, TAG_KEY
+
+MARK = "# Synthetic exports of Example AG"
+
+CONFIGURATION = f"""\
+# {NAME}: an invented organisation. Its clock stands at {iso(NOW)}: set TRAINLEDGER_NOW={iso(NOW)}.
+organisation: {{name: "{NAME}", reporting_currency: USD}}
+home: ./trainledger-home
+run_tag_keys: [{TAG_KEY}]
+carbon_weights: list_cost
+sources:
+  - {{name: payer-a-cur,    kind: aws_cur,       location: ./exports/payer-a-cur}}
+  - {{name: payer-a-carbon, kind: aws_carbon,    location: ./exports/payer-a-carbon}}
+  - {{name: payer-b-cur,    kind: aws_cur,       location: ./exports/payer-b-cur}}
+  - {{name: payer-b-carbon, kind: aws_carbon,    location: ./exports/payer-b-carbon}}
+  - {{name: runs,           kind: training_runs, location: ./exports/runs}}
+"""
+
+README = f"""\
+{MARK}
+
+Everything here is **synthetic**: {NAME} does not exist, its account numbers, prices, powers and emissions are made up, and no
+figure is a statement about AWS or anyone else. Only the formats are the providers' own. The same command writes the same bytes.
+
+Usage months {MONTHS[0]} to {MONTHS[-1]}; now is {iso(NOW)}. File times are the providers' delivery times.
+
+| folder | what |
+|---|---|
+| exports/payer-a-cur | CUR 2.0, Parquet, OVERWRITE: on-demand, Spot, Savings Plan, Capacity Block; some columns begin later |
+| exports/payer-b-cur | CUR 2.0, csv.gz, CREATE_NEW: untagged cluster, SageMaker job; 2026-06 delivered again on 2026-08-06 |
+| exports/payer-a-carbon, payer-b-carbon | carbon Data Exports to 2026-08; model versions overlap in 2026-04 to 2026-06 |
+| exports/runs | run records |
+| truth.json | what really happened, line by line |
+
+## truth.json
+
+`objects[source][key]` describes one data object: `rows`, `unblended_cost` (exact sum) and `lines`. An entry of `lines` is
+
+    [first_row, last_row, component, [[run, rule, numerator, denominator], ...], residual, fee]
+
+and holds for each of the rows first_row to last_row (1-based, without the header). `residual` is null or
+`[reason, numerator, denominator]`; parts and residual add up to one. `fee` is null or `[block ARN, numerator, denominator]`: the
+part of the Capacity Block's fee, refunds subtracted, that this hour row carries as effective cost; it is then shared as the entry
+says. A row without an entry belongs to no run and is no accelerator. Runs are normalised ids; `runs_without_record` appear on
+tags only, `ambiguous_runs` are two records each whose ids normalise alike. Both deliveries of 2026-06 are described.
+"""
+
+
+def write_demo(folder: Path, scale: int = 1) -> None:
+    """Write the demo into `folder`, in place of an earlier one; what is not ours is never replaced."""
+    if scale < 1:
+        raise ValueError(f"--scale must be at least 1, not {scale}")
+    folder = Path(folder)
+    readme, exports = folder / "README.md", folder / "exports"
+    if exports.exists():
+        if not readme.is_file() or not readme.read_text(encoding="utf-8").startswith(MARK):
+            raise FileExistsError(f"{exports} exists and was not written by the demo. Choose another folder.")
+        shutil.rmtree(exports)
+    put_text(readme, README, NOW)  # first, so that a demo broken off can be written again
+    worlds = aws.worlds_of(scale)
+    objects = aws.write_exports(exports, worlds)
+    put_text(folder / "truth.json", truth.render(worlds, objects, {"organisation": NAME, "now": iso(NOW), "scale": scale}), NOW)
+    put_text(folder / "trainledger.yaml", CONFIGURATION, NOW)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write the exports of an invented organisation, in the providers' own formats.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--scale", type=int, default=1, help="copies of the whole fleet: more machines, runs and bill rows")
+    arguments = parser.parse_args()
+    write_demo(arguments.folder, arguments.scale)
+    print(f"Synthetic exports of {NAME} are in {arguments.folder}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Run records as teams write them (`*.run.json`) and as SageMaker answers (DescribeTrainingJob)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from demo.clock import MICRO, NOW, iso, iso_micro
+from demo.files import put_json
+from demo.organisation import NODE_CHIPS, generator
+from demo.simulation import Run
+
+HOLD_SPELLED_OUT = 3  # every third node repeats its own times; the others take those of the attempt
+
+
+def write_runs(root: Path, runs: list[Run], provider_name: str) -> None:
+    for run in runs:
+        ends = [attempt.end for attempt in run.attempts]
+        modified = NOW - 3_600 if None in ends else max(end for end in ends if end is not None) // MICRO + 300
+        if run.record == "sagemaker":
+            put_json(root / "sagemaker" / f"{run.recorded_id}.json", sagemaker_record(run), modified)
+        else:
+            name = run.recorded_id.replace("/", "_")
+            put_json(root / run.workload.team / f"{name}.run.json", run_record(run, provider_name), modified)
+
+
+def run_record(run: Run, provider_name: str) -> dict[str, object]:
+    workload = run.workload
+    productive = _chip_seconds(run)
+    tokens = int(productive * workload.tokens_per_chip_second * run.speed) // 1_024 * 1_024
+    lost = sum(attempt.state in ("failed", "interrupted") for attempt in run.attempts)
+    random = generator("result", run.recorded_id)
+    better = -1 if workload.target_direction == "min" else 1
+    is_open = run.attempts[-1].end is None
+    record: dict[str, object] = {
+        "training_run_id": run.recorded_id,
+        "aliases": [{"system": system, "id": alias} for system, alias in run.aliases],
+        "provider_name": provider_name,
+        "workload_key": workload.workload_key,
+        "pair_key": run.pair_key,
+        "model_name": workload.model_name,
+        "framework": workload.framework,
+        "team": workload.team,
+        "tokens": tokens,
+        "useful_tokens": tokens * (100 - 3 * lost) // 100,
+        "steps": tokens // 4_194_304,
+        "model_flops": float(6 * workload.parameters * tokens),
+        "target_metric": workload.target_metric,
+        "target_direction": workload.target_direction,
+        "target_value": workload.target_value,
+        "final_value": None if is_open else round(workload.target_value * (1 + better * random.uniform(-0.004, 0.03)), 4),
+        "tags": run.tags,
+    }
+    record["attempts"] = [
+        {
+            "attempt_id": attempt.attempt_id,
+            "state": attempt.state,
+            "started_at": iso_micro(attempt.start),
+            "ended_at": None if attempt.end is None else iso_micro(attempt.end),
+            "nodes": [_node(hold, number) for number, hold in enumerate(attempt.holds)],
+        }
+        for attempt in run.attempts
+    ]
+    return record
+
+
+def _node(hold, number: int) -> dict[str, object]:
+    node: dict[str, object] = {"resource_id": hold.resource_id, "accelerator_type": hold.instance_type, "chips": hold.chips}
+    if number % HOLD_SPELLED_OUT == 0 and hold.end is not None:
+        node |= {"started_at": iso_micro(hold.start), "ended_at": iso_micro(hold.end)}
+    return node
+
+
+def _chip_seconds(run: Run) -> int:
+    total = 0
+    for attempt in run.attempts:
+        for hold in attempt.holds:
+            end = NOW * MICRO if hold.end is None else hold.end
+            total += (end - hold.start) // MICRO * (hold.chips or NODE_CHIPS[hold.instance_type])
+    return total
+
+
+def sagemaker_record(run: Run) -> dict[str, object]:
+    """The fields of DescribeTrainingJob that matter, with times as the AWS CLI prints them."""
+    (attempt,) = run.attempts
+    (hold,) = attempt.holds
+    start, end = attempt.start // MICRO, (attempt.end or 0) // MICRO
+    job = hold.resource_id
+    times = {
+        "CreationTime": start - 486,
+        "TrainingStartTime": start,
+        "TrainingEndTime": end,
+        "LastModifiedTime": end + 21,
+    }
+    return {
+        "TrainingJobName": run.recorded_id,
+        "TrainingJobArn": job,
+        "TrainingJobStatus": "Completed",
+        "SecondaryStatus": "Completed",
+        "HyperParameters": {"model": run.workload.model_name, "epochs": "12"},
+        "AlgorithmSpecification": {"TrainingImage": "synthetic/neuronx-training:2.1", "TrainingInputMode": "File"},
+        "RoleArn": f"arn:aws:iam::{job.split(':')[4]}:role/synthetic-training",
+        "ResourceConfig": {"InstanceType": f"ml.{hold.instance_type}", "InstanceCount": run.node_count, "VolumeSizeInGB": 200},
+        "StoppingCondition": {"MaxRuntimeInSeconds": 172_800},
+        **{name: iso(second).replace("Z", "+00:00") for name, second in times.items()},
+        "EnableManagedSpotTraining": False,
+        "TrainingTimeInSeconds": end - start,
+        "BillableTimeInSeconds": end - start,
+    }

@@ -1,0 +1,149 @@
+"""What really happened: machines, runs, and which run held which chips when. Everything written is a view of this."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+
+from demo.clock import MICRO
+from demo.organisation import NODE_CHIPS, Account, Workload, digest
+
+FOREVER = 2**62
+
+
+def normalise(recorded_id: str) -> str:
+    return re.sub(r"[^a-z0-9_-]", "-", recorded_id.lower())[:63]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One machine from launch to termination; `tag` is the run tag on it, as spelled there."""
+
+    instance_id: str
+    account: Account
+    region_id: str
+    instance_type: str
+    purchase: str  # on_demand, spot, block
+    launched: int
+    terminated: int
+    tag: str | None = None
+    volume_gb: int = 0
+    name: str = ""
+
+    @property
+    def is_accelerated(self) -> bool:
+        return self.instance_type in NODE_CHIPS
+
+    @property
+    def zone(self) -> str:
+        return f"{self.region_id}b"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A run on a node; chips None means the whole node, end None that it still runs."""
+
+    resource_id: str
+    instance_type: str
+    start: int  # microseconds
+    end: int | None
+    chips: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    attempt_id: str
+    state: str
+    start: int
+    end: int | None
+    holds: tuple[Hold, ...]
+
+
+@dataclass(slots=True)
+class Run:
+    recorded_id: str
+    workload: Workload
+    attempts: list[Attempt]
+    pair_key: str | None = None
+    aliases: tuple[tuple[str, str], ...] = ()
+    tags: dict[str, str] = field(default_factory=dict)
+    speed: float = 1.0  # against the workload's usual tokens per chip-second
+    record: str = "run_json"  # or sagemaker
+    node_count: int = 1
+
+    @property
+    def run_id(self) -> str:
+        return normalise(self.recorded_id)
+
+
+@dataclass(slots=True)
+class World:
+    """One copy of the organisation's fleet; `--scale N` makes N of them side by side."""
+
+    replica: int
+    instances: list[Instance] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    _held: dict[str, list[tuple[int, int, int, str]]] = field(default_factory=dict)
+    _ambiguous: frozenset[str] = frozenset()
+
+    @property
+    def suffix(self) -> str:
+        return f"-x{self.replica}" if self.replica else ""
+
+    def launch(
+        self, name: str, account: Account, region_id: str, instance_type: str, purchase: str, up: tuple[int, int], **more
+    ) -> Instance:
+        instance_id = "i-0" + digest("instance", self.replica, account.account_id, name, up[0])[:16]
+        instance = Instance(instance_id, account, region_id, instance_type, purchase, up[0], up[1], name=name, **more)
+        self.instances.append(instance)
+        return instance
+
+    def machines(self, *accounts: Account) -> list[Instance]:
+        return [machine for machine in self.instances if machine.account in accounts]
+
+    def close(self) -> None:
+        """Index who held what, once all runs are known."""
+        held: dict[str, list[tuple[int, int, int, str]]] = defaultdict(list)
+        recorded: dict[str, set[str]] = defaultdict(set)
+        for run in self.runs:
+            recorded[run.run_id].add(run.recorded_id)
+            for hold in (hold for attempt in run.attempts for hold in attempt.holds):
+                chips = hold.chips or NODE_CHIPS[hold.instance_type]
+                held[hold.resource_id].append((hold.start, hold.end or FOREVER, chips, run.run_id))
+        self._held = dict(held)
+        self._ambiguous = frozenset(run_id for run_id, spellings in recorded.items() if len(spellings) > 1)
+
+    def is_ambiguous(self, run_id: str) -> bool:
+        return run_id in self._ambiguous
+
+    def is_recorded(self, resource_id: str) -> bool:
+        return resource_id in self._held
+
+    def holders(self, resource_id: str, start: int, end: int) -> list[tuple[int, int, int, str]]:
+        """Holds touching the interval (microseconds), clipped to it."""
+        clipped = ((max(a, start), min(b, end), chips, run) for a, b, chips, run in self._held.get(resource_id, ()))
+        return [hold for hold in clipped if hold[0] < hold[1]]
+
+    def shares(self, instance: Instance, start: int, end: int, billed: int) -> dict[str, Fraction]:
+        """Each run's part of a line over [start, end) seconds that bills `billed` seconds of the node."""
+        holds = self.holders(instance.instance_id, start * MICRO, end * MICRO)
+        node_time = occupied(holds, NODE_CHIPS[instance.instance_type])
+        whole = max(Fraction(billed * MICRO), sum(node_time.values(), Fraction(0)))
+        return {run: node_time[run] / whole for run in sorted(node_time) if node_time[run]}
+
+
+def occupied(holds: Iterable[tuple[int, int, int, str]], chips: int) -> dict[str, Fraction]:
+    """Node-time of each run: chips held over the chips there are, or over the chips promised where too many were."""
+    holds = list(holds)
+    cuts = sorted({edge for start, end, _, _ in holds for edge in (start, end)})
+    node_time: dict[str, Fraction] = defaultdict(Fraction)
+    for left, right in pairwise(cuts):
+        active = [(held, run) for start, end, held, run in holds if start <= left and right <= end]
+        divisor = max(chips, sum(held for held, _ in active))
+        for held, run in active:
+            node_time[run] += Fraction((right - left) * held, divisor)
+    return dict(node_time)
