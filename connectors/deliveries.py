@@ -1,0 +1,97 @@
+"""What passes between a connector and the landing: deliveries, what they become, and what is refused.
+
+Plain values only. Nothing here reads a byte, so that a plan costs one listing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from connectors.errors import ConnectorError, shorten
+from connectors.store import ObjectInfo
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One complete hand-over by a provider for one partition."""
+
+    kind: str
+    partition: str
+    delivery_id: str
+    published_at: datetime
+    objects: tuple[ObjectInfo, ...]  # data objects, in the order of the manifest
+    manifest: ObjectInfo | None = None
+
+    @property
+    def identity(self) -> str:
+        """The same for the same objects, known without reading them."""
+        return identity_of(self.kind, self.partition, (*self.objects, self.manifest))
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Something that was delivered and is not taken, with the place and the remedy."""
+
+    partition: str
+    identity: str
+    source_object: str
+    row_number: int | None
+    column_name: str | None
+    value: str | None
+    reason: str
+    remedy: str
+    message: str
+    published_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A Parquet file to be read: the landed original, or the typed copy beside it. It has at least one row."""
+
+    path: Path
+    source_object: str
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What a delivery became. `refusals` are single records left out or kept with a remark; the rest stands."""
+
+    parts: tuple[Part, ...]
+    rows: int
+    unknown_columns: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+
+
+def identity_of(kind: str, partition: str, objects: Iterable[ObjectInfo | None]) -> str:
+    """Hash what a listing says of some objects; a separator no key can hold keeps different lists apart."""
+    digest = hashlib.sha256()
+    for text in (kind, partition):
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    for info in objects:
+        if info is None:
+            digest.update(b"\0")
+            continue
+        fields = (info.key, info.etag, str(info.size), info.last_modified.isoformat(), info.version_id or "")
+        digest.update(b"\0".join(field.encode("utf-8", "surrogatepass") for field in fields) + b"\0\0")
+    return digest.hexdigest()
+
+
+def refusal_of(delivery: Delivery, error: ConnectorError) -> Refusal:
+    """Turn the error that stopped a delivery into its row of the quarantine."""
+    named = error.source_object or (delivery.manifest or delivery.objects[0]).key
+    return Refusal(
+        partition=delivery.partition,
+        identity=delivery.identity,
+        source_object=shorten(named, 1000),
+        row_number=error.row_number,
+        column_name=error.column_name,
+        value=error.value,
+        reason=error.reason,
+        remedy=error.remedy,
+        message=error.message,
+        published_at=delivery.published_at,
+    )

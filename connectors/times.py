@@ -1,0 +1,46 @@
+"""Times and months as providers write them. Everything becomes UTC; a time without a zone is UTC, as all our providers say."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+_TIME = re.compile(
+    r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d{1,9}))?\s?(Z|z|UTC|[+-]\d{2}:?(?:\d{2})?)?)?", re.ASCII
+)
+_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])", re.ASCII)
+
+
+def parse_utc(text: str) -> datetime:
+    """Return a provider's time as an aware UTC datetime; ValueError when it is none. Digits below a microsecond are cut."""
+    match = _TIME.fullmatch(text)
+    if not match:
+        raise ValueError("not a time of the form 2026-04-01T00:00:00Z")
+    day, clock, fraction, zone = match.groups()
+    zone = "+00:00" if zone in {None, "Z", "z", "UTC"} else zone
+    digits = (fraction or "").ljust(6, "0")[:6]
+    moment = datetime.fromisoformat(f"{day}T{clock or '00:00'}{':00' if len(clock or '00:00') == 5 else ''}.{digits}{zone}")
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("outside the years 1 to 9999") from error
+
+
+def is_month(text: str) -> bool:
+    """Whether a text is a month of the form 2026-04."""
+    return _MONTH.fullmatch(text) is not None
+
+
+def execution_time(folder: str) -> datetime | None:
+    """Return the time in the name of an execution's folder, or None when the folder is named by an id alone.
+
+    Data Exports write 2024-04-02T13:14:43.337Z-<uuid>, legacy reports 20230103T125721Z or a bare uuid.
+    """
+    match = re.match(r"(\d{4})-?(\d{2})-?(\d{2})T(\d{2}):?(\d{2}):?(\d{2})(?:\.(\d{1,6})\d*)?Z(?:-|$)", folder, re.ASCII)
+    if not match:
+        return None
+    *whole, fraction = match.groups()
+    try:
+        return datetime(*(int(part) for part in whole), int((fraction or "0").ljust(6, "0")), tzinfo=UTC)  # type: ignore[misc]
+    except ValueError:
+        return None

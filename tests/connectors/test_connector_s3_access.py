@@ -1,0 +1,144 @@
+"""Who may read a bucket, and what a refusal says: roles, credentials, permissions, endpoints, and never a secret."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import botocore.client
+import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.exceptions import ClientError
+
+from connectors.errors import SourceUnreadableError
+from connectors.s3 import S3Store, _sts_endpoint
+from connectors.store import ObjectStore, StoreOptions, open_store
+from tests.connectors.buckets import BUCKET, calls_of, put, store_at
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_missing_bucket_is_named(s3: Any, endpoint: str) -> None:
+    with pytest.raises(SourceUnreadableError, match=r"s3://no-such-bucket/x: ListObjectsV2 failed with NoSuchBucket") as caught:
+        list(store_at(endpoint, "s3://no-such-bucket/x").list_objects())
+    assert caught.value.reason == "missing_bucket"
+    assert "no-such-bucket" in caught.value.remedy
+
+
+def test_no_server_at_the_endpoint_is_unreadable_and_not_a_traceback(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    store = open_store(f"s3://{BUCKET}/x", base=Path(), options=StoreOptions(endpoint_url="http://127.0.0.1:9"))
+    with pytest.raises(SourceUnreadableError, match="EndpointConnectionError"):
+        list(store.list_objects())
+
+
+def test_no_credentials_are_named(s3: Any, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    for options in ({}, {"role_arn": "arn:aws:iam::123456789012:role/reader"}):
+        with pytest.raises(SourceUnreadableError) as caught:
+            list(store_at(endpoint, **options).list_objects())
+        assert caught.value.reason == "no_credentials"
+
+
+def denying(store: ObjectStore, operation: str, code: str, status: int) -> None:
+    """Let one operation of a store's client answer with an error, as the server has no policies by default."""
+    assert isinstance(store, S3Store)
+    body = f"<Error><Code>{code}</Code><Message>user planted-key-id is not authorized</Message></Error>".encode()
+
+    def answer(request: Any, **_: Any) -> Any:
+        class Raw:
+            def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
+                yield body
+
+        return AWSResponse(request.url, status, {"Content-Type": "application/xml"}, Raw())
+
+    store._client().meta.events.register(f"before-send.s3.{operation}", answer)
+
+
+@pytest.mark.parametrize(
+    ("operation", "code", "status", "reason", "remedy"),
+    [
+        ("ListObjectsV2", "AccessDenied", 403, "permission_denied", "s3:ListBucket"),
+        ("GetObject", "AccessDenied", 403, "permission_denied", "s3:GetObject"),
+        ("GetObject", "ExpiredToken", 400, "no_credentials", "Log in again"),
+        ("GetObject", "InvalidObjectState", 403, "archived_object", "Restore"),
+    ],
+)
+def test_a_refused_call_says_which_permission_is_missing_and_tells_no_secret(
+    s3: Any, endpoint: str, tmp_path: Path, operation: str, code: str, status: int, reason: str, remedy: str
+) -> None:
+    put(s3, "p/cur/f")
+    store = store_at(endpoint)
+    denying(store, operation, code, status)
+    with pytest.raises(SourceUnreadableError, match=f"{operation} failed with {code}") as caught:
+        for info in store.list_objects():
+            store.fetch(info, tmp_path / "copy")
+    assert (caught.value.reason, remedy in caught.value.remedy) == (reason, True)
+    assert "planted" not in f"{caught.value} {caught.value.remedy}"
+
+
+def test_a_policy_that_denies_reading_is_named(s3: Any, endpoint: str, tmp_path: Path) -> None:
+    put(s3, "p/cur/f")
+    statement = {"Effect": "Deny", "Principal": "*", "Action": "s3:GetObject", "Resource": f"arn:aws:s3:::{BUCKET}/*"}
+    s3.put_bucket_policy(Bucket=BUCKET, Policy=json.dumps({"Version": "2012-10-17", "Statement": [statement]}))
+    store = store_at(endpoint)
+    (info,) = store.list_objects()
+    with pytest.raises(SourceUnreadableError) as caught:
+        store.fetch(info, tmp_path / "copy")
+    assert caught.value.reason == "permission_denied"
+    assert caught.value.source_object == "f"
+
+
+def test_a_role_is_assumed_with_its_external_id(s3: Any, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(s3, "p/cur/f")
+    asked: list[dict[str, Any]] = []
+    original = botocore.client.BaseClient._make_api_call
+
+    def record(self: Any, operation: str, arguments: dict[str, Any]) -> Any:
+        if operation == "AssumeRole":
+            asked.append(arguments)
+        return original(self, operation, arguments)
+
+    monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", record)
+    role = "arn:aws:iam::210987654321:role/reader"
+    store = store_at(endpoint, role_arn=role, external_id="our-external-id")
+    sent = calls_of(store)
+    assert [info.key for info in store.list_objects()] == ["f"]
+    assert [(each["RoleArn"], each["ExternalId"], each["RoleSessionName"]) for each in asked] == [
+        (role, "our-external-id", "trainledger")
+    ]
+    ((_, headers),) = sent
+    signature = headers["Authorization"]
+    assert "planted-key-id" not in str(signature)  # the call is signed by the role, not by who assumed it
+    assert "X-Amz-Security-Token" in headers
+
+
+def test_a_role_that_may_not_be_assumed_is_named(s3: Any, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = botocore.client.BaseClient._make_api_call
+
+    def deny(self: Any, operation: str, arguments: dict[str, Any]) -> Any:
+        if operation == "AssumeRole":
+            raise ClientError({"Error": {"Code": "AccessDenied", "Message": "planted-secret"}}, operation)
+        return original(self, operation, arguments)
+
+    role = "arn:aws:iam::210987654321:role/reader"
+    monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", deny)
+    with pytest.raises(SourceUnreadableError, match="AssumeRole failed with AccessDenied") as caught:
+        list(store_at(endpoint, role_arn=role).list_objects())
+    assert (caught.value.reason, role in caught.value.remedy) == ("role_denied", True)
+    assert "planted-secret" not in f"{caught.value} {caught.value.remedy}"
+
+
+def test_sts_stays_at_aws_when_the_endpoint_is_one_of_aws() -> None:
+    assert _sts_endpoint("https://bucket.vpce-1.s3.us-east-1.vpce.amazonaws.com") is None
+    assert _sts_endpoint("http://127.0.0.1:5000") == "http://127.0.0.1:5000"
+    assert _sts_endpoint(None) is None
+
+
+def test_a_bad_endpoint_is_named(s3: Any) -> None:
+    store = open_store(f"s3://{BUCKET}/x", base=Path(), options=StoreOptions(endpoint_url="not a url"))
+    with pytest.raises(SourceUnreadableError):
+        list(store.list_objects())
