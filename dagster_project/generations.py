@@ -1,0 +1,209 @@
+"""What the landing says of itself: the records in `_generation.json`, `_refused/*.json` and `*.tombstone.json`.
+
+A generation is one landed delivery. Its record is written last, so its presence means the generation is whole. Everything
+the line knows of deliveries is read from these records; there is no second truth. Nothing here touches a disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from dagster_project.failures import SourceError
+
+RECORD = "_generation.json"
+REFUSED = "_refused"
+TOMBSTONE = ".tombstone.json"
+_UNSAFE = re.compile(r"[^A-Za-z0-9._=@~+,-]|^[._]")
+_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
+
+
+class LandedObject(msgspec.Struct, frozen=True, kw_only=True):
+    """One object of the delivery, as it was fetched."""
+
+    key: str
+    file: str
+    role: str  # 'data' or 'manifest'
+    etag: str
+    version_id: str | None
+    size: int
+    last_modified: datetime
+    sha256: str
+
+
+class LandedPart(msgspec.Struct, frozen=True, kw_only=True):
+    """One Parquet file the raw view reads: a provider's original, or what was typed from one."""
+
+    file: str
+    source_object: str
+    rows: int
+    size: int
+    sha256: str
+    columns: dict[str, str]  # physical DuckDB type by column
+
+
+class BillMonth(msgspec.Struct, frozen=True, kw_only=True):
+    """Control total of a bill: one payer, usage month and currency."""
+
+    payer_account_id: str
+    usage_month: str
+    currency: str
+    line_count: int
+    billed_cost: str
+
+
+class Commitment(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of a bill that belong to one capacity block; they touch every month from the first on."""
+
+    commitment_id: str
+    first_month: str
+    digest: str
+
+
+class Controls(msgspec.Struct, frozen=True, kw_only=True):
+    """Totals and keys of a generation, so that election and fingerprints need not open its Parquet."""
+
+    payers: list[str] = []
+    months: list[BillMonth] = []
+    commitments: list[Commitment] = []
+    claimable_resources: dict[str, list[str]] = {}  # usage month -> short hashes of resources that run records may name
+    model_version: str | None = None
+    run_ids: list[str] = []
+    run_aliases: list[str] = []
+    run_months: list[str] = []
+    open_run_month: str | None = None  # a node still held: every later month reads this record too
+    run_resources: list[str] = []  # short hashes of every resource, alias and job that run records name
+
+
+class RowRefusal(msgspec.Struct, frozen=True, kw_only=True):
+    """Something refused, by object, row, column and value."""
+
+    source_object: str
+    row_number: int | None = None
+    column_name: str | None = None
+    value: str | None = None
+    reason: str
+    remedy: str
+    message: str
+
+
+class Generation(msgspec.Struct, frozen=True, kw_only=True):
+    """One landed delivery."""
+
+    source: str
+    kind: str
+    partition: str
+    delivery_id: str
+    identity: str
+    published_at: datetime
+    landed_at: datetime
+    connector_version: str
+    content_hash: str
+    row_digest: str
+    rows: int
+    objects: list[LandedObject]
+    parts: list[LandedPart]
+    unknown_columns: list[str]
+    refusals: list[RowRefusal]
+    controls: Controls
+
+    @property
+    def name(self) -> str:
+        """Its folder below the partition's."""
+        return f"{self.published_at:%Y%m%dT%H%M%S.%fZ}-{self.content_hash[:16]}"
+
+    @property
+    def path(self) -> str:
+        """Its folder below the landing."""
+        return f"{self.source}/{safe_name(self.partition)}/{self.name}"
+
+    @property
+    def month(self) -> str | None:
+        """The month its partition covers, where partitions are months."""
+        return partition_month(self.partition)
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """Election order inside a partition."""
+        return (self.published_at, self.content_hash)
+
+
+class Tombstone(msgspec.Struct, frozen=True, kw_only=True):
+    """What stays of a generation that retention removed."""
+
+    generation: Generation
+    removed_at: datetime
+
+
+class RefusalRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A delivery that was not landed, and why. In force until a later delivery of its partition lands or it is withdrawn."""
+
+    source: str
+    kind: str
+    partition: str
+    identity: str
+    connector_version: str
+    published_at: datetime | None
+    refused_at: datetime
+    withdrawn_at: datetime | None = None
+    refusals: list[RowRefusal]
+
+    @property
+    def path(self) -> str:
+        """Its file below the landing."""
+        return f"{self.source}/{safe_name(self.partition)}/{REFUSED}/{self.identity[:16]}.json"
+
+
+def encode(record: msgspec.Struct) -> bytes:
+    """The bytes of a record: indented JSON in the order of its fields, which people read too."""
+    return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+
+
+def decode(data: bytes, kind: type[Any], where: str) -> Any:
+    """Read a record; one that does not fit names its file."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.MsgspecError as error:
+        raise SourceError(
+            f"the landing's record is damaged: {error}",
+            where=where,
+            remedy="Restore the file, or remove its folder to land it again.",
+        ) from None
+
+
+def safe_name(text: str, limit: int = 150) -> str:
+    """One path segment for any text: other characters as %XX, never hidden or private, long names cut with their hash."""
+    name = _UNSAFE.sub(lambda match: "".join(f"%{byte:02X}" for byte in match.group().encode()), text)
+    if len(name) > limit:
+        suffix = "".join(re.findall(r"\.[A-Za-z0-9]{1,8}", name)[-2:]) if "." in name[-20:] else ""
+        name = f"{name[: limit - 17 - len(suffix)]}~{hashlib.sha256(text.encode()).hexdigest()[:16]}{suffix}"
+    return name or "%"
+
+
+def file_names(keys: Iterable[str]) -> dict[str, str]:
+    """A flat, safe, unique file name for each object key."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for key in keys:
+        name = safe_name(key.replace("/", "~"))
+        if name.casefold() in taken:  # a disk may not tell upper from lower case
+            name = safe_name(f"{hashlib.sha256(key.encode()).hexdigest()[:16]}~{key.replace('/', '~')}")
+        taken.add(name.casefold())
+        names[key] = name
+    return names
+
+
+def partition_month(partition: str) -> str | None:
+    """'2026-04' of '2026-04' and of '2026-04@v3.0.0'; None where partitions are not months."""
+    head = partition.partition("@")[0]
+    return head if _MONTH.fullmatch(head) else None
+
+
+def content_hash_of(kind: str, partition: str, sha256s: Iterable[str]) -> str:
+    """Identity of the bytes of a delivery's data objects, in the order of its manifest; names do not count, nor the manifest."""
+    return hashlib.sha256("\n".join([kind, partition, *sha256s]).encode()).hexdigest()

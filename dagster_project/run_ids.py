@@ -1,0 +1,44 @@
+"""How a run id is matched: one rule, in Python for what is decided before dbt runs. dbt's macro says the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+LONGEST = 63  # what labels of the other provider allow
+
+
+def normalised_run_id(text: str) -> str:
+    """Lower-case, every other character than a-z, 0-9, '_' and '-' as '-', cut at 63."""
+    return re.sub(r"[^a-z0-9_-]", "-", text.lower())[:LONGEST]
+
+
+def ambiguous_run_ids(recorded: Iterable[str]) -> list[str]:
+    """Normalised ids that more than one recorded spelling has."""
+    spellings: dict[str, set[str]] = {}
+    for text in recorded:
+        spellings.setdefault(normalised_run_id(text), set()).add(text)
+    return sorted(name for name, found in spellings.items() if len(found) > 1)
+
+
+def linked(names: Sequence[Iterable[str]]) -> list[int]:
+    """Number records so that those which share a name, directly or through others, have the same number."""
+    parent = list(range(len(names)))
+
+    def root(index: int) -> int:
+        while parent[index] != index:
+            parent[index] = parent[parent[index]]
+            index = parent[index]
+        return index
+
+    first: dict[str, int] = {}
+    for index, own in enumerate(names):
+        for name in own:
+            a, b = root(first.setdefault(name, index)), root(index)
+            parent[max(a, b)] = min(a, b)
+    return [root(index) for index in range(len(names))]
+
+
+def tag_key(text: str) -> str:
+    """A cost-allocation tag's key as AWS writes it into a bill: '_' before capitals, lower-case, every other character '_'."""
+    return re.sub(r"[^a-z0-9]+", "_", re.sub(r"([A-Z])", r"_\1", text).lower()).strip("_")

@@ -1,0 +1,117 @@
+"""SELECT text that reads landed Parquet as its connector's SCHEMA declares it: every column there, each with one type.
+
+Used by the raw views and by the landing's own checks, so both see the same values. A Number column becomes two: `x` DOUBLE
+where the file holds doubles and `x__text` VARCHAR where it holds text or decimals; the other one is null. No rule of business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from connectors.schema import Schema
+
+SQL_TYPES = {
+    "Text": "VARCHAR",
+    "Number": "DOUBLE",
+    "Timestamp": "TIMESTAMP",
+    "Date": "DATE",
+    "BigInt": "BIGINT",
+    "Boolean": "BOOLEAN",
+    "TextMap": "MAP(VARCHAR, VARCHAR)",
+}
+EMPTY_MAP = "MAP(CAST([] AS VARCHAR[]), CAST([] AS VARCHAR[]))"
+TEXT_SUFFIX = "__text"
+
+
+def quoted(name: str) -> str:
+    """An identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: str | None) -> str:
+    """A text literal, or NULL."""
+    return "NULL" if value is None else "'" + value.replace("'", "''") + "'"
+
+
+def file_list(paths: Iterable[str]) -> str:
+    """A list of files for read_parquet, which takes patterns: a special character of a folder's name stands for itself."""
+    return "[" + ", ".join(literal(re.sub(r"([*?\[])", r"[\1]", path)) for path in paths) + "]"
+
+
+def typed_columns(schema: Schema) -> list[tuple[str, str]]:
+    """Name and SQL type of every column the typed SELECT has."""
+    columns = []
+    for column in schema:
+        columns.append((column.name, SQL_TYPES[column.type]))
+        if column.type == "Number":
+            columns.append((column.name + TEXT_SUFFIX, "VARCHAR"))
+    return columns
+
+
+def expressions(schema: Schema, physical: Mapping[str, str]) -> list[str]:
+    """`<cast> AS <name>` for every declared column of one physical shape; an absent one is a typed null."""
+    result = []
+    for column in schema:
+        actual = physical.get(column.name)
+        if actual is None:
+            result += _absent(column.name, column.type)
+        else:
+            result += _present(column.name, column.type, f"source.{quoted(column.name)}", actual.upper())
+    return result
+
+
+def _absent(name: str, declared: str) -> list[str]:
+    if declared == "TextMap":
+        return [f"{EMPTY_MAP} AS {quoted(name)}"]
+    columns = [f"CAST(NULL AS {SQL_TYPES[declared]}) AS {quoted(name)}"]
+    if declared == "Number":
+        columns.append(f"CAST(NULL AS VARCHAR) AS {quoted(name + TEXT_SUFFIX)}")
+    return columns
+
+
+def _present(name: str, declared: str, column: str, physical: str) -> list[str]:
+    alias = quoted(name)
+    if declared == "Number":
+        text_alias = quoted(name + TEXT_SUFFIX)
+        if physical == "DOUBLE":
+            return [f"{column} AS {alias}", f"CAST(NULL AS VARCHAR) AS {text_alias}"]
+        return [f"CAST(NULL AS DOUBLE) AS {alias}", f"nullif(trim(CAST({column} AS VARCHAR)), '') AS {text_alias}"]
+    if declared == "TextMap" and not physical.startswith("MAP"):  # a column whose writer saw no value has no type of its own
+        return [f"{EMPTY_MAP} AS {alias}"]
+    if declared == "TextMap":
+        return [f"coalesce(CAST({column} AS MAP(VARCHAR, VARCHAR)), {EMPTY_MAP}) AS {alias}"]
+    if declared == "Timestamp" and physical == "TIMESTAMP WITH TIME ZONE":
+        return [f"CAST({column} AT TIME ZONE 'UTC' AS TIMESTAMP) AS {alias}"]
+    return [f"CAST({column} AS {SQL_TYPES[declared]}) AS {alias}"]
+
+
+def empty_select(columns: Iterable[tuple[str, str]]) -> str:
+    """A SELECT of no rows with the given names and types."""
+    return "SELECT " + ", ".join(f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in columns) + " WHERE false"
+
+
+def row_hash(schema: Schema, salt: str = "") -> str:
+    """A hash of one typed row over all declared columns; the order of a map's entries does not count."""
+    maps = {column.name for column in schema if column.type == "TextMap"}
+    names = [name for name, _ in typed_columns(schema)]
+    values = [f"list_sort(map_entries({quoted(name)}))" if name in maps else quoted(name) for name in names]
+    return f"hash({', '.join([literal(salt), *values])})"
+
+
+def parts_select(schema: Schema, files: Iterable[tuple[str, Mapping[str, str]]]) -> str:
+    """One SELECT over Parquet files: the declared columns, `_file` and the 1-based `_row_number` in it.
+
+    Files of one physical shape are read together: their number does not make the text longer than it must be.
+    """
+    shapes: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for path, physical in files:
+        shapes.setdefault(tuple(physical.items()), []).append(path)
+    selects = [
+        f"SELECT {', '.join(expressions(schema, dict(shape)))}, source._file, source.file_row_number + 1 AS _row_number "
+        f"FROM read_parquet({file_list(paths)}, filename='_file', file_row_number=true, hive_partitioning=false) AS source"
+        for shape, paths in shapes.items()
+    ]
+    if not selects:
+        return empty_select([*typed_columns(schema), ("_file", "VARCHAR"), ("_row_number", "BIGINT")])
+    return "\nUNION ALL\n".join(selects)

@@ -1,0 +1,293 @@
+"""Section 3, where it went: cost by accelerator, team, model, month, run, component, and what no run carries."""
+
+from reports.model import Column, TableSpec
+from reports.quarter import Quarter
+from reports.sql import GROUP_ORDER, RESIDUAL_GROUP, by_period, periods, whole, within
+
+CURRENCY = Column("billing_currency", "Currency", "code")
+NO_MONTH = "a month of the run has no figure"
+NO_LIST = "part of the usage has no list price"
+RUN_COSTS = ("marts.fct_training_run_costs", "marts.dim_training_runs")
+BOTH_COSTS = (*RUN_COSTS, "marts.fct_residual_costs")
+
+
+def grouped_costs(quarter: Quarter, id: str, title: str, group: str, label: str) -> TableSpec:
+    """Cost of runs by one attribute and platform, each currency with its total."""
+    return TableSpec(
+        id=id,
+        title=title,
+        sql=f"""select
+    runs.{group},
+    runs.accelerator_family,
+    costs.billing_currency,
+    count(distinct costs.training_run_id) as run_count,
+    coalesce(sum(costs.effective_cost) filter (where costs.cost_component = 'accelerator'), 0) as accelerator_effective_cost,
+    coalesce(sum(costs.effective_cost) filter (where costs.cost_component <> 'accelerator'), 0) as other_effective_cost,
+    sum(costs.effective_cost) as effective_cost,
+    sum(costs.idle_share_effective_cost) as idle_share_effective_cost,
+    sum(costs.billed_cost) as billed_cost,
+    {whole("costs.list_cost", "list_cost")},
+    grouping(runs.{group}, runs.accelerator_family) > 0 as is_total
+from marts.fct_training_run_costs as costs
+inner join marts.dim_training_runs as runs using (training_run_id)
+where {within(quarter, "costs.usage_month")}
+group by grouping sets ((runs.{group}, runs.accelerator_family, costs.billing_currency), (costs.billing_currency))
+order by costs.billing_currency, is_total, effective_cost desc, runs.{group}, runs.accelerator_family""",
+        columns=(
+            Column(group, label),
+            Column("accelerator_family", "Platform"),
+            CURRENCY,
+            Column("run_count", "Runs", "count"),
+            Column("accelerator_effective_cost", "Accelerators, effective", "money"),
+            Column("other_effective_cost", "Other, effective", "money"),
+            Column("effective_cost", "Effective", "money"),
+            Column("idle_share_effective_cost", "Idle share", "money"),
+            Column("billed_cost", "Billed", "money"),
+            Column("list_cost", "List", "money", note=NO_LIST),
+        ),
+        key=("billing_currency", group, "accelerator_family"),
+        needs=RUN_COSTS,
+        method="Strict cost of runs (what they used). The idle share is what the fully loaded view adds; it is in none of the "
+        "other columns.",
+        empty="No run has a cost in this quarter.",
+    )
+
+
+def monthly_costs(quarter: Quarter) -> TableSpec:
+    """Each month, each platform, and what no run carries."""
+    return TableSpec(
+        id="cost_by_month",
+        title="Effective and billed cost by month: platforms and what no run carries",
+        sql=f"""with parts as (
+    select costs.usage_month, runs.accelerator_family as part, costs.billing_currency, costs.billed_cost, costs.effective_cost
+    from marts.fct_training_run_costs as costs
+    inner join marts.dim_training_runs as runs using (training_run_id)
+    where {within(quarter, "costs.usage_month")}
+    union all
+    select usage_month, 'no run', billing_currency, billed_cost, effective_cost
+    from marts.fct_residual_costs
+    where {within(quarter)}
+)
+select billing_currency, usage_month, part, sum(effective_cost) as effective_cost, sum(billed_cost) as billed_cost,
+    grouping(part) > 0 as is_total
+from parts
+group by grouping sets ((billing_currency, usage_month, part), (billing_currency, usage_month))
+order by billing_currency, usage_month, is_total, part = 'no run', part""",
+        columns=(
+            Column("usage_month", "Month", "month"),
+            Column("part", "Platform"),
+            CURRENCY,
+            Column("effective_cost", "Effective", "money"),
+            Column("billed_cost", "Billed", "money"),
+        ),
+        key=("billing_currency", "usage_month", "part"),
+        needs=BOTH_COSTS,
+        method="Sum over the usage month. Effective cost spreads commitments over the months they serve; billed cost is the "
+        "invoice's.",
+        empty="No bill in this quarter.",
+    )
+
+
+def largest_runs(quarter: Quarter) -> TableSpec:
+    """The ten runs with the greatest effective cost in each currency."""
+    return TableSpec(
+        id="largest_runs",
+        title="Ten largest training runs by effective cost",
+        sql=f"""with costs as (
+    select training_run_id, billing_currency, sum(effective_cost) as effective_cost, sum(billed_cost) as billed_cost
+    from marts.fct_training_run_costs
+    where {within(quarter)}
+    group by training_run_id, billing_currency
+),
+emissions as (
+    select training_run_id,
+        {whole("provider_total_location_based_kgco2e")},
+        {whole("provider_total_market_based_kgco2e")},
+        max(case status when 'not_published' then '4 not published' when 'no_cell' then '3 no cell'
+            when 'preliminary' then '2 preliminary' else '1 final' end) as worst_status
+    from marts.fct_training_run_emissions
+    where {within(quarter)}
+    group by training_run_id
+),
+ranked as (
+    select *, row_number() over (partition by billing_currency order by effective_cost desc, training_run_id) as position
+    from costs
+)
+select
+    ranked.position, ranked.training_run_id, runs.accelerator_family, runs.team, runs.model_name, runs.accelerator_type,
+    runs.state, runs.attempt_count, ranked.billing_currency, ranked.effective_cost, ranked.billed_cost,
+    emissions.provider_total_location_based_kgco2e, emissions.provider_total_market_based_kgco2e,
+    substr(emissions.worst_status, 3) as emission_status
+from ranked
+inner join marts.dim_training_runs as runs using (training_run_id)
+left join emissions using (training_run_id)
+where ranked.position <= 10
+order by ranked.billing_currency, ranked.position""",
+        columns=(
+            Column("position", "No.", "count"),
+            Column("training_run_id", "Run", "code"),
+            Column("accelerator_family", "Platform"),
+            Column("team", "Team"),
+            Column("model_name", "Model"),
+            Column("accelerator_type", "Accelerator", "code"),
+            Column("state", "State", "state"),
+            Column("attempt_count", "Attempts", "count"),
+            CURRENCY,
+            Column("effective_cost", "Effective cost", "money"),
+            Column("billed_cost", "Billed cost", "money"),
+            Column("provider_total_location_based_kgco2e", "Location-based total", "mass", note=NO_MONTH),
+            Column("provider_total_market_based_kgco2e", "Market-based total", "mass", note=NO_MONTH),
+            Column("emission_status", "Emissions", "state"),
+        ),
+        key=("billing_currency", "training_run_id"),
+        needs=(*RUN_COSTS, "marts.fct_training_run_emissions"),
+        method="Months of this quarter only; failed and interrupted attempts belong to their run. Masses are allocated, "
+        "provider Scope 1, 2 and 3.",
+        empty="No run has a cost in this quarter.",
+    )
+
+
+def work_without_result(quarter: Quarter) -> TableSpec:
+    """Runs by how they ended, with idle and unused capacity as rows of their own."""
+    return TableSpec(
+        id="work_by_outcome",
+        title="How the work ended: finished, failed, interrupted, idle",
+        sql=f"""with parts as (
+    select
+        case runs.state when 'succeeded' then 1 when 'running' then 2 when 'stopped' then 3 when 'failed' then 4
+            when 'interrupted' then 5 else 6 end as position,
+        runs.state as outcome, costs.billing_currency, costs.training_run_id, costs.effective_cost
+    from marts.fct_training_run_costs as costs
+    inner join marts.dim_training_runs as runs using (training_run_id)
+    where {within(quarter, "costs.usage_month")}
+    union all
+    select case reason when 'idle' then 7 when 'unused_commitment' then 8 else 9 end,
+        case reason when 'idle' then 'idle' when 'unused_commitment' then 'unused commitment' else 'in no run record' end,
+        billing_currency, null, effective_cost
+    from marts.fct_residual_costs
+    where {within(quarter)}
+        and (reason in ('idle', 'unused_commitment') or (reason = 'unlogged' and cost_component = 'accelerator'))
+)
+select outcome, billing_currency, nullif(count(distinct training_run_id), 0) as run_count, sum(effective_cost) as effective_cost
+from parts
+group by outcome, position, billing_currency
+order by billing_currency, position""",
+        columns=(
+            Column("outcome", "Outcome", "state"),
+            CURRENCY,
+            Column("run_count", "Runs", "count", note="not a run"),
+            Column("effective_cost", "Effective cost", "money"),
+        ),
+        key=("billing_currency", "outcome"),
+        needs=BOTH_COSTS,
+        method="State is the run's last attempt's; earlier failed attempts are inside their run. Idle: accelerator time beside "
+        "runs that none held. Unused commitment: block or plan hours paid and not used. In no run record: accelerators that no "
+        "record names.",
+        empty="No run and no accelerator cost in this quarter.",
+    )
+
+
+def attribution(quarter: Quarter) -> TableSpec:
+    """By which evidence cost reached runs."""
+    return TableSpec(
+        id="cost_by_evidence",
+        title="By which evidence cost reached the runs",
+        sql=f"""select attribution_rule, attribution_confidence, cost_component, billing_currency,
+    count(distinct training_run_id) as run_count, sum(effective_cost) as effective_cost, sum(billed_cost) as billed_cost,
+    {whole("list_cost")}
+from marts.fct_training_run_costs
+where {within(quarter)}
+group by attribution_rule, attribution_confidence, cost_component, billing_currency
+order by billing_currency, attribution_rule, attribution_confidence, cost_component""",
+        columns=(
+            Column("attribution_rule", "Evidence", "state"),
+            Column("attribution_confidence", "Confidence", "state"),
+            Column("cost_component", "Component", "state"),
+            CURRENCY,
+            Column("run_count", "Runs", "count"),
+            Column("effective_cost", "Effective", "money"),
+            Column("billed_cost", "Billed", "money"),
+            Column("list_cost", "List", "money", note=NO_LIST),
+        ),
+        key=("billing_currency", "attribution_rule", "attribution_confidence", "cost_component"),
+        needs=RUN_COSTS,
+        method="The first that applies: managed job id, split allocation, run tag, resource and time, cluster key.",
+        empty="No run has a cost in this quarter.",
+    )
+
+
+def cost_waterfall(quarter: Quarter) -> TableSpec:
+    """From the runs to the bill, for the quarter and each month: what each step adds, and the provider's own total."""
+    return TableSpec(
+        id="cost_waterfall",
+        title="From training runs to the bill",
+        sql=f"""with parts as (
+    select usage_month, billing_currency, 'Runs on ' || runs.accelerator_family as part, billed_cost, effective_cost
+    from marts.fct_training_run_costs as costs
+    inner join marts.dim_training_runs as runs using (training_run_id)
+    where {within(quarter, "costs.usage_month")}
+    union all
+    select usage_month, billing_currency, {RESIDUAL_GROUP}, billed_cost, effective_cost
+    from marts.fct_residual_costs
+    where {within(quarter)}
+    union all
+    select usage_month, unit_or_currency, 'Quarantined',
+        case when measure = 'billed_cost' then quarantined_total else 0 end,
+        case when measure = 'effective_cost' then quarantined_total else 0 end
+    from marts.fct_reconciliation
+    where method = 'conservation' and measure in ('billed_cost', 'effective_cost')
+        and quarantined_total <> 0 and {within(quarter)}
+    union all
+    select usage_month, unit_or_currency, 'Provider total',
+        case when measure = 'billed_cost' then provider_total else 0 end,
+        case when measure = 'effective_cost' then provider_total else 0 end
+    from marts.fct_reconciliation
+    where method = 'conservation' and measure in ('billed_cost', 'effective_cost') and {within(quarter)}
+)
+select billing_currency, part,
+{by_period(quarter, "billed_cost", "billed_cost")},
+{by_period(quarter, "effective_cost", "effective_cost")},
+    part = 'Provider total' as is_total
+from parts
+group by billing_currency, part
+order by billing_currency, {GROUP_ORDER}, part""",
+        columns=(
+            Column("part", "Step"),
+            CURRENCY,
+            *(
+                Column(f"{measure}_{period}", label, "money", group=words)
+                for measure, words in (("billed_cost", "Billed"), ("effective_cost", "Effective"))
+                for period, label in periods(quarter)
+            ),
+        ),
+        key=("billing_currency", "part"),
+        needs=(*BOTH_COSTS, "marts.fct_reconciliation"),
+        method="Runs and residuals by reason; the provider total is added independently from the landed files. Section 6 shows "
+        "the difference of every measure, which is 0. Commitments: billed, the fees; effective, what of them was not used.",
+        empty="No bill in this quarter.",
+    )
+
+
+def prepaid(quarter: Quarter) -> TableSpec:
+    """What was paid ahead and how it was used up."""
+    flows = ("opening", "purchased", "refunded", "amortised_used", "amortised_unused", "closing")
+    return TableSpec(
+        id="prepaid",
+        title="Prepaid commitments: the roll-forward",
+        sql=f"""select provider_name, commitment_id, commitment_kind, usage_month, billing_currency,
+    {", ".join(f"{flow}_cost" for flow in flows)}
+from marts.fct_prepaid
+where {within(quarter)}
+order by provider_name, commitment_id, usage_month, billing_currency""",
+        columns=(
+            Column("commitment_id", "Commitment", "code"),
+            Column("commitment_kind", "Kind", "state"),
+            Column("usage_month", "Month", "month"),
+            CURRENCY,
+            *(Column(f"{flow}_cost", flow.replace("_", " ").capitalize(), "money") for flow in flows),
+        ),
+        key=("provider_name", "commitment_id", "usage_month", "billing_currency"),
+        needs=("marts.fct_prepaid",),
+        method="Opening + purchased − refunded − amortised on used hours − amortised on unused hours = closing.",
+        empty="No commitment was paid ahead, used or carried in this quarter.",
+    )

@@ -1,0 +1,13 @@
+"""Errors a report raises on purpose. Each names what is wrong and what to do about it."""
+
+
+class ReportError(Exception):
+    """A report cannot be made from what was given."""
+
+
+class QuarterError(ReportError):
+    """The quarter is not written like 2026Q3."""
+
+
+class PublicationError(ReportError):
+    """The published file is absent, or not one of ours."""

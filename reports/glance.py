@@ -1,0 +1,291 @@
+"""Section 1: the five figures, each with its whole, its change against the last quarter, or the reason why there is none."""
+
+from dataclasses import dataclass
+
+from reports.model import Column, Figure, TableSpec
+from reports.publication import Publication, Row
+from reports.quarter import Quarter
+from reports.sql import complete, emission_parts, literal, presence, within
+
+COST_TABLES = ("marts.fct_training_run_costs", "marts.fct_residual_costs", "marts.fct_reconciliation", "ops.dim_deliveries")
+EMISSION_TABLES = (
+    "marts.fct_run_cell_emissions",
+    "marts.fct_residual_emissions",
+    "marts.fct_reconciliation",
+    "ops.dim_deliveries",
+)
+COST_METHOD = (
+    "Net amortised cost of training runs (strict, without idle share), added over runs and months of the quarter, per currency."
+)
+SHARE_METHOD = (
+    "Effective cost of accelerators that reached a run, over that of all accelerators (runs and residuals), per currency."
+)
+MASS_METHOD = (
+    "Provider mass of the elected model version, allocated to runs by list-price weight in each provider cell; "
+    "runs added over the quarter."
+)
+
+
+def effective_cost_sql(quarter: Quarter) -> str:
+    """Runs and everything billed, this quarter and the last, null while a bill is missing."""
+    span = f"usage_month >= {literal(quarter.previous.start)} and usage_month < {literal(quarter.end)}"
+    return f"""with {presence(quarter)},
+costs as (
+    select billing_currency, usage_month, effective_cost, true as is_run from marts.fct_training_run_costs where {span}
+    union all
+    select billing_currency, usage_month, effective_cost, false from marts.fct_residual_costs where {span}
+),
+sums as (
+    select
+        billing_currency,
+        coalesce(sum(effective_cost) filter (where is_run and {within(quarter)}), 0) as run_cost,
+        coalesce(sum(effective_cost) filter (where {within(quarter)}), 0) as all_cost,
+        coalesce(sum(effective_cost) filter (where is_run and {within(quarter.previous)}), 0) as previous_cost
+    from costs
+    group by billing_currency
+)
+select
+    billing_currency as unit,
+    case when {complete("has_bill")} then run_cost end as value,
+    case when {complete("has_bill")} then all_cost end as whole,
+    case when {complete("has_bill")} and {complete("has_bill", False)} and previous_cost > 0
+        then cast(round(run_cost / previous_cost - 1, 6) as decimal(18, 6)) end as change_ratio,
+    case
+        when not {complete("has_bill")} then 'a bill of the quarter is missing'
+        when not {complete("has_bill", False)} then 'the bills of {quarter.previous.name} are not complete'
+        when previous_cost <= 0 then 'no cost of runs in {quarter.previous.name}'
+    end as change_reason
+from sums
+order by billing_currency"""
+
+
+def attributed_share_sql(quarter: Quarter) -> str:
+    """How much of the accelerator cost the runs carry, and how much of it in run-months that carry an emission figure."""
+    return f"""with {presence(quarter)},
+accelerator_costs as (
+    select costs.billing_currency, costs.effective_cost, true as is_run,
+        emissions.provider_total_location_based_kgco2e is not null as has_emissions
+    from marts.fct_training_run_costs as costs
+    left join marts.fct_training_run_emissions as emissions using (training_run_id, usage_month)
+    where costs.cost_component = 'accelerator' and {within(quarter, "costs.usage_month")}
+    union all
+    select billing_currency, effective_cost, false, false
+    from marts.fct_residual_costs
+    where cost_component = 'accelerator' and {within(quarter)}
+),
+sums as (
+    select billing_currency, sum(effective_cost) as all_cost,
+        coalesce(sum(effective_cost) filter (where is_run), 0) as run_cost,
+        coalesce(sum(effective_cost) filter (where has_emissions), 0) as covered_cost
+    from accelerator_costs
+    group by billing_currency
+)
+select
+    billing_currency as unit,
+    case when all_cost > 0 and {complete("has_bill")} then cast(round(run_cost / all_cost, 6) as decimal(18, 6)) end as value,
+    case when all_cost > 0 and {complete("has_bill")} then cast(round(covered_cost / all_cost, 6) as decimal(18, 6)) end as whole,
+    cast(null as decimal(18, 6)) as change_ratio,
+    'a share is not compared over quarters' as change_reason
+from sums
+order by billing_currency"""
+
+
+def mass_sql(quarter: Quarter, measure: str) -> str:
+    """One provider mass: allocated to runs, and as the provider reported it, null while a carbon month is missing."""
+    span = f"usage_month >= {literal(quarter.previous.start)} and usage_month < {literal(quarter.end)}"
+    return f"""with {presence(quarter)},
+parts as (
+    select provider_name, payer_account_id, usage_month, provider_model_version, true as is_run, {measure} as mass
+    from marts.fct_run_cell_emissions where {span}
+    union all
+    select provider_name, payer_account_id, usage_month, provider_model_version, false, {measure}
+    from marts.fct_residual_emissions where {span}
+),
+sums as (
+    select
+        sum(mass) filter (where is_run and {within(quarter)}) as run_mass,
+        sum(mass) filter (where {within(quarter)}) as all_mass,
+        sum(mass) filter (where is_run and {within(quarter.previous)}) as previous_mass,
+        count(*) filter (where mass is null and {within(quarter)}) as unknown_rows,
+        count(*) filter (where mass is null and {within(quarter.previous)}) as previous_unknown_rows,
+        string_agg(distinct provider_model_version, ', ' order by provider_model_version)
+            filter (where {within(quarter)}) as versions,
+        string_agg(distinct provider_model_version, ', ' order by provider_model_version)
+            filter (where {within(quarter.previous)}) as previous_versions
+    from parts
+)
+select
+    'kgCO2e' as unit,
+    case when {complete("has_carbon")} and unknown_rows = 0 then run_mass end as value,
+    case when {complete("has_carbon")} and unknown_rows = 0 then all_mass end as whole,
+    case when {complete("has_carbon")} and {complete("has_carbon", False)} and unknown_rows = 0 and previous_unknown_rows = 0
+            and versions is not distinct from previous_versions and previous_mass > 0
+        then cast(round(run_mass / previous_mass - 1, 6) as decimal(18, 6)) end as change_ratio,
+    case
+        when not {complete("has_carbon")} then 'a carbon month of the quarter is not published'
+        when not {complete("has_carbon", False)} then 'the carbon months of {quarter.previous.name} are not complete'
+        when versions is distinct from previous_versions
+            then 'the provider changed its model: ' || previous_versions || ', then ' || versions
+        when unknown_rows + previous_unknown_rows > 0 then 'the provider left values out'
+        when previous_mass is null or previous_mass <= 0 then 'nothing allocated to runs in {quarter.previous.name}'
+    end as change_reason
+from sums"""
+
+
+def energy_sql(quarter: Quarter) -> str:
+    """Facility energy of the runs, null when any run-month has none."""
+    return f"""select
+    'kWh' as unit,
+    case when count(*) = count(facility_energy_kwh) then sum(facility_energy_kwh) end as value,
+    cast(null as decimal(38, 9)) as whole,
+    cast(null as decimal(18, 6)) as change_ratio,
+    'energy is not compared over quarters yet' as change_reason
+from marts.fct_training_run_energy
+where {within(quarter)}"""
+
+
+@dataclass(frozen=True)
+class _Headline:
+    """A figure before it is asked for. No `unit`: each row of the answer is a currency."""
+
+    id: str
+    label: str
+    unit: str
+    sql: str
+    needs: tuple[str, ...]
+    whole: str
+    absent: str
+    method: str
+
+    def without(self, reason: str) -> Figure:
+        return Figure(self.id, self.label, self.unit, None, None, "", None, reason, reason, self.method, self.sql)
+
+    def of(self, row: Row, several: bool) -> Figure:
+        """The figure of one row; with several currencies each names its own."""
+        currency = str(row["unit"])
+        return Figure(
+            id=f"{self.id}/{currency}" if several else self.id,
+            label=f"{self.label}, {currency}" if several and self.unit else self.label,
+            unit=self.unit or currency,
+            value=row["value"],
+            whole=row["whole"],
+            whole_label=self.whole,
+            change_ratio=row["change_ratio"],
+            change_reason=row["change_reason"] or "",
+            absent="" if row["value"] is not None else self.absent,
+            method=self.method,
+            sql=self.sql,
+        )
+
+
+def _headlines(quarter: Quarter) -> list[_Headline]:
+    scope_2 = [
+        _Headline(
+            id=f"provider_scope_2_{way}_based",
+            label=f"Provider Scope 2, {way}-based, allocated to training runs",
+            unit="kgCO2e",
+            sql=mass_sql(quarter, f"provider_scope_2_{way}_based_kgco2e"),
+            needs=EMISSION_TABLES,
+            whole="reported by the provider for all usage",
+            absent=f"a carbon month of {quarter.name} is not published",
+            method=MASS_METHOD,
+        )
+        for way in ("location", "market")
+    ]
+    return [
+        _Headline(
+            id="effective_cost",
+            label="Effective cost of training runs",
+            unit="",
+            sql=effective_cost_sql(quarter),
+            needs=COST_TABLES,
+            whole="all that was billed, effective",
+            absent=f"a bill of {quarter.name} is missing",
+            method=COST_METHOD,
+        ),
+        _Headline(
+            id="facility_energy",
+            label="Facility energy of training runs",
+            unit="kWh",
+            sql=energy_sql(quarter),
+            needs=("marts.fct_training_run_energy",),
+            whole="",
+            absent="a run-month has no energy figure",
+            method="Bottom-up: telemetry or time model, times PUE.",
+        ),
+        *scope_2,
+        _Headline(
+            id="accelerator_cost_attributed",
+            label="Share of accelerator cost attributed to training runs",
+            unit="1",
+            sql=attributed_share_sql(quarter),
+            needs=(*COST_TABLES, "marts.fct_training_run_emissions"),
+            whole="in run-months that carry an emission figure",
+            absent=f"no accelerator cost in {quarter.name}, or a bill is missing",
+            method=SHARE_METHOD,
+        ),
+    ]
+
+
+def glance_figures(publication: Publication, quarter: Quarter) -> list[Figure]:
+    """The five headline figures in the order of the page; in several currencies, one each."""
+    figures = []
+    for headline in _headlines(quarter):
+        missing = publication.missing(*headline.needs)
+        rows = [] if missing else publication.rows(headline.sql)
+        if missing:
+            figures.append(headline.without(f"the published file has no {', no '.join(missing)}"))
+        elif not rows:
+            figures.append(headline.without(f"no cost in {quarter.name}"))
+        figures += [headline.of(row, len(rows) > 1) for row in rows]
+    return figures
+
+
+def totals_table(quarter: Quarter) -> TableSpec:
+    """The two totals, scope by scope, side by side. No row and no column ever adds one method to the other."""
+    scopes = [("Provider Scope 1", "provider_scope_1_kgco2e", "provider_scope_1_kgco2e")]
+    scopes += [
+        (f"Provider Scope {n}", f"provider_scope_{n}_location_based_kgco2e", f"provider_scope_{n}_market_based_kgco2e")
+        for n in (2, 3)
+    ]
+    scopes += [("Provider Scope 3, not split by method", "provider_scope_3_unsplit_kgco2e", "provider_scope_3_unsplit_kgco2e")]
+    scopes += [("Provider total", "provider_total_location_based_kgco2e", "provider_total_market_based_kgco2e")]
+    selects = "\n    union all\n".join(
+        f"    select {n} as position, '{label}' as scope, provider_name, is_run, {location} as location_based, {market} as "
+        "market_based from parts"
+        for n, (label, location, market) in enumerate(scopes)
+    )
+    columns = [Column("provider_name", "Provider"), Column("scope", "Provider's scope")]
+    for way in ("location", "market"):
+        for part, words in (("run", "Runs"), ("rest", "No run"), ("all", "Total")):
+            note = "a carbon month is not published (section 4 has those that are), or the provider gives no such split"
+            columns.append(Column(f"{part}_{way}_based_kgco2e", words, "mass", note=note, group=f"{way.title()}-based"))
+    sums = ",\n".join(
+        f"    case when {complete('has_carbon')} and count(*) = count({way}_based) then coalesce(sum({way}_based){only}, 0) end"
+        f" as {part}_{way}_based_kgco2e"
+        for way in ("location", "market")
+        for part, only in (("run", " filter (where is_run)"), ("rest", " filter (where not is_run)"), ("all", ""))
+    )
+    return TableSpec(
+        id="totals_twice",
+        title="Two totals, side by side: provider emissions by scope and method",
+        sql=f"""with {presence(quarter)},
+{emission_parts(quarter)},
+scopes as (
+{selects}
+)
+select provider_name, scope,
+{sums},
+    scope = 'Provider total' as is_total
+from scopes
+group by provider_name, scope, position
+having scope <> 'Provider Scope 3, not split by method' or count(location_based) > 0
+order by provider_name, position""",
+        columns=tuple(columns),
+        key=("provider_name", "scope"),
+        needs=EMISSION_TABLES,
+        method="Provider-reported masses of the elected model version. The location-based and the market-based column are two "
+        "answers to one question and are never added. Scope 1 has no method and stands in both. Quarantined rows are not in "
+        "these sums.",
+        empty="No provider emission row in this quarter.",
+    )

@@ -1,0 +1,109 @@
+"""What a report is made of before it has a look: tables with their SQL, figures with their reason, sections in order.
+
+A column's `kind` says what it holds (and so how it is aligned, rounded and labelled); its `note` says in words what a null
+there means.
+"""
+
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from reports.publication import Publication, Row
+
+TEXT_KINDS = frozenset({"text", "code", "state", "month", "date", "time", "flag"})
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: `money` is in the row's currency, `mass` in kgCO2e, `ratio` runs 0 to 1, `count` has no unit."""
+
+    key: str
+    label: str
+    kind: str = "text"
+    method: str = ""
+    note: str = "not recorded"
+    unit: str = ""
+    group: str = ""  # a heading over neighbouring columns
+    is_dropped_when_empty: bool = False  # from the page, never from the data files
+
+    @property
+    def is_text(self) -> bool:
+        return self.kind in TEXT_KINDS
+
+    def unit_of(self, currency: str) -> str:
+        """The unit of the stored value, as data files give it."""
+        units = {"money": currency, "mass": "kgCO2e", "energy": "kWh", "ratio": "1", "count": "1"}
+        return self.unit or units.get(self.kind, "")
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """A question with its SQL. `key` names a row; `needs` are the tables without which nothing can be shown."""
+
+    id: str
+    title: str
+    sql: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    needs: tuple[str, ...]
+    method: str
+    empty: str = "No rows."
+    page_rows: int = 40  # more rows stay in the data file; the page says how many
+
+
+@dataclass(frozen=True)
+class Table:
+    """A spec and its answer. `code` is the reference code on paper; `absent` says why there is no answer."""
+
+    spec: TableSpec
+    rows: tuple[Row, ...] = ()
+    absent: str = ""
+    code: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.spec.id
+
+    def row_id(self, row: Row) -> str:
+        """The row's key as one text, unique in its table."""
+        return "/".join("" if row[key] is None else str(row[key]) for key in self.spec.key)
+
+    def coded(self, code: str) -> "Table":
+        return replace(self, code=code)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One headline number: of the training runs, with the provider's whole beside it, and its change or why there is none."""
+
+    id: str
+    label: str
+    unit: str
+    value: Decimal | None
+    whole: Decimal | None
+    whole_label: str
+    change_ratio: Decimal | None
+    change_reason: str
+    absent: str
+    method: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A chapter: tables in reading order, charts by the table they stand beside, or the reason why nothing is shown."""
+
+    id: str
+    title: str
+    lead: str = ""
+    tables: tuple[Table, ...] = ()
+    charts: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    notes: tuple[tuple[str, str], ...] = ()
+    absent: str = ""
+
+
+def answer(publication: Publication, spec: TableSpec) -> Table:
+    """Ask the publication, or say which of its tables is not there."""
+    missing = publication.missing(*spec.needs)
+    if missing:
+        return Table(spec, absent=f"Nothing is shown: the published file has no {', no '.join(missing)}.")
+    return Table(spec, tuple(publication.rows(spec.sql)))

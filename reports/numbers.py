@@ -1,0 +1,39 @@
+"""How a number looks on a page. Rounding happens here and nowhere else; the data files keep every digit."""
+
+from decimal import ROUND_HALF_UP, Decimal
+
+THIN_SPACE = "\u2009"
+EN_DASH = "\u2013"
+MINUS = "\u2212"  # as wide as a digit, so that columns stay straight
+
+
+def rounded(value: Decimal, places: int) -> Decimal:
+    """Half away from zero, as on an invoice. Never a negative zero."""
+    result = value.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP)
+    return abs(result) if result == 0 else result
+
+
+def grouped(value: Decimal, places: int) -> str:
+    """1234567.891, 2 -> 1 234 567.89 with thin spaces."""
+    text = f"{rounded(value, places):,.{places}f}"
+    return text.replace(",", THIN_SPACE).replace("-", MINUS)
+
+
+def significant(value: Decimal, figures: int = 3) -> str:
+    """The same number in three significant figures, for text."""
+    if value == 0:
+        return "0"
+    places = figures - 1 - value.adjusted()
+    short = rounded(value, places) if places > 0 else Decimal(rounded(value.scaleb(places), 0)).scaleb(-places)
+    return grouped(short, max(places, 0))
+
+
+def plain(value: object) -> str | None:
+    """The whole value as text for data files: a decimal string, an ISO date, null as null."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return str(value)

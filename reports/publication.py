@@ -1,0 +1,62 @@
+"""Read-only access to one published DuckDB file. Nothing else in this folder opens a database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from reports.errors import PublicationError
+
+Row = dict[str, object]
+
+
+class Publication:
+    """One open publication: which tables it has, and the answer to a query."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._columns: dict[str, list[str]] = {}
+        for table, column in connection.execute(
+            "select schema_name || '.' || table_name, column_name from duckdb_columns() "
+            "where not internal order by schema_name, table_name, column_index"
+        ).fetchall():
+            self._columns.setdefault(table, []).append(column)
+
+    @property
+    def is_empty(self) -> bool:
+        """True when no mart is in the file: then it is not one of ours."""
+        return not any(name.startswith("marts.") for name in self._columns)
+
+    def missing(self, *tables: str) -> list[str]:
+        """Those of the named tables that this publication does not have."""
+        return [table for table in tables if table not in self._columns]
+
+    def columns(self, table: str) -> list[str]:
+        """The table's columns in order; none when there is no such table."""
+        return list(self._columns.get(table, []))
+
+    def rows(self, sql: str) -> list[Row]:
+        """Run a query. Every query in this folder names its order, so that a page never depends on threads."""
+        cursor = self._connection.execute(sql)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+@contextmanager
+def open_publication(path: Path) -> Iterator[Publication]:
+    """Open the file for reading. Readers take no lock and leave nothing behind."""
+    if not path.is_file():
+        raise PublicationError(f"There is no publication at {path}. Run `trainledger refresh` first.")
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+    except duckdb.Error as error:
+        raise PublicationError(f"{path} cannot be read as a published DuckDB file: {error}") from error
+    try:
+        connection.execute("set TimeZone = 'UTC'")
+        publication = Publication(connection)
+        if publication.is_empty:
+            raise PublicationError(f"{path} has no schema `marts`, so it is not a publication of trainledger.")
+        yield publication
+    finally:
+        connection.close()

@@ -1,0 +1,77 @@
+"""A calendar quarter in UTC and its words. Month names are English and fixed, so that no locale reaches a report."""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+
+from reports.errors import QuarterError
+
+MONTH_NAMES = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+
+
+def month_name(month: date) -> str:
+    """2026-09-01 -> September 2026."""
+    return f"{MONTH_NAMES[month.month - 1]} {month.year}"
+
+
+def short_month_name(month: date) -> str:
+    """2026-09-01 -> Sep 2026."""
+    return f"{MONTH_NAMES[month.month - 1][:3]} {month.year}"
+
+
+def listed(words: list[str]) -> str:
+    """a, b and c."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
+
+
+@dataclass(frozen=True)
+class Quarter:
+    """Three calendar months; `end` is excluded."""
+
+    year: int
+    number: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Quarter":
+        """Read 2026Q3."""
+        match = re.fullmatch(r"([1-9][0-9]{3})Q([1-4])", text)
+        if match is None:
+            raise QuarterError(f"{text!r} is not a quarter. Write a year, Q and 1 to 4, for example 2026Q3.")
+        return cls(int(match[1]), int(match[2]))
+
+    @property
+    def name(self) -> str:
+        return f"{self.year}Q{self.number}"
+
+    @property
+    def start(self) -> date:
+        return date(self.year, self.number * 3 - 2, 1)
+
+    @property
+    def end(self) -> date:
+        return self.next.start
+
+    @property
+    def months(self) -> list[date]:
+        return [date(self.year, self.number * 3 - back, 1) for back in (2, 1, 0)]
+
+    @property
+    def next(self) -> "Quarter":
+        return Quarter(self.year + 1, 1) if self.number == 4 else Quarter(self.year, self.number + 1)
+
+    @property
+    def previous(self) -> "Quarter":
+        return Quarter(self.year - 1, 4) if self.number == 1 else Quarter(self.year, self.number - 1)

@@ -1,0 +1,124 @@
+"""The quarterly report: one published file and one quarter in, one folder of HTML, JSON and CSV out.
+
+The command line and the Dagster asset call `render`; it knows neither. No clock: what changes with time (final or preliminary,
+missing months) was decided when the file was published.
+"""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from reports import REPORT_FORMAT, contents, glance, layout, words, writing
+from reports.model import Figure, Section, Table
+from reports.publication import open_publication
+from reports.quarter import Quarter, short_month_name
+from reports.status import Status, decide
+
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class QuarterlyReport:
+    """Where a report was written, and its stamp with the reasons."""
+
+    html: Path
+    json: Path
+    status: str
+    reasons: tuple[str, ...]
+    tables: tuple[Path, ...]
+
+
+def code_digest() -> str:
+    """sha256 over this package's own sources: the code a figure was rendered by."""
+    total = sha256()
+    for path in sorted([*HERE.glob("*.py"), *HERE.glob("templates/*")]):
+        total.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return total.hexdigest()
+
+
+def _coded(sections: list[Section], vintage: Table) -> tuple[list[Section], Table]:
+    """Give each table its reference code: T3.2 is the second table of section 3."""
+    coded = []
+    for n, section in enumerate(sections, 1):
+        tables = tuple(table.coded(f"T{n}.{m}") for m, table in enumerate(section.tables, 1))
+        coded.append(Section(section.id, section.title, section.lead, tables, section.charts, section.notes, section.absent))
+    return coded, vintage.coded("T0")
+
+
+def _record(
+    quarter: Quarter,
+    organisation: str,
+    status: Status,
+    status_note: str | None,
+    figures: list[Figure],
+    vintage: Table,
+    sections: list[Section],
+) -> dict[str, object]:
+    return {
+        "report": "quarterly",
+        "format": REPORT_FORMAT,
+        "organisation": organisation,
+        "quarter": quarter.name,
+        "status": status.name,
+        "status_reasons": list(status.reasons),
+        "status_note": status_note,
+        "scope_sentence": words.SCOPE_SENTENCE,
+        "report_code_sha256": code_digest(),
+        "figures": [writing.figure_record(figure) for figure in figures],
+        "vintage": writing.table_record(vintage),
+        "sections": [writing.section_record(section) for section in sections],
+    }
+
+
+def _html(record: dict[str, object], quarter: Quarter, figures: list[Figure], vintage: Table, sections: list[Section]) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    pages = [
+        {"section": section, "number": n, "tables": [layout.page_table(table) for table in section.tables]}
+        for n, section in enumerate(sections, 1)
+    ]
+    shown = [table for section in sections for table in section.tables]
+    digests = [(table, writing.digest(writing.csv_text(table))) for table in (vintage, *shown) if not table.absent]
+    return environment.get_template("quarterly.html").render(
+        record=record,
+        sub_r=Markup("<sub>r</sub>"),
+        months=" to ".join(short_month_name(month) for month in (quarter.months[0], quarter.months[-1])),
+        tiles=[layout.tile(figure) for figure in figures],
+        figures=figures,
+        vintage=layout.page_table(vintage),
+        pages=pages,
+        digests=digests,
+        methods=words.METHODS,
+        sensitivities=words.SENSITIVITIES,
+        open_questions=words.OPEN_QUESTIONS,
+    )
+
+
+def render(published: Path, quarter: str, out: Path, *, organisation: str, status_note: str | None = None) -> QuarterlyReport:
+    """Render a quarter of a published file into `<out>/<quarter>/`.
+
+    `status_note` says on the cover what the file itself cannot (an as-of time).
+    """
+    span = Quarter.parse(quarter)
+    with open_publication(published) as publication:
+        status = decide(publication, span)
+        figures = glance.glance_figures(publication, span)
+        sections, vintage = _coded(contents.sections(publication, span), contents.vintage(publication, span))
+    record = _record(span, organisation, status, status_note, figures, vintage, sections)
+    html = _html(record, span, figures, vintage, sections)
+    folder = out / span.name
+    tables = [vintage, *(table for section in sections for table in section.tables)]
+    writing.write_tables(folder / "tables", tables)
+    writing.write_file(folder / "report.json", writing.json_text(record))
+    writing.write_file(folder / "report.html", html)
+    files = tuple(folder / "tables" / f"{table.id}.csv" for table in tables if not table.absent)
+    return QuarterlyReport(folder / "report.html", folder / "report.json", status.name, status.reasons, files)

@@ -1,0 +1,163 @@
+"""Section 8 and 9: reference tables (catalogue, prices, regions, factors) and the evidence (input digests, the build)."""
+
+from reports.model import Column, TableSpec
+from reports.quality import THIS_BUILD
+from reports.quarter import Quarter
+from reports.sql import within
+
+SOURCED = (Column("source", "Source"), Column("source_date", "Dated", "date"), Column("confidence", "Confidence", "state"))
+NO_FIGURE = "no published figure"
+
+
+def catalogue(quarter: Quarter) -> TableSpec:
+    """Accelerator types of this quarter's runs, as far as the catalogue knows them."""
+    return TableSpec(
+        id="catalogue",
+        title="Accelerator catalogue: the types in this file's runs",
+        sql="""select accelerator_type, accelerator_family, chip_name, chips_per_node, peak_bf16_tflops, chip_power_idle_w,
+    chip_power_max_w, power_confidence, source, source_date, confidence
+from marts.dim_accelerators
+where accelerator_type in (select accelerator_type from marts.dim_training_runs)
+order by accelerator_family, accelerator_type""",
+        columns=(
+            Column("accelerator_type", "Type", "code"),
+            Column("accelerator_family", "Platform"),
+            Column("chip_name", "Chip"),
+            Column("chips_per_node", "Chips per node", "count", note="sold in several shapes"),
+            Column("peak_bf16_tflops", "Peak BF16", "number", unit="TFLOPS", note=NO_FIGURE),
+            Column("chip_power_idle_w", "Idle power", "number", unit="W", note=NO_FIGURE),
+            Column("chip_power_max_w", "Greatest power", "number", unit="W", note=NO_FIGURE),
+            Column("power_confidence", "Power from", "state", note=NO_FIGURE),
+            *SOURCED,
+        ),
+        key=("accelerator_type",),
+        needs=("marts.dim_accelerators", "marts.dim_training_runs"),
+        method="Chosen values. marts.dim_accelerator_sources keeps every published value of every source, also where sources "
+        "disagree.",
+        empty="The catalogue has none of the accelerator types of the runs.",
+    )
+
+
+def prices(quarter: Quarter) -> TableSpec:
+    """List prices beside the bill, for orientation."""
+    return TableSpec(
+        id="prices",
+        title="List prices of accelerators",
+        sql="""select price_id, accelerator_type, region_id, purchase_option, price_per_unit, unit, currency, valid_from,
+    source, source_date, confidence
+from marts.dim_prices
+where accelerator_type in (select accelerator_type from marts.dim_training_runs)
+order by price_id""",
+        columns=(
+            Column("accelerator_type", "Type", "code"),
+            Column("region_id", "Region", "code"),
+            Column("purchase_option", "Option", "state"),
+            Column("price_per_unit", "Price", "number"),
+            Column("unit", "per"),
+            Column("currency", "Currency", "code"),
+            Column("valid_from", "From", "date"),
+            *SOURCED,
+        ),
+        key=("price_id",),
+        needs=("marts.dim_prices", "marts.dim_training_runs"),
+        method="Reference only: no figure of this report uses them; list cost is the bill's own public on-demand cost.",
+        empty="The file has no price of the accelerator types of the runs.",
+    )
+
+
+def regions(quarter: Quarter) -> TableSpec:
+    """The regions with emissions in this quarter and how they were read."""
+    return TableSpec(
+        id="regions",
+        title="Regions",
+        sql=f"""select provider_name, region_id, region_name, country_code, grid_zone, source, source_date, confidence
+from marts.dim_regions
+where (provider_name, region_id) in (
+    select provider_name, region_id from marts.fct_reconciliation where {within(quarter)}
+)
+order by provider_name, region_id""",
+        columns=(
+            Column("provider_name", "Provider"),
+            Column("region_id", "Region", "code"),
+            Column("region_name", "Name"),
+            Column("country_code", "Country", "code"),
+            Column("grid_zone", "Grid zone", "code", note="not mapped"),
+            *SOURCED,
+        ),
+        key=("provider_name", "region_id"),
+        needs=("marts.dim_regions", "marts.fct_reconciliation"),
+        method="As the providers spell them. Global is not a region.",
+        empty="No region of this quarter is in the table of regions.",
+    )
+
+
+def factors(quarter: Quarter) -> TableSpec:
+    """Emission factors, for the modelled view only."""
+    return TableSpec(
+        id="factors",
+        title="Emission factors of the modelled view",
+        sql="""select *
+from marts.dim_emission_factors
+order by factor_id""",
+        columns=(
+            Column("factor_id", "Factor", "code"),
+            Column("grid_zone", "Grid zone", "code"),
+            Column("method", "Method", "state"),
+            Column("basis", "Basis", "state"),
+            Column("data_year", "Data year", "number"),
+            Column("value", "Value", "number"),
+            Column("unit", "Unit"),
+            Column("gases", "Gases"),
+            Column("source", "Source"),
+            Column("licence", "Licence"),
+            Column("confidence", "Confidence", "state"),
+        ),
+        key=("factor_id",),
+        needs=("marts.dim_emission_factors",),
+        method="Set location_direct_v1. Every figure shown in this report so far is provider-reported and uses no factor of "
+        "ours.",
+        empty="The published file holds no emission factor: every emission figure here is provider-reported.",
+    )
+
+
+def inputs(quarter: Quarter) -> TableSpec:
+    """Every elected delivery with its digests."""
+    return TableSpec(
+        id="inputs",
+        title="Digests of the inputs",
+        sql="""select source_name, kind, partition, published_at, rows, content_hash
+from ops.dim_deliveries
+where is_elected
+order by source_name, partition, published_at, content_hash""",
+        columns=(
+            Column("source_name", "Source"),
+            Column("kind", "Kind", "code"),
+            Column("partition", "Partition", "code"),
+            Column("published_at", "Published (UTC)", "time"),
+            Column("rows", "Rows", "count"),
+            Column("content_hash", "Content hash", "digest"),
+        ),
+        key=("source_name", "partition", "content_hash"),
+        needs=("ops.dim_deliveries",),
+        method="The landing keeps each delivery with the sha256 of every source object in its _generation.json; the content "
+        "hash names it.",
+        empty="No delivery has landed.",
+        page_rows=30,
+    )
+
+
+def build(quarter: Quarter) -> TableSpec:
+    """Which code and which inputs made the marts."""
+    return TableSpec(
+        id="build",
+        title="Code and fingerprint of the published build",
+        sql=f"""select code_version, fingerprint
+from ops.builds
+where build_id = {THIS_BUILD}
+order by code_version, fingerprint""",
+        columns=(Column("code_version", "Code version", "code"), Column("fingerprint", "Fingerprint of all build units", "code")),
+        key=("fingerprint",),
+        needs=("ops.builds",),
+        method="The fingerprint hashes the elected deliveries, seeds, settings and code of every provider and month.",
+        empty="The published file holds no build.",
+    )

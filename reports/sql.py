@@ -1,0 +1,144 @@
+"""Phrases that several queries share. Each query stays complete in itself, so that `trainledger sql` can repeat it."""
+
+from datetime import date
+
+from reports.quarter import Quarter, short_month_name
+
+MASSES = (
+    "provider_scope_1_kgco2e",
+    "provider_scope_2_location_based_kgco2e",
+    "provider_scope_2_market_based_kgco2e",
+    "provider_scope_3_location_based_kgco2e",
+    "provider_scope_3_market_based_kgco2e",
+    "provider_scope_3_unsplit_kgco2e",
+    "provider_total_location_based_kgco2e",
+    "provider_total_market_based_kgco2e",
+)
+
+# The residual reasons in the words of a page. Order is reading order: what runs could have carried comes first.
+RESIDUAL_GROUP = """case
+        when reason = 'idle' then 'Idle'
+        when reason = 'unused_commitment' then 'Commitments'
+        when reason = 'non_accelerator' then 'Other services'
+        when reason in ('tax', 'support', 'credit', 'refund') then 'Tax, support, credits'
+        else 'Unallocated'
+    end"""
+GROUP_ORDER = """case part
+        when 'Idle' then 2 when 'Commitments' then 3 when 'Other services' then 4 when 'Unallocated' then 5
+        when 'Tax, support, credits' then 6 when 'Quarantined' then 7 when 'Provider total' then 8 else 1
+    end"""
+
+
+def literal(day: date) -> str:
+    return f"date '{day.isoformat()}'"
+
+
+def within(quarter: Quarter, column: str = "usage_month") -> str:
+    """Half-open, as every interval here."""
+    return f"{column} >= {literal(quarter.start)} and {column} < {literal(quarter.end)}"
+
+
+def whole(column: str, name: str | None = None) -> str:
+    """A sum that is null when any part is null: half a total is not a total."""
+    return f"case when count(*) = count({column}) then sum({column}) end as {name or column}"
+
+
+def periods(quarter: Quarter) -> list[tuple[str, str]]:
+    """The columns `by_period` makes, with their headings."""
+    return [*((f"month_{n}", short_month_name(month)) for n, month in enumerate(quarter.months, 1)), ("quarter", quarter.name)]
+
+
+def by_period(quarter: Quarter, amount: str, name: str, known: str = "true") -> str:
+    """Sums of each month and of the whole quarter as columns of their own: null where `known` is not, or where any part is null.
+
+    `known` is a condition on a row's usage_month: the month has all its publications.
+    """
+    columns = []
+    for suffix, condition in [
+        *((f"month_{n}", f"usage_month = {literal(month)}") for n, month in enumerate(quarter.months, 1)),
+        ("quarter", "true"),
+    ]:
+        columns.append(f"""    case when {known.format(condition=condition)}
+            and count(*) filter (where {condition} and {amount} is null) = 0
+        then coalesce(sum({amount}) filter (where {condition}), 0) end as {name}_{suffix}""")
+    return ",\n".join(columns)
+
+
+def presence(quarter: Quarter) -> str:
+    """CTEs that end in `presence`: every payer of this and the last quarter x every month of both, with its bill and its carbon.
+
+    A month whose carbon export was delivered empty is published: no emissions is an answer.
+    """
+    return f"""months as (
+    select cast(month_start as date) as usage_month
+    from unnest(generate_series({literal(quarter.previous.start)}, {literal(quarter.months[-1])}, interval 1 month))
+        as series (month_start)
+),
+payers as (
+    select distinct provider_name, payer_account_id
+    from marts.fct_reconciliation
+    where method = 'conservation' and usage_month >= {literal(quarter.previous.start)} and usage_month < {literal(quarter.end)}
+),
+bills as (
+    select distinct provider_name, payer_account_id, usage_month
+    from marts.fct_reconciliation
+    where method = 'conservation' and measure = 'billed_cost'
+),
+carbon_rows as (
+    select distinct provider_name, payer_account_id, usage_month, source_name
+    from marts.fct_reconciliation
+    where method = 'conservation' and measure like 'provider_%' and provider_total is not null
+),
+carbon_months as (
+    select provider_name, payer_account_id, usage_month from carbon_rows
+    union
+    select carbon_sources.provider_name, carbon_sources.payer_account_id, cast(left(partition, 7) || '-01' as date)
+    from ops.dim_deliveries
+    inner join (select distinct source_name, provider_name, payer_account_id from carbon_rows) as carbon_sources
+        using (source_name)
+    where is_elected and regexp_matches(partition, '^[0-9]{{4}}-[0-9]{{2}}([^0-9]|$)')
+),
+presence as (
+    select
+        payers.provider_name,
+        payers.payer_account_id,
+        months.usage_month,
+        months.usage_month >= {literal(quarter.start)} as is_this_quarter,
+        bills.usage_month is not null as has_bill,
+        carbon_months.usage_month is not null as has_carbon
+    from payers
+    cross join months
+    left join bills using (provider_name, payer_account_id, usage_month)
+    left join carbon_months using (provider_name, payer_account_id, usage_month)
+)"""
+
+
+def complete(flag: str, is_this_quarter: bool = True) -> str:
+    """True when every payer has what `flag` names in every month of the quarter; false when there is no payer at all."""
+    which = "is_this_quarter" if is_this_quarter else "not is_this_quarter"
+    return f"(select coalesce(bool_and({flag}), false) from presence where {which})"
+
+
+def emission_parts(quarter: Quarter, extra: str = "") -> str:
+    """CTE `parts`: each book emission row of runs and of the residual; their sum is the provider's less what is quarantined."""
+    columns = ", ".join(
+        [
+            "source_name",
+            "provider_name",
+            "payer_account_id",
+            "region_id",
+            "service_code",
+            "usage_month",
+            "provider_model_version",
+            *MASSES,
+        ]
+    )
+    return f"""parts as (
+    select true as is_run, training_run_id, cast(null as varchar) as reason, {columns}
+    from marts.fct_run_cell_emissions
+    where {within(quarter)}{extra}
+    union all
+    select false, null, reason, {columns}
+    from marts.fct_residual_emissions
+    where {within(quarter)}{extra}
+)"""

@@ -1,0 +1,115 @@
+"""The stamp of a report: draft while a month lacks its bill or its carbon, else preliminary.
+
+Issuing is somebody's act, never this code's.
+"""
+
+from dataclasses import dataclass
+
+from reports.model import Column, TableSpec
+from reports.publication import Publication
+from reports.quarter import Quarter, listed, month_name
+from reports.sql import presence, within
+
+
+@dataclass(frozen=True)
+class Status:
+    """The stamp and the sentences that give its reasons, worst first."""
+
+    name: str
+    reasons: tuple[str, ...]
+
+
+NEEDS = ("marts.fct_reconciliation", "marts.fct_training_run_costs", "marts.fct_training_run_emissions", "ops.dim_deliveries")
+
+
+def presence_table(quarter: Quarter) -> TableSpec:
+    """What has arrived for each payer and month of the quarter."""
+    return TableSpec(
+        id="presence",
+        title="Bills and carbon publications by payer and month",
+        sql=f"""with {presence(quarter)}
+select provider_name, payer_account_id, usage_month, has_bill, has_carbon
+from presence
+where is_this_quarter
+order by provider_name, payer_account_id, usage_month""",
+        columns=(
+            Column("provider_name", "Provider"),
+            Column("payer_account_id", "Payer", "code"),
+            Column("usage_month", "Month", "month"),
+            Column("has_bill", "Bill", "flag"),
+            Column("has_carbon", "Carbon publication", "flag"),
+        ),
+        key=("provider_name", "payer_account_id", "usage_month"),
+        needs=("marts.fct_reconciliation", "ops.dim_deliveries"),
+        method="A bill is there when the payer has a reconciled billed cost in the month; carbon when it has a reconciled "
+        "provider mass, or when its carbon source delivered the month empty.",
+        empty="No payer has a bill or a carbon publication in this quarter or the one before.",
+    )
+
+
+def row_status_table(quarter: Quarter) -> TableSpec:
+    """How many rows of the two books stand at which status."""
+    return TableSpec(
+        id="row_status",
+        title="Status of the rows in the two books",
+        sql=f"""with rows_of_both as (
+    select 'cost' as book, usage_month, status from marts.fct_training_run_costs where {within(quarter)}
+    union all
+    select 'emissions', usage_month, status from marts.fct_training_run_emissions where {within(quarter)}
+)
+select
+    book,
+    usage_month,
+    count(*) filter (where status = 'final') as final_rows,
+    count(*) filter (where status = 'preliminary') as preliminary_rows,
+    count(*) filter (where status = 'not_published') as not_published_rows,
+    count(*) filter (where status = 'no_cell') as no_cell_rows
+from rows_of_both
+group by book, usage_month
+order by book, usage_month""",
+        columns=(
+            Column("book", "Book"),
+            Column("usage_month", "Month", "month"),
+            Column("final_rows", "Final", "count"),
+            Column("preliminary_rows", "Preliminary", "count"),
+            Column("not_published_rows", "Not published", "count"),
+            Column("no_cell_rows", "No provider cell", "count"),
+        ),
+        key=("book", "usage_month"),
+        needs=("marts.fct_training_run_costs", "marts.fct_training_run_emissions"),
+        method="Rows per status. A cost row is final 14 days after month end with every invoice id; an emission row is final "
+        "after the provider's yearly true-up. No provider cell: the carbon export has no row for the run's account, product "
+        "and region.",
+        empty="No run has a row in this quarter.",
+    )
+
+
+def _lacks(rows: list[dict[str, object]], flag: str, what: str) -> list[str]:
+    """One sentence per payer that lacks something, its months named."""
+    lacking: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if not row[flag]:
+            lacking.setdefault((str(row["provider_name"]), str(row["payer_account_id"])), []).append(
+                month_name(row["usage_month"])
+            )
+    return [f"No {what} of {provider} payer {payer} for {listed(months)}." for (provider, payer), months in lacking.items()]
+
+
+def decide(publication: Publication, quarter: Quarter) -> Status:
+    """The stamp and why. The counts are SQL; only their wording is made here."""
+    missing = publication.missing(*NEEDS)
+    if missing:
+        return Status("draft", (f"The published file has no {', no '.join(missing)}.",))
+    payers = publication.rows(presence_table(quarter).sql)
+    if not payers:
+        return Status("draft", (f"No payer has a bill or a carbon publication in {quarter.name} or the quarter before.",))
+    gaps = _lacks(payers, "has_bill", "bill") + _lacks(payers, "has_carbon", "carbon publication")
+    counts = publication.rows(row_status_table(quarter).sql)
+    open_rows = []
+    for book, words in (("cost", "Cost"), ("emissions", "Emission")):
+        months = [month_name(row["usage_month"]) for row in counts if row["book"] == book and row["preliminary_rows"]]
+        if months:
+            open_rows.append(f"{words} rows of {listed(months)} are preliminary.")
+    if gaps:
+        return Status("draft", (*gaps, *open_rows))
+    return Status("preliminary", tuple(open_rows) or ("Every figure is final; the report has not been issued.",))

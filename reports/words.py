@@ -1,0 +1,87 @@
+"""Sentences of the report that no table holds: whose Scope 2 it is, each measure in words and symbols, and what stays open."""
+
+from dataclasses import dataclass
+
+SCOPE_SENTENCE = "Provider Scope 2 tonnes in this report are Scope 3, category 1 in our own inventory."
+
+
+@dataclass(frozen=True)
+class Method:
+    """A measure, what it means, its formula, and where its boundary runs."""
+
+    measure: str
+    words: str
+    formula: str
+    boundary: str
+
+
+METHODS = (
+    Method(
+        "Billed cost",
+        "What the invoice says. Rows a Savings Plan covers carry nothing; the plan's own fee rows do.",
+        "net unblended cost, else unblended cost",
+        "every row of the provider's bill",
+    ),
+    Method(
+        "Effective cost",
+        "What a run cost: net, commitments spread over the hours they serve, promotions and credits kept apart.",
+        "net amortised cost by line item type; block fees split by used hours",
+        "every row of the bill; not used commitments are residual",
+    ),
+    Method(
+        "List cost",
+        "The provider's public on-demand price of the same usage; unknown as soon as one part has no list price.",
+        "public on-demand cost",
+        "usage rows",
+    ),
+    Method(
+        "Share of a run in a resource",
+        "Each moment of a resource is shared by the chips that runs held; what nobody held is idle.",
+        "o_r = ∫ chips_r / max(chips of the node, chips held); share_r = o_r / max(billed hours, Σ o)",
+        "one billed row",
+    ),
+    Method(
+        "Idle share",
+        "What the fully loaded view adds to a run: its part of the idle and unused capacity of its cell. "
+        "Never inside a strict figure.",
+        "idle × w_r / Σ w of the runs in the cell",
+        "account, service, region, month",
+    ),
+    Method(
+        "Allocated emissions",
+        "The provider's figure of a cell, divided by list-price weight over all billed usage of that cell. Other services, "
+        "idle and unlogged usage keep their part. Failed and interrupted attempts belong to their run.",
+        "E_r = E(cell) × w_r / W, W over all usage rows of the cell",
+        "provider Scope 1, 2 and 3; account, product, region, month, model version",
+    ),
+    Method(
+        "Location-based",
+        "Electricity at the average intensity of the grid it was drawn from, as reported by the provider.",
+        "the provider's",
+        "provider Scope 2; Scope 3 as the provider splits it",
+    ),
+    Method(
+        "Market-based",
+        "Electricity with the provider's contracts and certificates, as reported by the provider.",
+        "the provider's",
+        "provider Scope 2; Scope 3 as the provider splits it",
+    ),
+    Method(
+        "Conservation",
+        "Nothing is lost and nothing is made up: exact decimal arithmetic, checked in every cell before publication.",
+        "provider total = runs + residual + quarantined",
+        "every cell, measure, currency and model version",
+    ),
+)
+
+SENSITIVITIES = (
+    "The allocation key is list price. A cell that mixes accelerators with many small services moves when their relative "
+    "prices do; weights by energy are the sensitivity, not shown here.",
+    "AWS product Other holds SageMaker, HyperPod and data transfer together: allocation confidence is low there.",
+    "Provider model versions are never mixed: a change of version is a break in the series, and no change over it is shown.",
+)
+OPEN_QUESTIONS = (
+    "Provider allocation does not observe how busy a chip was. A lower allocated mass is no evidence of a more efficient run.",
+    "The AWS export resolves to one gram: a cell below half a gram arrives as zero.",
+    "Categories 1 and 8 of Scope 3 differ by who controls leased hardware; this report takes category 1 throughout.",
+)

@@ -1,0 +1,123 @@
+"""Files of a report: HTML, JSON, one CSV per table. Each is written whole or not at all."""
+
+import csv
+import io
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+
+from reports.model import Figure, Section, Table
+from reports.numbers import plain
+from reports.publication import Row
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run them
+
+
+def neutral(text: str) -> str:
+    """A text cell no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+def csv_text(table: Table) -> str:
+    """The table with every digit; null is an empty cell. Units stand in the header where the column has one unit."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([column.key for column in table.spec.columns])
+    for row in table.rows:
+        writer.writerow([_cell(row[column.key]) for column in table.spec.columns])
+    return buffer.getvalue()
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, str):
+        return neutral(value)
+    return plain(value) or ""
+
+
+def digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def table_record(table: Table) -> dict[str, object]:
+    """A table for report.json: values as decimal strings, each column with unit and method, the SQL that answers it."""
+    columns = [
+        {
+            "id": column.key,
+            "label": column.label,
+            "kind": column.kind,
+            "unit": column.unit_of("of the row: billing_currency"),
+            "method": column.method or table.spec.method,
+        }
+        for column in table.spec.columns
+    ]
+    rows = [
+        {"id": f"{table.id}/{table.row_id(row)}", "is_total": bool(row.get("is_total")), "values": _values(table, row)}
+        for row in table.rows
+    ]
+    record: dict[str, object] = {
+        "id": table.id,
+        "code": table.code,
+        "title": table.spec.title,
+        "method": table.spec.method,
+        "sql": table.spec.sql,
+    }
+    if table.absent:
+        return {**record, "absent": table.absent}
+    return {**record, "columns": columns, "rows": rows, "file": f"tables/{table.id}.csv", "sha256": digest(csv_text(table))}
+
+
+def _values(table: Table, row: Row) -> dict[str, str | None]:
+    return {column.key: plain(row[column.key]) for column in table.spec.columns}
+
+
+def figure_record(figure: Figure) -> dict[str, object]:
+    """A headline figure for report.json."""
+    return {
+        "id": figure.id,
+        "label": figure.label,
+        "value": plain(figure.value),
+        "unit": figure.unit,
+        "method": figure.method,
+        "sql": figure.sql,
+        "whole": plain(figure.whole),
+        "whole_label": figure.whole_label or None,
+        "change_ratio": plain(figure.change_ratio),
+        "change_reason": figure.change_reason or None,
+        "absent": figure.absent or None,
+    }
+
+
+def section_record(section: Section) -> dict[str, object]:
+    return {
+        "id": section.id,
+        "title": section.title,
+        "absent": section.absent or None,
+        "notes": [{"title": title, "text": text} for title, text in section.notes],
+        "tables": [table_record(table) for table in section.tables],
+    }
+
+
+def json_text(record: dict[str, object]) -> str:
+    return json.dumps(record, ensure_ascii=False, indent=1) + "\n"
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write beside the target, then rename over it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_tables(folder: Path, tables: list[Table]) -> None:
+    """One CSV per table that has an answer; tables of an earlier rendering that are gone now go from the folder too."""
+    wanted = {f"{table.id}.csv": csv_text(table) for table in tables if not table.absent}
+    for stale in sorted(folder.glob("*.csv")):
+        if stale.name not in wanted:
+            stale.unlink()
+    for name, text in wanted.items():
+        write_file(folder / name, text)

@@ -1,0 +1,157 @@
+"""A small organisation in a folder: exports with set times, a line over them, and short ways to refresh and look."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dagster_project.landing import Landed
+from dagster_project.line import Line
+from dagster_project.settings import settings_of
+
+PAYER = "000000000017"
+
+
+def instant(text: str) -> dt.datetime:
+    """An aware UTC instant of '2026-05-02' or '2026-05-02T10:00'."""
+    return dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC)
+
+
+def bill_line(cost: Any = 21.5, *, day: str = "2026-04-01", number: int = 1, **more: Any) -> dict[str, Any]:
+    """One usage hour of a Trainium instance."""
+    start = dt.datetime.fromisoformat(day)
+    return {
+        "identity_line_item_id": f"line-{number}",
+        "bill_payer_account_id": PAYER,
+        "bill_billing_period_start_date": start.replace(day=1),
+        "line_item_usage_account_id": "012345678901",
+        "line_item_line_item_type": "Usage",
+        "line_item_usage_start_date": start,
+        "line_item_usage_end_date": start + dt.timedelta(hours=1),
+        "line_item_product_code": "AmazonEC2",
+        "line_item_usage_type": "BoxUsage:trn1.32xlarge",
+        "line_item_resource_id": "i-0123456789abcdef0",
+        "line_item_usage_amount": 1.0,
+        "line_item_currency_code": "USD",
+        "line_item_unblended_cost": cost,
+        "resource_tags": {"user_training_run_id": "run-a"},
+        **more,
+    }
+
+
+def carbon_row(value: float = 1.25, *, month: str = "2026-04", version: str = "v3.0.0", payer: str = PAYER) -> dict[str, Any]:
+    """One cell of an AWS carbon export."""
+    return {
+        "payer_account_id": payer,
+        "usage_account_id": "012345678901",
+        "usage_period_start": dt.datetime.fromisoformat(f"{month}-01"),
+        "model_version": version,
+        "product_code": "AmazonEC2",
+        "region_code": "us-east-1",
+        "total_lbm_emissions_value": value,
+        "total_lbm_emissions_unit": "MTCO2e",
+    }
+
+
+def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Rows as Parquet; dictionaries become maps."""
+    columns = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values = [row.get(name) for row in rows]
+        is_map = any(isinstance(value, dict) for value in values)
+        items = [list(value.items()) if isinstance(value, dict) else value for value in values]
+        columns[name] = pa.array(items, pa.map_(pa.string(), pa.string()) if is_map else None)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
+
+
+def set_time(path: Path, text: str) -> None:
+    """Give a file the modification time at which its provider wrote it."""
+    stamp = int(instant(text).timestamp()) * 10**9
+    os.utime(path, ns=(stamp, stamp))
+
+
+def write_run(path: Path, run_id: str, *, at: str, nodes: list[dict[str, Any]] | None = None, **more: Any) -> None:
+    """One run.json with one attempt."""
+    node = {"resource_id": "i-0123456789abcdef0", "started_at": "2026-04-01T00:00:00Z", "ended_at": "2026-04-01T01:00:00Z"}
+    attempts = [{"attempt_id": "1", "state": "succeeded", "nodes": [node] if nodes is None else nodes}]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"training_run_id": run_id, "attempts": attempts, **more}))
+    set_time(path, at)
+
+
+class Organisation:
+    """Exports below `folder/exports/<source>` and a line with its home beside them."""
+
+    def __init__(self, folder: Path, *sources: dict[str, Any], **settings: Any) -> None:
+        self.folder = folder
+        listed = sources or ({"name": "cur", "kind": "aws_cur"},)
+        for source in listed:
+            (folder / "exports" / source["name"]).mkdir(parents=True, exist_ok=True)
+        document = {
+            "organisation": {"name": "Test"},
+            "home": "./home",
+            "sources": [{"location": f"./exports/{source['name']}", **source} for source in listed],
+            **settings,
+        }
+        self.settings = settings_of(document, folder / "trainledger.yaml")
+
+    @property
+    def line(self) -> Line:
+        """A new line each time: nothing may live on in memory."""
+        return Line(self.settings)
+
+    @property
+    def landing(self) -> Path:
+        return self.folder / "home" / "landing"
+
+    def deliver(self, rows: list[dict[str, Any]], *, at: str, month: str = "2026-04", source: str = "cur") -> None:
+        """Write one billing period of an OVERWRITE export, as of a time."""
+        root = self.folder / "exports" / source
+        data = root / "data" / f"BILLING_PERIOD={month}" / f"{source}-00001.snappy.parquet"
+        self._deliver(rows, at, data, root / "metadata" / f"BILLING_PERIOD={month}" / f"{source}-Manifest.json")
+
+    def deliver_carbon(self, rows: list[dict[str, Any]], *, at: str, month: str = "2026-04", version: str = "v3.0.0") -> None:
+        """Write one month and model version of a carbon export."""
+        root, below = self.folder / "exports" / "carbon", f"carbon_model_version={version}/usage_period={month}"
+        data = root / "data" / below / "carbon-00001.snappy.parquet"
+        self._deliver(rows, at, data, root / "metadata" / below / "carbon-Manifest.json")
+
+    def _deliver(self, rows: list[dict[str, Any]], at: str, data: Path, manifest: Path) -> None:
+        write_table(data, rows)
+        set_time(data, at)
+        manifest.parent.mkdir(parents=True, exist_ok=True)
+        key = data.relative_to(data.parents[len(data.parts) - data.parts.index("exports") - 3]).as_posix()
+        manifest.write_text(json.dumps({"dataFiles": [key]}))
+        set_time(manifest, at)
+
+    def refresh(self) -> list[Landed]:
+        """Plan and land."""
+        line = self.line
+        return line.land_all(line.plan())
+
+    def outcomes(self) -> dict[str, int]:
+        """Plan and land; how many of each outcome."""
+        return dict(Counter(landed.outcome for landed in self.refresh()))
+
+    def raw(self, query: str, **election: Any) -> list[tuple[Any, ...]]:
+        """Ask a fresh schema raw."""
+        line = self.line
+        elected = line.elect(**election)
+        with duckdb.connect(":memory:") as con:
+            line.create_raw(con, elected, line.months_to_build(elected))
+            return con.execute(query).fetchall()
+
+    def files(self) -> dict[str, bytes]:
+        """Every file of the landing with its bytes."""
+        return {
+            path.relative_to(self.landing).as_posix(): path.read_bytes() for path in self.landing.rglob("*") if path.is_file()
+        }

@@ -1,0 +1,134 @@
+"""A landing on S3, against a real S3 server: whole or not at all, one writer wins, and the mirror is only a cache."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dagster_project.failures import SourceError
+from dagster_project.landing_store import SourceLanding
+from dagster_project.retention import prune
+from tests.landing.kit import Organisation, bill_line
+
+UNBLENDED = "select line_item_unblended_cost from raw.aws_cur order by 1"
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    import boto3
+
+    for name, value in {
+        "AWS_ENDPOINT_URL_S3": endpoint,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "TRAINLEDGER_NOW": "2026-05-10T00:00:00Z",
+    }.items():
+        monkeypatch.setenv(name, value)
+    client = boto3.client("s3")
+    client.create_bucket(Bucket=bucket_of(tmp_path))
+    return client
+
+
+def bucket_of(tmp_path: Path) -> str:
+    return f"landing-{tmp_path.name.lower().replace('_', '-')[:50].strip('-')}"
+
+
+@pytest.fixture
+def organisation(tmp_path: Path, s3: Any) -> Organisation:
+    return Organisation(tmp_path, landing=f"s3://{bucket_of(tmp_path)}/ledger")
+
+
+def keys(s3: Any, tmp_path: Path) -> list[str]:
+    return [entry["Key"] for entry in s3.list_objects_v2(Bucket=bucket_of(tmp_path)).get("Contents", [])]
+
+
+def test_a_delivery_goes_up_is_read_from_the_mirror_and_the_mirror_may_go(
+    organisation: Organisation, s3: Any, tmp_path: Path
+) -> None:
+    organisation.deliver([bill_line(1.0)], at="2026-05-02")
+    assert organisation.outcomes() == {"landed": 1}
+    assert sum(key.endswith("/_generation.json") for key in keys(s3, tmp_path)) == 1
+    assert organisation.raw(UNBLENDED) == [(1.0,)]
+    shutil.rmtree(organisation.settings.cache)
+    assert organisation.line.plan().is_empty
+    assert organisation.raw(UNBLENDED) == [(1.0,)]
+    organisation.deliver([bill_line(2.0)], at="2026-05-03")
+    organisation.refresh()
+    assert organisation.raw(UNBLENDED) == [(2.0,)]
+
+
+def test_objects_without_their_record_are_no_generation_and_landing_again_completes_them(
+    organisation: Organisation, s3: Any, tmp_path: Path
+) -> None:
+    organisation.deliver([bill_line(1.0)], at="2026-05-02")
+    organisation.refresh()
+    (record,) = [key for key in keys(s3, tmp_path) if key.endswith("/_generation.json")]
+    s3.delete_object(Bucket=bucket_of(tmp_path), Key=record)  # as if killed just before the record was put
+    assert organisation.line.elect().members == ()
+    assert organisation.outcomes() == {"landed": 1}
+    assert organisation.raw(UNBLENDED) == [(1.0,)]
+
+
+def test_of_two_writers_the_first_record_stands(
+    organisation: Organisation, s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    organisation.deliver([bill_line(1.0)], at="2026-05-02")
+    other = Organisation(tmp_path, home="./other-home", landing=organisation.settings.landing)
+    line = other.line
+    plan = line.plan()
+    organisation.refresh()
+    (record,) = [key for key in keys(s3, tmp_path) if key.endswith("/_generation.json")]
+    first = s3.get_object(Bucket=bucket_of(tmp_path), Key=record)["Body"].read()
+    # it looked before the first one's record was there
+    monkeypatch.setattr(line.landing, "read", lambda *_: SourceLanding())
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-05-11T00:00:00Z")
+    line.land_all(plan)
+    assert s3.get_object(Bucket=bucket_of(tmp_path), Key=record)["Body"].read() == first
+
+
+def test_other_bytes_than_were_landed_are_refused(organisation: Organisation, s3: Any, tmp_path: Path) -> None:
+    organisation.deliver([bill_line(1.0)], at="2026-05-02")
+    organisation.refresh()
+    (data,) = [key for key in keys(s3, tmp_path) if key.endswith(".parquet")]
+    s3.put_object(Bucket=bucket_of(tmp_path), Key=data, Body=b"other")
+    shutil.rmtree(organisation.settings.cache)
+    with pytest.raises(SourceError, match="other bytes than were landed"):
+        organisation.raw(UNBLENDED)
+
+
+def test_a_removed_generation_leaves_only_its_tombstone(
+    organisation: Organisation, s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for day, cost in (("2026-04-10", 1.0), ("2026-04-20", 2.0)):
+        monkeypatch.setenv("TRAINLEDGER_NOW", f"{day}T12:00:00Z")
+        organisation.deliver([bill_line(cost)], at=day)
+        organisation.refresh()
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-04-29T00:00:00Z")
+    (removal,) = prune(organisation.settings, organisation.line.landing, yes=True)
+    left = [key for key in keys(s3, tmp_path) if removal.generation.name in key]
+    assert left == [f"ledger/cur/2026-04/{removal.generation.name}.tombstone.json"]
+    assert organisation.raw(UNBLENDED) == [(2.0,)]
+
+
+def test_a_missing_bucket_is_said_with_what_is_needed(tmp_path: Path, s3: Any) -> None:
+    organisation = Organisation(tmp_path, landing="s3://no-such-bucket-here/x")
+    with pytest.raises(SourceError, match=r"cannot be listed.*s3:PutObject"):
+        organisation.line.elect()

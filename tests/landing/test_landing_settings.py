@@ -1,0 +1,111 @@
+"""trainledger.yaml, the clock and the failures: what a person gets wrong is named."""
+
+from __future__ import annotations
+
+import datetime as dt
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dagster_project import clock
+from dagster_project.failures import GateError, LockHeldError, SourceError, UsageError
+from dagster_project.kinds import KINDS, Kind, built_kinds
+from dagster_project.settings import load_settings, settings_of
+
+SOURCE = {"name": "cur", "kind": "aws_cur", "location": "./exports"}
+DOCUMENT = {"organisation": {"name": "Example"}, "sources": [SOURCE]}
+
+
+def checked(tmp_path: Path, **more: Any):
+    return settings_of({**DOCUMENT, **more}, tmp_path / "trainledger.yaml")
+
+
+def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
+    settings = checked(tmp_path, home="./h")
+    assert settings.home == tmp_path / "h"
+    assert settings.landing == str(tmp_path / "h" / "landing")
+    assert settings.sources[0].location == str(tmp_path / "exports")
+    assert checked(tmp_path, landing="s3://bucket/prefix").landing == "s3://bucket/prefix"
+    assert checked(tmp_path, sources=[{**SOURCE, "location": "s3://b/p"}]).sources[0].location == "s3://b/p"
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"homee": "x"}, "'homee': unknown key"),
+        ({"organisation": {"name": "x", "currency": "USD"}}, "'organisation.currency': unknown key"),
+        ({"sources": [{**SOURCE, "rol_arn": "x"}]}, r"'sources\[cur\].rol_arn': unknown key"),
+        ({"path": "x"}, "'path': unknown key"),
+        ({"sources": [{**SOURCE, "kind": "aws_curr"}]}, r"'sources\[cur\].kind'"),
+        ({"sources": [SOURCE, SOURCE]}, "cur is there more than once"),
+        ({"sources": [{**SOURCE, "name": "../x"}]}, "name has lower-case letters"),
+        ({"sources": [{**SOURCE, "name": "_x"}]}, "name has lower-case letters"),
+        ({"sources": []}, "'sources'"),
+        ({"carbon_weights": "watts"}, "'carbon_weights'"),
+        ({"run_tag_keys": []}, "'run_tag_keys'"),
+        ({"sources": [{**SOURCE, "months": 3}]}, r"'sources\[cur\].months': write months as"),
+        ({"organisation": {"name": "x", "reporting_currency": "dollars"}}, "'organisation.reporting_currency'"),
+    ],
+)
+def test_a_wrong_setting_is_named(tmp_path: Path, change: dict[str, Any], named: str) -> None:
+    with pytest.raises(UsageError, match=named):
+        checked(tmp_path, **change)
+
+
+def test_a_kind_that_is_not_built_yet_is_told_from_one_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'gcp_billing', which this version does not read yet"):
+        checked(tmp_path, sources=[{**SOURCE, "kind": "gcp_billing"}])
+    assert set(KINDS) == set(Kind)
+    assert {"aws_cur", "aws_carbon", "training_runs"} <= set(built_kinds())
+
+
+def test_months_let_in_a_range(tmp_path: Path) -> None:
+    def let_in(months: str | None) -> list[str]:
+        source = checked(tmp_path, sources=[{**SOURCE, "months": months}]).sources[0]
+        return [month for month in ("2026-03", "2026-04", "2026-05", "2026-06") if source.reads_month(month)]
+
+    assert let_in(None) == ["2026-03", "2026-04", "2026-05", "2026-06"]
+    assert let_in("2026-04") == ["2026-04"]
+    assert let_in("2026-05..") == ["2026-05", "2026-06"]
+    assert let_in("2026-04..2026-05") == ["2026-04", "2026-05"]
+
+
+def test_a_file_that_is_missing_or_no_yaml_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "trainledger.yaml"
+    with pytest.raises(UsageError, match="cannot be read"):
+        load_settings(path)
+    for text, what in (("a: [", "is not YAML"), ("", "is empty"), ("- a", "is empty")):
+        path.write_text(text)
+        with pytest.raises(UsageError, match=what):
+            load_settings(path)
+
+
+def test_an_unknown_source_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no source 'x'.*Sources: cur"):
+        checked(tmp_path).source("x")
+
+
+def test_the_clock_is_the_environment_or_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-10-10T02:00:00+02:00")
+    assert clock.now() == dt.datetime(2026, 10, 10, tzinfo=dt.UTC)
+    monkeypatch.setenv("TRAINLEDGER_NOW", "soon")
+    with pytest.raises(UsageError, match="TRAINLEDGER_NOW"):
+        clock.now()
+    monkeypatch.delenv("TRAINLEDGER_NOW")
+    assert clock.now().tzinfo is dt.UTC
+
+
+def test_each_failure_has_its_exit_code_and_says_what_where_and_what_to_do() -> None:
+    assert [error.exit_code for error in (GateError, UsageError, SourceError, LockHeldError)] == [1, 2, 3, 4]
+    assert str(UsageError("it is wrong", where="file.yaml", remedy="Mend it.")) == "it is wrong (file.yaml). Mend it."
+
+
+def test_importing_the_package_imports_no_dagster() -> None:
+    script = "import sys, dagster_project, dagster_project.settings; print('dagster' in sys.modules)"
+    root = Path(__file__).resolve().parents[2]
+    assert (
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root).stdout == "False\n"
+    )

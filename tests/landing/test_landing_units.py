@@ -1,0 +1,200 @@
+"""Build units: a month is built again when, and only when, something its numbers can depend on has changed."""
+
+from __future__ import annotations
+
+import datetime as dt
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dagster_project.run_ids import ambiguous_run_ids, linked, normalised_run_id, tag_key
+from dagster_project.units import SHARED
+from tests.landing.kit import Organisation, bill_line, write_run
+
+BLOCK = "arn:aws:ec2:us-east-1:012345678901:capacity-reservation/cr-0a1b2c3d4e5f60718"
+APRIL, MAY, JUNE = (dt.date(2026, month, 1) for month in (4, 5, 6))
+
+
+@pytest.fixture
+def organisation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Organisation:
+    """Three months of bills and one run in April."""
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-08-01T00:00:00Z")
+    organisation = Organisation(tmp_path, {"name": "cur", "kind": "aws_cur"}, {"name": "runs", "kind": "training_runs"})
+    for month in (4, 5, 6):
+        line = bill_line(1.0, day=f"2026-0{month}-01", line_item_resource_id=f"i-{month}")
+        organisation.deliver([line], at=f"2026-0{month + 1}-02", month=f"2026-0{month}")
+    write_run(tmp_path / "exports/runs/a.run.json", "a", at="2026-05-02")
+    organisation.refresh()
+    return organisation
+
+
+def changed(organisation: Organisation, before: dict[str, str]) -> list[dt.date]:
+    """The months to build after a refresh, against fingerprints of before."""
+    from dagster_project.units import months_to_build
+
+    organisation.refresh()
+    return months_to_build(organisation.line.units(organisation.line.elect()), {"units": before})
+
+
+@pytest.fixture
+def before(organisation: Organisation) -> dict[str, str]:
+    return organisation.line.units(organisation.line.elect())
+
+
+def test_every_month_is_built_first_and_none_when_nothing_changed(organisation: Organisation, before: dict[str, str]) -> None:
+    line = organisation.line
+    assert line.months_to_build(line.elect()) == [APRIL, MAY, JUNE]
+    assert changed(organisation, before) == []
+
+
+def test_a_restated_month_alone_is_built_again(organisation: Organisation, before: dict[str, str]) -> None:
+    organisation.deliver([bill_line(2.0, day="2026-05-01")], at="2026-06-03", month="2026-05")
+    assert changed(organisation, before) == [MAY]
+
+
+def test_a_bill_with_usage_of_an_earlier_month_rebuilds_that_month_too(
+    organisation: Organisation, before: dict[str, str]
+) -> None:
+    lines = [
+        bill_line(1.0, day="2026-06-01"),
+        bill_line(2.0, day="2026-05-31", bill_billing_period_start_date=dt.datetime.fromisoformat("2026-06-01")),
+    ]
+    organisation.deliver(lines, at="2026-07-03", month="2026-06")
+    assert changed(organisation, before) == [MAY, JUNE]
+
+
+def test_a_run_that_touches_two_months_rebuilds_both(organisation: Organisation, before: dict[str, str]) -> None:
+    node = {"resource_id": "i-new", "started_at": "2026-04-30T23:00:00Z", "ended_at": "2026-05-01T00:00:00.000001Z"}
+    write_run(organisation.folder / "exports/runs/b.run.json", "b", at="2026-06-02", nodes=[node])
+    assert changed(organisation, before) == [APRIL, MAY]
+
+
+def test_a_window_that_ends_at_midnight_does_not_touch_the_next_month(organisation: Organisation, before: dict[str, str]) -> None:
+    node = {"resource_id": "i-new", "started_at": "2026-04-30T23:00:00Z", "ended_at": "2026-05-01T00:00:00Z"}
+    write_run(organisation.folder / "exports/runs/b.run.json", "b", at="2026-06-02", nodes=[node])
+    assert changed(organisation, before) == [APRIL]
+
+
+def test_a_node_that_is_still_held_touches_every_later_month(organisation: Organisation, before: dict[str, str]) -> None:
+    write_run(
+        organisation.folder / "exports/runs/b.run.json",
+        "b",
+        at="2026-06-02",
+        nodes=[{"resource_id": "i-new", "started_at": "2026-05-20T00:00:00Z"}],
+    )
+    assert changed(organisation, before) == [MAY, JUNE]
+
+
+def test_a_record_that_names_a_resource_billed_in_another_month_rebuilds_it(
+    organisation: Organisation, before: dict[str, str]
+) -> None:
+    """Because an accelerator that appears in a record is idle and not unlogged when nobody holds it."""
+    node = {"resource_id": "i-6", "started_at": "2026-04-02T00:00:00Z", "ended_at": "2026-04-03T00:00:00Z"}
+    write_run(organisation.folder / "exports/runs/b.run.json", "b", at="2026-06-02", nodes=[node])
+    assert changed(organisation, before) == [APRIL, JUNE]
+
+
+def test_two_ids_that_match_alike_touch_every_month(organisation: Organisation, before: dict[str, str]) -> None:
+    write_run(organisation.folder / "exports/runs/b.run.json", "A", at="2026-06-02")
+    assert changed(organisation, before) == [APRIL, MAY, JUNE]
+
+
+def test_a_record_that_can_merge_with_another_by_alias_touches_the_months_of_that_one(
+    organisation: Organisation, before: dict[str, str]
+) -> None:
+    runs = organisation.folder / "exports/runs"
+    alias = {"aliases": [{"system": "slurm", "id": "4711"}]}
+    node = {"resource_id": "i-x", "started_at": "2026-05-02T00:00:00Z", "ended_at": "2026-05-03T00:00:00Z"}
+    write_run(runs / "b.run.json", "b", at="2026-06-02", nodes=[node], **alias)
+    assert changed(organisation, before) == [MAY]
+    before = organisation.line.units(organisation.line.elect())
+    write_run(runs / "c.run.json", "c", at="2026-06-02", nodes=[], **alias)
+    assert changed(organisation, before) == [MAY]
+
+
+@given(st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=3), max_size=8))
+def test_records_are_linked_exactly_when_a_chain_of_names_leads_from_one_to_the_other(names: list[set[str]]) -> None:
+    numbers = linked(names)
+    for start in range(len(names)):
+        reached, waiting = {start}, [start]
+        while waiting:
+            here = waiting.pop()
+            for other in range(len(names)):
+                if other not in reached and names[here] & names[other]:
+                    reached.add(other)
+                    waiting.append(other)
+        assert {other for other in range(len(names)) if numbers[other] == numbers[start]} == reached
+
+
+def test_a_capacity_block_ties_its_months_from_the_first_on(organisation: Organisation) -> None:
+    fee = bill_line(
+        900.0,
+        day="2026-05-03",
+        number=7,
+        line_item_line_item_type="Fee",
+        line_item_usage_type="CapacityBlockFee:trn2.48xlarge",
+        reservation_reservation_a_r_n=BLOCK,
+    )
+    organisation.deliver([bill_line(1.0, day="2026-05-01"), fee], at="2026-06-04", month="2026-05")
+    organisation.refresh()
+    before = organisation.line.units(organisation.line.elect())
+    hour = bill_line(0.0, day="2026-06-10", number=8, line_item_resource_id=BLOCK)
+    organisation.deliver([bill_line(1.0, day="2026-06-01"), hour], at="2026-07-04", month="2026-06")
+    assert changed(organisation, before) == [MAY, JUNE]
+    before = organisation.line.units(organisation.line.elect())
+    organisation.deliver([bill_line(5.0, day="2026-06-01"), hour], at="2026-07-05", month="2026-06")
+    assert changed(organisation, before) == [JUNE], "the block's own rows did not change"
+
+
+def test_the_clock_counts_only_where_a_flag_turns(
+    organisation: Organisation, before: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-09-01T00:00:00Z")
+    assert changed(organisation, before) == []
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-07-14T00:00:00Z")
+    assert changed(organisation, before) == [JUNE]
+
+
+def test_settings_that_change_figures_touch_everything(organisation: Organisation, before: dict[str, str]) -> None:
+    other = organisation.settings.model_copy(update={"carbon_weights": "energy"})
+    organisation.settings = other
+    after = organisation.line.units(organisation.line.elect())
+    assert all(after[name] != before[name] for name in before)
+
+
+def test_a_month_that_is_no_longer_there_is_still_one_to_build(organisation: Organisation, before: dict[str, str]) -> None:
+    assert changed(organisation, {**before, "AWS/2026-03": "0"}) == [dt.date(2026, 3, 1)]
+    assert SHARED in before
+
+
+def test_run_ids_are_matched_as_the_contract_says() -> None:
+    assert normalised_run_id("Run A/7.Ünit_x-y") == "run-a-7--nit_x-y"
+    assert normalised_run_id("x" * 80) == "x" * 63
+    assert ambiguous_run_ids(["a.b", "a-b", "a-b", "c"]) == ["a-b"]
+    assert [tag_key(key) for key in ("training_run_id", "TrainingRunId", "training-run:id")] == ["training_run_id"] * 3
+
+
+def test_planning_and_fingerprints_import_no_engine(organisation: Organisation) -> None:
+    script = f"""
+import sys
+from pathlib import Path
+from dagster_project.settings import settings_of
+from dagster_project.line import Line
+sources = [
+    {{"name": "cur", "kind": "aws_cur", "location": "./exports/cur"}},
+    {{"name": "runs", "kind": "training_runs", "location": "./exports/runs"}},
+]
+document = {{"organisation": {{"name": "Test"}}, "home": "./home", "sources": sources}}
+line = Line(settings_of(document, Path({str(organisation.folder / "trainledger.yaml")!r})))
+assert line.plan().is_empty
+line.fingerprint(line.elect()), line.publication()
+print([name for name in ("dagster", "dbt", "duckdb", "polars", "pyarrow", "pandas", "numpy") if name in sys.modules])
+"""
+    finished = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path(__file__).resolve().parents[2]
+    )
+    assert finished.stdout.strip() == "[]"

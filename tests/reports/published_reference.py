@@ -1,0 +1,154 @@
+"""Rows of a small publication that are not the ledger: deliveries, builds, gates, dimensions, one odd row of each kind."""
+
+from datetime import date, timedelta
+from decimal import Decimal
+
+from tests.reports.published_rows import File, instant
+
+
+def add_delivery_rows(file: File, payer: str, month: date, carbon: bool) -> None:
+    published = instant(2026, month.month + 1, 5, 6, 30)
+    kinds = [("cur", "aws_cur", f"{month:%Y-%m}", published)]
+    if carbon:
+        kinds.append(("carbon", "aws_carbon", f"{month:%Y-%m}@v3.0.1", published.replace(day=17)))
+    for prefix, kind, partition, at in kinds:
+        digest = f"{abs(hash_of(prefix + payer + partition)):064x}"
+        file.add(
+            "ops.dim_deliveries",
+            source_name=f"{prefix}-{payer[:3]}",
+            provider_name="AWS",
+            kind=kind,
+            partition=partition,
+            published_at=at,
+            landed_at=at + timedelta(hours=1),
+            content_hash=digest,
+            rows=1200,
+            is_elected=True,
+            is_book=True,
+        )
+
+
+def hash_of(text: str) -> int:
+    """A number for a text, the same in every process."""
+    return int.from_bytes(text.encode()) % (1 << 255)
+
+
+def add_reference_rows(file: File) -> None:
+    url = "https://docs.example.org/neuron/trn2"
+    for kind, chips, watts in (("trn1.32xlarge", 16, None), ("trn2.48xlarge", 16, Decimal("500"))):
+        file.add(
+            "marts.dim_accelerators",
+            accelerator_type=kind,
+            accelerator_family="trainium",
+            provider_name="AWS",
+            chip_name=kind[:4].title(),
+            chips_per_node=chips,
+            peak_bf16_tflops=Decimal("667.5"),
+            chip_power_idle_w=None,
+            chip_power_max_w=watts,
+            power_confidence="third_party" if watts else None,
+            source=url,
+            source_date=date(2026, 8, 21),
+            confidence="high",
+        )
+    file.add(
+        "marts.dim_regions",
+        provider_name="AWS",
+        region_id="us-east-2",
+        region_name="US East (Ohio)",
+        country_code="US",
+        grid_zone=None,
+        source=url,
+        source_date=date(2026, 8, 21),
+        confidence="high",
+    )
+    file.add(
+        "marts.dim_prices",
+        price_id="p1",
+        provider_name="AWS",
+        accelerator_type="trn1.32xlarge",
+        region_id="us-east-2",
+        purchase_option="on_demand",
+        price_per_unit=Decimal("21.50"),
+        unit="instance-hour",
+        currency="USD",
+        valid_from=date(2026, 9, 1),
+        source=url,
+        source_date=date(2026, 9, 1),
+        confidence="high",
+    )
+
+
+def add_build_rows(file: File) -> None:
+    """The published build with its gates, and a gate of an older build that must not show."""
+    file.add(
+        "ops.builds",
+        build_id="b1",
+        started_at=instant(2026, 10, 10),
+        finished_at=None,
+        fingerprint="f" * 64,
+        code_version="c" * 64,
+        is_full=True,
+        months="2026-04",
+        outcome="started",
+    )
+    for gate, detail in (
+        ("dbt.costs_add_up_to_the_bill", None),
+        ("gx.deliveries.rows_arrived", None),
+        ("dbt.keys", "<i>checked</i>"),
+    ):
+        file.add("ops.gate_results", build_id="b1", gate=gate, passed=True, failing_rows=0, detail=detail)
+    file.add(
+        "ops.gate_results", build_id="b0", gate="dbt.of_an_older_build", passed=False, failing_rows=3, detail="not of this build"
+    )
+
+
+def add_odd_rows(file: File) -> None:
+    """One of each: a run record, a conflict, a quarantined row, a commitment."""
+    file.add(
+        "ops.dim_deliveries",
+        source_name="runs",
+        provider_name="",
+        kind="training_runs",
+        partition="a~b.run.json",
+        is_elected=True,
+        published_at=instant(2026, 9, 30, 12),
+        landed_at=instant(2026, 10, 1),
+        content_hash="e" * 64,
+        rows=1,
+        is_book=True,
+    )
+    file.add(
+        "marts.fct_run_conflicts",
+        training_run_id="run-000",
+        field="team",
+        source_a="run.json",
+        value_a="language",
+        source_b="<tag>",
+        value_b="-1+1",
+        chosen="run.json",
+    )
+    file.add(
+        "marts.fct_quarantine",
+        source_name="carbon-012",
+        source_object="x/y.parquet",
+        row_number=7,
+        column_name="total_lbm",
+        value="-0.000002",
+        reason="negative_emission",
+        remedy="Ask the provider to publish the month again.",
+    )
+    file.add(
+        "marts.fct_prepaid",
+        provider_name="AWS",
+        commitment_id="arn:aws:ec2:us-east-2:000011112222:capacity-block/cb-1",
+        commitment_kind="capacity_block",
+        usage_month=date(2026, 8, 1),
+        billing_currency="USD",
+        opening_cost=0,
+        purchased_cost=9000,
+        refunded_cost=0,
+        amortised_used_cost=8400,
+        amortised_unused_cost=600,
+        closing_cost=0,
+    )

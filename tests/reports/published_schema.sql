@@ -1,0 +1,242 @@
+-- The published tables the quarterly report reads, as ../shared/contract.yml has them; test_published_fixture.py compares the two.
+-- Columns the contract leaves open (dimensions, ops) are those of the seeds and of the line.
+create schema marts;
+create schema ops;
+
+create table marts.dim_training_runs (
+    training_run_id varchar not null,
+    recorded_id varchar not null,
+    provider_name varchar not null,
+    accelerator_family varchar not null,
+    accelerator_type varchar,
+    is_multi_accelerator boolean not null,
+    region_id varchar,
+    is_multi_region boolean not null,
+    sub_account_id varchar,
+    is_multi_account boolean not null,
+    team varchar,
+    model_name varchar,
+    framework varchar,
+    workload_key varchar,
+    pair_key varchar,
+    started_at timestamp,
+    ended_at timestamp,
+    state varchar not null,
+    attempt_count bigint not null,
+    chip_count bigint,
+    tokens bigint,
+    useful_tokens bigint,
+    steps bigint,
+    model_flops double,
+    target_metric varchar,
+    target_direction varchar,
+    target_value double,
+    final_value double,
+    is_target_reached boolean
+);
+
+create table marts.fct_training_run_costs (
+    training_run_id varchar not null,
+    usage_month date not null,
+    billing_currency varchar not null,
+    cost_component varchar not null,
+    attribution_rule varchar not null,
+    attribution_confidence varchar not null,
+    billed_cost decimal(38, 12) not null,
+    effective_cost decimal(38, 12) not null,
+    list_cost decimal(38, 12),
+    contracted_cost decimal(38, 12),
+    list_cost_coverage_ratio double not null,
+    idle_share_billed_cost decimal(38, 12) not null,
+    idle_share_effective_cost decimal(38, 12) not null,
+    status varchar not null
+);
+
+create table marts.fct_run_cell_costs (
+    training_run_id varchar not null,
+    source_name varchar not null,
+    provider_name varchar not null,
+    payer_account_id varchar not null,
+    sub_account_id varchar not null,
+    service_code varchar not null,
+    region_id varchar not null,
+    usage_month date not null,
+    billing_currency varchar not null,
+    cost_component varchar not null,
+    attribution_rule varchar not null,
+    billed_cost decimal(38, 12) not null,
+    effective_cost decimal(38, 12) not null,
+    list_cost decimal(38, 12),
+    contracted_cost decimal(38, 12),
+    idle_share_billed_cost decimal(38, 12) not null,
+    idle_share_effective_cost decimal(38, 12) not null
+);
+
+create table marts.fct_residual_costs (
+    source_name varchar not null,
+    provider_name varchar not null,
+    payer_account_id varchar not null,
+    sub_account_id varchar not null,
+    service_code varchar not null,
+    region_id varchar not null,
+    usage_month date not null,
+    billing_currency varchar not null,
+    cost_component varchar not null,
+    reason varchar not null,
+    billed_cost decimal(38, 12) not null,
+    effective_cost decimal(38, 12) not null,
+    list_cost decimal(38, 12),
+    contracted_cost decimal(38, 12),
+    spread_billed_cost decimal(38, 12) not null,
+    spread_effective_cost decimal(38, 12) not null
+);
+
+create table marts.fct_prepaid (
+    provider_name varchar not null,
+    commitment_id varchar not null,
+    commitment_kind varchar not null,
+    usage_month date not null,
+    billing_currency varchar not null,
+    opening_cost decimal(38, 12) not null,
+    purchased_cost decimal(38, 12) not null,
+    refunded_cost decimal(38, 12) not null,
+    amortised_used_cost decimal(38, 12) not null,
+    amortised_unused_cost decimal(38, 12) not null,
+    closing_cost decimal(38, 12) not null
+);
+
+create table marts.fct_training_run_emissions (
+    training_run_id varchar not null,
+    usage_month date not null,
+    provider_name varchar not null,
+    provider_model_version varchar,
+    provider_total_location_based_kgco2e decimal(38, 9),
+    provider_total_market_based_kgco2e decimal(38, 9),
+    provider_scope_1_kgco2e decimal(38, 9),
+    provider_scope_2_location_based_kgco2e decimal(38, 9),
+    provider_scope_2_market_based_kgco2e decimal(38, 9),
+    provider_scope_3_location_based_kgco2e decimal(38, 9),
+    provider_scope_3_market_based_kgco2e decimal(38, 9),
+    provider_scope_3_unsplit_kgco2e decimal(38, 9),
+    idle_share_location_based_kgco2e decimal(38, 9),
+    idle_share_market_based_kgco2e decimal(38, 9),
+    reporter_scope bigint not null,
+    reporter_scope_3_category bigint,
+    allocation_confidence varchar not null,
+    status varchar not null
+);
+
+create table marts.fct_run_cell_emissions (
+    training_run_id varchar not null,
+    source_name varchar not null,
+    provider_name varchar not null,
+    payer_account_id varchar not null,
+    sub_account_id varchar not null,
+    service_code varchar not null,
+    region_id varchar not null,
+    usage_month date not null,
+    provider_model_version varchar not null,
+    provider_total_location_based_kgco2e decimal(38, 9),
+    provider_total_market_based_kgco2e decimal(38, 9),
+    provider_scope_1_kgco2e decimal(38, 9),
+    provider_scope_2_location_based_kgco2e decimal(38, 9),
+    provider_scope_2_market_based_kgco2e decimal(38, 9),
+    provider_scope_3_location_based_kgco2e decimal(38, 9),
+    provider_scope_3_market_based_kgco2e decimal(38, 9),
+    provider_scope_3_unsplit_kgco2e decimal(38, 9)
+);
+
+create table marts.fct_residual_emissions (
+    source_name varchar not null,
+    provider_name varchar not null,
+    payer_account_id varchar not null,
+    sub_account_id varchar not null,
+    service_code varchar not null,
+    region_id varchar not null,
+    usage_month date not null,
+    provider_model_version varchar not null,
+    reason varchar not null,
+    provider_total_location_based_kgco2e decimal(38, 9),
+    provider_total_market_based_kgco2e decimal(38, 9),
+    provider_scope_1_kgco2e decimal(38, 9),
+    provider_scope_2_location_based_kgco2e decimal(38, 9),
+    provider_scope_2_market_based_kgco2e decimal(38, 9),
+    provider_scope_3_location_based_kgco2e decimal(38, 9),
+    provider_scope_3_market_based_kgco2e decimal(38, 9),
+    provider_scope_3_unsplit_kgco2e decimal(38, 9),
+    spread_location_based_kgco2e decimal(38, 9),
+    spread_market_based_kgco2e decimal(38, 9)
+);
+
+create table marts.fct_reconciliation (
+    source_name varchar not null,
+    provider_name varchar not null,
+    payer_account_id varchar not null,
+    sub_account_id varchar not null,
+    service_code varchar not null,
+    region_id varchar not null,
+    usage_month date not null,
+    measure varchar not null,
+    unit_or_currency varchar not null,
+    provider_model_version varchar not null,
+    method varchar not null,
+    provider_total decimal(38, 12),
+    runs_total decimal(38, 12),
+    residual_total decimal(38, 12),
+    quarantined_total decimal(38, 12),
+    difference decimal(38, 12),
+    modelled_total decimal(38, 12),
+    ratio double,
+    weight_coverage_ratio double,
+    reason varchar
+);
+
+create table marts.fct_quarantine (
+    source_name varchar not null,
+    source_object varchar not null,
+    row_number bigint,
+    column_name varchar,
+    value varchar,
+    reason varchar not null,
+    remedy varchar not null
+);
+
+create table marts.fct_run_conflicts (
+    training_run_id varchar not null,
+    field varchar not null,
+    source_a varchar not null,
+    value_a varchar,
+    source_b varchar not null,
+    value_b varchar,
+    chosen varchar not null
+);
+
+create table marts.dim_accelerators (
+    accelerator_type varchar, accelerator_family varchar, provider_name varchar, chip_name varchar, chips_per_node bigint,
+    cores_per_chip bigint, peak_bf16_tflops decimal(18, 3), peak_fp8_tflops decimal(18, 3), hbm_gib decimal(18, 3),
+    chip_power_idle_w decimal(18, 3), chip_power_max_w decimal(18, 3), power_confidence varchar, source varchar, source_date date,
+    confidence varchar, note varchar
+);
+
+create table marts.dim_regions (
+    provider_name varchar, region_id varchar, region_name varchar, carbon_region_name varchar, usage_type_prefix varchar,
+    country_code varchar, grid_zone varchar, source varchar, source_date date, confidence varchar, note varchar
+);
+
+create table marts.dim_prices (
+    price_id varchar, provider_name varchar, accelerator_type varchar, region_id varchar, purchase_option varchar,
+    price_per_unit decimal(38, 12), unit varchar, currency varchar, valid_from date, source varchar, source_date date,
+    confidence varchar, note varchar
+);
+
+create table ops.dim_deliveries (
+    source_name varchar, provider_name varchar, kind varchar, partition varchar, published_at timestamp, landed_at timestamp,
+    content_hash varchar, rows bigint, is_elected boolean, is_book boolean
+);
+
+create table ops.gate_results (build_id varchar, gate varchar, passed boolean, failing_rows bigint, detail varchar);
+
+create table ops.builds (
+    build_id varchar, started_at timestamp, finished_at timestamp, fingerprint varchar, code_version varchar, is_full boolean,
+    months varchar, outcome varchar
+);

@@ -1,0 +1,68 @@
+"""The reports of the demo's own publication: what the line publishes is what the report reads."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from reports.quarterly import QuarterlyReport, render
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def published(demo_home: Path) -> Path:
+    return demo_home / "trainledger-home" / "published" / "trainledger.duckdb"
+
+
+@pytest.fixture(scope="module")
+def reports(published: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, QuarterlyReport]:
+    out = tmp_path_factory.mktemp("reports")
+    return {quarter: render(published, quarter, out, organisation="Example AG") for quarter in ("2026Q2", "2026Q3")}
+
+
+def test_the_second_quarter_is_complete_and_the_third_says_which_carbon_is_missing(reports: dict[str, QuarterlyReport]) -> None:
+    assert reports["2026Q2"].status == "preliminary"
+    assert reports["2026Q3"].status == "draft"
+    gaps = [reason for reason in reports["2026Q3"].reasons if reason.startswith("No ")]
+    assert len(gaps) == 2 and all(reason.endswith("for September 2026.") and "carbon publication" in reason for reason in gaps)
+
+
+def test_headline_figures_equal_plain_sums_over_the_marts(published: Path, reports: dict[str, QuarterlyReport]) -> None:
+    figures = {figure["id"]: figure for figure in json.loads(reports["2026Q2"].json.read_text())["figures"]}
+    quarter = "usage_month between date '2026-04-01' and date '2026-06-01'"
+    with duckdb.connect(str(published), read_only=True) as connection:
+
+        def total(measure: str, table: str) -> Decimal:
+            return connection.execute(f"select sum({measure}) from marts.{table} where {quarter}").fetchall()[0][0]
+
+        runs = total("effective_cost", "fct_training_run_costs")
+        everything = runs + total("effective_cost", "fct_residual_costs")
+        scope_2 = "provider_scope_2_location_based_kgco2e"
+        mass = total(scope_2, "fct_training_run_emissions")
+    assert (Decimal(figures["effective_cost"]["value"]), Decimal(figures["effective_cost"]["whole"])) == (runs, everything)
+    assert Decimal(figures["provider_scope_2_location_based"]["value"]) == mass
+    assert Decimal(figures["accelerator_cost_attributed"]["value"]) >= Decimal("0.95")
+
+
+def test_every_table_of_today_has_an_answer_and_every_gate_passed(reports: dict[str, QuarterlyReport]) -> None:
+    for report in reports.values():
+        record = json.loads(report.json.read_text())
+        tables = [table for section in record["sections"] for table in section["tables"]]
+        assert [table["id"] for table in tables if "absent" in table] == ["factors"]
+        values = {table["id"]: [row["values"] for row in table["rows"]] for table in tables if "rows" in table}
+        assert values["gates"] and {row["passed"] for row in values["gates"]} == {"true"}
+        assert {row["cells_that_differ"] for row in values["conservation"]} == {"0"}
+        for period in ("month_1", "month_2", "month_3", "quarter"):
+            steps = {row["part"]: Decimal(row[f"billed_cost_{period}"]) for row in values["cost_waterfall"]}
+            assert sum(steps.values()) == 2 * steps["Provider total"]
+
+
+def test_the_demo_command_wrote_the_same_bytes(demo_home: Path, published: Path, tmp_path: Path) -> None:
+    written = demo_home / "trainledger-home" / "reports" / "2026Q2"
+    organisation = json.loads((written / "report.json").read_text())["organisation"]
+    again = render(published, "2026Q2", tmp_path, organisation=organisation)
+    assert again.html.read_bytes() == (written / "report.html").read_bytes()
+    assert again.json.read_bytes() == (written / "report.json").read_bytes()

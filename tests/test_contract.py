@@ -1,0 +1,142 @@
+"""The published file against the public contract: tables, columns, types, nullability, keys, enumerations.
+
+The contract lives outside the project (../shared/contract.yml); the project's own copy of its facts is the dbt YAML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import yaml
+
+from tests.shared import SHARED
+
+pytestmark = pytest.mark.slow
+
+TYPES = {
+    "text": "VARCHAR",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "boolean": "BOOLEAN",
+    "bigint": "BIGINT",
+    "double": "DOUBLE",
+    "money": "DECIMAL(38,12)",
+    "total": "DECIMAL(38,12)",
+    "mass": "DECIMAL(38,9)",
+    "energy": "DECIMAL(38,9)",
+    "hours": "DECIMAL(38,9)",
+}
+# what later chapters of the ledger publish; everything else must be there now
+LATER = {
+    "fct_training_run_energy",
+    "fct_training_run_emissions_modelled",
+    "rpt_trainium_vs_tpu",
+    "rpt_break_even",
+    "rpt_quarterly_disclosure",
+    "rpt_vendor_claims",
+    "fct_restatements",
+    "dim_emission_factors",
+    "dim_fx_rates",
+}
+ENUMERATED = {
+    "provider_name": "provider_name",
+    "accelerator_family": "accelerator_family",
+    "state": "run_state",
+    "cost_component": "cost_component",
+    "attribution_rule": "attribution_rule",
+    "attribution_confidence": "confidence",
+    "allocation_confidence": "confidence",
+    "status": "status",
+    "method": "reconciliation_method",
+    "energy_basis": "energy_basis",
+    "power_confidence": "power_confidence",
+}
+RESIDUALS = ("fct_residual_costs", "fct_residual_emissions")
+
+
+def contract() -> dict[str, Any]:
+    if SHARED is None or not (SHARED / "contract.yml").exists():
+        pytest.skip("the public contract (../shared/contract.yml) is not beside this checkout")
+    return yaml.safe_load((SHARED / "contract.yml").read_text())
+
+
+def flat(columns: list[Any]) -> Iterator[str]:
+    for column in columns:
+        if isinstance(column, list):
+            yield from flat(column)
+        else:
+            yield column
+
+
+def tables_due(spec: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    marts = {("marts", name): table for name, table in spec["tables"].items() if name not in LATER}
+    return marts | {("ops", name): table for name, table in spec["ops"].items()}
+
+
+@pytest.fixture(scope="module")
+def published(demo_home: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    con = duckdb.connect(str(demo_home / "trainledger-home" / "published" / "trainledger.duckdb"), read_only=True)
+    yield con
+    con.close()
+
+
+def columns_of(con: duckdb.DuckDBPyConnection, schema: str, table: str) -> dict[str, tuple[str, bool]]:
+    rows = con.execute(
+        "select column_name, data_type, is_nullable = 'YES' from information_schema.columns where table_schema = ? and table_name = ?",
+        [schema, table],
+    ).fetchall()
+    return {name: (data_type, is_nullable) for name, data_type, is_nullable in rows}
+
+
+def test_every_table_has_the_columns_types_and_nullability_of_the_contract(published: duckdb.DuckDBPyConnection) -> None:
+    differences = []
+    for (schema, name), table in tables_due(contract()).items():
+        found = columns_of(published, schema, name)
+        if not found:
+            differences.append(f"{schema}.{name} is not published")
+        declared = [column.split() for column in flat(table.get("columns", []))]
+        for column, kind in declared:
+            expected = (TYPES[kind.rstrip("?")], kind.endswith("?"))
+            if schema == "ops":  # the contract types operations tables too, but promises no constraint in them
+                expected = (expected[0], found.get(column, ("", True))[1])
+            if found.get(column) != expected:
+                differences.append(f"{schema}.{name}.{column}: {found.get(column)}, the contract says {expected}")
+        extra = set(found) - {column for column, _ in declared} if declared else set()
+        if extra and schema == "marts":
+            differences.append(f"{schema}.{name} has columns nobody promised: {sorted(extra)}")
+    assert differences == []
+
+
+def test_keys_are_unique(published: duckdb.DuckDBPyConnection) -> None:
+    repeated = {}
+    for (schema, name), table in tables_due(contract()).items():
+        key = ", ".join(table["key"])
+        count = published.execute(f"select count(*) from (select {key} from {schema}.{name} group by {key} having count(*) > 1)").fetchone()
+        if count != (0,):
+            repeated[name] = count
+    assert repeated == {}
+
+
+def test_enumerated_columns_hold_only_what_the_contract_lists(published: duckdb.DuckDBPyConnection) -> None:
+    spec = contract()
+    strangers = {}
+    for schema, name in tables_due(spec):
+        if schema == "ops":
+            continue
+        enumerated = ENUMERATED | ({"reason": "residual_reason"} if name in RESIDUALS else {})
+        for column in columns_of(published, schema, name).keys() & enumerated.keys():
+            values = {value for (value,) in published.execute(f"select distinct {column} from {schema}.{name} where {column} is not null").fetchall()}
+            if values - set(spec["enumerations"][enumerated[column]]):
+                strangers[f"{name}.{column}"] = values - set(spec["enumerations"][enumerated[column]])
+    assert strangers == {}
+
+
+def test_nothing_is_published_that_the_contract_does_not_name(published: duckdb.DuckDBPyConnection) -> None:
+    spec = contract()
+    named = set(spec["tables"]) | {"dim_accelerator_sources"}
+    found = {name for (name,) in published.execute("select table_name from information_schema.tables where table_schema = 'marts'").fetchall()}
+    assert found - named == set()
