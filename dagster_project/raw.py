@@ -17,7 +17,7 @@ from dagster_project.generations import RowRefusal
 from dagster_project.kinds import KINDS, Kind, built_kinds
 from dagster_project.run_ids import tag_key
 from dagster_project.settings import Settings
-from dagster_project.typed_select import empty_select, parts_select, quoted, typed_columns
+from dagster_project.typed_select import empty_select, literal, parts_select, quoted, typed_columns
 from dagster_project.units import payer_months
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def create_raw(
     files = {kind: _files(landing, election, kind) for kind in built_kinds()}
     _fill(con, FILES, FILE_COLUMNS, [row for found in files.values() for row, _ in found])
     for kind, found in files.items():
-        con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {_view(kind, [(row[0], columns) for row, columns in found])}")
+        con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {_view(kind, settings, [(row[0], columns) for row, columns in found])}")
     rows = {
         "quarantine": _quarantine(election),
         "delivery_totals": _delivery_totals(election),
@@ -117,12 +117,13 @@ def _files(landing: Landing, election: Election, kind: Kind) -> list[tuple[tuple
     return found
 
 
-def _view(kind: Kind, files: list[tuple[str, dict[str, str]]]) -> str:
+def _view(kind: Kind, settings: Settings, files: list[tuple[str, dict[str, str]]]) -> str:
     schema: Schema = connector_for(kind).SCHEMA
-    flags = _flags(kind)
+    flags, tags = _flags(kind), _run_tag(kind, settings)
     added = [
         ("_source_name", "VARCHAR"), ("_delivery_content_hash", "VARCHAR"), ("_source_object", "VARCHAR"),
         ("_row_number", "BIGINT"), ("_published_at", "TIMESTAMP"), *((name, "BOOLEAN") for name, _ in flags),
+        *((name, "VARCHAR") for name, _ in tags),
     ]  # fmt: skip
     if not files:
         return empty_select([*typed_columns(schema), *added])
@@ -130,7 +131,7 @@ def _view(kind: Kind, files: list[tuple[str, dict[str, str]]]) -> str:
     return (
         f"SELECT {columns}, files.source_name AS _source_name, files.content_hash AS _delivery_content_hash, "
         f"files.source_object AS _source_object, typed._row_number, files.published_at AS _published_at, "
-        f"{', '.join(f'{expression} AS {name}' for name, expression in flags)} "
+        f"{', '.join(f'{expression} AS {name}' for name, expression in [*flags, *tags])} "
         f"FROM ({parts_select(schema, files)}) AS typed JOIN {FILES} AS files ON files.file = typed._file"
     )
 
@@ -145,6 +146,15 @@ def _flags(kind: Kind) -> list[tuple[str, str]]:
     if facts.fact == "carbon":
         flags.append(("_is_elected_version", f"list_contains(files.version_payers, {payer})"))
     return flags
+
+
+def _run_tag(kind: Kind, settings: Settings) -> list[tuple[str, str]]:
+    """`_run_tag`: the first configured run tag that a bill line carries, in each spelling AWS writes its key."""
+    if kind != "aws_cur":
+        return []
+    names = [name for key in settings.run_tag_keys for name in (f"user_{tag_key(key)}", tag_key(key), f"userAttribute/{key}")]
+    values = [f"nullif(typed.resource_tags[{literal(name)}], '')" for name in dict.fromkeys(names)]
+    return [("_run_tag", f"coalesce({', '.join([*values, 'NULL'])})")]
 
 
 def _quarantine(election: Election) -> list[tuple[Any, ...]]:

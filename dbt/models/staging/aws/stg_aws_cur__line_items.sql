@@ -2,7 +2,6 @@
 {%- set unblended -%}
 coalesce({{ to_exact('line_item_net_unblended_cost', 12) }}, {{ to_exact('line_item_unblended_cost', 12) }})
 {%- endset %}
-{%- set keys = env_var('TRAINLEDGER_RUN_TAG_KEYS', 'training_run_id').split(',') %}
 
 with source as (
     select * from {{ source('raw', 'aws_cur') }}
@@ -51,15 +50,7 @@ renamed as (
         {{ to_exact('savings_plan_used_commitment', 12) }} as savings_plan_used_commitment,
         nullif(capacity_reservation_capacity_reservation_arn, '') as capacity_reservation_arn,
         lower(coalesce(capacity_reservation_capacity_reservation_status, '')) as capacity_reservation_status,
-        coalesce(
-            {%- for key in keys %}
-            {%- set snake = modules.re.sub('[^a-z0-9]+', '_', key | trim | lower) %}
-            nullif({{ map_get('resource_tags', 'user_' ~ snake) }}, ''),
-            nullif({{ map_get('resource_tags', snake) }}, ''),
-            nullif({{ map_get('resource_tags', 'userAttribute/' ~ (key | trim)) }}, ''),
-            {%- endfor %}
-            null
-        ) as run_tag
+        _run_tag as run_tag
     from source
 )
 
