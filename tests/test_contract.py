@@ -86,7 +86,8 @@ def published(demo_home: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def columns_of(con: duckdb.DuckDBPyConnection, schema: str, table: str) -> dict[str, tuple[str, bool]]:
     rows = con.execute(
-        "select column_name, data_type, is_nullable = 'YES' from information_schema.columns where table_schema = ? and table_name = ?",
+        "select column_name, data_type, is_nullable = 'YES' from information_schema.columns"
+        " where table_schema = ? and table_name = ?",
         [schema, table],
     ).fetchall()
     return {name: (data_type, is_nullable) for name, data_type, is_nullable in rows}
@@ -115,7 +116,9 @@ def test_keys_are_unique(published: duckdb.DuckDBPyConnection) -> None:
     repeated = {}
     for (schema, name), table in tables_due(contract()).items():
         key = ", ".join(table["key"])
-        count = published.execute(f"select count(*) from (select {key} from {schema}.{name} group by {key} having count(*) > 1)").fetchone()
+        count = published.execute(
+            f"select count(*) from (select {key} from {schema}.{name} group by {key} having count(*) > 1)"
+        ).fetchone()
         if count != (0,):
             repeated[name] = count
     assert repeated == {}
@@ -129,7 +132,12 @@ def test_enumerated_columns_hold_only_what_the_contract_lists(published: duckdb.
             continue
         enumerated = ENUMERATED | ({"reason": "residual_reason"} if name in RESIDUALS else {})
         for column in columns_of(published, schema, name).keys() & enumerated.keys():
-            values = {value for (value,) in published.execute(f"select distinct {column} from {schema}.{name} where {column} is not null").fetchall()}
+            values = {
+                value
+                for (value,) in published.execute(
+                    f"select distinct {column} from {schema}.{name} where {column} is not null"
+                ).fetchall()
+            }
             if values - set(spec["enumerations"][enumerated[column]]):
                 strangers[f"{name}.{column}"] = values - set(spec["enumerations"][enumerated[column]])
     assert strangers == {}
@@ -138,5 +146,10 @@ def test_enumerated_columns_hold_only_what_the_contract_lists(published: duckdb.
 def test_nothing_is_published_that_the_contract_does_not_name(published: duckdb.DuckDBPyConnection) -> None:
     spec = contract()
     named = set(spec["tables"]) | {"dim_accelerator_sources"}
-    found = {name for (name,) in published.execute("select table_name from information_schema.tables where table_schema = 'marts'").fetchall()}
+    found = {
+        name
+        for (name,) in published.execute(
+            "select table_name from information_schema.tables where table_schema = 'marts'"
+        ).fetchall()
+    }
     assert found - named == set()

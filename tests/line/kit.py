@@ -20,7 +20,7 @@ def day_of_hours(resource: str, cost: float, **columns: object) -> list[dict]:
 
 
 def write_small_exports(folder: Path) -> Exports:
-    """April 2026: one tagged node, one node two runs share, an idle node, storage, a tax; carbon of the month in two model versions."""
+    """April 2026: a tagged node, one that two runs share, an idle one, storage, a tax; carbon in two model versions."""
     exports = Exports(folder)
     exports.bill(
         [
@@ -28,7 +28,9 @@ def write_small_exports(folder: Path) -> Exports:
             *day_of_hours("i-shared", 21.5),
             *day_of_hours("i-idle", 21.5),
             hour("2026-04-02T00:00:00", 3.21, line_item_usage_type="USE2-EBS:VolumeUsage.gp3", line_item_resource_id="vol-1"),
-            hour("2026-04-01T00:00:00", 7.77, line_item_line_item_type="Tax", line_item_usage_type=None, line_item_resource_id=None),
+            hour(
+                "2026-04-01T00:00:00", 7.77, line_item_line_item_type="Tax", line_item_usage_type=None, line_item_resource_id=None
+            ),
         ]
     )
     exports.carbon([carbon(0.123457, 0.023457)])
@@ -36,7 +38,11 @@ def write_small_exports(folder: Path) -> Exports:
     exports.runs(
         run("run-a", ("i-tagged", "2026-04-02T00:00:00Z", "2026-04-03T00:00:00Z", None), team="one"),
         run("run-b", ("i-shared", "2026-04-02T00:00:00Z", "2026-04-02T11:17:23Z", 8), team="two"),
-        run("run-c", ("i-shared", "2026-04-02T03:00:07Z", "2026-04-03T00:00:00Z", 8), ("i-idle", "2026-04-05T00:00:00Z", "2026-04-05T01:00:00Z", 16)),
+        run(
+            "run-c",
+            ("i-shared", "2026-04-02T03:00:07Z", "2026-04-03T00:00:00Z", 8),
+            ("i-idle", "2026-04-05T00:00:00Z", "2026-04-05T01:00:00Z", 16),
+        ),
     )
     exports.config()
     date_files(folder / "exports", datetime(2026, 5, 20, tzinfo=UTC))
@@ -53,12 +59,19 @@ def date_files(folder: Path, at: datetime) -> None:
 def published_bytes(home: Path) -> dict[str, str]:
     """sha256 of every published Parquet file by its place."""
     folder = home / "published" / "parquet"
-    return {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.rglob("*.parquet"))}
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*.parquet"))
+    }
 
 
 def stamps(folder: Path) -> dict[str, tuple[int, int]]:
     """Size and time of every file below a folder: equal before and after means nothing was written."""
-    return {path.relative_to(folder).as_posix(): (path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): (path.stat().st_size, path.stat().st_mtime_ns)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def query(home: Path, sql: str) -> list[tuple]:

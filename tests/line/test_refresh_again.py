@@ -1,4 +1,4 @@
-"""The same deliveries give the same bytes: again, from nothing, in another order, on one thread or two, as they were once published."""
+"""The same deliveries give the same bytes: again, from nothing, in another order, on one thread or two, as once published."""
 
 from __future__ import annotations
 
@@ -17,6 +17,16 @@ from tests.line.kit import NOW, date_files, day_of_hours, published_bytes, query
 from tests.oracle.builders import Exports, run
 
 pytestmark = pytest.mark.slow
+LOADED = """
+import sys
+from dagster_project.cli import app
+try:
+    app(["refresh", "--config", {config!r}])
+except SystemExit as end:
+    assert not end.code, end.code
+engines = ("dagster", "dbt", "duckdb", "polars", "pyarrow", "great_expectations")
+print("LOADED", [name for name in engines if name in sys.modules])
+"""
 
 
 def test_a_refresh_that_finds_nothing_new_writes_nothing_and_loads_no_engine(tmp_path: Path, trainledger: Command) -> None:
@@ -32,19 +42,19 @@ def test_a_refresh_that_finds_nothing_new_writes_nothing_and_loads_no_engine(tmp
     assert stamps(tmp_path) == before
 
     loaded = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys\nfrom dagster_project.cli import app\n"
-            f"try:\n    app(['refresh', '--config', {str(config)!r}])\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
-            "print('LOADED', [m for m in ('dagster', 'dbt', 'duckdb', 'polars', 'pyarrow', 'great_expectations') if m in sys.modules])",
-        ],
-        capture_output=True, text=True, check=True, env={"TRAINLEDGER_NOW": NOW, "PATH": ""}, cwd=Path(__file__).resolve().parents[2],
-    )  # fmt: skip
+        [sys.executable, "-c", LOADED.format(config=str(config))],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"TRAINLEDGER_NOW": NOW, "PATH": ""},
+        cwd=Path(__file__).resolve().parents[2],
+    )
     assert "LOADED []" in loaded.stdout
 
 
-def test_a_full_rebuild_and_one_thread_give_the_same_bytes(tmp_path: Path, trainledger: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_rebuild_and_one_thread_give_the_same_bytes(
+    tmp_path: Path, trainledger: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_small_exports(tmp_path)
     config, home = tmp_path / "trainledger.yaml", tmp_path / "home"
     assert trainledger("refresh", "--config", config, now=NOW).returncode == 0
@@ -59,8 +69,10 @@ def test_the_order_of_deliveries_and_rebuilding_one_month_leave_no_trace(tmp_pat
     """May arrives after April in one home, before it in another, and both at once in a third."""
 
     def may(exports: Exports) -> None:
-        rows = [row | {"line_item_usage_start_date": row["line_item_usage_start_date"].replace(month=5), "line_item_usage_end_date": row["line_item_usage_end_date"].replace(month=5)}
-                for row in day_of_hours("i-tagged", 20.0, resource_tags={"user_training_run_id": "run-a"})]  # fmt: skip
+        rows = day_of_hours("i-tagged", 20.0, resource_tags={"user_training_run_id": "run-a"})
+        for row in rows:
+            for edge in ("line_item_usage_start_date", "line_item_usage_end_date"):
+                row[edge] = row[edge].replace(month=5)
         exports.bill(rows, period="2026-05")
         date_files(exports.folder / "exports", datetime(2026, 6, 10, tzinfo=UTC))
 
@@ -86,26 +98,39 @@ def test_the_order_of_deliveries_and_rebuilding_one_month_leave_no_trace(tmp_pat
 def test_a_late_run_record_moves_cost_from_idle_to_the_run_and_nothing_else(tmp_path: Path, trainledger: Command) -> None:
     exports, config, home = write_small_exports(tmp_path), tmp_path / "trainledger.yaml", tmp_path / "home"
     assert trainledger("refresh", "--config", config, now=NOW).returncode == 0
-    total = "select sum(effective_cost) from (select effective_cost from marts.fct_run_cell_costs union all select effective_cost from marts.fct_residual_costs)"
+    total = """
+        select sum(effective_cost)
+        from (select effective_cost from marts.fct_run_cell_costs union all select effective_cost from marts.fct_residual_costs)
+    """
     before = query(home, total)
     assert query(home, "select count(*) from marts.fct_training_run_costs where training_run_id = 'late'") == [(0,)]
     exports.runs(run("late", ("i-idle", "2026-04-02T00:00:00Z", "2026-04-02T12:00:00Z", None)))
     assert trainledger("refresh", "--config", config, now=NOW).returncode == 0
     assert query(home, total) == before
-    assert query(home, "select sum(effective_cost) from marts.fct_training_run_costs where training_run_id = 'late'") == [(Decimal("258"),)]
+    assert query(home, "select sum(effective_cost) from marts.fct_training_run_costs where training_run_id = 'late'") == [
+        (Decimal("258"),)
+    ]
 
 
 def test_as_published_before_a_restatement_gives_the_old_numbers(tmp_path: Path, trainledger: Command) -> None:
     exports = Exports(tmp_path)
     tag = {"user_training_run_id": "run-a"}
-    exports.bill(day_of_hours("i-tagged", 20.0, resource_tags=tag), execution="2026-05-03T00:00:00.000Z-11111111-1111-4111-8111-111111111111")
-    exports.bill(day_of_hours("i-tagged", 19.0, resource_tags=tag), execution="2026-06-05T00:00:00.000Z-22222222-2222-4222-8222-222222222222")
+    exports.bill(
+        day_of_hours("i-tagged", 20.0, resource_tags=tag),
+        execution="2026-05-03T00:00:00.000Z-11111111-1111-4111-8111-111111111111",
+    )
+    exports.bill(
+        day_of_hours("i-tagged", 19.0, resource_tags=tag),
+        execution="2026-06-05T00:00:00.000Z-22222222-2222-4222-8222-222222222222",
+    )
     config, home = exports.config(), tmp_path / "home"
     assert trainledger("refresh", "--config", config, now=NOW).returncode == 0
     new = query(home, "select sum(effective_cost) from marts.fct_training_run_costs")
     assert new == [(Decimal("456"),)]
     before = stamps(home / "published")
-    made = trainledger("report", "quarterly", "--quarter", "2026Q2", "--as-published", "2026-06-01T00:00:00Z", "--config", config, now=NOW)
+    made = trainledger(
+        "report", "quarterly", "--quarter", "2026Q2", "--as-published", "2026-06-01T00:00:00Z", "--config", config, now=NOW
+    )
     assert made.returncode == 0, made.stderr
     [old_home] = (home / "asof").iterdir()
     assert query(old_home, "select sum(effective_cost) from marts.fct_training_run_costs") == [(Decimal("480"),)]
