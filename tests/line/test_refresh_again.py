@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -29,16 +29,22 @@ print("LOADED", [name for name in engines if name in sys.modules])
 """
 
 
+def children_seconds() -> float:
+    """Processor seconds of the processes this one has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_a_refresh_that_finds_nothing_new_writes_nothing_and_loads_no_engine(tmp_path: Path, trainledger: Command) -> None:
     write_small_exports(tmp_path)
     config = tmp_path / "trainledger.yaml"
     assert trainledger("refresh", "--config", config, now=NOW).returncode == 0
     before = stamps(tmp_path)
-    started = time.process_time(), time.monotonic()
+    spent = children_seconds()
     again = trainledger("refresh", "--config", config, now=NOW)
     assert again.returncode == 0, again.stderr
     assert "Nothing is new" in again.stdout + again.stderr
-    assert time.monotonic() - started[1] < 30  # the goal of 3 s is a figure of the benchmark; this only catches a rebuild
+    assert children_seconds() - spent <= 3  # processor seconds: the machine may be busy with other things
     assert stamps(tmp_path) == before
 
     loaded = subprocess.run(
