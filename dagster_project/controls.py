@@ -48,9 +48,7 @@ def _aws_cur(con: duckdb.DuckDBPyConnection, partition: str, relation: str, sche
         f"""
         SELECT bill_payer_account_id, strftime(line_item_usage_start_date, '%Y-%m'), coalesce(line_item_currency_code, ''),
             count(*),
-            CAST(coalesce(sum(
-                CASE WHEN line_item_line_item_type IN ('SavingsPlanCoveredUsage', 'SavingsPlanNegation') THEN 0 ELSE {cost} END
-            ), 0) AS DECIMAL(38, {MONEY}))
+            CAST(coalesce(sum({cost}), 0) AS DECIMAL(38, {MONEY}))
         FROM {relation} GROUP BY ALL ORDER BY ALL
         """
     ).fetchall()

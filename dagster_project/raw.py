@@ -81,7 +81,9 @@ def create_raw(
     files = {kind: _files(landing, election, kind) for kind in built_kinds()}
     _fill(con, FILES, FILE_COLUMNS, [row for found in files.values() for row, _ in found])
     for kind, found in files.items():
-        con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {_view(kind, settings, [(row[0], columns) for row, columns in found])}")
+        con.execute(
+            f"CREATE OR REPLACE VIEW raw.{kind} AS {_view(kind, settings, [(row[0], columns) for row, columns in found])}"
+        )
     rows = {
         "quarantine": _quarantine(election),
         "delivery_totals": _delivery_totals(election),

@@ -13,7 +13,7 @@ with landed as (
 loaded as (
     select
         source_name, payer_account_id, usage_month, billing_currency,
-        cast(sum(case when line_count > 0 then billed_cost else 0 end) as decimal(38, 12)) as billed_cost,
+        cast(sum(billed_cost) as decimal(38, 12)) as billed_cost,
         cast(sum(line_count) as bigint) as line_count
     from {{ ref('int_provider_cost_totals') }}
     group by source_name, payer_account_id, usage_month, billing_currency

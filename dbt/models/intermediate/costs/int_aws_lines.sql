@@ -64,12 +64,12 @@ select
     reservation_ended_at,
     reservation_count,
     usage_amount,
-    -- hours as billed, to the microsecond; null where the unit is not hours
+    -- hours as billed, to the microsecond; null where the unit is not hours. A correction is shared like the hours it takes back
     case
         when
-            usage_amount > 0
+            usage_amount <> 0
             and (pricing_unit in ('hrs', 'hours', 'hour', 'hr') or (pricing_unit = '' and {{ matches('usage_type', '(BoxUsage|SpotUsage)') }}))
-            then {{ int_div('cast(' ~ to_units('usage_amount', 12) ~ ' * 3600 + 500000 as decimal(38,0))', 'cast(1000000 as decimal(38,0))') }}
+            then {{ int_div('cast(' ~ to_units('abs(usage_amount)', 12) ~ ' * 3600 + 500000 as decimal(38,0))', 'cast(1000000 as decimal(38,0))') }}
     end as billed_us,
     case
         when line_item_type in ('Credit', 'Refund') and not is_block_fee then 'credit'

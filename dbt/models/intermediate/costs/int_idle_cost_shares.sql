@@ -15,7 +15,8 @@ run_parts as (
     select
         {{ cell() }}, billing_currency, cost_component, training_run_id, attribution_rule,
         {{ cell_id() }} || '|' || billing_currency as cell_id,
-        training_run_id || '|' || cost_component || '|' || attribution_rule as part_id,
+        -- ties go by run id: a space sorts before every character of an id, so run-1 comes before run-10
+        training_run_id || ' ' || cost_component || ' ' || attribution_rule as part_id,
         {{ to_units('weight', 12) }} as w
     from {{ ref('int_cell_parts') }}
     where training_run_id is not null and weight > 0

@@ -61,5 +61,6 @@ select
     -- a covered line shows its on-demand cost and a negation takes it away again: neither is on the invoice
     case when line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation') then cast(0 as decimal(38, 12)) else unblended_cost end as billed_cost,
     service_code like '%Support%' as is_support,
-    usage_type like '%CapacityBlockFee%' as is_block_fee
+    -- without its reservation a block fee cannot be laid onto hours and stays a plain fee
+    usage_type like '%CapacityBlockFee%' and reservation_arn is not null as is_block_fee
 from renamed

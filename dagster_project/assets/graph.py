@@ -1,0 +1,68 @@
+"""The whole graph of one configured line: assets, checks, jobs and the schedule."""
+
+from datetime import datetime
+from pathlib import Path
+
+import dagster as dg
+
+from dagster_project import clock, modelling
+from dagster_project.assets.common import UI_WAIT, WriterLock
+from dagster_project.assets.landing import landing_assets
+from dagster_project.assets.models import dbt_resource, model_assets
+from dagster_project.assets.raw import raw_assets
+from dagster_project.assets.release import gates_asset, publication_asset, quarterly_asset
+from dagster_project.kinds import built_kinds
+from dagster_project.line import Line
+from dagster_project.settings import Settings
+
+FIRST_YEAR = 2020  # no Trainium and no TPU bill a quarter is asked of is older
+
+
+def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitions:
+    """Everything Dagster shows and runs for these settings."""
+    line = Line(settings)
+    manifest = modelling.ensure_manifest(settings.home)
+    models = model_assets(line, manifest)
+    before_release = [*(landing_assets(line, kind) for kind in built_kinds()), raw_assets(line, _raw_tables(manifest)), models]
+    release = [gates_asset(line, sorted(models.keys)), publication_asset(line)]
+    quarterly = quarterly_asset(line, quarters_until(clock.now()))
+    executor = dg.in_process_executor  # a process per step costs seconds, and one run holds the writer lock
+    refresh = dg.define_asset_job(
+        "refresh",
+        selection=dg.AssetSelection.assets(*before_release, *release),
+        executor_def=executor,
+        description="Land what is new, build the months it touches, pass the gates, publish. Without a partition: all sources.",
+    )
+    publish = dg.define_asset_job(
+        "publish",
+        selection=dg.AssetSelection.assets(*release),
+        executor_def=executor,
+        description="Judge the build under way again and publish it if every gate passed.",
+    )
+    return dg.Definitions(
+        assets=[*before_release, *release, quarterly],
+        jobs=[refresh, publish],
+        schedules=[
+            dg.ScheduleDefinition(
+                name="refresh_daily",
+                job=refresh,
+                cron_schedule="0 6 * * *",
+                execution_timezone="UTC",
+                description="Providers write bills several times a day; a refresh that finds nothing new writes nothing.",
+            )
+        ],
+        resources={"dbt": dbt_resource(manifest.parent), "writer": WriterLock(home=str(settings.home), wait=wait)},
+        executor=executor,
+    )
+
+
+def _raw_tables(manifest: Path) -> list[str]:
+    """The tables of schema raw that the models read."""
+    sources = modelling.read_manifest(manifest)["sources"].values()
+    return sorted(source["name"] for source in sources if source["source_name"] == "raw")
+
+
+def quarters_until(now: datetime) -> list[str]:
+    """Quarters that have begun, oldest first."""
+    last = now.year * 4 + (now.month - 1) // 3
+    return [f"{number // 4}Q{number % 4 + 1}" for number in range(FIRST_YEAR * 4, last + 1)]

@@ -1,0 +1,190 @@
+"""Gates: what a build must pass before anyone may read it, kept as rows of ops.gate_results.
+
+A gate is a dbt data test, an expectation of a Great Expectations suite, or `dbt.models` (every model was built). This
+module turns their results into rows, keeps them with the build, and refuses a build of which an expected gate is absent
+or failed. What the tests and suites say is in dbt/ and expectations.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from dagster_project.failures import GateError
+
+if TYPE_CHECKING:
+    import duckdb
+
+MODELS_GATE = "dbt.models"
+SHOWN_ROWS = 3
+DETAIL_LIMIT = 2000
+OPS_DDL = """
+create schema if not exists ops;
+create table if not exists ops.builds (
+    build_id varchar not null, started_at timestamp not null, finished_at timestamp, fingerprint varchar not null,
+    code_version varchar not null, is_full boolean not null, months varchar not null, outcome varchar not null
+);
+create table if not exists ops.gate_results (
+    build_id varchar not null, gate varchar not null, passed boolean not null, failing_rows bigint not null, detail varchar
+);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """The result of one gate; `detail` shows the first failing rows or the error."""
+
+    gate: str
+    passed: bool
+    failing_rows: int
+    detail: str | None = None
+
+
+def dbt_gate_name(node: dict[str, Any]) -> str:
+    """The gate of a dbt test: its name, which dbt keeps unique within the project."""
+    return f"dbt.{node['name']}"
+
+
+def blocking_tests(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """The data tests that a build must pass: enabled and of severity error. A test of severity warn is recorded, not expected."""
+    return [node for node in _tests(manifest) if str(node["config"].get("severity", "error")).lower() == "error"]
+
+
+def _tests(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    return [node for node in manifest["nodes"].values() if node["resource_type"] == "test"]
+
+
+def expected_dbt_gates(manifest: dict[str, Any]) -> set[str]:
+    """Names of every gate that `dbt build` has to fill."""
+    return {MODELS_GATE, *(dbt_gate_name(node) for node in blocking_tests(manifest))}
+
+
+def dbt_gates(manifest: dict[str, Any], run_results: dict[str, Any], connection: duckdb.DuckDBPyConnection) -> list[GateResult]:
+    """Turn run_results.json of one `dbt build` into gates; failing tests show their first rows from the build file."""
+    nodes = {node["unique_id"]: node for node in _tests(manifest)}
+    gates, broken = [], []
+    for result in run_results["results"]:
+        node = nodes.get(result["unique_id"])
+        if node is not None:
+            gates.append(_test_gate(node, result, connection))
+        elif result["status"] not in ("success", "pass"):
+            broken.append(f"{result['unique_id'].split('.')[-1]} {result['status']}: {_one_line(result.get('message'))}")
+    # what is broken comes before what was skipped because of it
+    broken.sort(key=lambda text: " skipped: " in text)
+    gates.append(GateResult(MODELS_GATE, not broken, len(broken), "; ".join(broken[:SHOWN_ROWS]) or None))
+    return sorted(gates, key=lambda gate: gate.gate)
+
+
+def _test_gate(node: dict[str, Any], result: dict[str, Any], connection: duckdb.DuckDBPyConnection) -> GateResult:
+    name, status, failures = dbt_gate_name(node), result["status"], result.get("failures") or 0
+    if status == "pass":
+        return GateResult(name, True, 0)
+    if status in ("fail", "warn"):
+        return GateResult(name, False, failures, first_rows(connection, result.get("compiled_code")))
+    return GateResult(name, False, failures, f"{status}: {_one_line(result.get('message'))}")
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "no message").split())[:500]
+
+
+def first_rows(connection: duckdb.DuckDBPyConnection, sql: str | None) -> str | None:
+    """The first rows of a failed test as JSON text, in the query's own column names."""
+    if not sql:
+        return None
+    cursor = connection.execute(f"select * from (\n{sql}\n) as failing limit {SHOWN_ROWS}")
+    names = [column[0] for column in cursor.description]
+    return rows_as_text([dict(zip(names, row, strict=True)) for row in cursor.fetchall()])
+
+
+def rows_as_text(rows: Sequence[dict[str, Any]]) -> str:
+    """A few rows as JSON text of bounded length; exact numbers keep their digits."""
+    return json.dumps(list(rows)[:SHOWN_ROWS], default=_plain, ensure_ascii=False)[:DETAIL_LIMIT]
+
+
+def _plain(value: object) -> str:
+    return (
+        value.isoformat()
+        if isinstance(value, date | datetime)
+        else format(value, "f")
+        if isinstance(value, Decimal)
+        else str(value)
+    )
+
+
+def record(connection: duckdb.DuckDBPyConnection, build_id: str, results: Iterable[GateResult]) -> None:
+    """Write gate rows of a build; a gate that runs again replaces its row."""
+    connection.execute(OPS_DDL)
+    rows = [(build_id, result.gate, result.passed, result.failing_rows, result.detail) for result in results]
+    for build, gate, *_ in rows:
+        connection.execute("delete from ops.gate_results where build_id = ? and gate = ?", [build, gate])
+    if rows:
+        connection.executemany("insert into ops.gate_results values (?, ?, ?, ?, ?)", rows)
+
+
+def failed_gates(connection: duckdb.DuckDBPyConnection, build_id: str, expected: Iterable[str]) -> list[GateResult]:
+    """Expected gates that did not pass, the absent ones among them; those that show rows come first."""
+    found = {
+        gate: GateResult(gate, passed, failing_rows, detail)
+        for gate, passed, failing_rows, detail in connection.execute(
+            "select gate, passed, failing_rows, detail from ops.gate_results where build_id = ?", [build_id]
+        ).fetchall()
+    }
+    absent = GateResult("", False, 0, "no result: the gate was not reached")
+    failed = [found.get(gate) or GateResult(gate, False, 0, absent.detail) for gate in sorted(set(expected))]
+    return sorted((gate for gate in failed if not gate.passed), key=lambda gate: (gate.failing_rows == 0, gate.gate not in found))
+
+
+def require_all_passed(connection: duckdb.DuckDBPyConnection, build_id: str, expected: Iterable[str]) -> None:
+    """Raise GateError, naming the first gates and their first failing rows, unless every expected gate of the build passed."""
+    failed = failed_gates(connection, build_id, expected)
+    if not failed:
+        return
+    shown = "\n".join(
+        f"  gate {gate.gate}: "
+        + (f"{gate.failing_rows} failing, first: " if gate.failing_rows else "")
+        + (gate.detail or "no detail")
+        for gate in failed[:SHOWN_ROWS]
+    )
+    more = f"\n  and {len(failed) - SHOWN_ROWS} more" if len(failed) > SHOWN_ROWS else ""
+    raise GateError(
+        f"Build {build_id} is not published: {len(failed)} of its gates did not pass:\n{shown}{more}\nThe last publication stays",
+        remedy="Correct the cause (source, record or model) and run `trainledger refresh` again.",
+    )
+
+
+def open_build(
+    connection: duckdb.DuckDBPyConnection,
+    build_id: str,
+    started_at: datetime,
+    fingerprint: str,
+    code_version: str,
+    *,
+    is_full: bool,
+    months: Sequence[date],
+) -> None:
+    """Note that a build began."""
+    connection.execute(OPS_DDL)
+    connection.execute(
+        "insert into ops.builds values (?, ?, null, ?, ?, ?, ?, 'started')",
+        [
+            build_id,
+            started_at.replace(tzinfo=None),
+            fingerprint,
+            code_version,
+            is_full,
+            ",".join(f"{month:%Y-%m}" for month in months),
+        ],
+    )
+
+
+def close_build(connection: duckdb.DuckDBPyConnection, build_id: str, finished_at: datetime, outcome: str) -> None:
+    """Note how a build ended: published, gates_failed."""
+    connection.execute(
+        "update ops.builds set finished_at = ?, outcome = ? where build_id = ?",
+        [finished_at.replace(tzinfo=None), outcome, build_id],
+    )

@@ -1,0 +1,61 @@
+"""The commented trainledger.yaml that `trainledger init` writes. It names no secret: those come from the providers'
+credential chains.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dagster_project.failures import UsageError
+
+TEXT = """\
+# trainledger.yaml: what to read and where to keep it. Relative paths are relative to this file; unknown keys are errors.
+# Secrets never stand here: AWS credentials come from the usual chain (environment, profile, instance role).
+
+organisation:
+  name: Example AG             # printed on reports
+  reporting_currency: USD      # totals are shown in it; other currencies are never added to it
+
+home: ./trainledger-home       # landing/, build.duckdb, published/, asof/, reports/, cache/, .dagster/; keep it on a local disk
+landing: null                  # null: home/landing; or s3://bucket/prefix to keep what was landed off this machine
+
+run_tag_keys: [training_run_id]   # cost-allocation tags that carry a run id; the first that is present counts
+carbon_weights: list_cost      # how a cell's emissions are divided: list_cost (the book) or energy (a sensitivity)
+
+sources:
+  # AWS bill: a CUR 2.0 or legacy CUR export, found from its manifest.
+  # s3://bucket/prefix/export-name, or a local folder with the same layout inside.
+  - name: payer-a-cur
+    kind: aws_cur
+    location: s3://bucket/prefix/export-name
+    # role_arn: arn:aws:iam::111122223333:role/trainledger-read   # assume this role to read
+    # external_id: some-id
+    # requester_pays: false
+    # endpoint_url: null                # an S3 of your own
+    # months: 2026-01..                 # read only these months: 2026-04, 2026-04.., 2026-04..2026-09
+    # book: true                        # this source is the book where two sources cover the same payer and month
+    # retention: {open_month_days: 3}   # days that superseded deliveries of an open month are kept
+
+  # AWS emissions: a Data Export of the table CARBON_EMISSIONS.
+  - name: payer-a-carbon
+    kind: aws_carbon
+    location: s3://bucket/prefix/carbon-export-name
+
+  # Run records: *.run.json files and SageMaker DescribeTrainingJob documents, in any folders below the location.
+  - name: runs
+    kind: training_runs
+    location: ./runs
+"""
+
+
+def write_starter(path: Path) -> None:
+    """Write the commented configuration; a file that is there already is never overwritten."""
+    try:
+        with path.open("x", encoding="utf-8") as handle:
+            handle.write(TEXT)
+    except FileExistsError:
+        raise UsageError(
+            "the configuration is there already", where=str(path), remedy="Edit it, or give another --config."
+        ) from None
+    except OSError as error:
+        raise UsageError(f"the configuration cannot be written: {error.strerror}", where=str(path)) from None

@@ -1,0 +1,44 @@
+"""Fixtures of more than one room of the tests: the command in a process of its own, and one finished demo run per session."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+COMMAND_SECONDS = 900
+Command = Callable[..., subprocess.CompletedProcess]
+
+
+def run_trainledger(*arguments: object, now: str | None = None) -> subprocess.CompletedProcess:
+    """`trainledger ...` as a user starts it; `now` fixes its clock."""
+    command = [sys.executable, "-c", "from dagster_project.cli import app; app()", *map(str, arguments)]
+    environment = os.environ | ({"TRAINLEDGER_NOW": now} if now else {})
+    root = Path(__file__).resolve().parents[1]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False, env=environment, cwd=root
+    )
+
+
+@pytest.fixture(scope="session")
+def trainledger() -> Command:
+    return run_trainledger
+
+
+@pytest.fixture(scope="session")
+def demo_home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """The folder of a finished demo run: exports, trainledger.yaml, home. Shared by all workers, so tests only read it."""
+    base = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        base = base.parent  # of all workers of this session
+    folder, done = base / "demo", base / "demo.done"
+    with FileLock(base / "demo.lock"):
+        if not done.exists():
+            finished = run_trainledger("demo", "--dir", folder)
+            if finished.returncode != 0:
+                pytest.fail(f"trainledger demo: {finished.returncode}\n{finished.stdout[-4000:]}\n{finished.stderr[-4000:]}")
+            done.touch()
+    return folder

@@ -1,0 +1,171 @@
+"""Tiny exports in the providers' own layouts, written by hand for a test: bills, carbon, run records, trainledger.yaml."""
+
+import csv
+import gzip
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+PAYER = "000011112222"
+ACCOUNT = "000011113333"
+NODE = "i-0aaa"
+
+_HOUR = {
+    "identity_line_item_id": "line",
+    "bill_payer_account_id": PAYER,
+    "line_item_usage_account_id": ACCOUNT,
+    "line_item_line_item_type": "Usage",
+    "line_item_product_code": "AmazonEC2",
+    "line_item_usage_type": "USE2-BoxUsage:trn1.32xlarge",
+    "line_item_currency_code": "USD",
+    "line_item_usage_amount": 1.0,
+    "pricing_unit": "Hrs",
+    "product_region_code": "us-east-2",
+    "line_item_resource_id": NODE,
+}
+BLOCK_FEE = {
+    **_HOUR,
+    "line_item_line_item_type": "Fee",
+    "line_item_usage_type": "USE2-CapacityBlockFee:trn2.48xlarge",
+    "line_item_usage_start_date": datetime(2026, 4, 1),  # noqa: DTZ001 - the export's timestamps have no zone
+    "line_item_usage_end_date": datetime(2026, 4, 1, 1),  # noqa: DTZ001
+    "line_item_resource_id": None,
+}
+_DOUBLES = ("amount", "cost", "commitment", "fee", "to_date")
+
+
+def hour(start: str, cost: float, **columns: object) -> dict:
+    """A bill row of one hour of a trn1.32xlarge that costs `cost`, by list as well, unless columns say otherwise."""
+    at = datetime.fromisoformat(start).replace(tzinfo=None)
+    row = _HOUR | {
+        "line_item_usage_start_date": at,
+        "line_item_usage_end_date": at + timedelta(hours=1),
+        "line_item_unblended_cost": cost,
+        "pricing_public_on_demand_cost": cost,
+    }
+    return row | columns
+
+
+def run(run_id: str, *nodes: tuple[str, str, str, int | None], **fields: object) -> dict:
+    """A run record whose nodes are (resource, start, end, chips)."""
+    held = [
+        {"resource_id": resource, "accelerator_type": "trn1.32xlarge", "chips": chips, "started_at": start, "ended_at": end}
+        for resource, start, end, chips in nodes
+    ]
+    return {"training_run_id": run_id, "provider_name": "AWS", "attempts": [{"attempt_id": "1", "nodes": held}]} | fields
+
+
+def carbon(location_based: float | None, market_based: float | None = 0.0, **columns: object) -> dict:
+    """A carbon row in tonnes for EC2 of the account in us-east-2 in April 2026."""
+    row = {
+        "payer_account_id": PAYER,
+        "usage_account_id": ACCOUNT,
+        "product_code": "AmazonEC2",
+        "region_code": "us-east-2",
+        "location": "US East (Ohio)",
+        "usage_period_start": datetime(2026, 4, 1),  # noqa: DTZ001 - the export's timestamps have no zone
+        "model_version": "v3.0.1",
+        "total_lbm_emissions_value": location_based,
+        "total_mbm_emissions_value": market_based,
+    }
+    return row | columns
+
+
+class Exports:
+    """A folder of exports and the configuration that names them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.sources: list[dict] = []
+
+    def _source(self, name: str, kind: str) -> Path:
+        location = self.folder / "exports" / name
+        if not any(source["name"] == name for source in self.sources):
+            self.sources.append({"name": name, "kind": kind, "location": f"exports/{name}"})
+        location.mkdir(parents=True, exist_ok=True)
+        return location
+
+    def bill(self, rows: list[dict], period: str = "2026-04", name: str = "cur", execution: str = "") -> None:
+        """CUR 2.0 as Parquet; with an execution folder as CREATE_NEW, else as OVERWRITE."""
+        location, partition = self._source(name, "aws_cur"), f"BILLING_PERIOD={period}"
+        key = "/".join(part for part in ("data", partition, execution, f"{name}-00001.snappy.parquet") if part)
+        _write_parquet(location / key, _billed_in(period, rows))
+        self._manifest(location / "metadata" / partition / execution, f"bucket/prefix/{name}/{key}")
+
+    def csv_bill(self, rows: list[dict], period: str = "2026-04", name: str = "cur-csv") -> None:
+        location, partition = self._source(name, "aws_cur"), f"BILLING_PERIOD={period}"
+        key = f"data/{partition}/{name}-00001.csv.gz"
+        _write_csv(location / key, _billed_in(period, rows))
+        self._manifest(location / "metadata" / partition, f"s3://bucket/prefix/{name}/{key}")
+
+    def legacy_bill(self, rows: list[dict], period: str = "20260401-20260501", name: str = "legacy") -> None:
+        location = self._source(name, "aws_cur")
+        key = f"{period}/20260503T125721Z/{name}-00001.csv.gz"
+        _write_csv(location / key, rows)
+        self._manifest(location / period / "20260503T125721Z", f"/{name}/{key}", "reportKeys")
+
+    def carbon(self, rows: list[dict], version: str = "v3.0.1", period: str = "2026-04") -> None:
+        location, partition = self._source("carbon", "aws_carbon"), f"model_version={version}/usage_period={period}"
+        key = f"data/{partition}/carbon-00001.snappy.parquet"
+        _write_parquet(location / key, rows)
+        self._manifest(location / "metadata" / partition, f"prefix/carbon/{key}")
+
+    def runs(self, *records: dict) -> None:
+        location = self._source("runs", "training_runs")
+        for number, record in enumerate(records, start=len(list(location.iterdir()))):
+            is_job = "TrainingJobArn" in record
+            (location / f"record-{number}{'.json' if is_job else '.run.json'}").write_text(json.dumps(record), encoding="utf-8")
+
+    def config(self) -> Path:
+        path = self.folder / "trainledger.yaml"
+        settings = {"organisation": {"name": "Test", "reporting_currency": "USD"}, "home": "./home", "sources": self.sources}
+        path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+        return path
+
+    @staticmethod
+    def _manifest(folder: Path, key: str, name: str = "dataFiles") -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "export-Manifest.json").write_text(json.dumps({name: [key]}), encoding="utf-8")
+
+
+def _billed_in(period: str, rows: list[dict]) -> list[dict]:
+    return [row | {"bill_billing_period_start_date": datetime.fromisoformat(f"{period}-01")} for row in rows]
+
+
+def _columns(rows: list[dict]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _write_parquet(path: Path, rows: list[dict]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    arrays = {}
+    for name in _columns(rows):
+        values = [row.get(name) for row in rows]
+        if name in ("product", "resource_tags", "cost_category"):
+            arrays[name] = pa.array([list((value or {}).items()) for value in values], pa.map_(pa.string(), pa.string()))
+        elif name.endswith("_value") or (name.endswith(_DOUBLES) and not any(isinstance(value, str) for value in values)):
+            arrays[name] = pa.array(values, pa.float64())
+        else:
+            arrays[name] = pa.array(values)
+    pq.write_table(pa.table(arrays), path)
+
+
+def _write_csv(path: Path, rows: list[dict]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(path, "wt", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, _columns(rows))
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({name: _text(value) for name, value in row.items()})
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return json.dumps(value)
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    return "" if value is None else str(value)

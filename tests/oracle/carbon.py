@@ -1,0 +1,94 @@
+"""The provider's carbon rows: exact masses by cell and model version, what must be quarantined, which version is elected."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from . import facts
+from .exports import Delivery, moment
+from .numerals import MASS, units
+from .rows import rows_of
+
+# The two totals come first: the loaded view takes them by place.
+MASS_COLUMNS = {
+    "provider_total_location_based_kgco2e": "total_lbm_emissions_value",
+    "provider_total_market_based_kgco2e": "total_mbm_emissions_value",
+    "provider_scope_1_kgco2e": "total_scope_1_emissions_value",
+    "provider_scope_2_location_based_kgco2e": "total_scope_2_lbm_emissions_value",
+    "provider_scope_2_market_based_kgco2e": "total_scope_2_mbm_emissions_value",
+    "provider_scope_3_location_based_kgco2e": "total_scope_3_lbm_emissions_value",
+    "provider_scope_3_market_based_kgco2e": "total_scope_3_mbm_emissions_value",
+}
+MASSES = (*MASS_COLUMNS, "provider_scope_3_unsplit_kgco2e")  # AWS always splits its scope 3 by method
+
+COLUMNS = {
+    "payer_account_id", "usage_account_id", "product_code", "region_code", "location", "model_version",
+    "usage_period_start", "usage_period_start_date", *MASS_COLUMNS.values(),
+}  # fmt: skip
+
+KG_PER_TONNE = 1000
+Masses = tuple  # one entry per name of MASSES, whole units of 1e-9 kg or None
+CarbonCell = tuple  # source, payer, sub account, product, region, month, model version
+
+
+@dataclass
+class CarbonCells:
+    masses: dict[CarbonCell, Masses] = field(default_factory=dict)  # of the rows that stand
+    quarantined: dict[CarbonCell, Masses] = field(default_factory=dict)
+    elected: dict[tuple[str, date], str] = field(default_factory=dict)  # payer, month -> model version
+
+    def is_elected(self, cell: CarbonCell) -> bool:
+        return self.elected[cell[1], cell[5]] == cell[6]
+
+
+def version_order(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version))
+
+
+def is_global(region: str) -> bool:
+    return region.lower() == "global"
+
+
+def _month(row: dict) -> date:
+    start = row.get("usage_period_start") or row.get("usage_period_start_date")
+    return moment(start.isoformat() if isinstance(start, datetime) else str(start)).date().replace(day=1)
+
+
+def _region(row: dict) -> str:
+    if row.get("region_code"):
+        return row["region_code"]
+    return row.get("location") or ""  # Global, or a name no region has
+
+
+def _masses(row: dict) -> Masses:
+    tonnes = [units(row.get(column), MASS) for column in MASS_COLUMNS.values()]
+    return (*(None if amount is None else amount * KG_PER_TONNE for amount in tonnes), None)
+
+
+def whole_sum(rows: Iterable[Masses]) -> Masses:
+    """Sum by mass; unknown when any part is."""
+    return tuple(None if None in column else sum(column) for column in zip(*rows, strict=True))
+
+
+def read_carbon(deliveries: Iterable[Delivery]) -> CarbonCells:
+    standing: dict[CarbonCell, list[Masses]] = defaultdict(list)
+    quarantined: dict[CarbonCell, list[Masses]] = defaultdict(list)
+    cells = CarbonCells()
+    for delivery in deliveries:
+        partition_version = delivery.partition.partition("@")[2]
+        for _, path in delivery.files:
+            for row in rows_of(path, COLUMNS):
+                version, region, month = row.get("model_version") or partition_version, _region(row), _month(row)
+                product = facts.carbon_product(row.get("product_code") or "")
+                masses = _masses(row)
+                cell = (delivery.source_name, row["payer_account_id"], row["usage_account_id"], product, region, month, version)
+                is_known = is_global(region) or region in facts.KNOWN_REGIONS
+                is_negative = any(mass is not None and mass < 0 for mass in masses)
+                (standing if is_known and not is_negative else quarantined)[cell].append(masses)
+                payer_month = row["payer_account_id"], month
+                cells.elected[payer_month] = max(cells.elected.get(payer_month, version), version, key=version_order)
+    cells.masses = {cell: whole_sum(rows) for cell, rows in standing.items()}
+    cells.quarantined = {cell: whole_sum(rows) for cell, rows in quarantined.items()}
+    return cells

@@ -1,0 +1,102 @@
+"""Which files of an export folder count: the newest complete delivery of each period, found from the manifests.
+
+Knows the local folder layouts of CUR 2.0, legacy CUR and the carbon export. Reads no data row.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from .numerals import OracleError
+
+_CARBON_VERSION = re.compile(r"^(?:carbon_)?model_version=(.+)$")
+_LEGACY_PERIOD = re.compile(r"^(\d{4})(\d{2})\d{2}-\d{8}$")
+_EXECUTION_TIME = re.compile(r"^(\d{4})-?(\d{2})-?(\d{2})T(\d{2}):?(\d{2}):?(\d{2})(?:\.(\d+))?Z")
+
+
+@dataclass(frozen=True)
+class Delivery:
+    source_name: str
+    partition: str
+    published_at: datetime
+    files: tuple[tuple[str, Path], ...]  # key below the location, file
+
+
+def moment(text: str) -> datetime:
+    """A UTC time with or without zone."""
+    parsed = datetime.fromisoformat(text.strip())
+    return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+
+
+def modified_at(path: Path) -> datetime:
+    seconds, rest = divmod(path.stat().st_mtime_ns, 1_000_000_000)
+    return datetime.fromtimestamp(seconds, tz=UTC).replace(microsecond=rest // 1000)
+
+
+def _published_at(manifest: Path, folder_name: str) -> datetime:
+    match = _EXECUTION_TIME.match(folder_name)
+    if match:
+        year, month, day, hour, minute, second, fraction = match.groups()
+        microsecond = int(((fraction or "") + "000000")[:6])
+        return datetime(int(year), int(month), int(day), int(hour), int(minute), int(second), microsecond, tzinfo=UTC)
+    return modified_at(manifest)
+
+
+def _listed_files(location: Path, manifest: Path) -> tuple[tuple[str, Path], ...]:
+    document = json.loads(manifest.read_text(encoding="utf-8"))
+    listed = next((document[name] for name in ("dataFiles", "reportKeys") if name in document), None)
+    if listed is None:
+        raise OracleError(f"{manifest} lists no files")
+    found = []
+    for entry in listed:
+        name = entry if isinstance(entry, str) else entry["key"]
+        name = "/" + re.sub(r"^s3://[^/]*/", "", name).lstrip("/")
+        marker = f"/{location.name}/"
+        # an export may be named like a folder above or below it, so every reading is tried, the shortest path first
+        starts = [match.start() for match in re.finditer(f"(?={re.escape(marker)})", name)]
+        readings = [name[start + len(marker) :] for start in starts]
+        key = next((reading for reading in [*reversed(readings), name[1:]] if (location / reading).is_file()), None)
+        if key is None or ".." in Path(key).parts:
+            raise OracleError(f"{manifest} names {entry}, which is not below {location}")
+        found.append((key, location / key))
+    return tuple(found)
+
+
+def _deliveries_of_period(source_name: str, partition: str, location: Path, folder: Path) -> Iterator[Delivery]:
+    """All executions where they have folders of their own, else the one the folder's manifest tells of."""
+    executions = sorted(folder.glob("*/*Manifest.json"))
+    for manifest in executions or sorted(folder.glob("*Manifest.json")):
+        name = manifest.parent.name if executions else ""
+        yield Delivery(source_name, partition, _published_at(manifest, name), _listed_files(location, manifest))
+
+
+def bill_deliveries(source_name: str, location: Path) -> Iterator[Delivery]:
+    for folder in sorted((location / "metadata").glob("BILLING_PERIOD=*")):
+        yield from _deliveries_of_period(source_name, folder.name.removeprefix("BILLING_PERIOD="), location, folder)
+    for folder in sorted(path for path in location.iterdir() if path.is_dir()):
+        if match := _LEGACY_PERIOD.match(folder.name):
+            yield from _deliveries_of_period(source_name, f"{match[1]}-{match[2]}", location, folder)
+
+
+def carbon_deliveries(source_name: str, location: Path) -> Iterator[Delivery]:
+    for folder in sorted((location / "metadata").glob("*model_version=*/usage_period=*")):
+        version = _CARBON_VERSION.match(folder.parent.name)
+        if version is None:
+            raise OracleError(f"{folder} names no model version")
+        partition = f"{folder.name.removeprefix('usage_period=')}@{version[1]}"
+        yield from _deliveries_of_period(source_name, partition, location, folder)
+
+
+def elect(deliveries: Iterator[Delivery], as_published: datetime | None = None) -> list[Delivery]:
+    """The newest delivery of each source and partition that was published by then."""
+    newest: dict[tuple[str, str], Delivery] = {}
+    for delivery in deliveries:
+        key = (delivery.source_name, delivery.partition)
+        if as_published is not None and delivery.published_at > as_published:
+            continue
+        if key not in newest or delivery.published_at > newest[key].published_at:
+            newest[key] = delivery
+    return [newest[key] for key in sorted(newest)]

@@ -1,0 +1,117 @@
+"""Whose a bill row is: the evidence ladder (managed job, tag, resource x time) and, for what is left, the one reason why."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from .lines import Line
+from .overlap import occupation, weights
+from .records import Runs, Window
+from .rows import snake
+from .splitting import RESIDUAL, split
+
+WHOLE = 1
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Weights of runs and residual for one row, the rung that decided and the reason of the residual."""
+
+    rule: str | None
+    parts: list[tuple[str, int]]
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Part:
+    line: Line
+    run: str  # or the residual
+    rule: str | None
+    reason: str | None
+    billed: int
+    effective: int
+    list_cost: int | None
+    weight: int
+
+
+def _managed_job(line: Line, runs: Runs) -> str | None:
+    if not line.resource_id:
+        return None
+    return runs.run_of_job.get(line.resource_id)
+
+
+def _tagged_run(line: Line, runs: Runs, tag_keys: Iterable[str]) -> str | None:
+    for key in tag_keys:
+        name = snake(key)
+        for spelling in (f"user_{name}", name, f"userAttribute/{name}"):
+            if value := line.tags.get(spelling):
+                return runs.of_tag(value)
+    return None
+
+
+def _holders(line: Line, runs: Runs) -> list[Window]:
+    windows = runs.windows.get(line.resource_id, ()) if line.resource_id else ()
+    return [window for window in windows if window.start < line.end and window.end > line.start]
+
+
+def _by_time(line: Line, holders: list[Window], runs: Runs) -> Claim:
+    shares = occupation(holders, line.start, line.end, line.instance_type)
+    return Claim("resource_time", weights(shares, line.usage_us), residual_reason(line, runs))
+
+
+def claim(line: Line, runs: Runs, tag_keys: list[str]) -> Claim:
+    """The first rung that fits."""
+    nobody = Claim(None, [(RESIDUAL, WHOLE)], residual_reason(line, runs))
+    if not (line.is_usage or line.is_discount) or line.is_support or (line.is_usage and line.is_unused):
+        return nobody
+    holders = _holders(line, runs)
+    for rule, run in (("managed_job", _managed_job(line, runs)), ("tag", _tagged_run(line, runs, tag_keys))):
+        if run is None:
+            continue
+        if run in runs.ambiguous:
+            return Claim(None, [(RESIDUAL, WHOLE)], "unattributed")
+        if rule == "tag" and any(window.run != run for window in holders):
+            break  # others held it at that time, so time decides
+        return Claim(rule, [(run, WHOLE)], None)
+    return _by_time(line, holders, runs) if holders else nobody
+
+
+def residual_reason(line: Line, runs: Runs) -> str:
+    if line.kind == "Tax":
+        return "tax"
+    if line.is_support:
+        return "support"
+    if line.is_block_fee:
+        return "unused_commitment"
+    if line.kind in ("Credit", "Refund"):
+        return line.kind.lower()
+    if line.kind.startswith("SavingsPlan") and line.kind.endswith("Fee"):
+        return "unused_commitment"
+    if line.kind == "RIFee" or (line.kind == "Fee" and line.reservation_arn):
+        return "unused_commitment"
+    if line.kind.endswith("Fee"):
+        return "provider_adjustment"
+    if line.is_usage and line.is_unused:
+        return "unused_commitment"
+    if line.component == "accelerator" and (line.is_block_hour or line.resource_id in runs.resources):
+        return "idle"
+    if not line.is_usage:
+        return "unattributed"
+    return "unlogged" if line.component == "accelerator" else "non_accelerator"
+
+
+def parts_of(line: Line, runs: Runs, tag_keys: list[str]) -> Iterator[Part]:
+    """The row's measures, each split exactly by the same weights. Nobody gets a part of weight 0."""
+    if line.kind == "SavingsPlanNegation":
+        return
+    decided = claim(line, runs, tag_keys)
+    weighty = [(key, weight) for key, weight in decided.parts if weight > 0] or [(RESIDUAL, WHOLE)]
+    measures = [split(amount, weighty) for amount in (line.billed, line.effective, line.weight)]
+    listed = None if line.list_cost is None else split(line.list_cost, weighty)
+    for key, _ in weighty:
+        billed, effective, weight = (measure[key] for measure in measures)
+        run, rule, reason = key, decided.rule, None
+        if key == RESIDUAL:
+            rule, reason = None, decided.reason
+        elif key in runs.ambiguous:  # it held its chips, so nobody else did, but nobody knows who it is
+            run, rule, reason = RESIDUAL, None, "unattributed"
+        yield Part(line, run, rule, reason, billed, effective, None if listed is None else listed[key], weight)

@@ -1,0 +1,204 @@
+"""One bill row as the ledger sees it: its cell, kind, component and cost measures before anything is amortised or attributed."""
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from . import facts
+from .exports import moment
+from .numerals import MONEY, hours_to_microseconds, units
+from .records import microseconds
+
+USAGE = {"Usage", "DiscountedUsage", "SavingsPlanCoveredUsage"}
+SAVINGS_PLAN_PAIR = {"SavingsPlanCoveredUsage", "SavingsPlanNegation"}
+
+COLUMNS = {
+    "bill_payer_account_id", "line_item_usage_account_id", "line_item_line_item_type", "line_item_usage_start_date",
+    "line_item_usage_end_date", "line_item_product_code", "line_item_usage_type", "line_item_availability_zone",
+    "line_item_resource_id", "line_item_usage_amount", "line_item_currency_code",
+    "line_item_unblended_cost", "line_item_net_unblended_cost",
+    "pricing_public_on_demand_cost", "pricing_unit", "product_region_code", "product", "resource_tags",
+    "reservation_reservation_a_r_n", "reservation_effective_cost", "reservation_net_effective_cost",
+    "reservation_unused_amortized_upfront_fee_for_billing_period", "reservation_unused_recurring_fee",
+    "reservation_net_unused_amortized_upfront_fee_for_billing_period", "reservation_net_unused_recurring_fee",
+    "reservation_start_time", "reservation_end_time", "reservation_number_of_reservations",
+    "savings_plan_savings_plan_effective_cost", "savings_plan_net_savings_plan_effective_cost",
+    "savings_plan_savings_plan_a_r_n", "savings_plan_total_commitment_to_date", "savings_plan_used_commitment",
+    "capacity_reservation_capacity_reservation_arn", "capacity_reservation_capacity_reservation_status",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Line:
+    source_name: str
+    source_object: str
+    row_number: int
+    payer_account_id: str
+    sub_account_id: str
+    service_code: str
+    region_id: str
+    usage_month: date
+    currency: str
+    kind: str  # line item type
+    usage_type: str
+    resource_id: str
+    tags: dict[str, str]
+    start: int
+    end: int
+    usage_us: int  # billed time: the usage amount where its unit is hours, else the interval
+    component: str
+    unblended: int
+    billed: int
+    effective: int
+    list_cost: int | None
+    weight: int
+    reservation_arn: str
+    savings_plan_arn: str
+    block_arn: str  # the reservation a usage row may belong to
+    status: str  # of its capacity reservation, lower case
+    term: tuple[str, str, str] = ("", "", "")  # start, end, number of reservations of a fee row
+    is_block_fee: bool = False
+    is_block_hour: bool = False
+    cell: tuple = field(default=())
+
+    @property
+    def is_usage(self) -> bool:
+        """Billed usage, which can belong to a run and weighs in a carbon cell; support is a fee whatever its type."""
+        return self.kind in USAGE and not self.is_block_fee and not self.is_support
+
+    @property
+    def is_discount(self) -> bool:
+        return self.kind.endswith("Discount")
+
+    @property
+    def is_support(self) -> bool:
+        return "Support" in self.service_code
+
+    @property
+    def is_savings_plan_refund(self) -> bool:
+        return self.kind == "Refund" and self.savings_plan_arn != ""
+
+    @property
+    def is_unused(self) -> bool:
+        return self.status == "unused" or "UnusedBox" in self.usage_type or "UnusedDed" in self.usage_type
+
+    @property
+    def instance_type(self) -> str:
+        return facts.instance_type_of(self.usage_type)
+
+
+_times: dict[object, tuple[int, date]] = {}
+
+
+def _time(value: object) -> tuple[int, date]:
+    """Microseconds and month; the few distinct hours of a bill are worked out once."""
+    if value not in _times:
+        at = moment(value.isoformat() if isinstance(value, datetime) else str(value))
+        _times[value] = microseconds(at), at.date().replace(day=1)
+    return _times[value]
+
+
+def region_of(row: dict, product_code: str, usage_type: str) -> str:
+    product = row.get("product") or {}
+    for named in (row.get("product_region_code"), product.get("region_code"), product.get("region")):
+        if named:
+            return named
+    if zone := row.get("line_item_availability_zone"):
+        return facts.REGION_OF_ZONE.match(zone)[0] if facts.REGION_OF_ZONE.match(zone) else zone
+    region = facts.REGION_OF_PREFIX.get(usage_type.split("-", 1)[0]) if "-" in usage_type else None
+    if region is None and usage_type and product_code == "AmazonEC2":
+        return "us-east-1"
+    return region or ""
+
+
+def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bool) -> str:
+    if is_block_fee:
+        return "fee"
+    if kind in ("Credit", "Refund"):
+        return "credit"
+    if kind == "Tax" or kind.endswith("Fee") or "Support" in product_code:
+        return "fee"
+    instance_type = facts.instance_type_of(usage_type)
+    if facts.ACCELERATED.match(instance_type):
+        return "accelerator"
+    if "." in instance_type and facts.HOST.search(usage_type):
+        return "host"
+    if facts.STORAGE.search(usage_type):
+        return "storage"
+    return "network" if facts.NETWORK.search(usage_type) else "other_usage"
+
+
+def _first_amount(row: dict, *columns: str) -> int | None:
+    return next((amount for name in columns if (amount := units(row.get(name), MONEY)) is not None), None)
+
+
+def _after_discount(unused: int, row: dict) -> int:
+    """The unused commitment is stated before a private discount and the fee billed after it: the same share of both, half up."""
+    net, gross = units(row.get("line_item_net_unblended_cost"), MONEY), units(row.get("line_item_unblended_cost"), MONEY)
+    if net is None or gross is None or net == gross or gross <= 0 or net < 0 or unused <= 0:
+        return unused
+    return (2 * unused * net + gross) // (2 * gross)
+
+
+def effective_of(row: dict, kind: str, unblended: int, is_block_fee: bool) -> int:
+    """The amortised cost by line item type; a block's share is added to its hours elsewhere."""
+    if is_block_fee or kind in ("SavingsPlanNegation", "SavingsPlanUpfrontFee"):
+        return 0
+    if kind == "Fee" and row.get("reservation_reservation_a_r_n"):
+        return 0
+    if kind == "Refund" and row.get("savings_plan_savings_plan_a_r_n"):
+        return 0
+    if kind == "DiscountedUsage":
+        amount = _first_amount(row, "reservation_net_effective_cost", "reservation_effective_cost")
+        return unblended if amount is None else amount
+    if kind == "SavingsPlanCoveredUsage":
+        amount = _first_amount(row, "savings_plan_net_savings_plan_effective_cost", "savings_plan_savings_plan_effective_cost")
+        return unblended if amount is None else amount
+    if kind == "SavingsPlanRecurringFee":
+        total = _first_amount(row, "savings_plan_total_commitment_to_date") or 0
+        return _after_discount(total - (_first_amount(row, "savings_plan_used_commitment") or 0), row)
+    if kind == "RIFee":
+        unused = "unused_amortized_upfront_fee_for_billing_period"
+        upfront = _first_amount(row, f"reservation_net_{unused}", f"reservation_{unused}") or 0
+        return upfront + (_first_amount(row, "reservation_net_unused_recurring_fee", "reservation_unused_recurring_fee") or 0)
+    return unblended
+
+
+def _billed_time(row: dict, usage_type: str, interval: int) -> int:
+    unit = (row.get("pricing_unit") or "").lower()
+    amount = units(row.get("line_item_usage_amount"), MONEY)
+    in_hours = unit in ("hrs", "hours", "hour") or (unit == "" and ("BoxUsage" in usage_type or "SpotUsage" in usage_type))
+    # a correction takes back hours, so it is shared like the hours it takes back
+    return abs(hours_to_microseconds(amount)) if in_hours and amount is not None else interval
+
+
+def line_of(source_name: str, source_object: str, row_number: int, row: dict) -> Line:
+    kind = row["line_item_line_item_type"]
+    usage_type = row.get("line_item_usage_type") or ""
+    product_code = row.get("line_item_product_code") or ""
+    reservation_arn = row.get("reservation_reservation_a_r_n") or ""
+    resource_id = row.get("line_item_resource_id") or ""
+    is_block_fee = "CapacityBlockFee" in usage_type and reservation_arn != ""
+    (start, month), (end, _) = _time(row["line_item_usage_start_date"]), _time(row["line_item_usage_end_date"])
+    unblended = _first_amount(row, "line_item_net_unblended_cost", "line_item_unblended_cost")
+    effective = effective_of(row, kind, unblended, is_block_fee)
+    is_usage = kind in USAGE and not is_block_fee and "Support" not in product_code
+    list_cost = units(row.get("pricing_public_on_demand_cost"), MONEY) if is_usage else 0
+    line = Line(
+        source_name=source_name, source_object=source_object, row_number=row_number,
+        payer_account_id=row["bill_payer_account_id"], sub_account_id=row["line_item_usage_account_id"],
+        service_code=product_code, region_id=region_of(row, product_code, usage_type),
+        usage_month=month, currency=row["line_item_currency_code"],
+        kind=kind, usage_type=usage_type, resource_id=resource_id, tags=row.get("resource_tags") or {},
+        start=start, end=end, usage_us=_billed_time(row, usage_type, end - start),
+        component=component_of(kind, usage_type, product_code, is_block_fee),
+        unblended=unblended, billed=0 if kind in SAVINGS_PLAN_PAIR else unblended, effective=effective, list_cost=list_cost,
+        weight=(effective if list_cost is None else list_cost) if is_usage else 0,
+        reservation_arn=reservation_arn, savings_plan_arn=row.get("savings_plan_savings_plan_a_r_n") or "",
+        block_arn=row.get("capacity_reservation_capacity_reservation_arn") or resource_id,
+        status=(row.get("capacity_reservation_capacity_reservation_status") or "").lower(), is_block_fee=is_block_fee,
+    )  # fmt: skip
+    if is_block_fee:
+        named = ("reservation_start_time", "reservation_end_time", "reservation_number_of_reservations")
+        line.term = tuple(str(row.get(name) or "") for name in named)
+    line.cell = (line.source_name, line.payer_account_id, line.sub_account_id, line.service_code, line.region_id, month)
+    return line

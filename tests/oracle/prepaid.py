@@ -1,0 +1,76 @@
+"""The roll-forward of money paid ahead: capacity blocks, Savings Plans, reservations. What is not used up closes the month."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .lines import Line
+from .numerals import MONEY, to_decimal
+
+
+@dataclass
+class Flow:
+    purchased: int = 0
+    refunded: int = 0
+    used: int = 0
+    unused: int = 0
+
+    def pay(self, billed: int) -> None:
+        self.purchased += max(billed, 0)
+        self.refunded += max(-billed, 0)
+
+
+def _commitment_id(line: Line) -> str | None:
+    """The commitment a row pays for or uses up; a row without an ARN counts under the empty id of its kind."""
+    if line.is_block_fee:
+        return line.reservation_arn
+    if line.is_block_hour:
+        return line.block_arn
+    if line.kind == "SavingsPlanNegation":
+        return None
+    if line.kind.startswith("SavingsPlan") or line.is_savings_plan_refund:
+        return line.savings_plan_arn
+    if line.kind in ("RIFee", "DiscountedUsage") or (line.kind == "Fee" and line.reservation_arn):
+        return line.reservation_arn
+    return None
+
+
+def _book(flow: Flow, line: Line) -> None:
+    if line.is_block_hour:
+        share = line.effective - line.unblended
+        if line.is_unused:
+            flow.unused += share
+        else:
+            flow.used += share
+        return
+    flow.pay(line.billed)
+    if line.is_usage:
+        flow.used += line.effective
+    else:
+        flow.unused += line.effective
+
+
+def prepaid_rows(lines: Iterable[Line]) -> dict[tuple, dict]:
+    """fct_prepaid: opening + purchased - refunded - used - unused = closing, for the months in which something moved."""
+    flows: dict[tuple[str, str], dict[object, Flow]] = defaultdict(lambda: defaultdict(Flow))
+    for line in lines:
+        commitment_id = _commitment_id(line)
+        if commitment_id is not None:
+            _book(flows[commitment_id, line.currency][line.usage_month], line)
+    rows = {}
+    for (commitment_id, currency), months in flows.items():
+        opening = 0
+        for month in sorted(months):
+            flow = months[month]
+            closing = opening + flow.purchased - flow.refunded - flow.used - flow.unused
+            amounts = {
+                "opening_cost": opening,
+                "purchased_cost": flow.purchased,
+                "refunded_cost": flow.refunded,
+                "amortised_used_cost": flow.used,
+                "amortised_unused_cost": flow.unused,
+                "closing_cost": closing,
+            }
+            rows["AWS", commitment_id, month, currency] = {name: to_decimal(amount, MONEY) for name, amount in amounts.items()}
+            opening = closing
+    return rows

@@ -1,0 +1,162 @@
+"""Run records: who a run is (ids, aliases, ambiguity) and which node it held when. No bill, no carbon."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from .exports import modified_at, moment
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+STILL_HELD = (datetime(9999, 12, 31, tzinfo=UTC) - EPOCH) // MICROSECOND
+
+
+def microseconds(at: datetime) -> int:
+    return (at - EPOCH) // MICROSECOND
+
+
+def normalised(run_id: str) -> str:
+    return re.sub(r"[^a-z0-9_-]", "-", run_id.lower())[:63]
+
+
+@dataclass(frozen=True)
+class Window:
+    """One run holding (part of) one resource. Equal windows are one."""
+
+    run: str
+    resource_id: str
+    start: int
+    end: int
+    chips: int | None
+    accelerator_type: str | None
+    node_count: int = 1
+
+
+@dataclass
+class Record:
+    """One file: a run as its author wrote it."""
+
+    recorded_id: str
+    is_own: bool  # a run.json, whose word goes before a scheduler's
+    aliases: set[tuple[str, str]] = field(default_factory=set)
+    holdings: list[tuple[str, int, int, int | None, str | None, int]] = field(default_factory=list)
+
+
+@dataclass
+class Runs:
+    run_of_id: dict[str, str]  # normalised recorded id -> run
+    ambiguous: set[str]
+    run_of_job: dict[str, str]  # SageMaker ARN -> run
+    windows: dict[str, list[Window]]  # resource -> windows in order of start
+    resources: set[str]  # every resource a record names
+
+    def of_tag(self, value: str) -> str:
+        run_id = normalised(value)
+        return self.run_of_id.get(run_id, run_id)
+
+
+def _time(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, int | float):
+        return microseconds(EPOCH + timedelta(microseconds=round(value * 1_000_000)))
+    return microseconds(moment(str(value)))
+
+
+def _first(*values: int | None) -> int | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _own_record(document: dict) -> Record:
+    record = Record(document["training_run_id"], is_own=True)
+    record.aliases = {(alias["system"], alias["id"]) for alias in document.get("aliases") or ()}
+    for attempt in document.get("attempts") or ():
+        for node in attempt.get("nodes") or ():
+            start = _first(_time(node.get("started_at")), _time(attempt.get("started_at")))
+            end = _first(_time(node.get("ended_at")), _time(attempt.get("ended_at")), STILL_HELD)
+            if start is not None:
+                record.holdings.append((node["resource_id"], start, end, node.get("chips"), node.get("accelerator_type"), 1))
+    return record
+
+
+def _sagemaker_record(document: dict) -> Record:
+    record = Record(document["TrainingJobName"], is_own=False, aliases={("sagemaker", document["TrainingJobArn"])})
+    start, end = _time(document.get("TrainingStartTime")), _first(_time(document.get("TrainingEndTime")), STILL_HELD)
+    resources = document.get("ResourceConfig") or {}
+    if start is not None:
+        kind = (resources.get("InstanceType") or "").removeprefix("ml.") or None
+        record.holdings.append((document["TrainingJobArn"], start, end, None, kind, resources.get("InstanceCount") or 1))
+    return record
+
+
+def read_records(location: Path, as_published: datetime | None = None) -> list[Record]:
+    """Every record published by then; a file that is no record, or whose times run backwards, is left out."""
+    records = []
+    for path in sorted(location.rglob("*.json")):
+        if as_published is not None and modified_at(path) > as_published:
+            continue
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(document, dict) and "TrainingJobArn" in document:
+            record = _sagemaker_record(document)
+        elif path.name.endswith(".run.json"):
+            record = _own_record(document)
+        else:
+            continue
+        if all(start <= end for _, start, end, *_ in record.holdings):
+            records.append(record)
+    return records
+
+
+def _groups(records: list[Record]) -> list[list[Record]]:
+    """Records that are one run: joined by an equal id or an equal alias, directly or in a chain."""
+    leader = list(range(len(records)))
+
+    def find(place: int) -> int:
+        while leader[place] != place:
+            place = leader[place]
+        return place
+
+    seen: dict[tuple[str, str], int] = {}
+    for place, record in enumerate(records):
+        for name in [("", record.recorded_id), *sorted(record.aliases)]:
+            if name in seen:
+                leader[find(place)] = find(seen[name])
+            else:
+                seen[name] = place
+    groups: dict[int, list[Record]] = {}
+    for place, record in enumerate(records):
+        groups.setdefault(find(place), []).append(record)
+    return list(groups.values())
+
+
+def resolve(records: list[Record]) -> Runs:
+    groups = _groups(records)
+    owner: dict[str, str] = {}
+    claims: dict[str, set[int]] = {}
+    names = []
+    for place, group in enumerate(groups):
+        _, recorded_id = min((not record.is_own, record.recorded_id) for record in group)
+        names.append(normalised(recorded_id))
+        for record in group:
+            owner.setdefault(normalised(record.recorded_id), names[-1])
+            claims.setdefault(normalised(record.recorded_id), set()).add(place)
+    ambiguous = {run_id for run_id, places in claims.items() if len(places) > 1}
+    runs = Runs(owner, ambiguous, {}, {}, set())
+    windows: dict[str, set[Window]] = {}
+    for name, group in zip(names, groups, strict=True):
+        # nodes are one field of a run: the first system that names any speaks, a run.json before a scheduler
+        speaks_itself = any(record.is_own and record.holdings for record in group)
+        for record in group:
+            for _, arn in (alias for alias in record.aliases if alias[0] == "sagemaker"):
+                runs.run_of_job[arn] = name
+            for resource_id, start, end, chips, kind, count in record.holdings if record.is_own or not speaks_itself else ():
+                runs.resources.add(resource_id)
+                if start < end:
+                    windows.setdefault(resource_id, set()).add(Window(name, resource_id, start, end, chips, kind, count))
+    runs.windows = {
+        resource_id: sorted(held, key=lambda window: (window.start, window.end, window.run, window.chips or -1))
+        for resource_id, held in windows.items()
+    }
+    return runs

@@ -1,0 +1,283 @@
+"""The oracle's cost rules on bills small enough to be worked out by hand."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from .builders import ACCOUNT, NODE, PAYER, Exports, hour, run
+from .oracle import Oracle, Tables
+
+APRIL = date(2026, 4, 1)
+TEN = "2026-04-10T10:00:00"
+HELD = ("2026-04-10T10:00:00Z", "2026-04-10T11:00:00Z")
+BLOCK = "arn:aws:ec2:us-east-2:000011113333:capacity-reservation/cr-0b"
+
+
+@pytest.fixture
+def exports(tmp_path: Path) -> Exports:
+    return Exports(tmp_path)
+
+
+@pytest.fixture
+def ledger(exports: Exports) -> Callable[..., Tables]:
+    def read(rows: list[dict], *records: dict) -> Tables:
+        exports.bill(rows)
+        if records:
+            exports.runs(*records)
+        return Oracle(exports.config()).tables()
+
+    return read
+
+
+def by_run(tables: Tables, measure: str = "billed_cost") -> dict[tuple, str]:
+    """(run, rule) -> amount as plain text."""
+    return {(key[0], key[-1]): f"{row[measure]:f}" for key, row in tables["fct_training_run_costs"].items()}
+
+
+def by_reason(tables: Tables, measure: str = "billed_cost") -> dict[tuple, str]:
+    """(component, reason) -> amount; the tests' bills have each once."""
+    return {key[-2:]: f"{row[measure]:f}" for key, row in tables["fct_residual_costs"].items()}
+
+
+def test_two_runs_on_half_a_node_each_share_the_hour_to_the_last_unit(ledger: Callable[..., Tables]) -> None:
+    tables = ledger([hour(TEN, 21.500000000001)], run("b", (NODE, *HELD, 8)), run("a", (NODE, *HELD, 8)))
+    assert by_run(tables) == {("a", "resource_time"): "10.750000000001", ("b", "resource_time"): "10.750000000000"}
+    assert by_reason(tables) == {}
+
+
+def test_free_chips_of_a_shared_hour_are_idle_and_arrive_in_the_loaded_view(ledger: Callable[..., Tables]) -> None:
+    tables = ledger([hour(TEN, 20.0)], run("a", (NODE, *HELD, 8)), run("b", (NODE, *HELD, 4)))
+    assert by_run(tables) == {("a", "resource_time"): "10.000000000000", ("b", "resource_time"): "5.000000000000"}
+    assert by_reason(tables) == {("accelerator", "idle"): "5.000000000000"}
+    assert by_run(tables, "idle_share_billed_cost") == {
+        ("a", "resource_time"): "3.333333333333",
+        ("b", "resource_time"): "1.666666666667",
+    }
+    assert by_reason(tables, "spread_billed_cost") == {("accelerator", "idle"): "5.000000000000"}
+
+
+def test_a_hand_over_in_the_hour_divides_it_by_minutes(ledger: Callable[..., Tables]) -> None:
+    first = run("first", (NODE, "2026-04-10T08:00:00Z", "2026-04-10T10:15:00Z", None))
+    second = run("second", (NODE, "2026-04-10T10:30:00Z", None, None))
+    tables = ledger([hour(TEN, 20.0)], first, second)
+    assert by_run(tables) == {("first", "resource_time"): "5.000000000000", ("second", "resource_time"): "10.000000000000"}
+    assert by_reason(tables) == {("accelerator", "idle"): "5.000000000000"}
+
+
+def test_an_oversubscribed_node_is_shared_by_chips_held(ledger: Callable[..., Tables]) -> None:
+    tables = ledger([hour(TEN, 24.0)], run("a", (NODE, *HELD, 16)), run("b", (NODE, *HELD, 8)))
+    assert by_run(tables) == {("a", "resource_time"): "16.000000000000", ("b", "resource_time"): "8.000000000000"}
+
+
+def test_an_hour_billed_shorter_than_it_was_held_goes_whole_to_the_run(ledger: Callable[..., Tables]) -> None:
+    held = ("2026-04-10T10:00:00Z", "2026-04-10T10:40:00Z", None)
+    tables = ledger([hour(TEN, 10.0, line_item_usage_amount=0.5)], run("a", (NODE, *held)))
+    assert by_run(tables) == {("a", "resource_time"): "10.000000000000"}
+
+
+def test_a_correction_is_shared_like_the_hour_it_takes_back(ledger: Callable[..., Tables]) -> None:
+    rows = [hour(TEN, 20.0), hour(TEN, -20.0, line_item_usage_amount=-1.0)]
+    tables = ledger(rows, run("a", (NODE, *HELD, 8)))
+    assert by_run(tables) == {("a", "resource_time"): "0.000000000000"}
+    assert by_reason(tables) == {("accelerator", "idle"): "0.000000000000"}
+
+
+def test_a_tag_goes_whole_to_its_run_unless_records_show_others_on_the_resource(ledger: Callable[..., Tables]) -> None:
+    tag = {"resource_tags": {"user_training_run_id": "Team/A"}}
+    eleven = "2026-04-10T11:00:00"
+    rows = [hour(TEN, 20.0, **tag), hour(eleven, 30.0, **tag), hour(eleven, 7.0, line_item_resource_id="vol-1", **tag)]
+    rows[2]["line_item_usage_type"] = "USE2-EBS:VolumeUsage.gp3"
+    tables = ledger(rows, run("b", (NODE, *HELD, 16)))
+    components = {(key[0], key[-2], key[-1]): row["billed_cost"] for key, row in tables["fct_training_run_costs"].items()}
+    assert components == {
+        ("b", "accelerator", "resource_time"): 20,
+        ("team-a", "accelerator", "tag"): 30,
+        ("team-a", "storage", "tag"): 7,
+    }
+
+
+def test_ids_that_normalise_alike_stay_residual(ledger: Callable[..., Tables]) -> None:
+    rows = [hour(TEN, 20.0, line_item_resource_id="i-other", resource_tags={"user_training_run_id": "run a"}), hour(TEN, 30.0)]
+    tables = ledger(rows, run("Run A", (NODE, *HELD, 16)), run("run-a"))
+    assert tables["fct_run_cell_costs"] == {}
+    assert by_reason(tables) == {("accelerator", "unattributed"): "50.000000000000"}
+
+
+def test_an_ambiguous_run_holds_its_chips_but_pays_for_none(ledger: Callable[..., Tables]) -> None:
+    tables = ledger([hour(TEN, 16.0)], run("Run A", (NODE, *HELD, 4)), run("run-a"), run("b", (NODE, *HELD, 8)))
+    assert by_run(tables) == {("b", "resource_time"): "8.000000000000"}
+    assert by_reason(tables) == {("accelerator", "unattributed"): "4.000000000000", ("accelerator", "idle"): "4.000000000000"}
+
+
+def test_a_sagemaker_job_pays_for_its_arn_and_lends_its_name_to_the_run_json_that_claims_it(
+    ledger: Callable[..., Tables],
+) -> None:
+    arn = f"arn:aws:sagemaker:us-east-2:{ACCOUNT}:training-job/pre-train-7"
+    job = {"TrainingJobName": "pre-train-7", "TrainingJobArn": arn, "TrainingStartTime": HELD[0], "TrainingEndTime": HELD[1]}
+    job["ResourceConfig"] = {"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 2}
+    row = hour(TEN, 50.0, line_item_resource_id=arn, line_item_product_code="AmazonSageMaker", line_item_usage_amount=2.0)
+    row["line_item_usage_type"] = "USE2-Train:ml.trn1.32xlarge"
+    tables = ledger([row], job, run("seven", aliases=[{"system": "sagemaker", "id": arn}]))
+    assert by_run(tables) == {("seven", "managed_job"): "50.000000000000"}
+
+
+def block_fee(cost: float, **columns: object) -> dict:
+    term = {"reservation_start_time": "2026-04-10T10:00:00Z", "reservation_end_time": "2026-04-10T14:00:00Z"}
+    row = hour(
+        "2026-04-01T00:00:00", cost, line_item_line_item_type="Fee", line_item_usage_type="USE2-CapacityBlockFee:trn1.32xlarge"
+    )
+    return (
+        row
+        | term
+        | {"line_item_resource_id": None, "reservation_reservation_a_r_n": BLOCK, "pricing_public_on_demand_cost": None}
+        | columns
+    )
+
+
+def block_hour(start: str, status: str = "Used", **columns: object) -> dict:
+    reservation = {
+        "capacity_reservation_capacity_reservation_arn": BLOCK,
+        "capacity_reservation_capacity_reservation_status": status,
+    }
+    return hour(start, 0.0) | reservation | columns
+
+
+def test_a_capacity_block_is_spread_over_its_hours_and_what_is_not_billed_yet_stays_prepaid(
+    ledger: Callable[..., Tables],
+) -> None:
+    rows = [block_fee(100.0), block_fee(-20.0), block_hour(TEN), block_hour("2026-04-10T11:00:00", "Unused")]
+    rows.append(block_hour("2026-04-10T12:00:00"))
+    tables = ledger(rows, run("a", (NODE, *HELD, None)))
+    assert by_run(tables, "effective_cost") == {("a", "resource_time"): "20.000000000000"}
+    assert by_reason(tables, "effective_cost") == {
+        ("fee", "unused_commitment"): "0.000000000000",
+        ("accelerator", "unused_commitment"): "20.000000000000",
+        ("accelerator", "idle"): "20.000000000000",
+    }
+    assert by_reason(tables)["fee", "unused_commitment"] == "80.000000000000"
+    [prepaid] = tables["fct_prepaid"].values()
+    assert {name: int(amount) for name, amount in prepaid.items()} == {
+        "opening_cost": 0,
+        "purchased_cost": 100,
+        "refunded_cost": 20,
+        "amortised_used_cost": 40,
+        "amortised_unused_cost": 20,
+        "closing_cost": 20,
+    }
+
+
+def test_once_the_end_of_a_block_is_billed_its_whole_fee_lies_on_the_hours_billed(ledger: Callable[..., Tables]) -> None:
+    tables = ledger([block_fee(100.0), block_hour(TEN), block_hour("2026-04-10T13:00:00")])
+    assert by_reason(tables, "effective_cost")["accelerator", "idle"] == "100.000000000000"
+    assert [row["closing_cost"] for row in tables["fct_prepaid"].values()] == [0]
+
+
+def test_a_block_paid_in_one_month_and_used_in_the_next_rolls_forward(exports: Exports) -> None:
+    exports.bill([block_fee(90.0, reservation_start_time="2026-05-02T00:00:00Z", reservation_end_time="2026-05-02T03:00:00Z")])
+    hours = [block_hour(f"2026-05-02T0{number}:00:00") for number in range(3)]
+    exports.bill(hours, period="2026-05")
+    tables = Oracle(exports.config()).tables()
+    rolled = {key[2]: (row["opening_cost"], row["closing_cost"]) for key, row in tables["fct_prepaid"].items()}
+    assert rolled == {APRIL: (0, 90), date(2026, 5, 1): (90, 0)}
+
+
+def test_a_savings_plan_shows_its_effective_cost_and_its_cent_of_rounding(ledger: Callable[..., Tables]) -> None:
+    arn = {"savings_plan_savings_plan_a_r_n": "arn:sp"}
+    covered = hour(
+        TEN, 20.0, line_item_line_item_type="SavingsPlanCoveredUsage", savings_plan_savings_plan_effective_cost=12.0, **arn
+    )
+    negation = hour(TEN, -19.99, line_item_line_item_type="SavingsPlanNegation", **arn)
+    fee = hour(TEN, 15.0, line_item_line_item_type="SavingsPlanRecurringFee", line_item_product_code="ComputeSavingsPlans", **arn)
+    fee |= {"savings_plan_total_commitment_to_date": 15.0, "savings_plan_used_commitment": 12.0, "line_item_resource_id": None}
+    tables = ledger([covered, negation, fee], run("a", (NODE, *HELD, None)))
+    assert by_run(tables) == {("a", "resource_time"): "0.000000000000"}
+    assert by_run(tables, "effective_cost") == {("a", "resource_time"): "12.000000000000"}
+    assert by_run(tables, "list_cost") == {("a", "resource_time"): "20.000000000000"}
+    assert by_reason(tables) == {("fee", "unused_commitment"): "15.000000000000", ("fee", "rounding"): "0.010000000000"}
+    assert by_reason(tables, "effective_cost") == {
+        ("fee", "unused_commitment"): "3.000000000000",
+        ("fee", "rounding"): "0.010000000000",
+    }
+    assert [row["closing_cost"] for row in tables["fct_prepaid"].values()] == [0]
+    rounding = ("cur", "AWS", PAYER, PAYER, "", "", APRIL, "USD", "fee", "rounding")
+    assert rounding in tables["fct_residual_costs"]
+
+
+def test_the_unused_part_of_a_plan_follows_the_private_discount_of_its_fee(ledger: Callable[..., Tables]) -> None:
+    """A fee of 15.00 billed at 14.10 (6 % off): of the unused 3.00 only 2.82 was paid for."""
+    fee = hour(TEN, 15.0, line_item_line_item_type="SavingsPlanRecurringFee", line_item_product_code="ComputeSavingsPlans")
+    fee |= {"savings_plan_savings_plan_a_r_n": "arn:sp", "line_item_net_unblended_cost": 14.1, "line_item_resource_id": None}
+    fee |= {"savings_plan_total_commitment_to_date": 15.0, "savings_plan_used_commitment": 12.0}
+    tables = ledger([fee])
+    assert by_reason(tables) == {("fee", "unused_commitment"): "14.100000000000"}
+    assert by_reason(tables, "effective_cost") == {("fee", "unused_commitment"): "2.820000000000"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "place"),
+    [
+        ({"line_item_line_item_type": "Tax", "line_item_usage_type": None}, ("fee", "tax")),
+        ({"line_item_line_item_type": "Credit"}, ("credit", "credit")),
+        ({"line_item_line_item_type": "Refund"}, ("credit", "refund")),
+        ({"line_item_line_item_type": "Fee", "line_item_product_code": "AWSSupportBusiness"}, ("fee", "support")),
+        ({"line_item_line_item_type": "Fee"}, ("fee", "provider_adjustment")),
+        ({"line_item_line_item_type": "RIFee"}, ("fee", "unused_commitment")),
+        ({"line_item_usage_type": "USE2-UnusedBox:trn1.32xlarge"}, ("accelerator", "unused_commitment")),
+        ({}, ("accelerator", "unlogged")),
+        ({"line_item_usage_type": "USE2-BoxUsage:m7i.large"}, ("host", "non_accelerator")),
+        ({"line_item_usage_type": "USE2-TimedStorage-ByteHrs"}, ("storage", "non_accelerator")),
+        ({"line_item_usage_type": "USE2-NatGateway-Hours"}, ("network", "non_accelerator")),
+        ({"line_item_line_item_type": "EdpDiscount", "line_item_usage_type": None}, ("other_usage", "unattributed")),
+    ],
+)
+def test_what_nobody_can_claim_has_one_component_and_one_reason(
+    ledger: Callable[..., Tables], columns: dict, place: tuple
+) -> None:
+    assert by_reason(ledger([hour(TEN, 5.0, **columns)])) == {place: "5.000000000000"}
+
+
+def test_an_unknown_list_price_makes_the_sum_unknown_not_smaller(ledger: Callable[..., Tables]) -> None:
+    rows = [hour(TEN, 20.0), hour("2026-04-10T11:00:00", 20.0, pricing_public_on_demand_cost=None)]
+    tables = ledger(rows, run("a", (NODE, HELD[0], "2026-04-10T12:00:00Z", None)))
+    [row] = tables["fct_training_run_costs"].values()
+    assert (row["billed_cost"], row["list_cost"]) == (40, None)
+
+
+def test_the_same_bill_as_csv_legacy_and_parquet_gives_the_same_amounts(tmp_path: Path) -> None:
+    row = hour(TEN, 21.5, resource_tags={"user_training_run_id": "a"})
+    legacy = {
+        "bill/PayerAccountId": PAYER, "lineItem/UsageAccountId": ACCOUNT, "lineItem/LineItemType": "Usage",
+        "lineItem/UsageStartDate": row["line_item_usage_start_date"], "lineItem/UsageEndDate": row["line_item_usage_end_date"],
+        "lineItem/ProductCode": "AmazonEC2", "lineItem/UsageType": row["line_item_usage_type"], "lineItem/UsageAmount": 1.0,
+        "lineItem/CurrencyCode": "USD", "lineItem/UnblendedCost": 21.5, "pricing/publicOnDemandCost": 21.5, "pricing/unit": "Hrs",
+        "product/region": "us-east-2", "lineItem/ResourceId": NODE, "resourceTags/user:training_run_id": "a",
+    }  # fmt: skip
+    seen = []
+    for name, write in (("parquet", "bill"), ("csv", "csv_bill"), ("legacy", "legacy_bill")):
+        exports = Exports(tmp_path / name)
+        getattr(exports, write)([legacy if name == "legacy" else row])
+        tables = Oracle(exports.config()).tables()
+        # the source is named differently on purpose, everything else must be the same
+        seen.append({(key[0], *key[2:]): amounts for key, amounts in tables["fct_run_cell_costs"].items()})
+    assert seen[0] == seen[1] == seen[2]
+    assert len(seen[0]) == 1
+
+
+def test_the_newest_execution_counts_or_the_newest_up_to_a_time(exports: Exports) -> None:
+    first, second = "2026-05-02T00:00:00.000Z-aa", "2026-05-09T00:00:00.000Z-bb"
+    exports.bill([hour(TEN, 20.0)], execution=first)
+    exports.bill([hour(TEN, 19.0)], execution=second)
+    config = exports.config()
+    assert [line.billed for line in Oracle(config).lines] == [19 * 10**12]
+    assert [line.billed for line in Oracle(config, datetime(2026, 5, 3, tzinfo=UTC)).lines] == [20 * 10**12]
+
+
+def test_every_cell_balances_and_a_wrong_amount_would_show(ledger: Callable[..., Tables]) -> None:
+    tables = ledger([hour(TEN, 20.0), block_fee(100.0), block_hour(TEN)], run("a", (NODE, *HELD, 8)))
+    reconciled = {key[6]: row for key, row in tables["fct_reconciliation"].items()}
+    assert {row["difference"] for row in reconciled.values()} == {Decimal(0)}
+    assert (reconciled["billed_cost"]["provider_total"], reconciled["billed_cost"]["runs_total"]) == (120, 10)
+    assert reconciled["effective_cost"]["provider_total"] == 20 + 25

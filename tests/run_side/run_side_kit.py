@@ -1,0 +1,67 @@
+"""Small builds and configurations for the tests of this folder: a fact with months, a dimension, the three tables of ops."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from dagster_project import gates
+from dagster_project.delivery_table import DDL as DELIVERIES_DDL
+from dagster_project.modelling import PublishedTable
+from dagster_project.publish import Identity
+
+FACT = PublishedTable(
+    "fct_costs",
+    "marts",
+    ("training_run_id", "usage_month"),
+    "One row per run and month.",
+    {"effective_cost": "What the run cost's share was."},
+)
+DIMENSION = PublishedTable("dim_things", "marts", ("thing_id",), "", {})
+TABLES = [DIMENSION, FACT]
+ROWS = [
+    ("a", "2026-04-01", "1.000000000001"),
+    ("b", "2026-04-01", "2.5"),
+    ("a", "2026-05-01", "-3"),
+]
+NOW = datetime(2026, 10, 10, tzinfo=UTC)
+
+
+def identity(build_id: str, fingerprint: str = "f") -> Identity:
+    """What a test publication says of itself."""
+    return Identity(build_id, fingerprint, "code", {"AWS/2026-04": "1"})
+
+
+def write_build(path: Path, rows: list[tuple[str, str, str]] = ROWS, build_id: str = "build-1") -> Path:
+    """A build file as the line leaves it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create schema marts")
+        connection.execute(
+            "create table marts.fct_costs (training_run_id varchar not null, usage_month date not null,"
+            " effective_cost decimal(38, 12) not null, list_cost decimal(38, 12))"
+        )
+        for run, month, cost in rows:
+            connection.execute(
+                "insert into marts.fct_costs values (?, cast(? as date), cast(? as decimal(38, 12)), null)", [run, month, cost]
+            )
+        connection.execute("create table marts.dim_things (thing_id varchar not null, seen_at timestamp, ratio double)")
+        connection.execute(
+            "insert into marts.dim_things values ('x', timestamp '2026-01-01 00:00:00.000001', 0.1), ('w', null, null)"
+        )
+        connection.execute(gates.OPS_DDL)
+        connection.execute(DELIVERIES_DDL)
+        gates.open_build(connection, "an older build", NOW, "e", "code", is_full=True, months=[])
+        gates.open_build(connection, build_id, NOW, "f", "code", is_full=True, months=[NOW.date()])
+        gates.record(connection, build_id, [gates.GateResult("dbt.models", True, 0)])
+    return path
+
+
+def write_config(folder: Path, sources: str = "") -> Path:
+    """A configuration with one source of run records in a folder that exists."""
+    (folder / "runs").mkdir(parents=True, exist_ok=True)
+    config = folder / "trainledger.yaml"
+    listed = sources or "  - {name: runs, kind: training_runs, location: ./runs}\n"
+    config.write_text(f"organisation: {{name: Example AG}}\nhome: ./home\nsources:\n{listed}")
+    return config

@@ -1,0 +1,159 @@
+"""The run side on a small real line: run records only, through Dagster, dbt, gates and publication."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from run_side_kit import write_config
+from typer.testing import CliRunner
+
+from dagster_project import modelling
+from dagster_project.cli import app
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parents[2]
+RECORD = {
+    "training_run_id": "Run A",
+    "provider_name": "AWS",
+    "tokens": 1000,
+    "attempts": [
+        {
+            "attempt_id": "1",
+            "state": "succeeded",
+            "started_at": "2026-04-02T00:00:00Z",
+            "ended_at": "2026-04-02T06:00:00Z",
+            "nodes": [{"resource_id": "i-1", "accelerator_type": "trn1.32xlarge", "chips": 16}],
+        }
+    ],
+}
+
+
+@pytest.fixture
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fixed clock; what a refresh sets for its own process is undone after the test."""
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-10-10T00:00:00Z")
+    for name in ("DAGSTER_HOME", "TRAINLEDGER_DUCKDB_PATH", "TRAINLEDGER_DBT_TARGET"):
+        monkeypatch.setenv(name, "")
+
+
+@pytest.fixture(scope="module")
+def refreshed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A line with one run record, refreshed once in a process of its own."""
+    config = write_config(tmp_path_factory.mktemp("line"))
+    (config.parent / "runs" / "a.run.json").write_text(json.dumps(RECORD))
+    command = [sys.executable, "-m", "dagster_project.cli", "refresh", "--config", str(config)]
+    environment = {**os.environ, "TRAINLEDGER_NOW": "2026-10-10T00:00:00Z"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
+    assert (done.returncode, done.stdout) == (0, "") and "Published build" in done.stderr, done.stderr
+    return config
+
+
+@pytest.fixture
+def config(refreshed: Path, tmp_path: Path, surroundings: None) -> Path:
+    """A copy of the refreshed line, to be changed."""
+    shutil.copytree(refreshed.parent, tmp_path / "line", symlinks=True)
+    return tmp_path / "line" / refreshed.name
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command."""
+    result = CliRunner().invoke(app, list(arguments))
+    return result.exit_code, result.stdout, result.stderr
+
+
+def publication(config: Path) -> dict[str, object]:
+    """PUBLICATION.json."""
+    return json.loads((config.parent / "home" / "published" / "PUBLICATION.json").read_text())
+
+
+def test_what_was_published_is_read_and_a_wrong_record_is_named_while_the_others_go_on(config: Path) -> None:
+    first = publication(config)
+    _, out, _ = run(
+        "sql", "select training_run_id, recorded_id, tokens from dim_training_runs", "--format", "csv", "--config", str(config)
+    )
+    assert out == "training_run_id,recorded_id,tokens\nrun-a,Run A,1000\n"
+    (config.parent / "runs" / "b.run.json").write_text('{"training_run_id": 7}')
+    code, _, err = run("refresh", "--config", str(config))
+    assert code == 3 and "b.run.json" in err and "Unreadable or quarantined" in err
+    assert publication(config)["build_id"] != first["build_id"]  # the others are published
+    assert run("refresh", "--config", str(config))[0] == 3  # for as long as it stays
+
+
+def test_a_failed_gate_is_named_with_its_rows_and_the_last_publication_stays(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, home = publication(config), config.parent / "home"
+    project = tmp_path / "dbt"
+    shutil.copytree(modelling.PROJECT_DIR, project, ignore=shutil.ignore_patterns("target", "logs"))
+    (project / "tests" / "assert_never.sql").write_text(
+        "select training_run_id, 1 as broken from {{ ref('dim_training_runs') }}\n"
+    )
+    monkeypatch.setattr(modelling, "PROJECT_DIR", project)
+    code, _, err = run("refresh", "--full", "--config", str(config))
+    assert code == 1, err
+    assert (
+        'gate dbt.assert_never: 1 failing, first: [{"training_run_id": "run-a", "broken": 1}]' in err and "Traceback" not in err
+    )
+    assert publication(config) == first and (home / "building.json").exists()
+    monkeypatch.setattr(modelling, "PROJECT_DIR", ROOT / "dbt")
+    assert run("refresh", "--config", str(config))[0] == 0  # a refused build is built again, whole
+    assert publication(config)["parquet"] == first["parquet"] and not (home / "building.json").exists()
+
+
+def test_an_as_of_report_builds_beside_the_publication_and_never_touches_it(config: Path) -> None:
+    first = publication(config)
+    code, out, err = run("report", "quarterly", "--quarter", "2026Q2", "--as-of", "2026-10-10", "--config", str(config))
+    assert code == 0 and Path(out.strip()).is_file(), err
+    assert publication(config) == first
+    asof = config.parent / "home" / "asof" / "as-of-20261010T000000.000000Z"
+    assert json.loads((asof / "published" / "PUBLICATION.json").read_text())["tables"] == first["tables"]
+
+
+def test_a_second_writer_ends_with_exit_code_4(config: Path) -> None:
+    hold = "import sys; from pathlib import Path; from dagster_project.locking import writer_lock\n"
+    hold += "with writer_lock(Path(sys.argv[1]), 'another'): print('held', flush=True); sys.stdin.read()"
+    other = subprocess.Popen(
+        [sys.executable, "-c", hold, str(config.parent / "home")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    assert other.stdout and other.stdout.readline() == "held\n"
+    code, _, err = run("refresh", "--full", "--config", str(config))
+    other.communicate("")
+    assert code == 4 and "another" in err
+
+
+def load(config: Path | None) -> subprocess.CompletedProcess[str]:
+    """Load the definitions as Dagster's code server does, and say what is in them."""
+    script = (
+        "import json; from dagster_project.definitions import defs\n"
+        "import dagster as dg; dg.Definitions.validate_loadable(defs)\n"
+        "graph = defs.resolve_asset_graph()\n"
+        "groups = sorted({graph.get(key).group_name for key in graph.get_all_asset_keys()})\n"
+        "print(json.dumps([groups, sorted(job.name for job in defs.jobs), [s.name for s in defs.schedules],"
+        " sorted('/'.join(key.path) for key in graph.get_all_asset_keys()), len(graph.asset_check_keys)]))"
+    )
+    environment = {key: value for key, value in os.environ.items() if key != "TRAINLEDGER_CONFIG"}
+    environment |= {"TRAINLEDGER_CONFIG": str(config)} if config else {}
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
+
+
+def test_the_definitions_hold_the_whole_line(config: Path) -> None:
+    done = load(config)
+    assert done.returncode == 0, done.stderr
+    groups, jobs, schedules, keys, checks = json.loads(done.stdout.splitlines()[-1])
+    assert groups == ["gates", "intermediate", "landing", "marts", "publication", "raw", "reports", "seeds", "staging"]
+    assert jobs == ["publish", "refresh"] and schedules == ["refresh_daily"]
+    assert {"landing/aws_cur", "landing/aws_carbon", "landing/training_runs", "raw/aws_cur", "gates", "publication"} <= set(keys)
+    assert checks > 30  # dbt tests, expectations, landings
+
+
+def test_without_a_configuration_the_definitions_say_what_is_missing() -> None:
+    done = load(None)
+    assert done.returncode != 0 and "TRAINLEDGER_CONFIG is not set" in done.stderr

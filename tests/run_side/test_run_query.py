@@ -1,0 +1,77 @@
+"""`trainledger sql`: reads the published file, all of its digits, and nothing else."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from run_side_kit import ROWS, TABLES, identity, write_build
+
+from dagster_project.failures import UsageError
+from dagster_project.publish import publish
+from dagster_project.query import Format, answer, digests
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A published file."""
+    publish(write_build(tmp_path / "build.duckdb", ROWS), tmp_path / "published", TABLES, identity("build-1"))
+    return tmp_path / "published" / "trainledger.duckdb"
+
+
+def ask(file: Path, sql: str, form: Format) -> str:
+    """The answer as text."""
+    out = io.StringIO()
+    answer(file, sql, form, out)
+    return out.getvalue()
+
+
+def test_exact_numbers_keep_their_digits_in_every_format(file: Path) -> None:
+    sql = "select training_run_id, effective_cost, list_cost from fct_costs order by 2 desc limit 2"
+    assert list(csv.reader(io.StringIO(ask(file, sql, Format.csv)))) == [
+        ["training_run_id", "effective_cost", "list_cost"], ["b", "2.500000000000", ""], ["a", "1.000000000001", ""],
+    ]  # fmt: skip
+    assert json.loads(ask(file, sql, Format.json))[1] == {
+        "training_run_id": "a",
+        "effective_cost": "1.000000000001",
+        "list_cost": None,
+    }
+    table = ask(file, sql, Format.table).splitlines()
+    assert table[-1] == "(2 rows)" and "1.000000000001" in table[3] and "–" in table[3]
+
+
+def test_parquet_keeps_the_types(file: Path, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    answer(file, "select * from fct_costs", Format.parquet, io.StringIO(), tmp_path / "out.parquet")
+    table = pq.read_table(tmp_path / "out.parquet")
+    assert table.num_rows == 3 and str(table.schema.field("effective_cost").type) == "decimal128(38, 12)"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "create table marts.x as select 1",
+        "delete from fct_costs",
+        "copy fct_costs to '{folder}/never.csv'",
+        "select * from read_text('{folder}/PUBLICATION.json')",
+        "attach '{folder}/never.duckdb'",
+        "set enable_external_access = true",
+        "select * from nowhere",
+    ],
+)
+def test_nothing_is_written_and_no_other_file_is_read(file: Path, sql: str) -> None:
+    before = file.read_bytes()
+    with pytest.raises(UsageError, match="the query does not run"):
+        ask(file, sql.format(folder=file.parent), Format.csv)
+    assert file.read_bytes() == before and not list(file.parent.glob("never*"))
+
+
+def test_before_the_first_publication_the_remedy_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"nothing is published yet .*Run `trainledger refresh` first"):
+        ask(tmp_path / "trainledger.duckdb", "select 1", Format.csv)
+
+
+def test_digests_name_every_table_of_the_marts(file: Path) -> None:
+    assert [(found.table, found.rows) for found in digests(file)] == [("dim_things", 2), ("fct_costs", 3)]
