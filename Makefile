@@ -3,6 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 DEMO ?= trainledger-demo
 CONFIG ?= $(DEMO)/trainledger.yaml
+# the demo's clock stands still; everybody else's runs
+UI_NOW := $(if $(filter $(DEMO)/%,$(CONFIG)),TRAINLEDGER_NOW=2026-10-10T00:00:00Z)
 
 .PHONY: run ui test lint lock clean system-packages
 
@@ -11,7 +13,7 @@ run: .venv/installed-run
 
 ui: .venv/installed-run
 	@test -f $(CONFIG) || $(BIN)/trainledger demo --dir $(DEMO)
-	$(BIN)/trainledger ui --config $(CONFIG)
+	$(UI_NOW) $(BIN)/trainledger ui --config $(CONFIG)
 
 # what only tests need from the system is a browser; installed where this user may, else listed as skipped (a failure under CI)
 test: .venv/installed-test system-packages lint

@@ -176,6 +176,26 @@ def sql(
 
 
 @app.command()
+def ui(
+    port: Annotated[int, typer.Option("--port", help="Port on 127.0.0.1.")] = 3000,
+    config: Config = DEFAULT_CONFIG,
+    debug: Debug = False,
+) -> None:
+    """Show the line in the Dagster UI with its schedules and runs, on this machine only, until Ctrl-C.
+
+    Example: trainledger ui --config trainledger.yaml
+    """
+
+    def act() -> int:
+        from dagster_project.settings import load_settings
+        from dagster_project.ui import serve
+
+        return serve(load_settings(config), port, say)
+
+    guarded(act, debug)
+
+
+@app.command()
 def digest(
     file: Annotated[Path | None, typer.Argument(help="Another published file than the configuration's.")] = None,
     config: Config = DEFAULT_CONFIG,

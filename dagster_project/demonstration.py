@@ -69,10 +69,8 @@ def run(folder: Path, scale: int, say: Callable[[str], None], *, is_debug: bool 
 
 def _next_steps(settings: Settings) -> list[str]:
     programs, config = Path(sys.executable).parent, shlex.quote(str(settings.path))
-    surroundings = (
-        f"TRAINLEDGER_NOW={DEMO_NOW} TRAINLEDGER_CONFIG={config} DAGSTER_HOME={shlex.quote(str(settings.home / '.dagster'))}"
-    )
+    program = shlex.quote(str(programs / "trainledger"))
     return [
-        f"UI         {surroundings} {shlex.quote(str(programs / 'dagster'))} dev -m dagster_project.definitions",
-        f'SQL        {shlex.quote(str(programs / "trainledger"))} sql --config {config} "from dim_training_runs limit 5"',
+        f"UI         TRAINLEDGER_NOW={DEMO_NOW} {program} ui --config {config}",
+        f'SQL        {program} sql --config {config} "from dim_training_runs limit 5"',
     ]

@@ -2,19 +2,17 @@
 
 import csv
 import itertools
-import os
 import re
-import shutil
 from html.parser import HTMLParser
 
 import pytest
 
 from reports.quarterly import QuarterlyReport, render
 from reports.words import SCOPE_SENTENCE
+from tests.browser import open_page
 from tests.reports.published_fixture import write_published
 
 VOID = {"meta", "rect", "line", "br", "col", "link"}
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
 
 class Page(HTMLParser):
@@ -140,23 +138,10 @@ def test_no_word_a_controller_may_not_file_is_used(report: QuarterlyReport) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None and not os.environ.get("CI"), reason="no Chromium here to look at the page with")
 @pytest.mark.parametrize(("width", "scheme"), [(1240, "light"), (1240, "dark"), (390, "light")])
 def test_a_browser_shows_the_page_alone_and_without_sideways_scrolling(report: QuarterlyReport, width: int, scheme: str) -> None:
-    from playwright.sync_api import sync_playwright
-
-    flags = [
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-sync",
-    ]
     requests, problems = [], []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        tab = browser.new_page(viewport={"width": width, "height": 1200}, color_scheme=scheme)
+    with open_page(viewport={"width": width, "height": 1200}, color_scheme=scheme) as tab:
         tab.on("request", lambda request: requests.append(request.url))
         tab.on("console", lambda message: problems.append(message.text))
         tab.on("pageerror", lambda error: problems.append(str(error)))
@@ -168,6 +153,5 @@ def test_a_browser_shows_the_page_alone_and_without_sideways_scrolling(report: Q
             "t.ownerSVGElement.viewBox.baseVal;"
             " return b.x < -1 || b.x + b.width > v.width + 1; }).map(t => t.textContent)"
         )
-        browser.close()
     assert requests == [report.html.as_uri()] and problems == []
     assert page_width <= width and drawn and clipped == []

@@ -1,0 +1,38 @@
+"""A real browser for tests that look at pages. Without one: a failure under CI, a listed skip elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+# nothing of the browser's own goes to the network
+FLAGS = [
+    f"--{flag}"
+    for flag in (
+        "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update",
+        "disable-sync",
+    )
+]  # fmt: skip
+
+
+@contextmanager
+def open_page(**options: Any) -> Iterator[Any]:
+    """A page of a headless Chromium; `options` are those of a Playwright page."""
+    if CHROMIUM is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            "no Chromium on this machine; `make test` installs it where it may"
+        )
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            yield browser.new_page(**options)
+        finally:
+            browser.close()
