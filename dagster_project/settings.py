@@ -148,6 +148,8 @@ def settings_of(document: dict[str, Any], path: Path) -> Settings:
     """Check a configuration already read; `path` is where relative paths start and what errors name."""
     path = path.absolute()
     _refuse_kinds_not_built(document, path)
+    if document.get("carbon_weights") == "energy":  # an accepted setting that changed nothing would be a quiet lie
+        raise _usage("carbon_weights", "energy weights cannot be chosen yet; emissions are divided by list_cost", path)
     if "path" in document:
         raise _usage("path", "unknown key", path)
     resolved = dict(document, path=path)

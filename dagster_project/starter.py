@@ -20,7 +20,7 @@ home: ./trainledger-home       # landing/, build.duckdb, published/, asof/, repo
 landing: null                  # null: home/landing; or s3://bucket/prefix to keep what was landed off this machine
 
 run_tag_keys: [training_run_id]   # cost-allocation tags that carry a run id; the first that is present counts
-carbon_weights: list_cost      # how a cell's emissions are divided: list_cost (the book) or energy (a sensitivity)
+carbon_weights: list_cost      # how a cell's emissions are divided; energy (a sensitivity) comes later
 
 sources:
   # AWS bill: a CUR 2.0 or legacy CUR export, found from its manifest.

@@ -45,6 +45,7 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
         ({"sources": [{**SOURCE, "name": "_x"}]}, "name has lower-case letters"),
         ({"sources": []}, "'sources'"),
         ({"carbon_weights": "watts"}, "'carbon_weights'"),
+        ({"carbon_weights": "energy"}, "cannot be chosen yet"),
         ({"run_tag_keys": []}, "'run_tag_keys'"),
         ({"sources": [{**SOURCE, "months": 3}]}, r"'sources\[cur\].months': write months as"),
         ({"organisation": {"name": "x", "reporting_currency": "dollars"}}, "'organisation.reporting_currency'"),
