@@ -23,7 +23,9 @@ def prepare_instance(home: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     configuration = folder / "dagster.yaml"
     if not configuration.exists():
-        configuration.write_text(DAGSTER_YAML)
+        temporary = folder / f".dagster.yaml.{os.getpid()}"
+        temporary.write_text(DAGSTER_YAML)
+        temporary.replace(configuration)  # a half-written one would be taken for whole ever after
     os.environ["DAGSTER_HOME"] = str(folder)
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "yes"
     return folder

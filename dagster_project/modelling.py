@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from dagster_project.failures import TrainledgerError
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent / "dbt"
 STAMP = "project.sha256"
+PROJECT_MANIFEST = "project.json"  # of the project as it was last parsed; manifest.json is of the last build
 # unit tests check the rules of calculation on invented rows: they belong to `make test`, not to every build
 BUILD_ARGUMENTS = ("build", "--exclude-resource-type", "unit_test")
 
@@ -106,15 +108,19 @@ def _last_lines(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def ensure_manifest(home: Path) -> Path:
-    """Return manifest.json of the project as it is now; parse again only when a file of the project has changed."""
+    """Return the manifest of the project as it is now; parse again only when a file of the project has changed."""
     target = home / "cache" / "dbt"
-    manifest, stamp = target / "manifest.json", target / STAMP
+    manifest, stamp = target / PROJECT_MANIFEST, target / STAMP
     current = project_hash()
     if manifest.exists() and stamp.exists() and stamp.read_text() == current:
         return manifest
     done = run_dbt(["parse"], home / "build.duckdb", target)
     if done.returncode != 0:
         raise ModelsError(f"The dbt project does not parse: {_last_lines(done)}", where=str(PROJECT_DIR))
+    # a copy: every dbt build writes its own manifest.json in place, and one killed in the middle leaves half of it
+    temporary = target / f".{PROJECT_MANIFEST}.{os.getpid()}"
+    shutil.copyfile(target / "manifest.json", temporary)
+    temporary.replace(manifest)
     stamp.write_text(current)
     return manifest
 

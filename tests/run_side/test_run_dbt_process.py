@@ -57,3 +57,22 @@ def test_the_launcher_is_written_once_and_names_this_python(tmp_path: Path) -> N
     written = launcher.stat().st_mtime_ns
     assert modelling.dbt_executable(tmp_path).stat().st_mtime_ns == written
     assert sys.executable in launcher.read_text() and os.access(launcher, os.X_OK)
+
+
+def test_half_a_manifest_of_a_killed_build_is_not_taken_for_the_project_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every dbt build writes manifest.json in place; Dagster's assets come from a copy that only a rename replaces."""
+    parsed: list[list[str]] = []
+
+    def parse(arguments: list[str], build_file: Path, target: Path) -> subprocess.CompletedProcess[str]:
+        parsed.append(arguments)
+        target.mkdir(parents=True, exist_ok=True)
+        (target / "manifest.json").write_text('{"nodes": {}}')
+        return subprocess.CompletedProcess(arguments, 0, "", "")
+
+    monkeypatch.setattr(modelling, "run_dbt", parse)
+    manifest = modelling.ensure_manifest(tmp_path)
+    (manifest.parent / "manifest.json").write_text('{"nodes"')
+    assert modelling.read_manifest(modelling.ensure_manifest(tmp_path)) == {"nodes": {}}
+    assert parsed == [["parse"]]
