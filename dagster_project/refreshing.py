@@ -57,7 +57,7 @@ def _say_publication(site: Site, say: Say) -> None:
         rows = publication["rows"]
         say(f"Published build {publication['build_id']}: {sum(rows.values())} rows in {len(rows)} tables.")
         if held := rows.get("fct_quarantine"):
-            say(f"Held back or kept with a doubt: {held}. Ask `trainledger sql \"from fct_quarantine\"` what and why.")
+            say(f'Held back or kept with a doubt: {held}. Ask `trainledger sql "from fct_quarantine"` what and why.')
 
 
 def _run_job(settings: Settings, only: str | None, full: bool, wait: float, is_debug: bool) -> list[str]:
