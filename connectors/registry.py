@@ -11,7 +11,17 @@ from connectors.deliveries import Converted, Delivery, Refusal
 from connectors.schema import Schema
 from connectors.store import ObjectStore
 
-KINDS = ("aws_cur", "aws_carbon", "training_runs")
+KINDS = (
+    "aws_cur",
+    "aws_carbon",
+    "training_runs",
+    "gcp_billing",
+    "gcp_carbon",
+    "neuron_monitor",
+    "tpu_monitoring",
+    "fx_rates",
+    "user_inputs",
+)
 
 
 class Connector(Protocol):

@@ -1,4 +1,4 @@
-"""Records of training runs: our own *.run.json and SageMaker's DescribeTrainingJob, one delivery per file.
+"""Records of training runs: our own *.run.json, SageMaker's DescribeTrainingJob, Vertex's CustomJob; one delivery per file.
 
 A record says who ran what, when, on which machines. It is taken whole or refused whole; merging records by id or alias, and
 times that a node inherits from its attempt, are decided in SQL.
@@ -6,7 +6,6 @@ times that a node inherits from its attempt, are decided in SQL.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,10 @@ from connectors.errors import ExportContentError, Place, shorten
 from connectors.run_records import RecordError, run_json_rows
 from connectors.sagemaker_records import is_sagemaker, sagemaker_rows
 from connectors.schema import BigInt, Number, Schema, Text, Timestamp, optional, required
+from connectors.single_files import partition_of
 from connectors.store import READ_LIMIT, ObjectStore
 from connectors.values import arrow_type
+from connectors.vertex_records import is_vertex, vertex_rows
 
 KIND = "training_runs"
 
@@ -53,14 +54,6 @@ def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
             yield Delivery(KIND, partition_of(info.key), info.key, info.last_modified, (info,))
 
 
-def partition_of(key: str) -> str:
-    """Name a record's partition so that it can be a folder, and two keys never share one."""
-    name = key.replace("%", "%25").replace("~", "%7E").replace("/", "~")
-    if len(name.encode()) <= 180:  # a folder name has at most 255 bytes
-        return name
-    return f"{name.encode()[:100].decode(errors='ignore')}~{hashlib.sha256(key.encode()).hexdigest()}"
-
-
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Read one record and write its rows to runs.parquet in `folder`."""
     (info,) = delivery.objects
@@ -71,8 +64,10 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
             rows, unknown = sagemaker_rows(document), ()
         elif info.key.endswith(".run.json") or "training_run_id" in document:
             rows, unknown = run_json_rows(document)
+        elif is_vertex(document):
+            rows, unknown = vertex_rows(document), ()
         else:
-            raise RecordError("is neither a run.json nor a DescribeTrainingJob answer", reason="unknown_record")
+            raise RecordError("is no run.json, no DescribeTrainingJob answer and no CustomJob", reason="unknown_record")
     except RecordError as error:
         raise ExportContentError(
             f"{uri}: {f'{error.field} ' if error.field else ''}{error}.",

@@ -1,0 +1,49 @@
+"""Prometheus text: metric names, labels, values and times. What a metric means is not known here."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_LINE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?[ \t]+(\S+)(?:[ \t]+(-?\d+(?:\.\d+)?))?\s*", re.ASCII)
+_LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_.]*)="((?:[^"\\]|\\.)*)"\s*,?\s*', re.ASCII)
+_ESCAPED = re.compile(r"\\(.)")
+_MILLISECONDS_FROM = 100_000_000_000  # the older format writes milliseconds, OpenMetrics seconds
+
+
+class PrometheusPoint(NamedTuple):
+    """One line. The time is microseconds since 1970, or None where the line has none."""
+
+    metric: str
+    labels: dict[str, str]
+    value: float
+    time: int | None
+
+
+def parse_prometheus(line: str) -> PrometheusPoint | None:
+    """Read a line; None for a comment, ValueError when it is neither."""
+    if line.startswith("#"):
+        return None
+    match = _LINE.fullmatch(line)
+    if not match:
+        raise ValueError("no line of Prometheus text")
+    metric, labels, value, time = match.groups()
+    return PrometheusPoint(metric, _labels(labels or ""), float(value), _micros(time))
+
+
+def _labels(text: str) -> dict[str, str]:
+    found, position = {}, 0
+    while position < len(text):
+        match = _LABEL.match(text, position)
+        if not match:
+            raise ValueError("its labels cannot be read")
+        found[match[1]] = _ESCAPED.sub(lambda escaped: "\n" if escaped[1] == "n" else escaped[1], match[2])
+        position = match.end()
+    return found
+
+
+def _micros(time: str | None) -> int | None:
+    if time is None:
+        return None
+    number = float(time)
+    return round(number * (1_000 if abs(number) >= _MILLISECONDS_FROM else 1_000_000))

@@ -1,0 +1,103 @@
+"""Exchange rates and the organisation's own figures: CSV that people write, taken whole or refused with the row that is wrong."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+from connectors.deliveries import Delivery
+from connectors.errors import ExportContentError, ExportSchemaError
+from connectors.registry import connector_for
+from connectors.store import open_store
+from tests.connectors.kit import converted, found, rows_of, write_csv
+
+RATES = "rate_date,base_currency,quote_currency,rate,source\n"
+INPUTS = "kind,key,value,unit,source,valid_from,valid_to\n"
+
+
+def test_a_rate_stays_as_written(tmp_path: Path) -> None:
+    write_csv(
+        tmp_path / "fx/ecb.csv.gz", "\ufeff" + RATES + "2026-04-01,EUR,USD,1.08170000000000000001,ECB\n2026-04-02,EUR,USD,1.1,\n"
+    )
+    first, second = rows_of(converted("fx_rates", tmp_path / "fx", tmp_path / "landing"))
+    assert first == {
+        "rate_date": dt.date(2026, 4, 1), "base_currency": "EUR", "quote_currency": "USD", "rate": "1.08170000000000000001",
+        "source": "ECB",
+    }  # fmt: skip
+    assert (second["rate"], second["source"]) == ("1.1", None)
+
+
+def test_a_location_may_be_one_file(tmp_path: Path) -> None:
+    write_csv(tmp_path / "fx.csv", RATES + "2026-04-01,EUR,USD,1.1,\n")
+    (delivery,) = connector_for("fx_rates").find_deliveries(open_store("fx.csv", base=tmp_path))
+    assert isinstance(delivery, Delivery) and delivery.partition == "fx.csv"
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "reason"),
+    [
+        ("2026-04-31,EUR,USD,1.1,", "rate_date", "wrong_type"),
+        ("01.04.2026,EUR,USD,1.1,", "rate_date", "wrong_type"),
+        (",EUR,USD,1.1,", "rate_date", "missing_value"),
+        ("2026-04-01,eur,USD,1.1,", "base_currency", "wrong_value"),
+        ("2026-04-01,EUR,USD,0,", "rate", "wrong_value"),
+        ("2026-04-01,EUR,USD,-1,", "rate", "wrong_value"),
+        ("2026-04-01,EUR,USD,,", "rate", "missing_value"),
+        ('2026-04-01,EUR,USD,"1,1",', "rate", "wrong_type"),
+        ("2026-03-31,EUR,USD,1.2,other", "rate_date, base_currency, quote_currency", "repeated_row"),
+    ],
+)
+def test_a_wrong_rate_is_named_with_its_row(tmp_path: Path, row: str, column: str, reason: str) -> None:
+    write_csv(tmp_path / "fx/ecb.csv", RATES + f"2026-03-31,EUR,USD,1.1,ECB\n{row}\n")
+    with pytest.raises(ExportContentError) as refused:
+        converted("fx_rates", tmp_path / "fx", tmp_path / "landing")
+    assert (refused.value.row_number, refused.value.column_name, refused.value.reason) == (2, column, reason)
+
+
+@pytest.mark.parametrize("kind", ["fx_rates", "user_inputs"])
+def test_a_missing_column_is_named_and_an_unknown_one_listed(tmp_path: Path, kind: str) -> None:
+    schema = connector_for(kind).SCHEMA
+    write_csv(tmp_path / "bad/a.csv", "note\nx\n")
+    missing = ", ".join(column.name for column in schema if column.required)
+    with pytest.raises(ExportSchemaError, match=f"missing columns {missing}"):
+        converted(kind, tmp_path / "bad", tmp_path / "landing")
+    write_csv(tmp_path / "good/a.csv", ",".join((*schema.names, "note")) + "\n")
+    result = converted(kind, tmp_path / "good", tmp_path / "landing")
+    assert (result.rows, result.unknown_columns) == (0, ("note",))
+
+
+def test_an_input_has_its_unit_source_and_dates(tmp_path: Path) -> None:
+    write_csv(
+        tmp_path / "inputs/own.csv",
+        INPUTS + "pue,us-west4,1.08,ratio,meter 2026,2026-01-01,2027-01-01\npue,us-east1,1.1,ratio,x,,\n",
+    )
+    first, second = rows_of(converted("user_inputs", tmp_path / "inputs", tmp_path / "landing"))
+    assert first == {
+        "kind": "pue", "key": "us-west4", "value": "1.08", "unit": "ratio", "source": "meter 2026",
+        "valid_from": dt.date(2026, 1, 1), "valid_to": dt.date(2027, 1, 1),
+    }  # fmt: skip
+    assert (second["valid_from"], second["valid_to"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "reason"),
+    [
+        ("pue,b,1.1,ratio,,,", "source", "missing_value"),
+        ("pue,b,low,ratio,x,,", "value", "wrong_type"),
+        ("pue,b,1.1,ratio,x,2026-01-01,2026-01-01", "valid_to", "ends_before_start"),
+        ("pue,a,1.2,ratio,x,,", "kind, key, valid_from", "repeated_row"),
+    ],
+)
+def test_a_wrong_input_is_named_with_its_row(tmp_path: Path, row: str, column: str, reason: str) -> None:
+    write_csv(tmp_path / "inputs/own.csv", INPUTS + f"pue,a,1.1,ratio,x,,\n{row}\n")
+    with pytest.raises(ExportContentError) as refused:
+        converted("user_inputs", tmp_path / "inputs", tmp_path / "landing")
+    assert (refused.value.row_number, refused.value.column_name, refused.value.reason) == (2, column, reason)
+
+
+def test_only_csv_files_are_deliveries(tmp_path: Path) -> None:
+    for name in ("a.csv", "b/c.csv.gz", "d.xlsx", ".e.csv"):
+        write_csv(tmp_path / "fx" / name, RATES)
+    assert [one.partition for one in found("fx_rates", tmp_path / "fx")] == ["a.csv", "b~c.csv.gz"]
