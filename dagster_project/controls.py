@@ -8,13 +8,14 @@ independent sum it is held against.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from dagster_project.controls_gcp import bill_controls, carbon_controls
+from dagster_project.controls_runs import MANAGED_JOB, no_controls, run_controls, sample_controls
 from dagster_project.exact_sql import MONEY, exact
 from dagster_project.generations import BillMonth, Commitment, Controls
 from dagster_project.kinds import Kind
-from dagster_project.typed_select import row_hash
+from dagster_project.typed_select import row_hash, short_hash
 
 if TYPE_CHECKING:
     import duckdb
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 # supersets of the rows that run records can claim: they decide what is built again, never what anything costs
 ACCELERATOR_USAGE = r":(ml\.)?(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*\."
-JOB_RESOURCE = r"training-job/"
 BLOCK_RESOURCE = r"capacity-reservation|(^|/)cr-[0-9a-z]+$"
 
 
@@ -85,12 +85,12 @@ def _claimable(con: duckdb.DuckDBPyConnection, relation: str) -> dict[str, list[
     resource = "line_item_resource_id"
     rows = con.execute(
         f"""
-        SELECT usage_month, list_sort(list_distinct(list({_short("resource")})))
+        SELECT usage_month, list_sort(list_distinct(list({short_hash("resource")})))
         FROM (
             SELECT strftime(line_item_usage_start_date, '%Y-%m') AS usage_month,
-                unnest([{resource}, nullif(regexp_extract({resource}, '{JOB_RESOURCE}.*$'), '')]) AS resource
+                unnest([{resource}, nullif(regexp_extract({resource}, '{MANAGED_JOB}.*$'), '')]) AS resource
             FROM {relation}
-            WHERE regexp_matches({resource}, '{JOB_RESOURCE}')
+            WHERE regexp_matches({resource}, '{MANAGED_JOB}')
                 OR regexp_matches(line_item_usage_type, '{ACCELERATOR_USAGE}')
         )
         WHERE resource <> '' GROUP BY usage_month ORDER BY usage_month
@@ -99,47 +99,19 @@ def _claimable(con: duckdb.DuckDBPyConnection, relation: str) -> dict[str, list[
     return dict(rows)
 
 
-def _short(column: str) -> str:
-    return f"substring(md5({column}), 1, 12)"
-
-
 def _aws_carbon(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
     payers = con.execute(f"SELECT DISTINCT payer_account_id FROM {relation} WHERE payer_account_id <> '' ORDER BY 1").fetchall()
     return Controls(payers=[payer for (payer,) in payers], model_version=partition.partition("@")[2] or None)
 
 
-def _training_runs(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
-    runs = con.execute(f"SELECT DISTINCT recorded_id FROM {relation} ORDER BY 1").fetchall()
-    aliases = con.execute(f"SELECT DISTINCT alias_id FROM {relation} WHERE alias_id <> '' ORDER BY 1").fetchall()
-    windows = con.execute(f"SELECT started_at, ended_at FROM {relation} WHERE started_at IS NOT NULL").fetchall()
-    resources = con.execute(
-        f"""
-        SELECT DISTINCT {_short("resource")}
-        FROM (SELECT unnest([resource_id, alias_id, '{JOB_RESOURCE}' || recorded_id]) AS resource FROM {relation})
-        WHERE resource <> '' ORDER BY 1
-        """
-    ).fetchall()
-    return Controls(
-        run_ids=[run for (run,) in runs],
-        run_aliases=[alias for (alias,) in aliases],
-        run_months=sorted({month for start, end in windows for month in months_touched(start, end or start)}),
-        open_run_month=min((f"{start:%Y-%m}" for start, end in windows if end is None), default=None),
-        run_resources=[resource for (resource,) in resources],
-    )
-
-
-def months_touched(start: datetime, end: datetime) -> set[str]:
-    """The months of the half-open window [start, end); an empty window touches the month it stands in."""
-    last = max(start, end - timedelta(microseconds=1))
-    month, months = start.replace(day=1), set()
-    while (month.year, month.month) <= (last.year, last.month):
-        months.add(f"{month:%Y-%m}")
-        month = (month + timedelta(days=32)).replace(day=1)
-    return months
-
-
 CONTROLS: dict[Kind, Callable[[Any, str, str, Any], Controls]] = {
     Kind.AWS_CUR: _aws_cur,
     Kind.AWS_CARBON: _aws_carbon,
-    Kind.TRAINING_RUNS: _training_runs,
+    Kind.GCP_BILLING: bill_controls,
+    Kind.GCP_CARBON: carbon_controls,
+    Kind.TRAINING_RUNS: run_controls,
+    Kind.NEURON_MONITOR: sample_controls,
+    Kind.TPU_MONITORING: sample_controls,
+    Kind.FX_RATES: no_controls,
+    Kind.USER_INPUTS: no_controls,
 }

@@ -152,7 +152,7 @@ def _check_source(settings: Settings, source: SourceSettings) -> Iterator[Check]
         converted = connector.convert(one, {sample.key: landed}, Path(folder), store.uri)
         columns = f", {len(converted.unknown_columns)} unknown columns" if converted.unknown_columns else ""
         yield Check(source.name, Outcome.ok, f"{sample.key} is as declared: {converted.rows} rows{columns}", is_source=True)
-        if source.kind == "aws_cur":
+        if source.facts.fact == "bill":
             yield _check_tag_keys(settings, source, converted)
 
 
@@ -160,14 +160,15 @@ def _check_tag_keys(settings: Settings, source: SourceSettings, converted: Conve
     """Whether a configured run tag is on any row of the sample; without it only records and job ids can attribute cost."""
     import duckdb
 
-    wanted = {re.sub(r"[^a-z0-9_]", "_", key.lower()) for key in settings.run_tag_keys}
+    from dagster_project.run_tags import TAG_COLUMNS
+
+    column, spellings = TAG_COLUMNS[source.kind]
+    wanted = {name for key in settings.run_tag_keys for name in spellings(key)}
     found: set[str] = set()
     with duckdb.connect() as connection:
         for part in converted.parts:
-            rows = connection.execute(
-                "select distinct unnest(map_keys(resource_tags)) from read_parquet(?)", [str(part.path)]
-            ).fetchall()
-            found.update(re.sub(r"^(user|userattribute)[_/]", "", re.sub(r"[^a-z0-9_/]", "_", key.lower())) for (key,) in rows)
+            names = f"select distinct unnest(map_keys({column})) from read_parquet(?, hive_partitioning = false)"
+            found.update(name for (name,) in connection.execute(names, [str(part.path)]).fetchall())
     if wanted & found:
         return Check(
             source.name, Outcome.ok, f"run tag {', '.join(sorted(wanted & found))} is on rows of the sample", is_source=True
@@ -176,7 +177,7 @@ def _check_tag_keys(settings: Settings, source: SourceSettings, converted: Conve
     return Check(
         source.name,
         Outcome.warning,
-        f"no row of the sample carries a run tag ({', '.join(sorted(wanted))}); tags on it: {named}",
-        "Activate the cost-allocation tag in the payer account, or correct run_tag_keys.",
+        f"no row of the sample carries a run tag ({', '.join(settings.run_tag_keys)}); tags on it: {named}",
+        "Activate the cost-allocation tag in the payer account or set the label, or correct run_tag_keys.",
         is_source=True,
     )

@@ -1,13 +1,13 @@
 """Which generation of each partition counts, and which source is the book where several cover the same.
 
 Per (source, partition) the greatest published_at wins, ties by content hash. Among bills, and among carbon files, one source
-per provider, payer and month is the book; among model versions of carbon the highest one known. The answer depends on what
+per provider, payer and month is the book; among model versions of carbon the highest one known. A partition that is a month
+speaks for that month; one that is a day speaks for the months its rows are used in. The answer depends on what
 was landed, never on the order in which it was.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from dagster_project import clock
 from dagster_project.failures import SourceError, UsageError
-from dagster_project.generations import Generation, RefusalRecord
+from dagster_project.generations import BillMonth, Generation, RefusalRecord
 from dagster_project.kinds import Fact
 from dagster_project.settings import Settings, SourceSettings
+from dagster_project.versions import version_order
 
 if TYPE_CHECKING:
     from dagster_project.landing import Landing
@@ -34,13 +35,27 @@ class Elected:
     fact: Fact
     provider_name: str | None
     payers: frozenset[str]
-    book_payers: frozenset[str]
-    version_payers: frozenset[str]  # carbon: where its model version is the elected one
+    book: frozenset[tuple[str, str]]  # the payers and months of which it is the book
+    version_payers: frozenset[str]  # carbon: where its model version, or its rows' highest one, is the elected one
+
+    @property
+    def book_payers(self) -> frozenset[str]:
+        """The payers of which it is the book in some month."""
+        return frozenset(payer for payer, _ in self.book)
 
     @property
     def is_book(self) -> bool:
-        """Whether its rows count, as far as they are of its book payers; run records always do."""
-        return self.fact not in ("bill", "carbon") or bool(self.book_payers)
+        """Whether its rows count, as far as they are of its book payers and months; run records always do."""
+        return self.fact not in ("bill", "carbon") or bool(self.book)
+
+    @property
+    def totals(self) -> list[BillMonth]:
+        """The control totals of what is in the book. A month's delivery counts whole, a day's by the months it is used in."""
+        totals = self.generation.controls.months
+        if self.generation.month is None:
+            return [total for total in totals if (total.payer_account_id, total.usage_month) in self.book]
+        payers = self.book_payers
+        return [total for total in totals if total.payer_account_id in payers]
 
     @property
     def is_elected_version(self) -> bool:
@@ -172,25 +187,34 @@ def _flagged(settings: Settings, winners: list[tuple[SourceSettings, Generation]
     for source, generation in winners:
         for key in _keys(source, generation, payers(source, generation)):
             if source.facts.fact == "carbon" and book[("carbon", key)] == source.name:
-                versions[key] = max(versions.get(key, ""), generation.controls.model_version or "", key=version_order)
+                versions[key] = max(versions.get(key, ""), _version(generation, key[1]), key=version_order)
     for source, generation in winners:
         keys = _keys(source, generation, payers(source, generation))
         mine = [key for key in keys if book[(source.facts.fact, key)] == source.name]
-        elected = [key for key in mine if key in versions and versions[key] == (generation.controls.model_version or "")]
+        elected = [key for key in mine if key in versions and versions[key] == _version(generation, key[1])]
         members.append(
             Elected(
                 generation, source.facts.fact, source.facts.provider_name, payers(source, generation),
-                frozenset(key[1] for key in mine), frozenset(key[1] for key in elected),
+                frozenset(key[1:] for key in mine), frozenset(key[1] for key in elected),
             )
         )  # fmt: skip
     return members
 
 
+def _version(generation: Generation, payer: str) -> str:
+    controls = generation.controls
+    return controls.payer_versions.get(payer, controls.model_version or "")
+
+
 def _keys(source: SourceSettings, generation: Generation, payers: frozenset[str]) -> list[Key]:
     provider, month = source.facts.provider_name, generation.month
-    if provider is None or month is None or source.facts.fact not in ("bill", "carbon"):
+    if provider is None or source.facts.fact not in ("bill", "carbon"):
         return []
-    return [(provider, payer, month) for payer in sorted(payers)]
+    if month is not None:
+        return [(provider, payer, month) for payer in sorted(payers)]
+    places = {(total.payer_account_id, total.usage_month) for total in generation.controls.months}
+    # late rows of a day may be of a month that this source is not to read
+    return [(provider, payer, used) for payer, used in sorted(places) if source.reads_month(used)]
 
 
 def _book(settings: Settings, key: Key, names: set[str]) -> str | None:
@@ -209,8 +233,3 @@ def _book(settings: Settings, key: Key, names: set[str]) -> str | None:
             remedy="Set `book: true` on the one that counts, or `book: false` on the others.",
         )
     return best[0]
-
-
-def version_order(version: str) -> tuple[tuple[int, ...], str]:
-    """Order of model versions: by their numbers, then as text. 'v3.0.10' is after 'v3.0.9'."""
-    return tuple(int(number) for number in re.findall(r"\d+", version)), version

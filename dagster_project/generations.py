@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ REFUSED = "_refused"
 TOMBSTONE = ".tombstone.json"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=@~+,-]|^[._]")
 _MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class LandedObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +56,7 @@ class BillMonth(msgspec.Struct, frozen=True, kw_only=True):
     currency: str
     line_count: int
     billed_cost: str
+    invoice_month: str | None = None  # the latest that a row names, where a provider invoices use later than its month
 
 
 class Commitment(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,11 +75,16 @@ class Controls(msgspec.Struct, frozen=True, kw_only=True):
     commitments: list[Commitment] = []
     claimable_resources: dict[str, list[str]] = {}  # usage month -> short hashes of resources that run records may name
     model_version: str | None = None
+    payer_versions: dict[str, str] = {}  # the highest model version of a payer's rows, where rows name it
     run_ids: list[str] = []
     run_aliases: list[str] = []
     run_months: list[str] = []
     open_run_month: str | None = None  # a node still held: every later month reads this record too
     run_resources: list[str] = []  # short hashes of every resource, alias and job that run records name
+    sample_months: list[str] = []  # months that samples lie in
+    reached_months: list[str] = []  # and those they can change: a point's length is found from the points around it
+    sample_runs: list[str] = []  # run ids in keys and labels, as recorded
+    sample_hosts: list[str] = []
 
 
 class RowRefusal(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,6 +209,20 @@ def partition_month(partition: str) -> str | None:
     """'2026-04' of '2026-04' and of '2026-04@v3.0.0'; None where partitions are not months."""
     head = partition.partition("@")[0]
     return head if _MONTH.fullmatch(head) else None
+
+
+def partition_day(partition: str) -> date | None:
+    """The day a partition is named by, where partitions are days."""
+    try:
+        return date.fromisoformat(partition) if _DAY.fullmatch(partition) else None
+    except ValueError:
+        return None
+
+
+def calendar_month(partition: str) -> str | None:
+    """The month in whose folder or days a partition lies: '2026-04' of '2026-04@v3.0.0' and of '2026-04-17'."""
+    day = partition_day(partition)
+    return partition_month(partition) if day is None else f"{day:%Y-%m}"
 
 
 def content_hash_of(kind: str, partition: str, sha256s: Iterable[str]) -> str:

@@ -38,6 +38,8 @@ class KindFacts:
     provider_name: str | None = None
     book_rank: int = 0  # the smallest rank that covers a payer's month is the book
     payer_column: str | None = None
+    usage_column: str | None = None  # bills whose partitions are no months: the time of use places a row in its month
+    version_column: str | None = None  # carbon whose partitions name no model version: its rows do
     is_built: bool = False
 
 
@@ -45,15 +47,15 @@ KINDS: dict[Kind, KindFacts] = {
     Kind.AWS_CUR: KindFacts("bill", "AWS", 0, "bill_payer_account_id", is_built=True),
     Kind.AWS_FOCUS: KindFacts("bill", "AWS", 1),
     Kind.AWS_CARBON: KindFacts("carbon", "AWS", 0, "payer_account_id", is_built=True),
-    Kind.GCP_BILLING: KindFacts("bill", "Google Cloud", 0),
+    Kind.GCP_BILLING: KindFacts("bill", "Google Cloud", 0, "billing_account_id", "usage_start_time", is_built=True),
     Kind.GCP_FOCUS: KindFacts("bill", "Google Cloud", 2),  # 1: a standard export, found out when it is read
-    Kind.GCP_CARBON: KindFacts("carbon", "Google Cloud", 0),
-    Kind.NEURON_MONITOR: KindFacts("telemetry"),
-    Kind.TPU_MONITORING: KindFacts("telemetry"),
+    Kind.GCP_CARBON: KindFacts("carbon", "Google Cloud", 0, "billing_account_id", version_column="model_version", is_built=True),
+    Kind.NEURON_MONITOR: KindFacts("telemetry", "AWS", is_built=True),
+    Kind.TPU_MONITORING: KindFacts("telemetry", "Google Cloud", is_built=True),
     Kind.GPU_MONITORING: KindFacts("telemetry"),
     Kind.TRAINING_RUNS: KindFacts("runs", is_built=True),
-    Kind.FX_RATES: KindFacts("inputs"),
-    Kind.USER_INPUTS: KindFacts("inputs"),
+    Kind.FX_RATES: KindFacts("inputs", is_built=True),
+    Kind.USER_INPUTS: KindFacts("inputs", is_built=True),
 }
 
 

@@ -34,6 +34,8 @@ from dagster_project.landing_store import LandingStore, SourceLanding, open_land
 from dagster_project.settings import Settings, SourceSettings
 
 if TYPE_CHECKING:
+    import duckdb
+
     from connectors.deliveries import Delivery, Refusal
     from connectors.store import ObjectStore
     from dagster_project.planning import Plan
@@ -68,6 +70,13 @@ class Landing:
     def recover(self) -> list[str]:
         """Remove what killed processes left behind."""
         return self.store.recover()
+
+    @cached_property
+    def engine(self) -> duckdb.DuckDBPyConnection:
+        """An engine in memory that sums deliveries up; one for all, since starting it costs more than a small delivery."""
+        from dagster_project.staged import open_engine
+
+        return open_engine(self.settings.cache)
 
     @cached_property
     def connector_version(self) -> str:
@@ -131,7 +140,7 @@ class Landing:
             refusals = [row_refusal(refusal) for refusal in converted.refusals]
             if refusals and not converted.rows:  # nothing but refused records: what stood before is worth more
                 return self._refuse(source, delivery.partition, delivery.identity, delivery.published_at, refusals)
-            contents = describe(source.kind, delivery.partition, converted.parts, connector.SCHEMA, self.settings.cache)
+            contents = describe(self.engine, source.kind, delivery.partition, converted.parts, connector.SCHEMA)
             generation = Generation(
                 source=source.name, kind=source.kind, partition=delivery.partition, delivery_id=delivery.delivery_id,
                 identity=delivery.identity, published_at=delivery.published_at, landed_at=clock.now(),

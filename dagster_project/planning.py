@@ -12,7 +12,7 @@ from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError
 from connectors.registry import connector_for
 from connectors.store import ObjectStore, StoreOptions, open_store
-from dagster_project.generations import RefusalRecord, partition_month
+from dagster_project.generations import RefusalRecord, partition_day, partition_month
 from dagster_project.settings import Settings, SourceSettings
 
 if TYPE_CHECKING:
@@ -68,7 +68,9 @@ def open_source(settings: Settings, source: SourceSettings) -> ObjectStore:
 
 
 def _is_wanted(source: SourceSettings, item: Delivery | Refusal) -> bool:
-    month = partition_month(item.partition)
+    month, day = partition_month(item.partition), partition_day(item.partition)
+    if day is not None:
+        return source.facts.fact != "bill" or source.reads_day(day)
     return month is None or source.reads_month(month)
 
 

@@ -15,10 +15,10 @@ from connectors.schema import Schema
 from dagster_project.election import Election
 from dagster_project.generations import RowRefusal
 from dagster_project.kinds import KINDS, Kind, built_kinds
-from dagster_project.run_ids import tag_key
+from dagster_project.months import payer_months
+from dagster_project.run_tags import TAG_COLUMNS, tag_key, tag_names
 from dagster_project.settings import Settings
 from dagster_project.typed_select import empty_select, literal, parts_select, quoted, typed_columns
-from dagster_project.units import payer_months
 
 if TYPE_CHECKING:
     import duckdb
@@ -33,7 +33,9 @@ FILE_COLUMNS = {
     "source_object": "VARCHAR",
     "published_at": "TIMESTAMP",
     "book_payers": "VARCHAR[]",
+    "book_months": "VARCHAR[]",  # 'payer/2026-04', for rows whose own time says their month
     "version_payers": "VARCHAR[]",
+    "row_versions": "VARCHAR[]",  # 'payer/15', for rows that name their model version
 }
 TABLES: dict[str, dict[str, str]] = {
     "quarantine": {
@@ -78,13 +80,21 @@ def create_raw(
     con.execute("SET TimeZone = 'UTC'")  # naive times in our tables are UTC, whatever the machine thinks
     con.execute("BEGIN")
     con.execute("CREATE SCHEMA IF NOT EXISTS raw")
-    files = {kind: _files(landing, election, kind) for kind in built_kinds()}
+    files = {kind: landed_files(landing, election, kind) for kind in built_kinds()}
     _fill(con, FILES, FILE_COLUMNS, [row for found in files.values() for row, _ in found])
     for kind, found in files.items():
         con.execute(
             f"CREATE OR REPLACE VIEW raw.{kind} AS {_view(kind, settings, [(row[0], columns) for row, columns in found])}"
         )
-    rows = {
+    rows = small_tables(settings, election, months)
+    for name, columns in TABLES.items():
+        _fill(con, f"raw.{name}", columns, rows[name])
+    con.execute("COMMIT")
+
+
+def small_tables(settings: Settings, election: Election, months: Sequence[date]) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of each of TABLES, for whatever engine."""
+    return {
         "quarantine": _quarantine(election),
         "delivery_totals": _delivery_totals(election),
         "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in settings.run_tag_keys))),
@@ -96,25 +106,24 @@ def create_raw(
         ],
         "build_months": [(month,) for month in sorted(months)],
     }  # fmt: skip
-    for name, columns in TABLES.items():
-        _fill(con, f"raw.{name}", columns, rows[name])
-    con.execute("COMMIT")
 
 
-def _files(landing: Landing, election: Election, kind: Kind) -> list[tuple[tuple[Any, ...], dict[str, str]]]:
-    """The elected Parquet files of a kind with their physical columns."""
+def landed_files(landing: Landing, election: Election, kind: Kind) -> list[tuple[tuple[Any, ...], dict[str, str]]]:
+    """The elected Parquet files of a kind, as rows of FILE_COLUMNS, with their physical columns."""
     found = []
     for member in election.members:
         generation = member.generation
         if generation.kind != kind:
             continue
+        versions = generation.controls.payer_versions
+        places = (
+            sorted(member.book_payers), sorted(f"{payer}/{month}" for payer, month in member.book),
+            sorted(member.version_payers), sorted(f"{payer}/{versions.get(payer, '')}" for payer in member.version_payers),
+        )  # fmt: skip
         for part in generation.parts:
             path = str(landing.store.part_path(generation, part))
             published_at = generation.published_at.astimezone(UTC).replace(tzinfo=None)
-            row = (
-                path, generation.source, generation.content_hash, part.source_object, published_at,
-                sorted(member.book_payers), sorted(member.version_payers),
-            )  # fmt: skip
+            row = (path, generation.source, generation.content_hash, part.source_object, published_at, *places)
             found.append((row, part.columns))
     return found
 
@@ -139,23 +148,30 @@ def _view(kind: Kind, settings: Settings, files: list[tuple[str, dict[str, str]]
 
 
 def _flags(kind: Kind) -> list[tuple[str, str]]:
-    """Name and expression of a kind's flags. By payer, because one export may hold several and be the book of some."""
+    """Name and expression of a kind's flags. By payer, because one export may hold several and be the book of some.
+
+    Where a partition is no month, or names no model version, the row itself says which one it is of.
+    """
     facts = KINDS[kind]
     if facts.payer_column is None:
         return [("_is_book", "true")]
     payer = f"typed.{quoted(facts.payer_column)}"
-    flags = [("_is_book", f"list_contains(files.book_payers, {payer})")]
-    if facts.fact == "carbon":
-        flags.append(("_is_elected_version", f"list_contains(files.version_payers, {payer})"))
-    return flags
+    is_book, is_elected = f"list_contains(files.book_payers, {payer})", f"list_contains(files.version_payers, {payer})"
+    if facts.usage_column:
+        month = f"strftime(typed.{quoted(facts.usage_column)}, '%Y-%m')"
+        is_book = f"list_contains(files.book_months, {payer} || '/' || {month})"
+    if facts.version_column:
+        version = f"coalesce(typed.{quoted(facts.version_column)}, '')"
+        is_elected = f"list_contains(files.row_versions, {payer} || '/' || {version})"
+    return [("_is_book", is_book), *([("_is_elected_version", is_elected)] if facts.fact == "carbon" else [])]
 
 
 def _run_tag(kind: Kind, settings: Settings) -> list[tuple[str, str]]:
-    """`_run_tag`: the first configured run tag that a bill line carries, in each spelling AWS writes its key."""
-    if kind != "aws_cur":
+    """`_run_tag`: the first configured run tag that a bill line carries, in each spelling its provider allows for the key."""
+    if kind not in TAG_COLUMNS:
         return []
-    names = [name for key in settings.run_tag_keys for name in (f"user_{tag_key(key)}", tag_key(key), f"userAttribute/{key}")]
-    values = [f"nullif(typed.resource_tags[{literal(name)}], '')" for name in dict.fromkeys(names)]
+    column, names = tag_names(kind, settings.run_tag_keys)
+    values = [f"nullif(typed.{column}[{literal(name)}], '')" for name in names]
     return [("_run_tag", f"coalesce({', '.join([*values, 'NULL'])})")]
 
 
@@ -181,8 +197,9 @@ def _delivery_totals(election: Election) -> list[tuple[Any, ...]]:
     return [
         (generation.source, str(generation.kind), generation.partition, generation.content_hash, total.payer_account_id,
          _first_day(total.usage_month), total.currency, total.line_count, total.billed_cost)
-        for generation in (member.generation for member in election.of_fact("bill") if member.is_book)
-        for total in generation.controls.months
+        for member in election.of_fact("bill")
+        for generation in [member.generation]
+        for total in member.totals
     ]  # fmt: skip
 
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from dagster_project import clock
 from dagster_project.failures import SourceError
-from dagster_project.generations import Generation, Tombstone, encode
+from dagster_project.generations import Generation, Tombstone, calendar_month, encode
 from dagster_project.landing_store import SourceLanding, tombstone_path
+from dagster_project.months import BILL_CLOSES_AFTER, carbon_final_from, month_end
 from dagster_project.settings import Settings, SourceSettings
-from dagster_project.units import BILL_CLOSES_AFTER, carbon_true_up, month_end
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,12 +81,12 @@ def removable(source: SourceSettings, landed: SourceLanding, at: datetime, cited
 
 def _kept(source: SourceSettings, ordered: list[Generation], at: datetime) -> set[tuple[datetime, str]]:
     """Finals, and what counted at each month end, by what the provider had said and by what we knew."""
-    month = ordered[0].month
+    month = calendar_month(ordered[0].partition)
     if month is None:
         return {generation.order for generation in ordered}
-    final_from = month_end(month) + BILL_CLOSES_AFTER if source.facts.fact == "bill" else carbon_true_up(month)
-    kept = {generation.order for generation in ordered if generation.published_at >= final_from}
-    instants = [final_from]
+    final_from = [_final_from(source, month, generation) for generation in ordered]
+    kept = {one.order for one, final in zip(ordered, final_from, strict=True) if one.published_at >= final}
+    instants = sorted(set(final_from))
     end = month_end(f"{min(generation.published_at for generation in ordered):%Y-%m}")
     while end <= at:
         instants.append(end)
@@ -99,6 +99,12 @@ def _kept(source: SourceSettings, ordered: list[Generation], at: datetime) -> se
             if known:
                 kept.add(max(generation.order for generation in known))
     return kept
+
+
+def _final_from(source: SourceSettings, month: str, generation: Generation) -> datetime:
+    if source.facts.fact == "bill":
+        return month_end(month) + BILL_CLOSES_AFTER
+    return carbon_final_from(source.facts.provider_name or "", month, generation.published_at)
 
 
 def cited_hashes(path: Path) -> set[str]:

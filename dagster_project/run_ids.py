@@ -37,8 +37,3 @@ def linked(names: Sequence[Iterable[str]]) -> list[int]:
             a, b = root(first.setdefault(name, index)), root(index)
             parent[max(a, b)] = min(a, b)
     return [root(index) for index in range(len(names))]
-
-
-def tag_key(text: str) -> str:
-    """A cost-allocation tag's key as AWS writes it into a bill: '_' before capitals, lower-case, every other character '_'."""
-    return re.sub(r"[^a-z0-9]+", "_", re.sub(r"([A-Z])", r"_\1", text).lower()).strip("_")

@@ -6,6 +6,7 @@ Secrets never stand here: they come from the providers' credential chains or the
 from __future__ import annotations
 
 import re
+from datetime import date, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -49,7 +50,7 @@ class SourceSettings(_Strict):
     endpoint_url: str | None = None
     requester_pays: bool = False
     maximum_bytes_billed: Annotated[int, Field(gt=0)] | None = None
-    months: str | None = None  # '2026-04', '2026-04..' or '2026-04..2026-09': other months are not read
+    months: str | None = None  # '2026-04', '2026-04..' or '2026-04..2026-09': other months are not read, or do not count
     book: bool | None = None  # true: this source is the book where it covers; false: never
     retention: Retention = Retention()
 
@@ -82,6 +83,10 @@ class SourceSettings(_Strict):
         if not dots:
             return month == first
         return month >= first and (not last or month <= last)
+
+    def reads_day(self, day: date) -> bool:
+        """Whether a partition of a day can hold use of a month that `months` lets in: use is billed late, not early."""
+        return self.months is None or f"{day + timedelta(days=1):%Y-%m}" >= self.months[:7]
 
 
 class Settings(_Strict):

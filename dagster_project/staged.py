@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from connectors.store import ObjectStore
 
 CHUNK = 1 << 20
+SMALL = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,12 @@ def fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedOb
     ]  # fmt: skip
 
 
-def describe(kind: Kind, partition: str, parts: tuple[Part, ...], schema: Schema, cache: Path) -> Contents:
+def describe(engine: duckdb.DuckDBPyConnection, kind: Kind, partition: str, parts: tuple[Part, ...], schema: Schema) -> Contents:
     """Sum up the Parquet that a connector has checked."""
-    with open_engine(cache) as con:
+    with engine.cursor() as con:  # a connection of its own: what it makes goes with it
+        con.execute("SET TimeZone = 'UTC'")
+        is_small = sum(part.path.stat().st_size for part in parts) < SMALL
+        con.execute("SET threads = 1" if is_small else "RESET threads")  # waking more costs more than they do
         columns = {str(part.path): physical_columns(con, part.path) for part in parts}
         con.execute(f"CREATE TEMP VIEW landed AS {parts_select(schema, columns.items())}")
         rows = dict(con.execute("SELECT _file, count(*) FROM landed GROUP BY _file").fetchall())

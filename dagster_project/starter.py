@@ -19,7 +19,7 @@ organisation:
 home: ./trainledger-home       # landing/, build.duckdb, published/, asof/, reports/, cache/, .dagster/; keep it on a local disk
 landing: null                  # null: home/landing; or s3://bucket/prefix to keep what was landed off this machine
 
-run_tag_keys: [training_run_id]   # cost-allocation tags that carry a run id; the first that is present counts
+run_tag_keys: [training_run_id]   # cost-allocation tags and labels that carry a run id; the first that is present counts
 carbon_weights: list_cost      # how a cell's emissions are divided; energy (a sensitivity) comes later
 
 sources:
@@ -41,7 +41,20 @@ sources:
     kind: aws_carbon
     location: s3://bucket/prefix/carbon-export-name
 
-  # Run records: *.run.json files and SageMaker DescribeTrainingJob documents, in any folders below the location.
+  # Google Cloud bill and emissions: the detailed billing export and the Carbon Footprint export, exported from BigQuery as
+  # Parquet into folders _PARTITIONTIME=YYYY-MM-DD below the location (carbon: the first day of the month of use).
+  # - {name: gcp-billing, kind: gcp_billing, location: ./exports/gcp-billing}
+  # - {name: gcp-carbon, kind: gcp_carbon, location: ./exports/gcp-carbon}
+
+  # Telemetry: neuron-monitor's JSON lines in keys run=<id>/host=<resource_id>/<UTC start>.jsonl[.gz|.zst]; for TPUs answers of
+  # Cloud Monitoring's timeSeries.list (JSON) or Prometheus text with times.
+  # - {name: neuron, kind: neuron_monitor, location: s3://bucket/telemetry/neuron}
+  # - {name: tpu, kind: tpu_monitoring, location: ./exports/tpu}
+
+  # Exchange rates of your own: a CSV with rate_date, base_currency, quote_currency, rate, source.
+  # - {name: fx, kind: fx_rates, location: ./inputs/fx.csv}
+
+  # Run records: *.run.json, SageMaker DescribeTrainingJob and Vertex CustomJob documents, in any folders below the location.
   - name: runs
     kind: training_runs
     location: ./runs

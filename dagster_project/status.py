@@ -7,17 +7,19 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from dagster_project.election import Elected, Election, elect, version_order
-from dagster_project.generations import RefusalRecord, partition_month
+from dagster_project.election import Elected, Election, elect
+from dagster_project.generations import Generation, RefusalRecord, calendar_month
 from dagster_project.landing import Landing
+from dagster_project.months import bill_closed_from, carbon_final_from, month_end
 from dagster_project.settings import Settings, SourceSettings
-from dagster_project.units import BILL_CLOSES_AFTER, carbon_true_up, month_end
+from dagster_project.versions import version_order
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-CARBON_EXPECTED_AFTER = timedelta(days=21)  # AWS publishes month M between the 15th and the 21st of M + 1
+CARBON_EXPECTED_AFTER = timedelta(days=21)  # both publish month M between the 15th and the 21st of M + 1
 STATE_STYLES = {
+    "landed": "green",
     "final": "green",
     "preliminary": "yellow",
     "not_published": "dim",
@@ -28,10 +30,13 @@ STATE_STYLES = {
 
 @dataclass(frozen=True)
 class SourceMonth:
-    """One cell of the table. A quarantined month keeps its last good generation; that is what the other fields show."""
+    """One cell of the table. A quarantined month keeps its last good generation; that is what the other fields show.
+
+    Where several deliveries hold the month (days of a bill, files of telemetry), hash and version are the newest one's.
+    """
 
     month: str
-    state: str  # final, preliminary, not_published, missing or quarantined
+    state: str  # final, preliminary, not_published, missing, quarantined; landed where nobody promises more
     landed: int
     rows: int | None = None
     published_at: datetime | None = None
@@ -82,10 +87,9 @@ def _source_status(source: SourceSettings, landing: Landing, election: Election)
     refused = [record for record in election.refusals if record.source == source.name]
     landed: dict[str, int] = {}
     for generation in generations:
-        month = partition_month(generation.partition)
-        if month:
+        for month in _months_of(source, generation):
             landed[month] = landed.get(month, 0) + 1
-    months = [] if source.facts.fact not in ("bill", "carbon") else _months(source, election, members, refused, landed)
+    months = _months(source, election, members, refused, landed) if source.facts.fact in ("bill", "carbon", "telemetry") else []
     return SourceStatus(
         name=source.name,
         kind=str(source.kind),
@@ -99,47 +103,71 @@ def _source_status(source: SourceSettings, landing: Landing, election: Election)
     )
 
 
+def _months_of(source: SourceSettings, generation: Generation) -> list[str]:
+    """The months a delivery is shown under: that of its partition, else those of its rows."""
+    if source.facts.fact == "telemetry":
+        return generation.controls.sample_months
+    if generation.month:
+        return [generation.month]
+    return sorted({total.usage_month for total in generation.controls.months if source.reads_month(total.usage_month)})
+
+
 def _months(
     source: SourceSettings, election: Election, members: list[Elected], refused: list[RefusalRecord], landed: dict[str, int]
 ) -> list[SourceMonth]:
-    quarantined = {month for record in refused if (month := partition_month(record.partition))}
-    found: dict[str, list[Elected]] = {}
+    quarantined = {month for record in refused if (month := calendar_month(record.partition))}
+    found: dict[str, list[Generation]] = {}
+    books: set[str] = {month for member in members for _, month in member.book}
     for member in members:
-        found.setdefault(member.generation.month or "", []).append(member)
+        for month in _months_of(source, member.generation):
+            found.setdefault(month, []).append(member.generation)
+    if source.facts.fact == "telemetry":  # nobody knows when a run should have been seen
+        return [_source_month(month, "landed", found[month], landed.get(month, 0), None) for month in sorted(found)]
     known = sorted(found.keys() | quarantined)
     rows = []
     for month in _range(known[0], f"{election.at:%Y-%m}") if known else []:
         if not source.reads_month(month) and month not in found:
             continue
-        best = max(found.get(month, []), key=lambda m: version_order(m.generation.controls.model_version or ""), default=None)
-        state = "quarantined" if month in quarantined else _state(source, month, best, election.at)
-        rows.append(_source_month(month, state, best, landed.get(month, 0)))
+        standing = found.get(month, [])
+        state = "quarantined" if month in quarantined else _state(source, month, standing, election.at)
+        rows.append(_source_month(month, state, standing, landed.get(month, 0), month in books))
     return rows
 
 
-def _source_month(month: str, state: str, member: Elected | None, landed: int) -> SourceMonth:
-    if member is None:
+def _best(generations: list[Generation]) -> Generation | None:
+    """The one with the highest model version; among equals the newest."""
+    return max(generations, key=lambda g: (version_order(g.controls.model_version or ""), *g.order), default=None)
+
+
+def _source_month(month: str, state: str, standing: list[Generation], landed: int, is_book: bool | None) -> SourceMonth:
+    best = _best(standing)
+    if best is None:
         return SourceMonth(month, state, landed)
-    generation = member.generation
+    of_month = [total.line_count for one in standing for total in one.controls.months if total.usage_month == month]
     return SourceMonth(
         month=month,
         state=state,
         landed=landed,
-        rows=generation.rows,
-        published_at=generation.published_at,
-        landed_at=generation.landed_at,
-        content_hash=generation.content_hash,
-        model_version=generation.controls.model_version,
-        is_book=member.is_book,
+        rows=best.rows if best.month else sum(of_month) if of_month else sum(one.rows for one in standing),
+        published_at=best.published_at,
+        landed_at=best.landed_at,
+        content_hash=best.content_hash,
+        model_version=best.controls.model_version,
+        is_book=is_book,
     )
 
 
-def _state(source: SourceSettings, month: str, member: Elected | None, at: datetime) -> str:
-    is_bill = source.facts.fact == "bill"
-    if member is None:
+def _state(source: SourceSettings, month: str, standing: list[Generation], at: datetime) -> str:
+    is_bill, best = source.facts.fact == "bill", _best(standing)
+    if best is None:
         expected = month_end(month) if is_bill else month_end(month) + CARBON_EXPECTED_AFTER
         return "missing" if at >= expected else "not_published"
-    closes = month_end(month) + BILL_CLOSES_AFTER if is_bill else carbon_true_up(month)
+    if is_bill:
+        totals = (total for one in standing for total in one.controls.months if total.usage_month == month)
+        invoiced = max((total.invoice_month or month for total in totals), default=month)
+        closes = bill_closed_from(month, invoiced)
+    else:
+        closes = carbon_final_from(source.facts.provider_name or "", month, best.published_at)
     return "final" if at >= closes else "preliminary"
 
 

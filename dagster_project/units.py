@@ -8,34 +8,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime, timedelta
+from dataclasses import asdict
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from dagster_project import __version__
 from dagster_project.election import Elected, Election
+from dagster_project.kinds import Kind
+from dagster_project.months import payer_months, providers, unit_months
 from dagster_project.run_ids import ambiguous_run_ids, linked, normalised_run_id
 from dagster_project.settings import Settings
 
 SHARED = "~shared"
 DBT_PROJECT = Path(__file__).resolve().parent.parent / "dbt"
 NOT_CODE = {"target", "logs", "dbt_packages", "dbt_internal_packages", "__pycache__"}
-BILL_CLOSES_AFTER = timedelta(days=14)
-
-
-@dataclass(frozen=True, slots=True)
-class PayerMonth:
-    """One row of raw.months: the flags of a payer's month that depend on the clock or on other files."""
-
-    provider_name: str
-    payer_account_id: str
-    usage_month: str
-    is_bill_landed: bool
-    is_bill_closed: bool
-    is_carbon_published: bool
-    is_carbon_final: bool
+CODE = (
+    "controls.py", "controls_gcp.py", "controls_runs.py", "election.py", "exact_sql.py", "kinds.py", "months.py", "raw.py",
+    "run_ids.py", "run_tags.py", "typed_select.py", "units.py", "versions.py",
+)  # fmt: skip
 
 
 def fingerprints(settings: Settings, election: Election) -> dict[str, str]:
@@ -50,32 +42,41 @@ def fingerprints(settings: Settings, election: Election) -> dict[str, str]:
             "books": {source.name: source.book for source in settings.sources},
         },
         "ambiguous": _ambiguous(runs),
+        "inputs": [_digest_of(m) for m in election.of_fact("inputs") if m.generation.kind != Kind.FX_RATES],
     }
-    flags = payer_months(election)
-    resources = {month: _claimable(election, month) for month in unit_months(election)}
+    months = unit_months(election)
+    samples = _samples(election, runs, months)
+    flags: dict[tuple[str, str], list[Any]] = {}
+    for flag in payer_months(election):
+        flags.setdefault((flag.provider_name, flag.usage_month), []).append(asdict(flag))
     units = {}
-    for provider in providers(election):
-        for month in unit_months(election):
+    for month in months:
+        resources = _claimable(election, month)
+        claimed = [[_run_digest(m) for m in group] for group in runs if _touches(group, month, resources)]
+        for provider in providers(election):
+            carbon = [m for m in election.of_fact("carbon") if m.provider_name == provider and m.generation.month == month]
             reads = {
                 "bills": [_digest_of(m) for m in election.of_fact("bill") if m.provider_name == provider and _bills(m, month)],
                 "commitments": _commitments(election, provider, month),
-                "carbon": [
-                    _digest_of(m)
-                    for m in election.of_fact("carbon")
-                    if m.provider_name == provider and m.generation.month == month
-                ],
-                "runs": [[_digest_of(m) for m in group] for group in runs if _touches(group, month, resources[month])],
-                "flags": [asdict(flag) for flag in flags if flag.provider_name == provider and flag.usage_month == month],
+                "carbon": [_digest_of(member) for member in carbon],
+                "runs": claimed,
+                "samples": samples[month],
+                "flags": flags.get((provider, month), []),
             }
             units[f"{provider}/{month}"] = _hash({**base, **reads})
-    shared = {
-        "runs": [_digest_of(member) for member in election.of_fact("runs")],
+    units[SHARED] = _hash({**base, **_shared(election)})
+    return units
+
+
+def _shared(election: Election) -> dict[str, Any]:
+    """What only the small tables read that every build writes again: run records, refusals, exchange rates."""
+    return {
+        "runs": [_run_digest(member) for member in election.of_fact("runs")],
+        "inputs": [_digest_of(member) for member in election.of_fact("inputs")],
         "refusals": sorted([r.source, r.partition, r.identity] for r in election.refusals),
         "row_refusals": sorted([m.generation.source, m.generation.partition, m.generation.content_hash]
                                for m in election.members if m.generation.refusals),
     }  # fmt: skip
-    units[SHARED] = _hash({**base, **shared})
-    return units
 
 
 def overall_fingerprint(units: dict[str, str]) -> str:
@@ -90,57 +91,11 @@ def months_to_build(units: dict[str, str], publication: dict[str, Any] | None) -
     return sorted({date.fromisoformat(f"{name.rpartition('/')[2]}-01") for name in changed if name != SHARED})
 
 
-def providers(election: Election) -> list[str]:
-    """Providers with a bill or carbon file; AWS when there are only run records."""
-    return sorted({member.provider_name for member in election.members if member.provider_name}) or ["AWS"]
-
-
-def unit_months(election: Election) -> list[str]:
-    """Every month that a bill line, a carbon file or a run's window lies in."""
-    months: set[str] = set()
-    for member in election.members:
-        months |= {total.usage_month for total in member.generation.controls.months}
-        months |= set(member.generation.controls.run_months)
-        if member.fact in ("bill", "carbon") and member.generation.month:
-            months.add(member.generation.month)
-    return sorted(months)
-
-
-def payer_months(election: Election) -> list[PayerMonth]:
-    """The rows of raw.months."""
-    rows = []
-    for provider in sorted({member.provider_name for member in election.members if member.provider_name}):
-        mine = [member for member in election.members if member.provider_name == provider]
-        bills = {(payer, m.generation.month) for m in mine if m.fact == "bill" for payer in m.book_payers}
-        carbon = {(payer, m.generation.month) for m in mine if m.fact == "carbon" for payer in m.version_payers}
-        for payer in sorted({payer for member in mine for payer in member.payers}):
-            for month in unit_months(election):
-                published = (payer, month) in carbon
-                rows.append(
-                    PayerMonth(
-                        provider, payer, month, (payer, month) in bills, election.at >= month_end(month) + BILL_CLOSES_AFTER,
-                        published, published and election.at >= carbon_true_up(month),
-                    )
-                )  # fmt: skip
-    return rows
-
-
-def month_end(month: str) -> datetime:
-    """The instant at which a month is over."""
-    year, number = int(month[:4]), int(month[5:7])
-    return datetime(year + number // 12, number % 12 + 1, 1, tzinfo=UTC)
-
-
-def carbon_true_up(month: str) -> datetime:
-    """When AWS no longer restates a month: its yearly true-up is over on 30 June of the next year."""
-    return datetime(int(month[:4]) + 1, 7, 1, tzinfo=UTC)
-
-
 @cache
 def code_version() -> str:
     """A hash of everything that makes numbers: the dbt project with its seeds, and the modules that create what it reads."""
     here = Path(__file__).resolve().parent
-    modules = [here / name for name in ("controls.py", "election.py", "exact_sql.py", "raw.py", "typed_select.py", "units.py")]
+    modules = [here / name for name in CODE]
     project = [path for path in DBT_PROJECT.rglob("*") if path.suffix in {".sql", ".yml", ".csv"} and not _is_made(path)]
     digest = hashlib.sha256(__version__.encode())
     for path in [*modules, *sorted(project)]:
@@ -155,8 +110,14 @@ def _is_made(path: Path) -> bool:
 
 def _digest_of(member: Elected) -> list[Any]:
     generation = member.generation
-    flags = [sorted(member.book_payers), sorted(member.version_payers)]
-    return [generation.source, generation.partition, generation.row_digest, *flags]
+    book = sorted(member.book_payers) if generation.month else sorted(map(list, member.book))
+    return [generation.source, generation.partition, generation.row_digest, book, sorted(member.version_payers)]
+
+
+def _run_digest(member: Elected) -> list[Any]:
+    """A record with a node still held proves it until the record was written."""
+    is_open = member.generation.controls.open_run_month is not None
+    return [*_digest_of(member), *([member.generation.published_at.isoformat()] if is_open else [])]
 
 
 def _bills(member: Elected, month: str) -> bool:
@@ -204,6 +165,31 @@ def _run_groups(election: Election) -> list[list[Elected]]:
     for member, number in zip(members, linked(names), strict=True):
         groups.setdefault(number, []).append(member)
     return list(groups.values())
+
+
+def _samples(election: Election, groups: list[list[Elected]], months: list[str]) -> dict[str, list[Any]]:
+    """The telemetry a month reads: what speaks of it, and, as it ends windows that no record ends, what names their runs."""
+    found: dict[str, list[Any]] = {month: [] for month in months}
+    open_from: dict[str, str] = {}
+    for group in groups:
+        begun = [m.generation.controls.open_run_month for m in group if m.generation.controls.open_run_month]
+        for name in _names(group) if begun else ():
+            open_from[name] = min(begun)
+    for member in election.of_fact("telemetry"):
+        controls, digest = member.generation.controls, _digest_of(member)
+        touched = found.keys() & controls.reached_months
+        begun = [open_from[run] for run in map(normalised_run_id, controls.sample_runs) if run in open_from]
+        if begun:
+            touched |= {month for month in months if month >= min(begun)}
+        for month in touched:
+            found[month].append(digest)
+    return found
+
+
+def _names(group: list[Elected]) -> set[str]:
+    """Every name of a run as telemetry may write it."""
+    controls = [member.generation.controls for member in group]
+    return {normalised_run_id(name) for one in controls for name in (*one.run_ids, *one.run_aliases)}
 
 
 def _ambiguous(groups: list[list[Elected]]) -> list[Any]:

@@ -1,7 +1,10 @@
-"""The whole graph of one configured line: assets, checks, jobs and the schedule."""
+"""The whole graph of one configured line: assets, checks, jobs and schedules."""
+
+from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
@@ -14,6 +17,9 @@ from dagster_project.assets.release import gates_asset, publication_asset, quart
 from dagster_project.kinds import built_kinds
 from dagster_project.line import Line
 from dagster_project.settings import Settings
+
+if TYPE_CHECKING:
+    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 FIRST_YEAR = 2020  # no Trainium and no TPU bill a quarter is asked of is older
 
@@ -39,21 +45,43 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
         executor_def=executor,
         description="Judge the build under way again and publish it if every gate passed.",
     )
+    report = dg.define_asset_job("quarterly_report", selection=dg.AssetSelection.assets(quarterly), executor_def=executor)
     return dg.Definitions(
         assets=[*before_release, *release, quarterly],
-        jobs=[refresh, publish],
-        schedules=[
-            dg.ScheduleDefinition(
-                name="refresh_daily",
-                job=refresh,
-                cron_schedule="0 6 * * *",
-                execution_timezone="UTC",
-                description="Providers write bills several times a day; a refresh that finds nothing new writes nothing.",
-            )
-        ],
+        jobs=[refresh, publish, report],
+        schedules=[*_refresh_schedules(refresh), _quarterly_schedule(report)],
         resources={"dbt": dbt_resource(manifest.parent), "writer": WriterLock(home=str(settings.home), wait=wait)},
         executor=executor,
     )
+
+
+def _refresh_schedules(refresh: UnresolvedAssetJobDefinition) -> list[dg.ScheduleDefinition]:
+    return [
+        dg.ScheduleDefinition(
+            name="refresh_daily",
+            job=refresh,
+            cron_schedule="0 6 * * *",
+            execution_timezone="UTC",
+            description="Providers write bills several times a day; a refresh that finds nothing new writes nothing.",
+        ),
+        dg.ScheduleDefinition(
+            name="carbon_window",
+            job=refresh,
+            cron_schedule="0 14 15-21 * *",
+            execution_timezone="UTC",
+            description="Both providers publish last month's emissions from the 15th to the 21st: look once more then.",
+        ),
+    ]
+
+
+def _quarterly_schedule(report: UnresolvedAssetJobDefinition) -> dg.ScheduleDefinition:
+    @dg.schedule(name="quarterly_on_day_22", job=report, cron_schedule="0 8 22 1,4,7,10 *", execution_timezone="UTC")
+    def quarterly_on_day_22(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+        """The quarter that ended three weeks ago: by then its last carbon month can have been published."""
+        quarter = quarters_until(context.scheduled_execution_time)[-2]
+        return dg.RunRequest(run_key=quarter, partition_key=quarter)
+
+    return quarterly_on_day_22
 
 
 def _raw_tables(manifest: Path) -> list[str]:

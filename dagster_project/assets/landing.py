@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from dagster_project.assets.common import POOL, SOURCE_MONTHS, WriterLock, partition_key, source_and_month
-from dagster_project.generations import partition_month
+from dagster_project.generations import calendar_month
 from dagster_project.kinds import KINDS, Kind
 from dagster_project.landing import Landed
 from dagster_project.line import Line
@@ -23,7 +23,7 @@ class LandingConfig(dg.Config):
 
 
 def landing_assets(line: Line, kind: Kind) -> dg.AssetsDefinition:
-    """The asset of one kind: bills and carbon by source and month, records as one."""
+    """The asset of one kind: bills and carbon by source and month, a day below its month; all else as one."""
     is_monthly = KINDS[kind].fact in ("bill", "carbon")
     key = dg.AssetKey(["landing", str(kind)])
 
@@ -78,7 +78,7 @@ def _land_month(line: Line, sources: list[SourceSettings], month: str) -> tuple[
         except ConnectorError as error:
             problems.append(f"{source.name}: {error.message} {error.remedy}")
             continue
-        wanted = [item for item in found if partition_month(item.partition) == month and isinstance(item, Delivery)]
+        wanted = [item for item in found if calendar_month(item.partition) == month and isinstance(item, Delivery)]
         landed += [line.land(source, item) for item in sorted(wanted, key=lambda item: (item.partition, item.published_at))]
     return landed, problems
 
@@ -88,16 +88,17 @@ def _register_months(
 ) -> None:
     """Let Dagster know the months there are, and which of them this run landed."""
     known = {
-        partition_key(source.name, generation.month)
+        partition_key(source.name, month)
         for source in sources
         for generation in line.landing.read(source.name).generations
-        if generation.month
+        if (month := calendar_month(generation.partition))
     }
     context.instance.add_dynamic_partitions(str(SOURCE_MONTHS.name), sorted(known))
     by_month: dict[str, list[Landed]] = {}
     for result in landed:
-        if result.outcome == "landed" and result.generation and result.generation.month:
-            by_month.setdefault(partition_key(result.source, result.generation.month), []).append(result)
+        month = calendar_month(result.partition)
+        if result.outcome == "landed" and month:
+            by_month.setdefault(partition_key(result.source, month), []).append(result)
     for partition, results in sorted(by_month.items()):
         context.log_event(dg.AssetMaterialization(asset_key=key, partition=partition, metadata=_summary(results)))
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from dagster_project.landing import Landed
 from dagster_project.line import Line
 from dagster_project.settings import settings_of
+from tests.connectors.gcp import CARBON, EMISSION, LINE, write_partition
 
 PAYER = "000000000017"
 
@@ -88,6 +89,36 @@ def write_run(path: Path, run_id: str, *, at: str, nodes: list[dict[str, Any]] |
     set_time(path, at)
 
 
+def hour(text: str, **more: Any) -> dict[str, Any]:
+    """What makes a Google line one of another hour."""
+    return {"usage_start_time": instant(text), "usage_end_time": instant(text) + dt.timedelta(hours=1), **more}
+
+
+def write_samples(path: Path, *ends: str, at: str) -> None:
+    """Documents of neuron-monitor: an idle machine over the minute before each end."""
+    inner = {
+        "neuron_runtime_data": [],
+        "system_data": {"vcpu_usage": {"period": 60.0, "error": ""}},
+        "neuron_hardware_info": {"neuron_device_count": 1, "neuroncore_per_device_count": 2, "error": ""},
+    }
+    lines = [{"collected_at": end, "host": {"resource_id": "i-0123456789abcdef0"}, "document": inner} for end in ends]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    set_time(path, at)
+
+
+def write_points(path: Path, *ends: str, at: str, run: str | None = None) -> None:
+    """An answer of timeSeries.list: the duty cycle of one chip at some instants."""
+    labels = {"accelerator_id": "node-1-0", **({"training_run_id": run} if run else {})}
+    points = [{"interval": {"startTime": end, "endTime": end}, "value": {"doubleValue": 50.0}} for end in ends]
+    metric = {"type": "kubernetes.io/container/accelerator/duty_cycle", "labels": labels}
+    resource = {"type": "k8s_container", "labels": {}}
+    series = {"metric": metric, "resource": resource, "metricKind": "GAUGE", "valueType": "DOUBLE", "points": points}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"timeSeries": [series]}))
+    set_time(path, at)
+
+
 class Organisation:
     """Exports below `folder/exports/<source>` and a line with its home beside them."""
 
@@ -132,6 +163,17 @@ class Organisation:
         key = data.relative_to(data.parents[len(data.parts) - data.parts.index("exports") - 3]).as_posix()
         manifest.write_text(json.dumps({"dataFiles": [key]}))
         set_time(manifest, at)
+
+    def deliver_google(self, day: str, *rows: dict[str, Any], at: str, source: str = "google") -> None:
+        """Write one partition of a Google billing export, as of a time; rows say how they differ from an hour of v5e."""
+        lines = [{**LINE, **row} for row in rows]
+        set_time(write_partition(self.folder / "exports" / source, day, *lines), at)
+
+    def deliver_google_carbon(self, month: str, *rows: dict[str, Any], at: str, source: str = "google-carbon") -> None:
+        """Write one month of a Google carbon export, as of a time."""
+        emissions = [{**EMISSION, "usage_month": dt.date.fromisoformat(f"{month}-01"), **row} for row in rows]
+        folder = self.folder / "exports" / source
+        set_time(write_partition(folder, f"{month}-01", *emissions, schema=CARBON), at)
 
     def refresh(self) -> list[Landed]:
         """Plan and land."""

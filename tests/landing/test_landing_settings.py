@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from connectors.registry import KINDS as CONNECTED
 from dagster_project import clock
+from dagster_project.controls import CONTROLS
 from dagster_project.failures import GateError, LockHeldError, SourceError, UsageError
 from dagster_project.kinds import KINDS, Kind, built_kinds
 from dagster_project.settings import load_settings, settings_of
@@ -57,10 +60,10 @@ def test_a_wrong_setting_is_named(tmp_path: Path, change: dict[str, Any], named:
 
 
 def test_a_kind_that_is_not_built_yet_is_told_from_one_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="'gcp_billing', which this version does not read yet"):
-        checked(tmp_path, sources=[{**SOURCE, "kind": "gcp_billing"}])
+    with pytest.raises(UsageError, match="'gpu_monitoring', which this version does not read yet"):
+        checked(tmp_path, sources=[{**SOURCE, "kind": "gpu_monitoring"}])
     assert set(KINDS) == set(Kind)
-    assert {"aws_cur", "aws_carbon", "training_runs"} <= set(built_kinds())
+    assert set(built_kinds()) == set(CONNECTED) == set(CONTROLS)
 
 
 def test_months_let_in_a_range(tmp_path: Path) -> None:
@@ -72,6 +75,16 @@ def test_months_let_in_a_range(tmp_path: Path) -> None:
     assert let_in("2026-04") == ["2026-04"]
     assert let_in("2026-05..") == ["2026-05", "2026-06"]
     assert let_in("2026-04..2026-05") == ["2026-04", "2026-05"]
+
+
+def test_months_let_in_every_day_that_can_hold_their_use(tmp_path: Path) -> None:
+    def let_in(months: str | None) -> list[str]:
+        source = checked(tmp_path, sources=[{**SOURCE, "months": months}]).sources[0]
+        days = ("2026-03-30", "2026-03-31", "2026-04-15", "2026-06-01")
+        return [day for day in days if source.reads_day(date.fromisoformat(day))]
+
+    assert let_in(None) == ["2026-03-30", "2026-03-31", "2026-04-15", "2026-06-01"]
+    assert let_in("2026-04") == ["2026-03-31", "2026-04-15", "2026-06-01"], "late rows of April come in June"
 
 
 def test_a_file_that_is_missing_or_no_yaml_is_named(tmp_path: Path) -> None:

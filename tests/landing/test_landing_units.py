@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagster_project.run_ids import ambiguous_run_ids, linked, normalised_run_id, tag_key
+from dagster_project.run_ids import ambiguous_run_ids, linked, normalised_run_id
+from dagster_project.run_tags import tag_key
 from dagster_project.units import SHARED
 from tests.landing.kit import Organisation, bill_line, write_run
 
