@@ -28,6 +28,11 @@ cast(cast({{ x }} as decimal({{ 36 - s }},{{ s }})) * cast(1{{ '0' * s }} as dec
 cast(cast({{ u }} as decimal({{ 37 - s }},0)) * cast(0.{{ '0' * (s - 1) }}1 as decimal({{ s }},{{ s }})) as decimal(38,{{ s }}))
 {%- endmacro %}
 
+{# The sum of exact figures at scale s. Two decimal(38, s) add up to 39 digits: Spark would give a decimal away for them, so each term gives a leading digit. #}
+{% macro exact_sum(terms, s) -%}
+cast({% for term in terms %}{{ ' + ' if not loop.first }}cast({{ term }} as decimal({{ 39 - terms | length }},{{ s }})){% endfor %} as decimal(38,{{ s }}))
+{%- endmacro %}
+
 {# floor(a / b) for whole a >= 0, b > 0 #}
 {% macro int_div(a, b) %}{{ return(adapter.dispatch('int_div', 'trainledger')(a, b)) }}{% endmacro %}
 

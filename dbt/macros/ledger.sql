@@ -26,7 +26,7 @@ case when count(*) = count({{ x }}) then cast(sum({{ x }}) as {{ type }}) end
 {# A month-keyed table is rebuilt by the months that changed: delete them, insert them again.
    Empty months disappear too, which a key-wise delete+insert would leave standing. #}
 {% macro delete_build_months() -%}
-{% if is_incremental() %}delete from {{ this }} where usage_month in (select usage_month from {{ source('raw', 'build_months') }}){% else %}select 1{% endif %}
+{% if is_incremental() %}{{ delete_months() }}{% else %}select 1{% endif %}
 {%- endmacro %}
 
 {% macro in_build_months(column='usage_month') -%}
@@ -45,12 +45,12 @@ source_name, provider_name, payer_account_id, sub_account_id, service_code, regi
 {# One text key of a cell, for splits. #}
 {% macro cell_id(t='') -%}
 {%- set p = t ~ '.' if t else '' -%}
-{{ p }}source_name || '|' || {{ p }}provider_name || '|' || {{ p }}payer_account_id || '|' || {{ p }}sub_account_id || '|' || {{ p }}service_code || '|' || {{ p }}region_id || '|' || cast({{ p }}usage_month as varchar)
+{{ p }}source_name || '|' || {{ p }}provider_name || '|' || {{ p }}payer_account_id || '|' || {{ p }}sub_account_id || '|' || {{ p }}service_code || '|' || {{ p }}region_id || '|' || cast({{ p }}usage_month as string)
 {%- endmacro %}
 
-{# Statistics are doubles, rounded to 9 significant digits: equal on every engine and thread count. For ratios below 10. #}
+{# Statistics are doubles, rounded to 9 significant digits by IEEE steps: the same bits on every engine and thread count. For ratios from 0 to 10. #}
 {% macro nine_digits(x) -%}
-round({{ x }}, 9)
+floor({{ x }} * 1e9 + 5e-1) / 1e9
 {%- endmacro %}
 
 {# The region of an AWS bill line: what the line states, else what its usage type begins with; in us-east-1 EC2 writes no prefix. #}
@@ -74,4 +74,25 @@ case
                 ), 12) }}
             else cast({{ x }} as decimal(38, 12))
         end
+{%- endmacro %}
+
+
+{# Google Cloud rows: given in goodwill. #}
+{% macro gcp_is_goodwill(lines) -%}
+{{ lines }}.adjustment_type in ('GOODWILL', 'SALES_BASED_GOODWILL', 'SLA_VIOLATION')
+{%- endmacro %}
+
+{% macro gcp_is_commitment_fee(lines, skus) -%}
+({{ lines }}.cost_type in ('regular', 'adjustment') and not {{ skus }}.is_support and not {{ gcp_is_goodwill(lines) }}
+            and ({{ skus }}.is_commitment or {{ lines }}.has_originating_sku))
+{%- endmacro %}
+
+{# Regular rows but fees and support; a correction counts when it takes back or restates chips or machines. #}
+{% macro gcp_is_usage(lines, skus) -%}
+({{ lines }}.cost_type in ('regular', 'adjustment') and not {{ skus }}.is_support and not {{ gcp_is_goodwill(lines) }}
+            and not ({{ skus }}.is_commitment or {{ lines }}.has_originating_sku)
+            and (
+                ({{ lines }}.cost_type = 'regular' and {{ lines }}.adjustment_type = '')
+                or ({{ skus }}.cost_component in ('accelerator', 'host') and {{ lines }}.has_usage_amount)
+            ))
 {%- endmacro %}

@@ -6,7 +6,7 @@ with landed as (
         cast(sum(billed_cost) as decimal(38, 12)) as billed_cost,
         cast(sum(line_count) as bigint) as line_count
     from {{ source('raw', 'delivery_totals') }}
-    where kind = 'aws_cur'
+    where kind in ('aws_cur', 'gcp_billing')
     group by source_name, payer_account_id, usage_month, currency
 ),
 

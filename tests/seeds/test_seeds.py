@@ -21,6 +21,11 @@ KEYS = {
     "regions": ("provider_name", "region_id"),
     "aws_region_prefixes": ("prefix",),
     "prices": ("price_id",),
+    "accelerator_power": ("accelerator_type",),
+    "host_power": ("accelerator_type",),
+    "it_overhead": ("provider_name",),
+    "pue": ("provider_name", "region_id", "data_year"),
+    "emission_factors": ("factor_id",),
 }
 CHOSEN_ATTRIBUTES = (
     "chips_per_node",
@@ -43,9 +48,9 @@ def rows(seed: str) -> list[dict[str, str]]:
 
 
 def properties() -> dict[str, dict]:
-    """What seeds.yml says, by seed."""
-    document = yaml.safe_load((SEEDS / "seeds.yml").read_text(encoding="utf-8"))
-    return {seed["name"]: seed for seed in document["seeds"]}
+    """What the YAML files beside the seeds say, by seed."""
+    documents = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(SEEDS.glob("*.yml"))]
+    return {seed["name"]: seed for document in documents for seed in document["seeds"]}
 
 
 def test_every_csv_is_described_and_every_description_has_its_csv() -> None:

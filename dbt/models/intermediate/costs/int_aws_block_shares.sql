@@ -20,7 +20,7 @@ hours as (
 
 parts as (
     -- parts are named by their place in time, so ties go to the earlier hour
-    select charge_id, lpad(cast(hour_number as varchar), 12, '0') as part_id, cast(w as decimal(38, 0)) as w from hours
+    select charge_id, lpad(cast(hour_number as string), 12, '0') as part_id, cast(w as decimal(38, 0)) as w from hours
     union all
     select charge_id, '~residual' as part_id, open_us as w from {{ ref('int_aws_capacity_blocks') }}
 ),
@@ -34,4 +34,4 @@ select
     hours.line_id,
     shares.effective_cost
 from shares
-left join hours on shares.charge_id = hours.charge_id and shares.part_id = lpad(cast(hours.hour_number as varchar), 12, '0')
+left join hours on shares.charge_id = hours.charge_id and shares.part_id = lpad(cast(hours.hour_number as string), 12, '0')

@@ -33,7 +33,7 @@ classified as (
 )
 
 select
-    source_name || '|' || source_object || '|' || cast(row_number as varchar) as line_id,
+    source_name || '|' || source_object || '|' || cast(row_number as string) as line_id,
     provider_name,
     source_name,
     source_object,
@@ -87,8 +87,8 @@ select
         when line_item_type = 'DiscountedUsage' then coalesce(reservation_effective_cost, unblended_cost)
         when line_item_type = 'SavingsPlanCoveredUsage' then coalesce(savings_plan_effective_cost, unblended_cost)
         when line_item_type in ('SavingsPlanNegation', 'SavingsPlanUpfrontFee') then cast(0 as decimal(38, 12))
-        when line_item_type = 'SavingsPlanRecurringFee' then {{ net_of_discount('coalesce(savings_plan_commitment_to_date - savings_plan_used_commitment, 0)', 'unblended_cost', 'gross_unblended_cost') }}
-        when line_item_type = 'RIFee' then coalesce(reservation_unused_upfront_cost, 0) + coalesce(reservation_unused_recurring_cost, 0)
+        when line_item_type = 'SavingsPlanRecurringFee' then {{ net_of_discount('coalesce(' ~ exact_sum(['savings_plan_commitment_to_date', '-savings_plan_used_commitment'], 12) ~ ', 0)', 'unblended_cost', 'gross_unblended_cost') }}
+        when line_item_type = 'RIFee' then {{ exact_sum(['coalesce(reservation_unused_upfront_cost, 0)', 'coalesce(reservation_unused_recurring_cost, 0)'], 12) }}
         when line_item_type = 'Fee' and reservation_arn is not null then cast(0 as decimal(38, 12))
         when is_savings_plan_refund then cast(0 as decimal(38, 12))
         else unblended_cost

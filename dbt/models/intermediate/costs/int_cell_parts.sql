@@ -10,8 +10,8 @@ with charges as (
         attributions.attribution_confidence
     from {{ ref('int_charges') }} as charges
     left join {{ ref('int_line_attributions') }} as attributions
-        on charges.line_id = attributions.line_id and charges.usage_month = attributions.usage_month
-    where {{ in_build_months('charges.usage_month') }} and coalesce(charges.fixed_reason, '') <> 'rounding'
+        on charges.attribution_line_id = attributions.line_id and charges.usage_month = attributions.usage_month
+    where {{ in_build_months('charges.usage_month') }}
 ),
 
 ambiguous_runs as (
@@ -34,10 +34,14 @@ parts as (
         case when split.part_id is null then charges.billed_cost else split.billed_cost end as part_billed_cost,
         case when split.part_id is null then charges.effective_cost else split.effective_cost end as part_effective_cost,
         case when split.part_id is null then charges.list_cost else split.list_cost end as part_list_cost,
+        case when split.part_id is null then charges.contracted_cost else split.contracted_cost end as part_contracted_cost,
         case when split.part_id is null then charges.weight else split.weight end as part_weight
     from charges
+    -- one equality: a condition on the left side alone would make this a comparison of every pair
     left join {{ ref('int_split_charges') }} as split
-        on charges.line_id = split.line_id and charges.usage_month = split.usage_month and charges.attribution_rule = 'resource_time'
+        on
+            case when charges.attribution_rule = 'resource_time' then charges.line_id end = split.line_id
+            and charges.usage_month = split.usage_month
     left join ambiguous_runs on split.part_id = ambiguous_runs.training_run_id
     -- a node held throughout leaves no residual: its empty part would be a row about nothing
     where not coalesce(split.part_id = '~residual' and split.w = 0 and split.billed_cost = 0 and split.effective_cost = 0 and split.weight = 0, false)
@@ -50,13 +54,15 @@ reasoned as (
             when parts.part_run_id is not null then null
             when parts.fixed_reason is not null then parts.fixed_reason
             when parts.is_ambiguous or parts.is_ambiguous_part then 'unattributed'
-            when parts.is_accelerator_type and (parts.is_unheld_part or parts.is_block_hour or known_resources.resource_id is not null) then 'idle'
-            when parts.is_accelerator_type and parts.is_usage then 'unlogged'
-            when not parts.is_accelerator_type and parts.is_usage then 'non_accelerator'
+            when parts.is_accelerator_type and (parts.is_unheld_part or parts.is_block_hour or known_resources.resource_id is not null or other_known_resources.resource_id is not null) then 'idle'
+            when parts.sub_account_id = '' and parts.stands_in_usage then 'no_project'
+            when parts.is_accelerator_type and parts.stands_in_usage then 'unlogged'
+            when not parts.is_accelerator_type and parts.stands_in_usage then 'non_accelerator'
             else 'unattributed'
         end as reason
     from parts
     left join known_resources on parts.resource_id = known_resources.resource_id
+    left join known_resources as other_known_resources on parts.other_resource_id = other_known_resources.resource_id
 )
 
 select
@@ -69,6 +75,7 @@ select
     cast(sum(part_billed_cost) as decimal(38, 12)) as billed_cost,
     cast(sum(part_effective_cost) as decimal(38, 12)) as effective_cost,
     {{ whole_sum('part_list_cost', 'decimal(38, 12)') }} as list_cost,
+    {{ whole_sum('part_contracted_cost', 'decimal(38, 12)') }} as contracted_cost,
     cast(sum(part_weight) as decimal(38, 12)) as weight,
     -- for coverage: effective cost of usage, and of usage with a list price
     cast(sum(case when is_usage then abs(part_effective_cost) else 0 end) as decimal(38, 12)) as usage_effective_cost,

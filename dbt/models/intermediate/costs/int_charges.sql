@@ -1,39 +1,75 @@
--- Prepared charges of every provider: block fees amortised onto the hours they cover, one weight per line for dividing emissions.
+-- Prepared charges of every provider in one shape. A charge that is part of a bill row follows the evidence for that row (attribution_line_id).
 {{ config(materialized='view') }}
 
 select
-    lines.line_id,
-    lines.provider_name,
-    lines.source_name,
-    lines.payer_account_id,
-    lines.sub_account_id,
-    lines.service_code,
-    lines.region_id,
-    lines.usage_month,
-    lines.charge_period_start,
-    lines.charge_period_end,
-    lines.billing_currency,
-    lines.resource_id,
-    lines.instance_type,
-    lines.run_tag,
-    lines.has_invoice,
-    lines.is_usage,
-    lines.is_discount,
-    lines.is_accelerator_type,
-    shares.line_id is not null as is_block_hour,
-    lines.billed_us,
-    lines.cost_component,
-    lines.billed_cost,
-    cast(lines.effective_cost + coalesce(shares.effective_cost, 0) as decimal(38, 12)) as effective_cost,
-    -- a block hour has no list price
-    case when shares.line_id is null then lines.list_cost end as list_cost,
-    case
-        when not lines.is_usage then cast(0 as decimal(38, 12))
-        when shares.line_id is not null or lines.list_cost is null then cast(lines.effective_cost + coalesce(shares.effective_cost, 0) as decimal(38, 12))
-        else lines.list_cost
-    end as weight,
-    -- a block hour's weight is its share of the fee by rule; a line without a list price only borrows its effective cost
-    lines.is_usage and lines.list_cost is null and shares.line_id is null as is_weight_borrowed,
-    coalesce(lines.fixed_reason, case when lines.is_unused_reservation and lines.is_usage then 'unused_commitment' end) as fixed_reason
-from {{ ref('int_aws_lines') }} as lines
-left join {{ ref('int_aws_block_shares') }} as shares on lines.line_id = shares.line_id
+    line_id,
+    attribution_line_id,
+    provider_name,
+    source_name,
+    payer_account_id,
+    sub_account_id,
+    service_code,
+    region_id,
+    usage_month,
+    charge_period_start,
+    charge_period_end,
+    billing_currency,
+    resource_id,
+    other_resource_id,
+    job_id,
+    instance_type,
+    run_tag,
+    has_invoice,
+    stands_in_usage,
+    is_usage,
+    is_discount,
+    is_accelerator_type,
+    is_block_hour,
+    billed_us,
+    cost_component,
+    billed_cost,
+    effective_cost,
+    list_cost,
+    contracted_cost,
+    weight,
+    is_weight_borrowed,
+    fixed_reason
+from {{ ref('int_aws_charges') }}
+
+union all
+
+select
+    line_id,
+    attribution_line_id,
+    provider_name,
+    source_name,
+    payer_account_id,
+    sub_account_id,
+    service_code,
+    region_id,
+    usage_month,
+    charge_period_start,
+    charge_period_end,
+    billing_currency,
+    resource_id,
+    other_resource_id,
+    job_id,
+    instance_type,
+    run_tag,
+    has_invoice,
+    stands_in_usage,
+    is_usage,
+    false as is_discount,
+    is_accelerator_type,
+    false as is_block_hour,
+    -- Google Cloud bills usage in units of its own: the interval is the time
+    cast(null as decimal(38, 0)) as billed_us,
+    cost_component,
+    billed_cost,
+    effective_cost,
+    list_cost,
+    contracted_cost,
+    weight,
+    is_weight_borrowed,
+    fixed_reason
+from {{ ref('int_gcp_charges') }}

@@ -25,6 +25,35 @@ with flows as (
         case when lines.is_unused_reservation then shares.effective_cost else 0 end as amortised_unused_cost
     from {{ ref('int_aws_block_shares') }} as shares
     inner join {{ ref('int_aws_lines') }} as lines on shares.line_id = lines.line_id
+
+    union all
+
+    -- Google Cloud bills a commitment month by month: a fee with an offset is all waste, an amortised one comes back as shares
+    select
+        {{ cell() }},
+        billing_currency,
+        'committed_use' as commitment_kind,
+        commitment_id,
+        case when billed_cost > 0 then billed_cost else 0 end as purchased_cost,
+        case when billed_cost < 0 then -billed_cost else 0 end as refunded_cost,
+        0 as amortised_used_cost,
+        case when is_amortised_fee then 0 else billed_cost end as amortised_unused_cost
+    from {{ ref('int_gcp_lines') }}
+    where is_commitment_fee
+
+    union all
+
+    select
+        {{ cell_of('lines') }},
+        lines.billing_currency,
+        'committed_use' as commitment_kind,
+        shares.commitment_id,
+        0 as purchased_cost,
+        0 as refunded_cost,
+        case when shares.is_used then shares.effective_cost else 0 end as amortised_used_cost,
+        case when shares.is_used then 0 else shares.effective_cost end as amortised_unused_cost
+    from {{ ref('int_gcp_commitment_shares') }} as shares
+    inner join {{ ref('int_gcp_lines') }} as lines on shares.line_id = lines.line_id
 )
 
 select

@@ -13,19 +13,19 @@ runs as (
     group by training_run_id
 ),
 
--- SageMaker bills a job under its ARN
+-- SageMaker bills a job under its ARN, Vertex AI under its full name
 jobs as (
-    select records.training_run_id, aliases.alias_id as resource_id
+    select records.training_run_id, aliases.alias_id as job_id
     from {{ ref('stg_training_runs__aliases') }} as aliases
     inner join {{ ref('int_run_records') }} as records
         on aliases.record_system = records.record_system and aliases.record_run_id = records.record_run_id
-    where aliases.alias_system = 'sagemaker' and not records.is_ambiguous
+    where aliases.alias_system in ('sagemaker', 'vertex') and not records.is_ambiguous
 ),
 
 unique_jobs as (
-    select resource_id, min(training_run_id) as training_run_id
+    select job_id, min(training_run_id) as training_run_id
     from jobs
-    group by resource_id
+    group by job_id
 ),
 
 holders as (
@@ -47,7 +47,7 @@ evidence as (
         coalesce(holders.holder_count, 0) as holder_count,
         holders.only_holder
     from charges
-    left join unique_jobs on charges.resource_id = unique_jobs.resource_id
+    left join unique_jobs on charges.job_id = unique_jobs.job_id
     left join runs on {{ normalised_run_id('charges.run_tag') }} = runs.training_run_id
     left join holders on charges.line_id = holders.line_id
     where unique_jobs.training_run_id is not null or charges.run_tag is not null or holders.line_id is not null

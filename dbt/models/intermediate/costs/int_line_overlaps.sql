@@ -8,6 +8,22 @@ with holdings as (
     where resource_id is not null
 ),
 
+charges as (
+    select * from {{ ref('int_charges') }}
+    where {{ in_build_months() }} and (is_usage or is_discount) and fixed_reason is null
+),
+
+-- Google Cloud names a resource twice; a run record may hold either name
+named_charges as (
+    select *, resource_id as held_resource_id from charges
+    where resource_id is not null
+
+    union all
+
+    select *, other_resource_id as held_resource_id from charges
+    where other_resource_id is not null
+),
+
 candidates as (
     select
         charges.line_id,
@@ -20,14 +36,13 @@ candidates as (
         coalesce(holdings.held_chips, coalesce(holdings.recorded_chips, line_types.chips_per_node) * holdings.node_count) as held_chips,
         greatest(holdings.started_at, charges.charge_period_start) as held_from,
         least(holdings.ended_at, charges.charge_period_end) as held_to
-    from {{ ref('int_charges') }} as charges
+    from named_charges as charges
     inner join holdings
         on
-            charges.resource_id = holdings.resource_id
+            charges.held_resource_id = holdings.resource_id
             and holdings.started_at < charges.charge_period_end
             and holdings.ended_at > charges.charge_period_start
     left join {{ ref('accelerator_types') }} as line_types on charges.instance_type = line_types.accelerator_type
-    where {{ in_build_months('charges.usage_month') }} and (charges.is_usage or charges.is_discount) and charges.fixed_reason is null
 ),
 
 instants as (

@@ -2,12 +2,12 @@
 -- Conservation is judged against these sums, book and other sources alike.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
-with lines as (
+with aws_lines as (
     select * from {{ ref('stg_aws_cur__line_items') }}
     where {{ in_build_months() }}
 ),
 
-placed as (
+aws_costs as (
     select
         lines.source_name,
         lines.provider_name,
@@ -19,13 +19,60 @@ placed as (
         lines.billing_currency,
         lines.is_book,
         lines.billed_cost,
+        lines.billed_cost as effective_base_cost,
         case
             when lines.line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage') and not lines.is_support and not lines.is_block_fee
                 then lines.public_on_demand_cost
             else cast(0 as decimal(38, 12))
-        end as list_cost
-    from lines
+        end as list_cost,
+        cast(null as decimal(38, 12)) as contracted_cost
+    from aws_lines as lines
     left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
+),
+
+gcp_lines as (
+    select * from {{ ref('stg_gcp_billing__lines') }}
+    where {{ in_build_months() }}
+),
+
+gcp_credits as (
+    select
+        source_name,
+        source_object,
+        row_number,
+        sum(credit_amount) as credit_amount,
+        sum(case when is_price then credit_amount else 0 end) as price_credit
+    from {{ ref('stg_gcp_billing__credits') }}
+    group by source_name, source_object, row_number
+),
+
+gcp_costs as (
+    select
+        {{ cell_of('lines') }},
+        lines.billing_currency,
+        lines.is_book,
+        lines.cost + coalesce(gcp_credits.credit_amount, 0) as billed_cost,
+        -- promotions are in the bill, never in what a run effectively cost
+        lines.cost + coalesce(gcp_credits.price_credit, 0) as effective_base_cost,
+        case when {{ gcp_is_usage('lines', 'skus') }} then lines.cost_at_list else cast(0 as decimal(38, 12)) end as list_cost,
+        case when {{ gcp_is_usage('lines', 'skus') }} then coalesce(lines.cost_at_contract, lines.cost) else cast(0 as decimal(38, 12)) end as contracted_cost
+    from gcp_lines as lines
+    left join {{ ref('int_gcp_skus') }} as skus
+        on
+            lines.service_code = skus.service_code
+            and lines.service_description = skus.service_description
+            and lines.sku_description = skus.sku_description
+    left join gcp_credits
+        on
+            lines.source_name = gcp_credits.source_name
+            and lines.source_object = gcp_credits.source_object
+            and lines.row_number = gcp_credits.row_number
+),
+
+costs as (
+    select {{ cell() }}, billing_currency, is_book, billed_cost, effective_base_cost, list_cost, contracted_cost from aws_costs
+    union all
+    select {{ cell() }}, billing_currency, is_book, billed_cost, effective_base_cost, list_cost, contracted_cost from gcp_costs
 )
 
 select
@@ -33,9 +80,12 @@ select
     billing_currency,
     is_book,
     cast(sum(billed_cost) as decimal(38, 12)) as billed_cost,
+    -- what effective cost starts from before money moves into and out of commitments
+    cast(sum(effective_base_cost) as decimal(38, 12)) as effective_base_cost,
     {{ whole_sum('list_cost', 'decimal(38, 12)') }} as list_cost,
+    {{ whole_sum('contracted_cost', 'decimal(38, 12)') }} as contracted_cost,
     count(*) as line_count
-from placed
+from costs
 group by {{ cell() }}, billing_currency, is_book
 
 union all
@@ -45,7 +95,9 @@ select
     billing_currency,
     true as is_book,
     billed_cost,
+    billed_cost as effective_base_cost,
     cast(0 as decimal(38, 12)) as list_cost,
+    cast(null as decimal(38, 12)) as contracted_cost,
     0 as line_count
 from {{ ref('int_saving_plan_roundings') }}
 where {{ in_build_months() }}

@@ -1,7 +1,27 @@
--- Provider carbon rows of the book sources, each accepted or held back with its reason: negative values and unknown regions never reach a mart.
-with rows_of_book as (
-    select * from {{ ref('stg_aws_carbon__emissions') }}
+-- Provider carbon rows of the book sources, each accepted or held back with its reason: negative values, unknown regions and rows
+-- that a Google backfill repeated never reach a mart.
+{%- set shared %}{{ cell() }}, source_object, row_number, provider_model_version, is_elected, is_global, is_negative, {{ mass_names() | join(', ') }}{% endset %}
+
+with gcp_rows as (
+    select
+        *,
+        row_number() over (
+            partition by {{ cell() }}, location_id, provider_model_version, {{ mass_names() | join(', ') }}
+            order by source_object, row_number
+        ) as copy_number
+    from {{ ref('stg_gcp_carbon__emissions') }}
     where is_book
+),
+
+rows_of_book as (
+    select {{ shared }}, false as is_copy
+    from {{ ref('stg_aws_carbon__emissions') }}
+    where is_book
+
+    union all
+
+    select {{ shared }}, copy_number > 1 as is_copy
+    from gcp_rows
 )
 
 select
@@ -9,6 +29,7 @@ select
     case
         when rows_of_book.is_negative then 'negative_emission'
         when not rows_of_book.is_global and regions.region_id is null then 'unknown_region'
+        when rows_of_book.is_copy then 'duplicate_row'
     end as quarantine_reason
 from rows_of_book
 left join {{ ref('regions') }} as regions

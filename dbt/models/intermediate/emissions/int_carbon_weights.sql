@@ -1,11 +1,14 @@
 -- What divides a carbon cell: list cost of everything billed in it, each run's part and the rest by reason, in whole units.
--- The bill's service is brought to the four products AWS breaks carbon out by.
+-- An AWS service is brought to the four products AWS breaks carbon out by; Google Cloud breaks it out by every service.
 with billed as (
     select
         parts.provider_name,
         parts.payer_account_id,
         parts.sub_account_id,
-        case when parts.service_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront') then parts.service_code else 'Other' end as service_code,
+        case
+            when parts.provider_name <> 'AWS' or parts.service_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront') then parts.service_code
+            else 'Other'
+        end as service_code,
         parts.region_id,
         parts.usage_month,
         parts.training_run_id,

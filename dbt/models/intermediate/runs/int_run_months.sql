@@ -1,4 +1,4 @@
--- The months of each run: those with billed rows and those with chips held. Costs, energy and emissions have a row for each.
+-- The months of each run: those with billed rows, by provider, and those with chips held. Costs, energy and emissions have a row for each.
 with months as (
     select distinct usage_month from {{ source('raw', 'months') }}
 ),
@@ -27,7 +27,7 @@ payers as (
     select
         billed.training_run_id,
         billed.usage_month,
-        min(billed.provider_name) as provider_name,
+        billed.provider_name,
         bool_and(coalesce(bills.is_bill_final, false)) as is_bill_final,
         bool_and(coalesce(bills.is_carbon_published, false)) as is_carbon_published,
         bool_and(coalesce(bills.is_carbon_final, false)) as is_carbon_final
@@ -37,7 +37,7 @@ payers as (
             billed.provider_name = bills.provider_name
             and billed.payer_account_id = bills.payer_account_id
             and billed.usage_month = bills.usage_month
-    group by billed.training_run_id, billed.usage_month
+    group by billed.training_run_id, billed.usage_month, billed.provider_name
 ),
 
 providers as (
@@ -51,22 +51,35 @@ providers as (
     group by provider_name, usage_month
 ),
 
+-- whose chips a run held, where its record does not name the provider
+held_types as (
+    select holdings.training_run_id, max(types.provider_name) as provider_name
+    from {{ ref('int_run_holdings') }} as holdings
+    inner join {{ ref('accelerator_types') }} as types on holdings.accelerator_type = types.accelerator_type
+    group by holdings.training_run_id
+),
+
 records as (
-    select training_run_id, coalesce(max(provider_name), 'AWS') as provider_name
-    from {{ ref('int_run_records') }}
-    group by training_run_id
+    select records.training_run_id, coalesce(max(records.provider_name), max(held_types.provider_name), 'AWS') as provider_name
+    from {{ ref('int_run_records') }} as records
+    left join held_types on records.training_run_id = held_types.training_run_id
+    group by records.training_run_id
 ),
 
 run_months as (
-    select training_run_id, usage_month from held
-    union
-    select training_run_id, usage_month from billed
+    select training_run_id, usage_month, provider_name from payers
+    union all
+    select held.training_run_id, held.usage_month, records.provider_name
+    from held
+    inner join records on held.training_run_id = records.training_run_id
+    left join payers on held.training_run_id = payers.training_run_id and held.usage_month = payers.usage_month
+    where payers.training_run_id is null
 )
 
 select
     run_months.training_run_id,
     run_months.usage_month,
-    coalesce(payers.provider_name, records.provider_name) as provider_name,
+    run_months.provider_name,
     payers.training_run_id is not null as is_billed,
     case
         when payers.training_run_id is null then case when coalesce(providers.is_bill_landed, false) then 'no_cell' else 'not_published' end
@@ -77,9 +90,12 @@ select
     coalesce(payers.is_carbon_published, providers.is_carbon_published, false) as is_carbon_published,
     coalesce(payers.is_carbon_final, providers.is_carbon_final, false) as is_carbon_final
 from run_months
-left join payers on run_months.training_run_id = payers.training_run_id and run_months.usage_month = payers.usage_month
-left join records on run_months.training_run_id = records.training_run_id
+left join payers
+    on
+        run_months.training_run_id = payers.training_run_id
+        and run_months.usage_month = payers.usage_month
+        and run_months.provider_name = payers.provider_name
 left join providers
     on
-        coalesce(payers.provider_name, records.provider_name) = providers.provider_name
+        run_months.provider_name = providers.provider_name
         and run_months.usage_month = providers.usage_month

@@ -52,13 +52,15 @@ holdings as (
 
 types as (
     select
-        training_run_id,
-        min(accelerator_type) as accelerator_type,
-        count(distinct accelerator_type) > 1 as is_multi_accelerator,
-        count(*) = count(held_chips) as is_chips_known
+        holdings.training_run_id,
+        min(holdings.accelerator_type) as accelerator_type,
+        count(distinct holdings.accelerator_type) > 1 as is_multi_accelerator,
+        count(*) = count(holdings.held_chips) as is_chips_known,
+        max(catalogue.provider_name) as provider_name
     from holdings
-    where accelerator_type is not null
-    group by training_run_id
+    left join {{ ref('accelerator_types') }} as catalogue on holdings.accelerator_type = catalogue.accelerator_type
+    where holdings.accelerator_type is not null
+    group by holdings.training_run_id
 ),
 
 chip_events as (
@@ -103,8 +105,8 @@ places as (
     select
         training_run_id,
         -- where it cost most; ties to the lower name
-        min_by(region_id, lpad(cast(place_rank as varchar), 6, '0')) as region_id,
-        min_by(sub_account_id, lpad(cast(place_rank as varchar), 6, '0')) as sub_account_id,
+        min_by(region_id, lpad(cast(place_rank as string), 6, '0')) as region_id,
+        min_by(sub_account_id, lpad(cast(place_rank as string), 6, '0')) as sub_account_id,
         count(distinct region_id) > 1 as is_multi_region,
         count(distinct sub_account_id) > 1 as is_multi_account
     from (
@@ -120,7 +122,7 @@ billed_types as (
         charges.instance_type
     from {{ ref('int_line_attributions') }} as attributions
     inner join {{ ref('int_charges') }} as charges on attributions.line_id = charges.line_id
-    where charges.is_accelerator_type and attributions.training_run_id is not null
+    where charges.is_accelerator_type and charges.instance_type <> '' and attributions.training_run_id is not null
 ),
 
 billed_type_facts as (
@@ -140,7 +142,7 @@ joined as (
         run_ids.training_run_id,
         coalesce(records.recorded_id, run_ids.training_run_id) as recorded_id,
         coalesce(records.is_ambiguous, false) as is_ambiguous,
-        coalesce(records.provider_name, billed_any.provider_name, 'AWS') as provider_name,
+        coalesce(records.provider_name, billed_any.provider_name, types.provider_name, 'AWS') as provider_name,
         coalesce(types.accelerator_type, billed_type_facts.accelerator_type) as accelerator_type,
         coalesce(types.is_multi_accelerator, billed_type_facts.is_multi_accelerator, false) as is_multi_accelerator,
         places.region_id,

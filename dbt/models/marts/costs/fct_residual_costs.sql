@@ -16,7 +16,7 @@ select
     parts.billed_cost,
     parts.effective_cost,
     parts.list_cost,
-    cast(null as decimal(38, 12)) as contracted_cost,
+    parts.contracted_cost,
     cast(coalesce(spreads.billed_cost, 0) as decimal(38, 12)) as spread_billed_cost,
     cast(coalesce(spreads.effective_cost, 0) as decimal(38, 12)) as spread_effective_cost
 from {{ ref('int_cell_parts') }} as parts

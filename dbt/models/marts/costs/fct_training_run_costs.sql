@@ -9,6 +9,7 @@ with costs as (
         cast(sum(billed_cost) as decimal(38, 12)) as billed_cost,
         cast(sum(effective_cost) as decimal(38, 12)) as effective_cost,
         {{ whole_sum('list_cost', 'decimal(38, 12)') }} as list_cost,
+        {{ whole_sum('contracted_cost', 'decimal(38, 12)') }} as contracted_cost,
         cast(sum(idle_share_billed_cost) as decimal(38, 12)) as idle_share_billed_cost,
         cast(sum(idle_share_effective_cost) as decimal(38, 12)) as idle_share_effective_cost
     from {{ ref('fct_run_cell_costs') }}
@@ -34,6 +35,14 @@ evidence as (
     group by training_run_id, usage_month, billing_currency, cost_component, attribution_rule
 ),
 
+-- a run of one month on two providers is final when both bills are
+statuses as (
+    select training_run_id, usage_month, case when bool_and(cost_status = 'final') then 'final' else 'preliminary' end as status
+    from {{ ref('int_run_months') }}
+    where is_billed
+    group by training_run_id, usage_month
+),
+
 settings as (
     select reporting_currency from {{ source('raw', 'settings') }}
 )
@@ -48,11 +57,11 @@ select
     costs.billed_cost,
     costs.effective_cost,
     costs.list_cost,
-    cast(null as decimal(38, 12)) as contracted_cost,
+    costs.contracted_cost,
     cast({{ nine_digits('evidence.list_cost_coverage_ratio') }} as double) as list_cost_coverage_ratio,
     costs.idle_share_billed_cost,
     costs.idle_share_effective_cost,
-    run_months.cost_status as status
+    statuses.status
 from costs
 inner join evidence
     on
@@ -61,8 +70,8 @@ inner join evidence
         and costs.billing_currency = evidence.billing_currency
         and costs.cost_component = evidence.cost_component
         and costs.attribution_rule = evidence.attribution_rule
-inner join {{ ref('int_run_months') }} as run_months
-    on costs.training_run_id = run_months.training_run_id and costs.usage_month = run_months.usage_month
+inner join statuses
+    on costs.training_run_id = statuses.training_run_id and costs.usage_month = statuses.usage_month
 
 union all
 

@@ -1,35 +1,51 @@
 -- Everything that was refused, held back or kept with a doubt: object, row, column, value, why, and how to mend it.
 {%- set carbon_columns = {
-    'provider_total_location_based_kgco2e': 'total_lbm_emissions_value',
-    'provider_total_market_based_kgco2e': 'total_mbm_emissions_value',
-    'provider_scope_1_kgco2e': 'total_scope_1_emissions_value',
-    'provider_scope_2_location_based_kgco2e': 'total_scope_2_lbm_emissions_value',
-    'provider_scope_2_market_based_kgco2e': 'total_scope_2_mbm_emissions_value',
-    'provider_scope_3_location_based_kgco2e': 'total_scope_3_lbm_emissions_value',
-    'provider_scope_3_market_based_kgco2e': 'total_scope_3_mbm_emissions_value',
+    'provider_total_location_based_kgco2e': ['total_lbm_emissions_value', 'total_location_based'],
+    'provider_total_market_based_kgco2e': ['total_mbm_emissions_value', 'total_market_based'],
+    'provider_scope_1_kgco2e': ['total_scope_1_emissions_value', 'scope1'],
+    'provider_scope_2_location_based_kgco2e': ['total_scope_2_lbm_emissions_value', 'scope2_location_based'],
+    'provider_scope_2_market_based_kgco2e': ['total_scope_2_mbm_emissions_value', 'scope2_market_based'],
+    'provider_scope_3_location_based_kgco2e': ['total_scope_3_lbm_emissions_value', 'total_scope_3_lbm_emissions_value'],
+    'provider_scope_3_market_based_kgco2e': ['total_scope_3_mbm_emissions_value', 'total_scope_3_mbm_emissions_value'],
+    'provider_scope_3_unsplit_kgco2e': ['scope3', 'scope3'],
 } %}
-with bill_regions as (
-    select lines.source_name, lines.source_object, lines.region_id, min(lines.row_number) as row_number, count(*) as line_count
-    from {{ ref('int_aws_lines') }} as lines
+with bill_lines as (
+    select provider_name, source_name, source_object, row_number, region_id, 'product_region_code' as column_name
+    from {{ ref('int_aws_lines') }}
+    union all
+    select provider_name, source_name, source_object, row_number, region_id, 'location_region' as column_name
+    from {{ ref('int_gcp_lines') }}
+),
+
+bill_regions as (
+    select lines.source_name, lines.source_object, lines.column_name, lines.region_id, min(lines.row_number) as row_number, count(*) as line_count
+    from bill_lines as lines
     left join {{ ref('regions') }} as regions
         on lines.provider_name = regions.provider_name and lines.region_id = regions.region_id
     where regions.region_id is null and lines.region_id not in ('', 'global')
-    group by lines.source_name, lines.source_object, lines.region_id
+    group by lines.source_name, lines.source_object, lines.column_name, lines.region_id
+),
+
+unknown_tpus as (
+    select source_name, source_object, sku_description, min(row_number) as row_number, count(*) as line_count
+    from {{ ref('int_gcp_lines') }}
+    where is_unknown_tpu
+    group by source_name, source_object, sku_description
 )
 
 select source_name, source_object, row_number, column_name, value, reason, remedy
 from {{ source('raw', 'quarantine') }}
-{% for mass, column in carbon_columns.items() %}
+{% for mass, columns in carbon_columns.items() %}
 union all
 
 select
     source_name,
     source_object,
     row_number,
-    '{{ column }}' as column_name,
-    cast({{ mass }} as varchar) || ' kgCO2e' as value,
+    case when provider_name = 'AWS' then '{{ columns[0] }}' else '{{ columns[1] }}' end as column_name,
+    cast({{ mass }} as string) || ' kgCO2e' as value,
     'negative_emission' as reason,
-    'the row''s masses stand in quarantined_total; ask AWS for a corrected delivery of the month' as remedy
+    'the row''s masses stand in quarantined_total; ask the provider for a corrected delivery of the month' as remedy
 from {{ ref('int_carbon_rows') }}
 where quarantine_reason = 'negative_emission' and {{ mass }} < 0
 {% endfor %}
@@ -39,7 +55,7 @@ select
     source_name,
     source_object,
     row_number,
-    'region_code' as column_name,
+    case when provider_name = 'AWS' then 'region_code' else 'location_region' end as column_name,
     region_id as value,
     'unknown_region' as reason,
     'the row''s masses stand in quarantined_total; add the region to the regions seed with its source' as remedy
@@ -52,11 +68,36 @@ select
     source_name,
     source_object,
     row_number,
-    'product_region_code' as column_name,
-    region_id || ' (' || cast(line_count as varchar) || ' rows)' as value,
+    column_name,
+    region_id || ' (' || cast(line_count as string) || ' rows)' as value,
     'unknown_region' as reason,
     'the rows are kept under this code; add the region to the regions seed with its source' as remedy
 from bill_regions
+
+union all
+
+select
+    source_name,
+    source_object,
+    row_number,
+    cast(null as string) as column_name,
+    provider_model_version || ' ' || service_code || ' ' || region_id as value,
+    'duplicate_row' as reason,
+    'an equal row of the month is counted already; the masses of this one stand in quarantined_total, run the month''s backfill again' as remedy
+from {{ ref('int_carbon_rows') }}
+where quarantine_reason = 'duplicate_row'
+
+union all
+
+select
+    source_name,
+    source_object,
+    row_number,
+    'sku_description' as column_name,
+    sku_description || ' (' || cast(line_count as string) || ' rows)' as value,
+    'unknown_tpu_sku' as reason,
+    'the rows are kept as accelerator without a type; add the spelling to int_gcp_skus with its source' as remedy
+from unknown_tpus
 
 union all
 

@@ -1,4 +1,5 @@
--- Does it add up: per cell and measure, provider total = runs + residual + quarantined; and what other sources of the same cell say.
+-- Does it add up: per cell and measure, provider total = runs + residual + quarantined; what other sources of the same cell say;
+-- and the one place where modelled emissions stand beside the provider's.
 with others as (
     select
         {{ cell_of('other') }},
@@ -20,7 +21,7 @@ with others as (
     from {{ ref('int_provider_cost_totals') }} as other
     where not other.is_book
 )
-{% for measure in ['billed_cost', 'effective_cost', 'list_cost'] %}
+{% for measure in ['billed_cost', 'effective_cost', 'list_cost', 'contracted_cost'] %}
 select
     {{ cell() }},
     '{{ measure }}' as measure,
@@ -35,11 +36,11 @@ select
     cast(null as decimal(38, 12)) as modelled_total,
     cast(null as double) as ratio,
     cast(null as double) as weight_coverage_ratio,
-    cast(null as varchar) as reason
+    cast(null as string) as reason
 from {{ ref('int_cost_conservation') }}
-{% if measure == 'list_cost' -%}
--- a cell with a charge that has no list price has no list total
-where provider_list_cost is not null and runs_list_cost is not null and residual_list_cost is not null
+{% if measure in ['list_cost', 'contracted_cost'] -%}
+-- half a total is not a total: a cell with a charge that has no such price has none
+where provider_{{ measure }} is not null and runs_{{ measure }} is not null and residual_{{ measure }} is not null
 {% endif %}
 union all
 {% endfor %}
@@ -57,7 +58,7 @@ select
     cast(null as decimal(38, 12)) as modelled_total,
     cast(null as double) as ratio,
     weight_coverage_ratio,
-    cast(null as varchar) as reason
+    cast(null as string) as reason
 from {{ ref('int_carbon_conservation') }}
 
 union all
@@ -78,3 +79,22 @@ select
     cast(null as double) as weight_coverage_ratio,
     case when book_billed_cost is null then 'the book source has no such cell' end as reason
 from others
+
+union all
+
+select
+    {{ cell() }},
+    measure,
+    unit_or_currency,
+    provider_model_version,
+    method,
+    provider_total,
+    runs_total,
+    residual_total,
+    quarantined_total,
+    difference,
+    modelled_total,
+    ratio,
+    weight_coverage_ratio,
+    reason
+from {{ ref('int_modelled_reconciliation') }}

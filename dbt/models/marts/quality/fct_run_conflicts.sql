@@ -12,7 +12,7 @@ field_values as (
         '{{ field }}' as field,
         source_name || '/' || source_object as source,
         precedence,
-        cast({{ field }} as varchar) as value
+        cast({{ field }} as string) as value
     from records
     where {{ field }} is not null
     {% if not loop.last %}union all{% endif %}

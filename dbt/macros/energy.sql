@@ -1,0 +1,53 @@
+{# The words of the energy models. Time is whole microseconds, utilisation whole parts per million, power whole microwatts: every sum is exact. #}
+
+{# A point in time as whole microseconds since 1970. #}
+{% macro instant_us(x) -%}
+cast({{ microseconds("timestamp '1970-01-01 00:00:00'", x) }} as bigint)
+{%- endmacro %}
+
+{# Two samples of a device this close together leave no gap: collectors stamp arrival, and no monitor here samples more than once a second. #}
+{% macro telemetry_gap_us() -%}500000{%- endmacro %}
+
+{# A ratio of 0 to 1 as parts per million. What is outside (NaN too) is unknown; a little above 1 is rounding of the source. #}
+{% macro parts_per_million(x) -%}
+case when {{ x }} >= 0 and {{ x }} < 1.0000005 then least(cast(floor({{ x }} * 1e6 + 5e-1) as bigint), 1000000) end
+{%- endmacro %}
+
+{# What several samples of one device and time say together: the greatest measured use; unknown where measuring failed; else that it only lived. #}
+{% macro use_together() -%}
+case
+            when bool_or(is_measured and utilisation_ppm is not null) then max(case when is_measured then utilisation_ppm end)
+            when not bool_or(is_measured) then max(utilisation_ppm)
+        end
+{%- endmacro %}
+
+{# The bounds of months, in microseconds. #}
+{% macro month_bounds() -%}
+select
+    usage_month,
+    {{ instant_us('cast(usage_month as timestamp)') }} as month_from_us,
+    {{ instant_us('cast(usage_month as timestamp) + interval 1 month') }} as month_to_us
+{%- endmacro %}
+
+{# Whole units of 1e-12 J times 10^k become kWh at nine decimals: half up, once. #}
+{% macro kwh(e, k=0) -%}
+{{ from_units(int_div('cast(2 * (' ~ e ~ ') + 36' ~ '0' * (8 + k) ~ ' as decimal(38,0))', 'cast(72' ~ '0' * (8 + k) ~ ' as decimal(38,0))'), 9) }}
+{%- endmacro %}
+
+{# Whole microseconds become hours at nine decimals, half up. #}
+{% macro hours(us) -%}
+{{ from_units(int_div('cast(20 * (' ~ us ~ ') + 36 as decimal(38,0))', 'cast(72 as decimal(38,0))'), 9) }}
+{%- endmacro %}
+
+{# A run id from a key or label: the run itself, a record that merged into it, or a name another system gave it. #}
+{% macro run_keys() -%}
+select training_run_id as run_key, training_run_id from {{ ref('int_run_records') }} where not is_ambiguous
+    union
+    select record_run_id as run_key, training_run_id from {{ ref('int_run_records') }} where not is_ambiguous
+    union
+    select {{ normalised_run_id('aliases.alias_id') }} as run_key, records.training_run_id
+    from {{ ref('stg_training_runs__aliases') }} as aliases
+    inner join {{ ref('int_run_records') }} as records
+        on aliases.record_system = records.record_system and aliases.record_run_id = records.record_run_id
+    where not records.is_ambiguous
+{%- endmacro %}

@@ -1,0 +1,56 @@
+-- Google Cloud rows as charges: fees amortised onto the usage they cover, and the promotions of a row as a charge of their own
+-- that goes where the row goes.
+{{ config(materialized='view') }}
+{%- set shared = [
+    'provider_name', 'source_name', 'payer_account_id', 'sub_account_id', 'service_code', 'region_id', 'usage_month',
+    'charge_period_start', 'charge_period_end', 'billing_currency', 'resource_id', 'other_resource_id', 'job_id', 'instance_type',
+    'run_tag', 'has_invoice', 'is_accelerator_type', 'fixed_reason',
+] %}
+
+with shares as (
+    select line_id, cast(sum(effective_cost) as decimal(38, 12)) as effective_cost
+    from {{ ref('int_gcp_commitment_shares') }}
+    group by line_id
+),
+
+lines as (
+    select
+        lines.*,
+        -- a fee leaves its row for the usage it covers; what nobody used comes back to it as a share
+        {{ exact_sum(['case when lines.is_amortised_fee then 0 else lines.billed_cost end', 'coalesce(shares.effective_cost, 0)'], 12) }} as effective_cost
+    from {{ ref('int_gcp_lines') }} as lines
+    left join shares on lines.line_id = shares.line_id
+)
+
+select
+    line_id,
+    line_id as attribution_line_id,
+    {{ shared | join(',\n    ') }},
+    is_usage as stands_in_usage,
+    is_usage,
+    cost_component,
+    billed_cost,
+    effective_cost,
+    list_cost,
+    contracted_cost,
+    case when not is_usage then cast(0 as decimal(38, 12)) else coalesce(list_cost, effective_cost) end as weight,
+    is_usage and list_cost is null as is_weight_borrowed
+from lines
+
+union all
+
+select
+    line_id || '|promotion' as line_id,
+    line_id as attribution_line_id,
+    {{ shared | join(',\n    ') }},
+    is_usage as stands_in_usage,
+    false as is_usage,
+    'credit' as cost_component,
+    promotion_cost as billed_cost,
+    cast(0 as decimal(38, 12)) as effective_cost,
+    cast(0 as decimal(38, 12)) as list_cost,
+    cast(0 as decimal(38, 12)) as contracted_cost,
+    cast(0 as decimal(38, 12)) as weight,
+    false as is_weight_borrowed
+from lines
+where has_promotion

@@ -1,0 +1,30 @@
+-- One row per Google Cloud commitment whose fee is amortised, and month and cell of its fee rows: what it cost and how much it bought.
+-- Fees with an offset (consumption models) are not here: their usage rows carry the discounted cost already.
+{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+
+with fees as (
+    select
+        *,
+        {{ cell_id() }} || '|' || billing_currency || '|' || instance_type || '|' || commitment_id as charge_id
+    from {{ ref('int_gcp_lines') }}
+    where is_amortised_fee and {{ in_build_months() }}
+),
+
+ranked as (
+    select *, row_number() over (partition by charge_id order by charge_period_start, source_object, row_number) as fee_rank
+    from fees
+)
+
+select
+    charge_id,
+    {{ cell() }},
+    billing_currency,
+    commitment_id,
+    max(subscription_id) as subscription_id,
+    instance_type,
+    cast(sum(billed_cost) as decimal(38, 12)) as fee_cost,
+    cast(greatest(sum({{ to_units('coalesce(priced_usage, 0)', 9) }}), 0) as decimal(38, 0)) as committed_units,
+    -- the row that shows what of the fee nobody used
+    max(case when fee_rank = 1 then line_id end) as first_line_id
+from ranked
+group by charge_id, {{ cell() }}, billing_currency, commitment_id, instance_type

@@ -1,0 +1,117 @@
+-- Google Cloud billing rows of the book sources as charges of the ledger, commitment and negotiated credits in, promotions beside:
+-- the rules of docs/methodology/cost.md, before commitment fees are amortised.
+{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+
+with lines as (
+    select * from {{ ref('stg_gcp_billing__lines') }}
+    where is_book and {{ in_build_months() }}
+),
+
+credits as (
+    select
+        source_name,
+        source_object,
+        row_number,
+        sum(case when is_price then credit_amount else 0 end) as price_credit,
+        sum(case when is_price then 0 else credit_amount end) as promotion_credit,
+        max(case when is_price then 0 else 1 end) = 1 as has_promotion,
+        max(case when credit_type in ('COMMITTED_USAGE_DISCOUNT', 'COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE') then 1 else 0 end) = 1 as has_commitment_credit,
+        max(case when credit_type = 'FEE_UTILIZATION_OFFSET' then 1 else 0 end) = 1 as has_fee_offset
+    from {{ ref('stg_gcp_billing__credits') }}
+    group by source_name, source_object, row_number
+),
+
+classified as (
+    select
+        lines.*,
+        skus.instance_type,
+        skus.purchase_mode,
+        skus.is_accelerator_type,
+        skus.is_unknown_tpu,
+        skus.is_support,
+        skus.cost_component as sku_component,
+        {{ gcp_is_goodwill('lines') }} as is_goodwill,
+        {{ gcp_is_commitment_fee('lines', 'skus') }} as is_commitment_fee,
+        {{ gcp_is_usage('lines', 'skus') }} as is_usage,
+        coalesce(credits.price_credit, 0) as price_credit,
+        coalesce(credits.promotion_credit, 0) as promotion_credit,
+        coalesce(credits.has_promotion, false) as has_promotion,
+        coalesce(credits.has_commitment_credit, false) as has_commitment_credit,
+        coalesce(credits.has_fee_offset, false) as has_fee_offset
+    from lines
+    inner join {{ ref('int_gcp_skus') }} as skus
+        on
+            lines.service_code = skus.service_code
+            and lines.service_description = skus.service_description
+            and lines.sku_description = skus.sku_description
+    left join credits
+        on
+            lines.source_name = credits.source_name
+            and lines.source_object = credits.source_object
+            and lines.row_number = credits.row_number
+),
+
+committed as (
+    select
+        *,
+        case when is_commitment_fee then coalesce(subscription_id, sku_id || '|' || sub_account_id) end as commitment_id
+    from classified
+)
+
+select
+    source_name || '|' || source_object || '|' || cast(row_number as string) as line_id,
+    provider_name,
+    source_name,
+    source_object,
+    row_number,
+    payer_account_id,
+    sub_account_id,
+    service_code,
+    region_id,
+    usage_month,
+    charge_period_start,
+    charge_period_end,
+    billing_currency,
+    sku_id,
+    sku_description,
+    coalesce(resource_name, resource_path_end) as resource_id,
+    case when resource_name <> resource_path_end then resource_path_end end as other_resource_id,
+    job_id,
+    instance_type,
+    purchase_mode,
+    run_tag,
+    invoice_month is not null as has_invoice,
+    is_usage,
+    is_accelerator_type,
+    is_unknown_tpu,
+    subscription_id,
+    has_commitment_credit,
+    priced_usage,
+    commitment_id,
+    is_commitment_fee,
+    -- a fee with an offset already left its used part to the discounted usage rows; what remains of it is waste.
+    -- One offset in the month speaks for the whole commitment: an hour without use has none.
+    is_commitment_fee and not bool_or(has_fee_offset) over (
+        partition by source_name, payer_account_id, billing_currency, usage_month, commitment_id
+    ) as is_amortised_fee,
+    case
+        when cost_type in ('tax', 'rounding_error') or is_support or is_commitment_fee then 'fee'
+        when is_goodwill then 'credit'
+        else sku_component
+    end as cost_component,
+    {{ exact_sum(['cost', 'price_credit'], 12) }} as billed_cost,
+    has_promotion,
+    cast(promotion_credit as decimal(38, 12)) as promotion_cost,
+    case when is_usage then cost_at_list else cast(0 as decimal(38, 12)) end as list_cost,
+    case when is_usage then coalesce(cost_at_contract, cost) else cast(0 as decimal(38, 12)) end as contracted_cost,
+    -- what a row that no run holds is left with, where its kind alone decides
+    case
+        when cost_type = 'tax' then 'tax'
+        when cost_type = 'rounding_error' then 'rounding'
+        when is_support then 'support'
+        when is_goodwill then 'credit'
+        when is_commitment_fee then 'unused_commitment'
+        when is_usage and is_unused_reservation then 'unused_commitment'
+        when not is_usage then 'provider_adjustment'
+    end as fixed_reason
+from committed

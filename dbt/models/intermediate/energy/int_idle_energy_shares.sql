@@ -1,0 +1,147 @@
+-- The fully loaded view of energy: what machines drew that were kept ready beside the runs. Reserve = billed chip time that no run held, or free
+-- chips beside a run, at idle power; it goes to the runs of the machine's cell by the cell's weights. A machine without a bill shares its
+-- reserve among those who held it. A cell without runs spreads nothing. Never inside a run's own energy.
+with held as (
+    select
+        usage_month,
+        resource_id,
+        min(accelerator_type) as accelerator_type,
+        cast(sum(cast(least(span_chips, node_chips) as decimal(19, 0)) * cast(span_to_us - span_from_us as decimal(18, 0))) as decimal(38, 0)) as held_us,
+        cast(sum(cast(greatest(node_chips - span_chips, 0) as decimal(19, 0)) * cast(span_to_us - span_from_us as decimal(18, 0))) as decimal(38, 0)) as free_us
+    from (
+        select distinct usage_month, resource_id, span_from_us, span_to_us, node_chips, span_chips, min(accelerator_type) over (partition by usage_month, resource_id) as accelerator_type
+        from {{ ref('int_node_spans') }}
+    ) as spans
+    group by usage_month, resource_id
+),
+
+-- a machine billed in two cells stands where most of it was billed
+bills as (
+    select
+        *,
+        {{ cell_id() }} as cell_id,
+        cast(sum(billed_chip_us) over (partition by usage_month, resource_id) as decimal(38, 0)) as machine_us,
+        row_number() over (partition by usage_month, resource_id order by billed_chip_us desc, {{ cell_id() }}) as cell_rank
+    from {{ ref('int_resource_bills') }}
+),
+
+machines as (
+    select
+        coalesce(held.usage_month, bills.usage_month) as usage_month,
+        coalesce(held.resource_id, bills.resource_id) as resource_id,
+        coalesce(held.accelerator_type, bills.accelerator_type) as accelerator_type,
+        bills.cell_id,
+        bills.region_id,
+        greatest(coalesce(bills.machine_us, 0) - coalesce(held.held_us, 0), coalesce(held.free_us, 0), 0) as reserve_us
+    from held
+    full outer join (select * from bills where cell_rank = 1) as bills
+        on held.usage_month = bills.usage_month and held.resource_id = bills.resource_id
+),
+
+regions as (
+    select usage_month, resource_id, min(region_id) as region_id
+    from {{ ref('int_resource_regions') }}
+    group by usage_month, resource_id
+),
+
+powered as (
+    select
+        machines.usage_month,
+        coalesce(machines.cell_id, 'machine|' || machines.resource_id || '|' || cast(machines.usage_month as string)) as pool_id,
+        machines.cell_id is not null as is_cell,
+        machines.resource_id,
+        cast(machines.reserve_us as decimal(38, 0)) as reserve_us,
+        {{ to_units('power.chip_power_idle_w_mid', 6) }} as idle_uw,
+        {{ to_units('host.host_power_w_mid', 6) }} as host_uw,
+        cast(host.chips_per_node as decimal(38, 0)) as host_chips,
+        cast(1000000 + {{ to_units('overhead.network_storage_share_mid', 6) }} as decimal(38, 0)) as it_factor,
+        {{ to_units('pue.pue_ratio', 4) }} as pue_units
+    from machines
+    left join regions on machines.usage_month = regions.usage_month and machines.resource_id = regions.resource_id
+    left join {{ ref('accelerator_types') }} as types on machines.accelerator_type = types.accelerator_type
+    left join {{ ref('accelerator_power') }} as power on machines.accelerator_type = power.accelerator_type
+    left join {{ ref('host_power') }} as host on machines.accelerator_type = host.accelerator_type
+    left join {{ ref('it_overhead') }} as overhead on types.provider_name = overhead.provider_name
+    left join {{ ref('int_region_pue') }} as pue
+        on
+            machines.usage_month = pue.usage_month
+            and types.provider_name = pue.provider_name
+            and coalesce(nullif(machines.region_id, ''), regions.region_id, '') = pue.region_id
+    where machines.reserve_us > 0
+),
+
+drawn as (
+    select
+        *,
+        cast((
+            cast(idle_uw * reserve_us as decimal(38, 0))
+            + {{ int_div('cast(host_uw * reserve_us as decimal(38, 0))', 'host_chips') }}
+        ) * it_factor * pue_units as decimal(38, 0)) as facility
+    from powered
+),
+
+pools as (
+    select
+        pool_id,
+        usage_month,
+        bool_and(is_cell) as is_cell,
+        {{ whole_sum('facility', 'decimal(38, 0)') }} as facility
+    from drawn
+    group by pool_id, usage_month
+),
+
+cell_weights as (
+    select
+        {{ cell_id() }} as pool_id,
+        training_run_id,
+        {{ to_units('sum(weight)', 12) }} as w
+    from {{ ref('int_cell_parts') }}
+    where training_run_id is not null and weight > 0
+    group by {{ cell() }}, training_run_id
+),
+
+machine_weights as (
+    select
+        'machine|' || resource_id || '|' || cast(usage_month as string) as pool_id,
+        training_run_id,
+        cast(sum(cast(coalesce(run_chips, 1) as decimal(19, 0)) * cast(span_to_us - span_from_us as decimal(18, 0))) as decimal(38, 0)) as w
+    from {{ ref('int_node_spans') }}
+    where not is_ambiguous
+    group by resource_id, usage_month, training_run_id
+),
+
+weights as (
+    select pools.pool_id, cell_weights.training_run_id, cell_weights.w
+    from pools
+    inner join cell_weights on pools.pool_id = cell_weights.pool_id
+    where pools.is_cell
+
+    union all
+
+    select pools.pool_id, machine_weights.training_run_id, machine_weights.w
+    from pools
+    inner join machine_weights on pools.pool_id = machine_weights.pool_id
+    where not pools.is_cell
+),
+
+charges as (
+    select pool_id as charge_id, {{ kwh('facility', 10) }} as facility_energy_kwh
+    from pools
+    where pool_id in (select weights.pool_id from weights)
+),
+
+parts as (
+    select pool_id as charge_id, training_run_id as part_id, w from weights
+),
+
+split as (
+    {{ exact_split('charges', 'parts', ['facility_energy_kwh'], 9) }}
+)
+
+select
+    pools.usage_month,
+    pools.pool_id,
+    split.part_id as training_run_id,
+    split.facility_energy_kwh
+from split
+inner join pools on split.charge_id = pools.pool_id

@@ -1,0 +1,119 @@
+-- Each node month cut wherever a run takes or gives back chips: one row per span and run, with what all runs held of it then.
+-- A run with an ambiguous id holds its chips too, and gets no energy.
+with holdings as (
+    select
+        *,
+        chips_per_node * node_count as node_chips,
+        {{ instant_us('started_at') }} as held_from_us,
+        case when ended_at < timestamp '9999-01-01 00:00:00' then {{ instant_us('ended_at') }} end as held_to_us
+    from {{ ref('int_run_holdings') }}
+    where resource_id is not null
+),
+
+run_keys as (
+    {{ run_keys() }}
+),
+
+-- a record without an end proves a holding until it was written, or until the last sample of the run
+records_seen as (
+    select training_run_id, max({{ instant_us('published_at') }}) as seen_us
+    from {{ ref('int_run_records') }}
+    group by training_run_id
+),
+
+samples_seen as (
+    select run_keys.training_run_id, max(samples.sample_to_us) as seen_us
+    from {{ ref('int_telemetry_samples') }} as samples
+    inner join run_keys on samples.run_key = run_keys.run_key
+    group by run_keys.training_run_id
+),
+
+closed as (
+    select
+        holdings.training_run_id,
+        holdings.is_ambiguous,
+        holdings.resource_id,
+        holdings.accelerator_type,
+        holdings.held_chips,
+        holdings.node_chips,
+        holdings.held_from_us,
+        coalesce(
+            holdings.held_to_us,
+            greatest(coalesce(records_seen.seen_us, samples_seen.seen_us), coalesce(samples_seen.seen_us, records_seen.seen_us))
+        ) as held_to_us
+    from holdings
+    left join records_seen on holdings.training_run_id = records_seen.training_run_id
+    left join samples_seen on holdings.training_run_id = samples_seen.training_run_id
+),
+
+-- a node has the chips of its type, or the most that one record says it held there
+nodes as (
+    select resource_id, greatest(max(coalesce(node_chips, held_chips)), max(coalesce(held_chips, node_chips))) as node_chips
+    from closed
+    group by resource_id
+),
+
+months as (
+    {{ month_bounds() }}
+    from (select distinct usage_month from {{ source('raw', 'months') }}) as known_months
+),
+
+monthly as (
+    select
+        months.usage_month,
+        closed.training_run_id,
+        closed.is_ambiguous,
+        closed.resource_id,
+        closed.accelerator_type,
+        closed.held_chips,
+        greatest(closed.held_from_us, months.month_from_us) as held_from_us,
+        least(closed.held_to_us, months.month_to_us) as held_to_us
+    from closed
+    inner join months on closed.held_from_us < months.month_to_us and closed.held_to_us > months.month_from_us
+    where closed.held_to_us > closed.held_from_us
+),
+
+instants as (
+    select usage_month, resource_id, held_from_us as instant_us from monthly
+    union
+    select usage_month, resource_id, held_to_us as instant_us from monthly
+),
+
+spans as (
+    select
+        usage_month,
+        resource_id,
+        instant_us as span_from_us,
+        lead(instant_us) over (partition by usage_month, resource_id order by instant_us) as span_to_us
+    from instants
+),
+
+held as (
+    select
+        spans.usage_month,
+        spans.resource_id,
+        spans.span_from_us,
+        spans.span_to_us,
+        monthly.training_run_id,
+        bool_or(monthly.is_ambiguous) as is_ambiguous,
+        min(monthly.accelerator_type) as accelerator_type,
+        -- half a number of chips is not a number of chips
+        case when count(*) = count(monthly.held_chips) then cast(sum(monthly.held_chips) as bigint) end as run_chips
+    from spans
+    inner join monthly
+        on
+            spans.usage_month = monthly.usage_month
+            and spans.resource_id = monthly.resource_id
+            and monthly.held_from_us <= spans.span_from_us
+            and monthly.held_to_us >= spans.span_to_us
+    where spans.span_to_us is not null
+    group by spans.usage_month, spans.resource_id, spans.span_from_us, spans.span_to_us, monthly.training_run_id
+)
+
+select
+    held.*,
+    nodes.node_chips,
+    cast(sum(coalesce(held.run_chips, nodes.node_chips)) over (partition by held.usage_month, held.resource_id, held.span_from_us) as bigint) as span_chips,
+    cast(count(*) over (partition by held.usage_month, held.resource_id, held.span_from_us) as bigint) as holder_count
+from held
+inner join nodes on held.resource_id = nodes.resource_id

@@ -1,0 +1,62 @@
+-- The region of every resource a run held in a month: what its bill says that month, else in any month, else what its own name says, else
+-- where the run's accelerators cost most. '' where nothing says it.
+-- a zone is its region and a letter, or ai, a digit and a letter
+with resources as (
+    select distinct usage_month, resource_id, training_run_id
+    from {{ ref('int_node_spans') }}
+    where not is_ambiguous
+),
+
+billed as (
+    select
+        usage_month,
+        resource_id,
+        region_id,
+        row_number() over (partition by usage_month, resource_id order by billed_chip_us desc, region_id) as month_rank,
+        row_number() over (partition by resource_id order by usage_month desc, billed_chip_us desc, region_id) as any_rank
+    from {{ ref('int_resource_bills') }}
+    where region_id <> ''
+),
+
+run_places as (
+    select
+        training_run_id,
+        usage_month,
+        region_id,
+        row_number() over (
+            partition by training_run_id, usage_month
+            order by case when cost_component = 'accelerator' then 0 else 1 end, sum(effective_cost) desc, region_id
+        ) as place_rank
+    from {{ ref('int_cell_parts') }}
+    where training_run_id is not null and region_id not in ('', 'global')
+    group by training_run_id, usage_month, region_id, case when cost_component = 'accelerator' then 0 else 1 end
+),
+
+named as (
+    select
+        *,
+        case
+            when resource_id like 'arn:aws%' then split_part(resource_id, ':', 4)
+            when resource_id like '%/locations/%'
+                then {{ replace_all("split_part(split_part(resource_id, '/locations/', 2), '/', 1)", '-([a-z]|ai[0-9][a-z])$', '') }}
+            when resource_id like '%/zones/%'
+                then {{ replace_all("split_part(split_part(resource_id, '/zones/', 2), '/', 1)", '-([a-z]|ai[0-9][a-z])$', '') }}
+        end as named_region_id
+    from resources
+)
+
+select
+    named.usage_month,
+    named.resource_id,
+    named.training_run_id,
+    coalesce(month_bills.region_id, any_bills.region_id, nullif(named.named_region_id, ''), run_places.region_id, '') as region_id
+from named
+left join billed as month_bills
+    on named.usage_month = month_bills.usage_month and named.resource_id = month_bills.resource_id and month_bills.month_rank = 1
+left join billed as any_bills
+    on named.resource_id = any_bills.resource_id and any_bills.any_rank = 1
+left join run_places
+    on
+        named.training_run_id = run_places.training_run_id
+        and named.usage_month = run_places.usage_month
+        and run_places.place_rank = 1

@@ -1,0 +1,111 @@
+-- What a device did, each instant once: where samples of one device overlap (a clock that slipped, a pod handed over) the greatest measured
+-- use counts; a gap of at most half a second belongs to the sample after it. utilisation_ppm null: the device was seen, its use is unknown.
+{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{%- set device = 'usage_month, training_run_id, resource_id, device_id' %}
+
+with samples as (
+    select * from {{ ref('int_run_samples') }}
+    where {{ in_build_months() }}
+),
+
+reached as (
+    select
+        *,
+        max(sample_to_us) over (
+            partition by {{ device }} order by sample_from_us, sample_to_us rows between unbounded preceding and 1 preceding
+        ) as reached_us
+    from samples
+),
+
+numbered as (
+    select
+        *,
+        sum(case when reached_us is null or sample_from_us >= reached_us then 1 else 0 end) over (
+            partition by {{ device }} order by sample_from_us, sample_to_us rows between unbounded preceding and current row
+        ) as cluster
+    from reached
+),
+
+clustered as (
+    select
+        *,
+        count(*) over (partition by {{ device }}, cluster) as sample_count,
+        min(sample_from_us) over (partition by {{ device }}, cluster) as cluster_from_us,
+        min(case when sample_from_us >= reached_us then reached_us end) over (partition by {{ device }}, cluster) as before_us
+    from numbered
+),
+
+closed as (
+    select
+        {{ device }},
+        cluster,
+        sample_count,
+        case
+            when sample_from_us = cluster_from_us and cluster_from_us - before_us <= {{ telemetry_gap_us() }} then before_us
+            else sample_from_us
+        end as sample_from_us,
+        sample_to_us,
+        is_measured,
+        utilisation_ppm
+    from clustered
+),
+
+-- a bucket is as long as the longest sample of the cluster, so a sample lies in two at most and a slice meets only its neighbours
+overlapping as (
+    select
+        *,
+        max(sample_to_us - sample_from_us) over (partition by {{ device }}, cluster) as bucket_us
+    from closed
+    where sample_count > 1
+),
+
+bucketed as (
+    select *, sample_from_us - sample_from_us % bucket_us as bucket from overlapping
+    union all
+    select *, (sample_to_us - 1) - (sample_to_us - 1) % bucket_us as bucket from overlapping
+    where (sample_to_us - 1) - (sample_to_us - 1) % bucket_us > sample_from_us - sample_from_us % bucket_us
+),
+
+instants as (
+    select {{ device }}, cluster, bucket_us, sample_from_us as instant_us from overlapping
+    union
+    select {{ device }}, cluster, bucket_us, sample_to_us as instant_us from overlapping
+),
+
+slices as (
+    select
+        {{ device }},
+        cluster,
+        instant_us as slice_from_us,
+        instant_us - instant_us % bucket_us as bucket,
+        lead(instant_us) over (partition by {{ device }}, cluster order by instant_us) as slice_to_us
+    from instants
+)
+
+select {{ device }}, sample_from_us as observed_from_us, sample_to_us as observed_to_us, utilisation_ppm
+from closed
+where sample_count = 1
+
+union all
+
+select
+    slices.usage_month,
+    slices.training_run_id,
+    slices.resource_id,
+    slices.device_id,
+    slices.slice_from_us as observed_from_us,
+    slices.slice_to_us as observed_to_us,
+    {{ use_together() }} as utilisation_ppm
+from slices
+inner join bucketed
+    on
+        slices.usage_month = bucketed.usage_month
+        and slices.training_run_id = bucketed.training_run_id
+        and slices.resource_id = bucketed.resource_id
+        and slices.device_id = bucketed.device_id
+        and slices.cluster = bucketed.cluster
+        and slices.bucket = bucketed.bucket
+        and bucketed.sample_from_us <= slices.slice_from_us
+        and bucketed.sample_to_us >= slices.slice_to_us
+where slices.slice_to_us is not null
+group by slices.usage_month, slices.training_run_id, slices.resource_id, slices.device_id, slices.slice_from_us, slices.slice_to_us

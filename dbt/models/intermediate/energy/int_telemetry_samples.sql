@@ -1,0 +1,62 @@
+-- Every device interval once, cut at the ends of the month. A document that came twice, or came again inside another file, repeats rows
+-- and adds nothing.
+{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+
+with months as (
+    {{ month_bounds() }}
+    from {{ source('raw', 'build_months') }}
+),
+
+measured as (
+    select true as is_document, document_hash, run_key, host_id, device_index, is_measured, sample_from_us, sample_to_us, utilisation_ppm
+    from {{ ref('stg_neuron_monitor__samples') }}
+    where sample_from_us is not null
+
+    union all
+
+    select false as is_document, document_hash, run_key, host_id, device_index, is_measured, sample_from_us, sample_to_us, utilisation_ppm
+    from {{ ref('stg_tpu_monitoring__samples') }}
+    where sample_from_us is not null
+),
+
+samples as (
+    select
+        months.usage_month,
+        months.month_from_us,
+        months.month_to_us,
+        measured.*
+    from measured
+    inner join months on measured.sample_from_us < months.month_to_us and measured.sample_to_us > months.month_from_us
+
+    union all
+
+    select
+        months.usage_month,
+        months.month_from_us,
+        months.month_to_us,
+        false as is_document,
+        gauges.document_hash,
+        gauges.run_key,
+        gauges.host_id,
+        gauges.device_index,
+        gauges.is_measured,
+        gauges.sample_from_us,
+        gauges.sample_to_us,
+        gauges.utilisation_ppm
+    from {{ ref('int_gauge_intervals') }} as gauges
+    inner join months on gauges.usage_month = months.usage_month
+    where gauges.sample_from_us < months.month_to_us and gauges.sample_to_us > months.month_from_us
+)
+
+select distinct
+    usage_month,
+    is_document,
+    document_hash,
+    run_key,
+    host_id,
+    device_index,
+    is_measured,
+    greatest(sample_from_us, month_from_us) as sample_from_us,
+    least(sample_to_us, month_to_us) as sample_to_us,
+    utilisation_ppm
+from samples

@@ -1,0 +1,41 @@
+-- The engineering view: facility energy times the location-based direct factor of the grid zone. Never a figure of the book; the two meet only
+-- in fct_reconciliation. A row for every run-month; null where no energy or no factor is known.
+{%- set levels = {'': 'mid', '_low': 'low', '_high': 'high'} %}
+with run_months as (
+    select distinct training_run_id, usage_month from {{ ref('int_run_months') }}
+),
+
+energy as (
+    select
+        run_months.training_run_id,
+        run_months.usage_month,
+        energy.provider_name,
+        coalesce(energy.region_id, '') as region_id,
+        energy.facility_energy_kwh_low,
+        energy.facility_energy_kwh_mid,
+        energy.facility_energy_kwh_high
+    from run_months
+    left join {{ ref('int_run_region_energy') }} as energy
+        on run_months.training_run_id = energy.training_run_id and run_months.usage_month = energy.usage_month
+)
+
+select
+    energy.training_run_id,
+    energy.usage_month,
+    energy.region_id,
+    'location_direct_v1' as factor_set_id,
+    energy.facility_energy_kwh_mid as facility_energy_kwh
+    {%- for suffix, level in levels.items() %},
+    {{ from_units(int_div(
+        'cast(2 * ' ~ to_units('energy.facility_energy_kwh_' ~ level, 9) ~ ' * ' ~ to_units('factors.value', 9) ~ ' + 1000000000 as decimal(38, 0))',
+        'cast(2000000000 as decimal(38, 0))'
+    ), 9) }} as modelled_location_based_kgco2e{{ suffix }}
+    {%- endfor %},
+    factors.factor_id,
+    factors.factor_age_years
+from energy
+left join {{ ref('int_region_factors') }} as factors
+    on
+        energy.usage_month = factors.usage_month
+        and energy.provider_name = factors.provider_name
+        and energy.region_id = factors.region_id

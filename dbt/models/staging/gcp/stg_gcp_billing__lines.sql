@@ -1,0 +1,49 @@
+-- One row per row of every elected Google Cloud billing partition, renamed, typed and exact. Credits stand in stg_gcp_billing__credits.
+with source as (
+    select * from {{ source('raw', 'gcp_billing') }}
+    where part = 'line'
+)
+
+select
+    _source_name as source_name,
+    'Google Cloud' as provider_name,
+    _source_object as source_object,
+    line_number as row_number,
+    _is_book as is_book,
+    billing_account_id as payer_account_id,
+    coalesce(project_number, '') as sub_account_id,
+    coalesce(service_id, '') as service_code,
+    coalesce(service_description, '') as service_description,
+    coalesce(sku_id, '') as sku_id,
+    coalesce(sku_description, '') as sku_description,
+    -- global and multi-region charges have no region
+    case
+        when lower(location_region) = 'global' then ''
+        else coalesce(nullif(location_region, ''), nullif(regexp_extract(location_zone, '^(.+)-[a-z]$', 1), ''), '')
+    end as region_id,
+    -- corrections and late rows keep the time of use; the invoice month is only an attribute
+    cast(date_trunc('month', usage_start_time) as date) as usage_month,
+    usage_start_time as charge_period_start,
+    usage_end_time as charge_period_end,
+    currency as billing_currency,
+    lower(coalesce(nullif(cost_type, ''), 'regular')) as cost_type,
+    upper(coalesce(adjustment_type, '')) as adjustment_type,
+    nullif(invoice_month, '') as invoice_month,
+    nullif(resource_name, '') as resource_name,
+    nullif(regexp_extract(resource_global_name, '([^/]+)$', 1), '') as resource_path_end,
+    -- Vertex AI bills a custom job under its full name
+    coalesce(
+        nullif(regexp_extract(resource_global_name, '(projects/[^/]+/locations/[^/]+/customJobs/[0-9]+)', 1), ''),
+        nullif(regexp_extract(resource_name, '(projects/[^/]+/locations/[^/]+/customJobs/[0-9]+)', 1), '')
+    ) as job_id,
+    nullif(subscription_instance_id, '') as subscription_id,
+    {{ to_exact('cost', 12) }} as cost,
+    {{ to_exact('cost_at_list', 12) }} as cost_at_list,
+    {{ to_exact('cost_at_effective_price_default', 12) }} as cost_at_contract,
+    -- only its presence matters: usage in bytes may be too large for an exact figure
+    coalesce(usage_amount, cast(usage_amount__text as double), 0) <> 0 as has_usage_amount,
+    {{ to_exact('usage_amount_in_pricing_units', 9) }} as priced_usage,
+    coalesce({{ map_get('labels', 'goog-originating-sku-id') }}, '') <> '' as has_originating_sku,
+    lower(coalesce({{ map_get('system_labels', 'compute.googleapis.com/is_unused_reservation') }}, '')) = 'true' as is_unused_reservation,
+    _run_tag as run_tag
+from source

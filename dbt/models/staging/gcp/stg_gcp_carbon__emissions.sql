@@ -1,0 +1,45 @@
+-- One row per row of every elected Google Cloud carbon month, in kgCO2e as Google writes it. What Google does not split or publish stays null.
+{%- set kilograms = {
+    'provider_total_location_based_kgco2e': 'total_location_based',
+    'provider_total_market_based_kgco2e': 'total_market_based',
+    'provider_scope_1_kgco2e': 'scope1',
+    'provider_scope_2_location_based_kgco2e': 'scope2_location_based',
+    'provider_scope_2_market_based_kgco2e': 'scope2_market_based',
+    'provider_scope_3_unsplit_kgco2e': 'scope3',
+} %}
+
+with source as (
+    select * from {{ source('raw', 'gcp_carbon') }}
+),
+
+renamed as (
+    select
+        _source_name as source_name,
+        'Google Cloud' as provider_name,
+        _source_object as source_object,
+        line_number as row_number,
+        _is_book as is_book,
+        _is_elected_version as is_elected,
+        billing_account_id as payer_account_id,
+        coalesce(project_number, '') as sub_account_id,
+        coalesce(service_id, '') as service_code,
+        coalesce(
+            nullif(location_region, ''),
+            nullif(regexp_extract(location_location, '^([a-z]+-[a-z]+[0-9]+)-[a-z]$', 1), ''),
+            location_location,
+            ''
+        ) as region_id,
+        coalesce(location_location, '') as location_id,
+        cast(date_trunc('month', usage_month) as date) as usage_month,
+        coalesce(cast(carbon_model_version as string), '') as provider_model_version
+        {%- for mass in mass_names() %},
+        {% if mass in kilograms %}{{ to_exact(kilograms[mass], 9) }}{% else %}cast(null as decimal(38, 9)){% endif %} as {{ mass }}
+        {%- endfor %}
+    from source
+)
+
+select
+    *,
+    lower(region_id) in ('global', '') as is_global,
+    ({% for mass in kilograms %}coalesce({{ mass }} < 0, false){% if not loop.last %} or {% endif %}{% endfor %}) as is_negative
+from renamed

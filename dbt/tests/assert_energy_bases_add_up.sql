@@ -1,0 +1,9 @@
+-- The four parts by basis are the facility energy, and the basis named is the weakest of those used.
+{{ config(meta={'dagster': {'ref': {'name': 'fct_training_run_energy'}}}) }}
+select *
+from {{ ref('fct_training_run_energy') }}
+where
+    energy_kwh_measured + energy_kwh_driver_power + energy_kwh_utilisation_model + energy_kwh_time_model is distinct from facility_energy_kwh
+    or coalesce(energy_kwh_utilisation_model < 0 or energy_kwh_time_model < 0, false)
+    or (energy_basis = 'utilisation_model' and coalesce(energy_kwh_time_model <> 0, false))
+    or (energy_basis = 'utilisation_model') <> (telemetry_coverage_ratio = 1 and chip_energy_kwh is not null)

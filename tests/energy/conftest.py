@@ -1,0 +1,81 @@
+"""One dbt build over hand-made runs and telemetry, every test case a run on a machine of its own; then read-only."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.energy import raw_tables, scenario
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def dbt_build(database: Path, work: Path) -> None:
+    """The models and their data tests, as the product calls dbt; unit tests run with the whole project."""
+    command = [
+        str(Path(sys.executable).with_name("dbt")),
+        "build",
+        "--project-dir",
+        str(ROOT / "dbt"),
+        "--profiles-dir",
+        str(ROOT / "dbt"),
+        "--full-refresh",
+        "--exclude-resource-type",
+        "unit_test",
+    ]
+    environment = os.environ | {
+        "TRAINLEDGER_DUCKDB_PATH": str(database),
+        "DBT_TARGET_PATH": str(work / "target"),
+        "DBT_LOG_PATH": str(work / "logs"),
+    }
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
+class Marts:
+    """Rows of the built tables by run and month."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.connection = connection
+
+    def rows(self, query: str) -> list[dict]:
+        result = self.connection.execute(query)
+        names = [column[0] for column in result.description]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+    def energy(self, run_id: str, month: str = "2026-07-01") -> dict:
+        (row,) = self.rows(
+            f"select * from marts.fct_training_run_energy where training_run_id = '{run_id}' and usage_month = '{month}'"
+        )
+        return row
+
+    def modelled(self, run_id: str, month: str = "2026-07-01") -> dict:
+        (row,) = self.rows(
+            "select * from marts.fct_training_run_emissions_modelled "
+            f"where training_run_id = '{run_id}' and usage_month = '{month}'"
+        )
+        return row
+
+    def figures(self, run_id: str) -> dict[str, Decimal]:
+        """Every measure of a run's July, without its name."""
+        return {name: value for name, value in self.energy(run_id).items() if name != "training_run_id"}
+
+
+@pytest.fixture(scope="session")
+def marts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marts]:
+    work = tmp_path_factory.mktemp("energy")
+    database = work / "build.duckdb"
+    with duckdb.connect(str(database)) as connection:
+        raw_tables.create(connection)
+        scenario.write(raw_tables.Line(connection, datetime(2026, 7, 15, 12)))  # noqa: DTZ001 raw times are UTC without a zone
+    dbt_build(database, work)
+    with duckdb.connect(str(database), read_only=True) as connection:
+        yield Marts(connection)

@@ -1,0 +1,118 @@
+"""The raw tables as landing gives them to dbt, empty, and short ways to put run records and telemetry into them.
+
+Their columns are those the connectors declare, so that a table here is never a shape of its own.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import duckdb
+
+from connectors.registry import KINDS, connector_for
+from dagster_project.raw import TABLES
+from dagster_project.typed_select import EMPTY_MAP, quoted, typed_columns
+
+LANDED = {
+    "_source_name": "VARCHAR",
+    "_delivery_content_hash": "VARCHAR",
+    "_source_object": "VARCHAR",
+    "_row_number": "BIGINT",
+    "_published_at": "TIMESTAMP",
+    "_is_book": "BOOLEAN",
+    "_is_elected_version": "BOOLEAN",
+    "_run_tag": "VARCHAR",
+}
+
+
+def create(connection: duckdb.DuckDBPyConnection) -> None:
+    """Every raw table, empty, as of a company that configured nothing."""
+    tables = {kind: dict(typed_columns(connector_for(kind).SCHEMA)) | LANDED for kind in KINDS} | TABLES
+    connection.execute("create schema if not exists raw")
+    for name, definitions in tables.items():
+        # landing gives no null maps
+        columns = [
+            f"{quoted(column)} {kind}" + (f" default {EMPTY_MAP}" if kind.startswith("MAP") else "")
+            for column, kind in definitions.items()
+        ]
+        connection.execute(f"create or replace table raw.{name} ({', '.join(columns)})")
+    connection.execute("insert into raw.settings values ('list_cost', 'USD')")
+
+
+def insert(connection: duckdb.DuckDBPyConnection, table: str, **values: object) -> None:
+    """One row; what is not named is null."""
+    marks = ", ".join("?" for _ in values)
+    connection.execute(f"insert into raw.{table} ({', '.join(values)}) values ({marks})", list(values.values()))
+
+
+class Line:
+    """Puts runs and telemetry into the raw tables, with row numbers and objects nobody has to think of."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, published_at: datetime) -> None:
+        self.connection = connection
+        self.published_at = published_at
+        self.rows = 0
+
+    def meta(self, source: str) -> dict[str, object]:
+        self.rows += 1
+        return {
+            "_source_name": source,
+            "_delivery_content_hash": "h",
+            "_source_object": f"object-{self.rows}",
+            "_row_number": self.rows,
+            "_published_at": self.published_at,
+            "_is_book": True,
+        }
+
+    def run(self, run_id: str, provider: str, *nodes: tuple, machines: int = 1) -> None:
+        """A run.json; each node: resource, type, chips, start, end. Every node is an attempt of its own."""
+        record = {"record_system": "run_json", "recorded_id": run_id} | self.meta("runs")
+        insert(self.connection, "training_runs", part="run", provider_name=provider, **record)
+        for number, (resource, kind, chips, start, end) in enumerate(nodes):
+            attempt = {"attempt_id": f"a{number}", "started_at": start, "ended_at": end} | record
+            insert(self.connection, "training_runs", part="attempt", state="succeeded" if end else "running", **attempt)
+            insert(
+                self.connection,
+                "training_runs",
+                part="node",
+                resource_id=resource,
+                accelerator_type=kind,
+                chips=chips,
+                node_count=machines,
+                **attempt,
+            )
+
+    def samples(self, table: str, rows: list[tuple], key: str | None = None, evidence: str = "measured") -> None:
+        """Telemetry rows: host, device, start (None for a point), end, utilisation."""
+        meta = self.meta(table)
+        self.connection.executemany(
+            f"insert into raw.{table} (run_key, host_id, device_index, sample_start, sample_end, utilisation_ratio, "
+            "evidence, is_idle_by_absence, document_hash, _source_name, _source_object, _row_number, _published_at, _is_book) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, true)",
+            [
+                [
+                    *(
+                        key,
+                        host,
+                        device,
+                        start,
+                        end,
+                        use,
+                        evidence,
+                        evidence == "presence",
+                        f"{host}-{device}-{end}-{use}-{evidence}",
+                    ),
+                    *(table, meta["_source_object"], number, self.published_at),
+                ]
+                for number, (host, device, start, end, use) in enumerate(rows, start=1)
+            ],
+        )
+
+
+def series(
+    host: str, device: int, start: datetime, count: int, seconds: float, use: float | None, length: float | None = None
+) -> list[tuple]:
+    """Samples one after the other, each `seconds` after the last and `length` long."""
+    step = timedelta(seconds=seconds)
+    long = timedelta(seconds=length or seconds)
+    return [(host, device, start + number * step, start + number * step + long, use) for number in range(count)]

@@ -1,0 +1,212 @@
+"""The runs of the energy tests: one of each kind, on machines of their own, so that none can touch another's figures.
+
+`plain` is the measure: one Trainium1 chip for an hour at half use. Runs that tell the same story in other words must
+give its figures.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from tests.energy.raw_tables import Line, insert, series
+
+START = datetime(2026, 7, 10, 1)  # noqa: DTZ001 raw times are UTC without a zone
+END = START + timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
+CHIP = "trn1.2xlarge"
+NODE = "trn1.32xlarge"
+NEURON = "neuron_monitor"
+TPU = "tpu_monitoring"
+
+
+def write(line: Line) -> None:
+    """All of it."""
+    for month in ("2026-07-01", "2026-08-01"):
+        insert(line.connection, "months", provider_name="AWS", payer_account_id="1", usage_month=month)
+        insert(line.connection, "build_months", usage_month=month)
+    same_story(line)
+    gaps_and_idle(line)
+    shared_nodes(line)
+    tpus(line)
+    edges(line)
+    billed(line)
+    insert(
+        line.connection,
+        "fx_rates",
+        rate_date="2026-07-01",
+        base_currency="eur",
+        quote_currency="USD",
+        rate__text="1.0925",
+        source="test",
+        **line.meta("fx"),
+    )
+
+
+def hour(host: str, use: float | None = 0.5, device: int = 0) -> list[tuple]:
+    """Sixty minutes of one device."""
+    return series(host, device, START, 60, 60, use)
+
+
+def points(host: str, chips: list[tuple[int, float]]) -> list[tuple]:
+    """Gauge points at the full minutes of the hour."""
+    return [(host, device, None, START + number * MINUTE, use) for device, use in chips for number in range(1, 61)]
+
+
+def same_story(line: Line) -> None:
+    """One chip, one hour, half used, told in seven ways."""
+    for name in ("plain", "shuffled", "twice", "rechunked", "jittered", "late", "noisy"):
+        line.run(name, "AWS", (f"i-{name}", CHIP, 1, START, END))
+    line.samples(NEURON, hour("i-plain"), key="plain")
+    line.samples(NEURON, list(reversed(hour("i-shuffled"))), key="shuffled")
+    for _ in range(2):
+        line.samples(NEURON, hour("i-twice"), key="twice")
+    line.samples(NEURON, series("i-rechunked", 0, START, 500, 7.2, 0.5), key="rechunked")
+    # every sample reaches three seconds into the next, as with a clock that slips
+    line.samples(NEURON, series("i-jittered", 0, START, 60, 60, 0.5, length=63), key="jittered")
+    # a collector that needs 0.2 s between two documents
+    line.samples(
+        NEURON, [(h, d, s + timedelta(seconds=0.2) if s > START else s, e, u) for h, d, s, e, u in hour("i-late")], key="late"
+    )
+    # use before and after the run belongs to nobody
+    line.samples(
+        NEURON, hour("i-noisy") + series("i-noisy", 0, END, 30, 60, 1.0) + series("i-noisy", 0, START - 30 * MINUTE, 30, 60, 1.0)
+    )
+    cut = START + timedelta(minutes=23, seconds=45)
+    line.run("two-attempts", "AWS", ("i-two", CHIP, 1, START, cut), ("i-two", CHIP, 1, cut, END))
+    line.samples(NEURON, hour("i-two"), key="two-attempts")
+    line.run("first-half", "AWS", ("i-halves", CHIP, 1, START, cut))
+    line.run("second-half", "AWS", ("i-halves", CHIP, 1, cut, END))
+    line.samples(NEURON, hour("i-halves"))
+
+
+def gaps_and_idle(line: Line) -> None:
+    """What is not seen, what is seen to be idle, what nobody watches."""
+    for name in ("gap", "error", "unwatched"):
+        line.run(name, "AWS", (f"i-{name}", CHIP, 1, START, END))
+    line.samples(NEURON, [row for row in hour("i-gap") if row[2] != START + 30 * MINUTE], key="gap")
+    line.samples(NEURON, [(*row[:4], None if row[2] == START + 30 * MINUTE else row[4]) for row in hour("i-error")], key="error")
+    line.run("idle-stretch", "AWS", ("i-idle-stretch", CHIP, 1, START, END + timedelta(hours=1)))
+    line.samples(NEURON, hour("i-idle-stretch") + series("i-idle-stretch", 0, END, 60, 60, 0.0), key="idle-stretch")
+
+
+def shared_nodes(line: Line) -> None:
+    """Sixteen chips: two runs that share them, two that promise themselves all, one that leaves half of them free."""
+    for name in ("mean-a", "mean-b"):
+        line.run(name, "AWS", ("i-mean", NODE, 8, START, END))
+    for device in range(16):
+        line.samples(NEURON, hour("i-mean", 1.0 if device < 8 else 0.0, device))
+    for name, first in (("keyed-a", 0), ("keyed-b", 8)):
+        line.run(name, "AWS", ("i-keyed", NODE, 8, START, END))
+        for device in range(16):
+            use = (1.0 if name == "keyed-a" else 0.25) if first <= device < first + 8 else 0.0
+            line.samples(NEURON, hour("i-keyed", use, device), key=name)
+    for name in ("greedy-a", "greedy-b"):
+        line.run(name, "AWS", ("i-greedy", NODE, 16, START, END))
+    line.run("half-node", "AWS", ("i-half", NODE, 8, START, END))
+    for device in range(16):
+        line.samples(NEURON, hour("i-half", 1.0 if device in (1, 3, 5, 7, 9, 11, 13, 15) else 0.0, device), key="half-node")
+
+
+def tpus(line: Line) -> None:
+    """A live TPU node with two silent chips, and one whose point is an error."""
+    node = "projects/p/zones/us-central1-a/instances/t"
+    line.run("tpu", "Google Cloud", (f"{node}1", "v6e", 4, START, END))
+    line.samples(TPU, hour(f"{node}1", 1.0, 0) + hour(f"{node}1", 1.0, 1))
+    line.run("tpu-error", "Google Cloud", (f"{node}2", "v6e", 4, START, END))
+    line.samples(TPU, hour(f"{node}2", 1.0, 0) + hour(f"{node}2", None, 1))
+    # as Cloud Monitoring says it: duty cycles of chips at work alone, numbered by the slice; other metrics numbered by the host
+    line.run("tpu-points", "Google Cloud", (f"{node}3", "v6e", 4, START, END))
+    line.samples(TPU, points(f"{node}3", [(4, 1.0), (13, 1.0)]))
+    line.samples(TPU, points(f"{node}3", [(chip, 0.0) for chip in range(4)]), evidence="presence")
+    # nobody saw the node from 01:20 to 01:40: the next point speaks for three minutes
+    line.run("tpu-silent", "Google Cloud", (f"{node}4", "v6e", 1, START, END))
+    line.samples(TPU, [row for row in points(f"{node}4", [(0, 1.0)]) if not 20 < (row[3] - START) / MINUTE <= 40])
+    # a job of two machines whose collectors both call them by the job's name
+    job = "arn:aws:sagemaker:us-east-1:1:training-job/twins"
+    line.run("twins", "AWS", (job, CHIP, 1, START, END), machines=2)
+    line.samples(NEURON, hour(job, 1.0), key="twins")
+    line.samples(NEURON, hour(job, 0.0), key="twins")
+    # london: the factor is of the edition of 2025, the sweden of AWS has Google's table
+    line.run("london", "AWS", ("arn:aws:sagemaker:eu-west-2:1:training-job/london", CHIP, 1, START, END))
+    line.samples(NEURON, hour("algo-1"), key="London")
+    line.run("nowhere", "AWS", ("arn:aws:sagemaker:ap-south-2:1:training-job/nowhere", CHIP, 1, START, END))
+
+
+def edges(line: Line) -> None:
+    """Types without watts, month ends, and a run nobody has ended."""
+    line.run("no-watts", "AWS", ("i-no-watts", "g5.xlarge", 1, START, END))
+    line.run("no-chips", "AWS", ("i-no-chips", "trn3", None, START, END))
+    line.run("no-node", "AWS", ("i-no-host", "trn3", 2, START, END))
+    midnight = datetime(2026, 8, 1)  # noqa: DTZ001
+    half = timedelta(minutes=30)
+    line.run("over-midnight", "AWS", ("i-midnight", CHIP, 1, midnight - half, midnight + half))
+    # the middle sample lies on both sides of midnight
+    line.samples(
+        NEURON,
+        [
+            *series("i-midnight", 0, midnight - half, 29, 60, 0.5),
+            ("i-midnight", 0, midnight - MINUTE, midnight + MINUTE, 0.5),
+            *series("i-midnight", 0, midnight + MINUTE, 29, 60, 0.5),
+        ],
+        key="over-midnight",
+    )
+    # recorded on 15 July at noon, without an end: proven for two hours
+    line.run("still-going", "AWS", ("i-going", CHIP, 1, datetime(2026, 7, 15, 10), None))  # noqa: DTZ001
+
+
+def billed(line: Line) -> None:
+    """A machine paid for four hours and held for one; the carbon of its cell is 0.2 kg of Scope 2, a quarter of it the run's."""
+    line.run("billed", "AWS", ("i-billed", CHIP, 1, START, END))
+    line.samples(NEURON, hour("i-billed"), key="billed")
+    for number in range(4):
+        start = START + number * timedelta(hours=1)
+        insert(
+            line.connection,
+            "aws_cur",
+            identity_line_item_id=f"line-{number}",
+            bill_payer_account_id="1",
+            bill_invoice_id="invoice",
+            line_item_usage_account_id="2",
+            line_item_line_item_type="Usage",
+            line_item_product_code="AmazonEC2",
+            line_item_usage_type="BoxUsage:trn1.2xlarge",
+            line_item_resource_id="i-billed",
+            line_item_usage_start_date=start,
+            line_item_usage_end_date=start + timedelta(hours=1),
+            line_item_usage_amount__text="1",
+            line_item_unblended_cost__text="1.34375",
+            pricing_public_on_demand_cost__text="1.34375",
+            line_item_currency_code="USD",
+            pricing_unit="Hrs",
+            product_region_code="us-east-1",
+            **line.meta("cur"),
+        )
+    # what landing added up before any model saw it: four times 1.34375
+    insert(
+        line.connection,
+        "delivery_totals",
+        source_name="cur",
+        kind="aws_cur",
+        partition="2026-07",
+        content_hash="h",
+        payer_account_id="1",
+        usage_month="2026-07-01",
+        currency="USD",
+        line_count=4,
+        billed_cost="5.375",
+    )
+    insert(
+        line.connection,
+        "aws_carbon",
+        payer_account_id="1",
+        usage_account_id="2",
+        product_code="AmazonEC2",
+        region_code="us-east-1",
+        model_version="v3.0.0",
+        usage_period_start="2026-07-01",
+        usage_period_end="2026-08-01",
+        total_lbm_emissions_value__text="0.0003",
+        total_scope_2_lbm_emissions_value__text="0.0002",
+        _is_elected_version=True,
+        **line.meta("carbon"),
+    )
