@@ -13,7 +13,10 @@ from demo import truth
 from demo.aws import write as aws
 from demo.clock import MONTHS, NOW, iso
 from demo.files import put_text
+from demo.gcp import write as gcp
 from demo.organisation import NAME, TAG_KEY
+from demo.telemetry import neuron, tpu
+from demo.telemetry.observed import Observed
 
 MARK = "# Synthetic exports of Example AG"
 
@@ -24,18 +27,23 @@ home: ./trainledger-home
 run_tag_keys: [{TAG_KEY}]
 carbon_weights: list_cost
 sources:
-  - {{name: payer-a-cur,    kind: aws_cur,       location: ./exports/payer-a-cur}}
-  - {{name: payer-a-carbon, kind: aws_carbon,    location: ./exports/payer-a-carbon}}
-  - {{name: payer-b-cur,    kind: aws_cur,       location: ./exports/payer-b-cur}}
-  - {{name: payer-b-carbon, kind: aws_carbon,    location: ./exports/payer-b-carbon}}
-  - {{name: runs,           kind: training_runs, location: ./exports/runs}}
+  - {{name: payer-a-cur,    kind: aws_cur,        location: ./exports/payer-a-cur}}
+  - {{name: payer-a-carbon, kind: aws_carbon,     location: ./exports/payer-a-carbon}}
+  - {{name: payer-b-cur,    kind: aws_cur,        location: ./exports/payer-b-cur}}
+  - {{name: payer-b-carbon, kind: aws_carbon,     location: ./exports/payer-b-carbon}}
+  - {{name: gcp-billing,    kind: gcp_billing,    location: ./exports/gcp-billing}}
+  - {{name: gcp-carbon,     kind: gcp_carbon,     location: ./exports/gcp-carbon}}
+  - {{name: neuron,         kind: neuron_monitor, location: ./exports/neuron}}
+  - {{name: tpu,            kind: tpu_monitoring, location: ./exports/tpu}}
+  - {{name: runs,           kind: training_runs,  location: ./exports/runs}}
 """
 
 README = f"""\
 {MARK}
 
 Everything here is **synthetic**: {NAME} does not exist, its account numbers, prices, powers and emissions are made up, and no
-figure is a statement about AWS or anyone else. Only the formats are the providers' own. The same command writes the same bytes.
+figure is a statement about AWS, Google or anyone else. Only the formats are the providers' own. The same command writes the same
+bytes.
 
 Usage months {MONTHS[0]} to {MONTHS[-1]}; now is {iso(NOW)}. File times are the providers' delivery times.
 
@@ -44,20 +52,36 @@ Usage months {MONTHS[0]} to {MONTHS[-1]}; now is {iso(NOW)}. File times are the 
 | exports/payer-a-cur | CUR 2.0, Parquet, OVERWRITE: on-demand, Spot, Savings Plan, Capacity Block; some columns begin later |
 | exports/payer-b-cur | CUR 2.0, csv.gz, CREATE_NEW: untagged cluster, SageMaker job; 2026-06 delivered again on 2026-08-06 |
 | exports/payer-a-carbon, payer-b-carbon | carbon Data Exports to 2026-08; model versions overlap in 2026-04 to 2026-06 |
-| exports/runs | run records |
+| exports/gcp-billing | detailed billing export, nested Parquet, a partition a day: TPU v5e, v5p, v6e, commitment, Vertex job |
+| exports/gcp-carbon | carbon export to 2026-08; June was backfilled with model version 17, April and May keep 16 |
+| exports/neuron | neuron-monitor documents of every Trainium run, one per hour or half an hour |
+| exports/tpu | Cloud Monitoring answers about every TPU run, a point an hour |
+| exports/runs | run records of both clouds |
 | truth.json | what really happened, line by line |
+
+The paired workloads run under the same `pair_key` on both clouds, for the same number of tokens: llm-8b costs about a fifth
+less on TPU, bert-large about the same, and of vit-huge there are two pairs only.
 
 ## truth.json
 
-`objects[source][key]` describes one data object: `rows`, `unblended_cost` (exact sum) and `lines`. An entry of `lines` is
+`objects[source][key]` describes one data object: `rows`, the exact sums of what it bills (`unblended_cost`, or `cost` and
+`credits`) and `lines`. An entry of `lines` is
 
     [first_row, last_row, component, [[run, rule, numerator, denominator], ...], residual, fee]
 
 and holds for each of the rows first_row to last_row (1-based, without the header). `residual` is null or
-`[reason, numerator, denominator]`; parts and residual add up to one. `fee` is null or `[block ARN, numerator, denominator]`: the
-part of the Capacity Block's fee, refunds subtracted, that this hour row carries as effective cost; it is then shared as the entry
-says. A row without an entry belongs to no run and is no accelerator. Runs are normalised ids; `runs_without_record` appear on
-tags only, `ambiguous_runs` are two records each whose ids normalise alike. Both deliveries of 2026-06 are described.
+`[reason, numerator, denominator]`; parts and residual add up to one. `fee` is null or `[id, numerator, denominator]`: the part
+of a fee that this row carries as effective cost and that is then shared as the entry says. The fee is that of the Capacity Block
+with this ARN, refunds subtracted, or that of the usage month of the TPU commitment with this id. A row without an entry belongs
+to no run and is no accelerator. Runs are normalised ids; `runs_without_record` appear on tags only, `ambiguous_runs` are two
+records each whose ids normalise alike. Both deliveries of 2026-06 are described.
+
+`energy[run][month]` has what telemetry can know, as `[numerator, denominator]` in chip-seconds: `reserved` is held by the run
+(chips promised to two at once count half for each), `observed` of it is covered by the files of exports/neuron and exports/tpu,
+`busy` is the observed time weighted by its utilisation (null without any), and `coverage` is observed over reserved. A
+neuron-monitor document speaks for its period, at the times its collector stamped; a document in error is not observed. A Cloud
+Monitoring point speaks for the time since the point before it on its chip, at most three spacings; a chip without a duty cycle
+while its TensorCore series goes on is idle. Telemetry ends with 2026-09.
 """
 
 
@@ -72,9 +96,17 @@ def write_demo(folder: Path, scale: int = 1) -> None:
             raise FileExistsError(f"{exports} exists and was not written by the demo. Choose another folder.")
         shutil.rmtree(exports)
     put_text(readme, README, NOW)  # first, so that a demo broken off can be written again
-    worlds = aws.worlds_of(scale)
-    objects = aws.write_exports(exports, worlds)
-    put_text(folder / "truth.json", truth.render(worlds, objects, {"organisation": NAME, "now": iso(NOW), "scale": scale}), NOW)
+    aws_worlds = aws.worlds_of(scale)
+    gcp_worlds = gcp.worlds_of(aws_worlds)
+    worlds = [*aws_worlds, *gcp_worlds]
+    objects = aws.write_exports(exports, aws_worlds) | gcp.write_exports(exports, gcp_worlds)
+    observed = Observed()
+    observed.reserve(worlds)
+    neuron.write_telemetry(exports / "neuron", aws_worlds, observed)
+    tpu.write_telemetry(exports / "tpu", gcp_worlds, observed)
+    energy = observed.told(truth.ambiguous_runs(worlds))
+    notes = {"organisation": NAME, "now": iso(NOW), "scale": scale}
+    put_text(folder / "truth.json", truth.render(worlds, objects, energy, notes), NOW)
     put_text(folder / "trainledger.yaml", CONFIGURATION, NOW)
 
 

@@ -1,4 +1,4 @@
-"""Run records as teams write them (`*.run.json`) and as SageMaker answers (DescribeTrainingJob)."""
+"""Run records as teams write them (`*.run.json`) and as SageMaker (DescribeTrainingJob) and Vertex AI (CustomJob) answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from demo.clock import MICRO, NOW, iso, iso_micro
 from demo.files import put_json
-from demo.organisation import NODE_CHIPS, generator
+from demo.organisation import NODE_CHIPS, TAG_KEY, generator
 from demo.simulation import Run
 
 HOLD_SPELLED_OUT = 3  # every third node repeats its own times; the others take those of the attempt
@@ -18,6 +18,8 @@ def write_runs(root: Path, runs: list[Run], provider_name: str) -> None:
         modified = NOW - 3_600 if None in ends else max(end for end in ends if end is not None) // MICRO + 300
         if run.record == "sagemaker":
             put_json(root / "sagemaker" / f"{run.recorded_id}.json", sagemaker_record(run), modified)
+        elif run.record == "vertex":
+            put_json(root / "vertex" / f"{run.recorded_id}.json", vertex_record(run), modified)
         else:
             name = run.recorded_id.replace("/", "_")
             put_json(root / run.workload.team / f"{name}.run.json", run_record(run, provider_name), modified)
@@ -25,8 +27,7 @@ def write_runs(root: Path, runs: list[Run], provider_name: str) -> None:
 
 def run_record(run: Run, provider_name: str) -> dict[str, object]:
     workload = run.workload
-    productive = _chip_seconds(run)
-    tokens = int(productive * workload.tokens_per_chip_second * run.speed) // 1_024 * 1_024
+    tokens = tokens_of(run)
     lost = sum(attempt.state in ("failed", "interrupted") for attempt in run.attempts)
     random = generator("result", run.recorded_id)
     better = -1 if workload.target_direction == "min" else 1
@@ -61,6 +62,12 @@ def run_record(run: Run, provider_name: str) -> dict[str, object]:
         for attempt in run.attempts
     ]
     return record
+
+
+def tokens_of(run: Run) -> int:
+    if run.tokens is not None:
+        return run.tokens
+    return int(_chip_seconds(run) * run.workload.tokens_per_chip_second * run.speed) // 1_024 * 1_024
 
 
 def _node(hold, number: int) -> dict[str, object]:
@@ -105,4 +112,28 @@ def sagemaker_record(run: Run) -> dict[str, object]:
         "EnableManagedSpotTraining": False,
         "TrainingTimeInSeconds": end - start,
         "BillableTimeInSeconds": end - start,
+    }
+
+
+def vertex_record(run: Run) -> dict[str, object]:
+    """The fields of a CustomJob that matter; a replica count is text there, and a TPU shows in the machine type only."""
+    (attempt,) = run.attempts
+    (hold,) = attempt.holds
+    start, end = attempt.start // MICRO, (attempt.end or 0) // MICRO
+    pool = {
+        "machineSpec": {"machineType": "ct5lp-hightpu-8t", "tpuTopology": "2x4"},
+        "replicaCount": str(run.node_count),
+        "diskSpec": {"bootDiskType": "hyperdisk-balanced", "bootDiskSizeGb": 100},
+        "containerSpec": {"imageUri": "synthetic/maxtext-tuning:5.0", "args": [f"--model={run.workload.model_name}"]},
+    }
+    return {
+        "name": hold.resource_id,
+        "displayName": run.recorded_id,
+        "jobSpec": {"workerPoolSpecs": [pool], "scheduling": {"timeout": "604800s", "strategy": "STANDARD"}},
+        "state": "JOB_STATE_SUCCEEDED",
+        "createTime": iso(start - 512),
+        "startTime": iso(start),
+        "endTime": iso(end),
+        "updateTime": iso(end + 37),
+        "labels": {TAG_KEY: run.run_id, "cost_center": run.workload.team},
     }

@@ -72,8 +72,9 @@ class Run:
     aliases: tuple[tuple[str, str], ...] = ()
     tags: dict[str, str] = field(default_factory=dict)
     speed: float = 1.0  # against the workload's usual tokens per chip-second
-    record: str = "run_json"  # or sagemaker
+    record: str = "run_json"  # or sagemaker, vertex
     node_count: int = 1
+    tokens: int | None = None  # where the run was to see as many as its twin on the other cloud
 
     @property
     def run_id(self) -> str:

@@ -45,11 +45,22 @@ def unclaimed(reason: str, component: str = "accelerator", fee: Rest | None = No
 
 
 def line_claim(
-    world: World, instance: Instance, hour: int, billed: int, component: str, *, tag: str | None = None, fee: Rest | None = None
+    world: World,
+    instance: Instance,
+    start: int,
+    billed: int,
+    component: str,
+    *,
+    tag: str | None = None,
+    fee: Rest | None = None,
+    end: int | None = None,
 ) -> Claim | None:
-    """The claim of one line of a machine in one clock hour; `tag` is what the bill shows, which may lag behind the machine's."""
-    start, end = hour * MICRO, (hour + HOUR) * MICRO
-    holding = {run for *_, run in world.holders(instance.instance_id, start, end)}
+    """The claim of one line of a machine, of a clock hour unless `end` is given.
+
+    `tag` is what the bill shows, which may lag behind the machine's.
+    """
+    end = start + HOUR if end is None else end
+    holding = {run for *_, run in world.holders(instance.instance_id, start * MICRO, end * MICRO)}
     if tag is not None:
         run_id = normalise(tag)
         if world.is_ambiguous(run_id):
@@ -57,7 +68,7 @@ def line_claim(
         if holding <= {run_id}:
             return whole(run_id, "tag", component)._replace(fee=fee)
     if holding:
-        shares = world.shares(instance, hour, hour + HOUR, billed)
+        shares = world.shares(instance, start, end, billed)
         parts = tuple(Part(run, "resource_time", share.numerator, share.denominator) for run, share in shares.items())
         left = 1 - sum(shares.values(), Fraction(0))
         reason = "idle" if component == "accelerator" else "non_accelerator"
@@ -81,10 +92,16 @@ def ranges(claims: Sequence[Claim | None], first_row: int = 1) -> list[list[obje
     return entries
 
 
-def render(worlds: Sequence[World], objects: dict[str, dict[str, dict]], notes: dict[str, object]) -> str:
+def ambiguous_runs(worlds: Sequence[World]) -> list[str]:
+    runs = sorted({run.run_id for world in worlds for run in world.runs})
+    return [run_id for run_id in runs if any(world.is_ambiguous(run_id) for world in worlds)]
+
+
+def render(
+    worlds: Sequence[World], objects: dict[str, dict[str, dict]], energy: dict[str, dict], notes: dict[str, object]
+) -> str:
     """JSON text with one entry per line, so that a difference can be read."""
     runs = sorted({run.run_id for world in worlds for run in world.runs})
-    ambiguous = [run_id for run_id in runs if any(world.is_ambiguous(run_id) for world in worlds)]
     attributed = {
         part.run_id for keys in objects.values() for answer in keys.values() for entry in answer["lines"] for part in entry[3]
     }
@@ -92,13 +109,16 @@ def render(worlds: Sequence[World], objects: dict[str, dict[str, dict]], notes: 
         "format": 1,
         "entry": ["first_row", "last_row", "component", ["run", "rule", "numerator", "denominator"], "residual", "fee"],
         "runs": runs,
-        "ambiguous_runs": ambiguous,
+        "ambiguous_runs": ambiguous_runs(worlds),
         "runs_without_record": sorted(attributed - set(runs)),
         **notes,
     }
     lines = [
         "{",
         *(f"{json.dumps(name)}:{json.dumps(value, separators=(',', ':'))}," for name, value in head.items()),
+        '"energy":{',
+        ",\n".join(f"{json.dumps(run)}:{json.dumps(months, separators=(',', ':'))}" for run, months in energy.items()),
+        "},",
         '"objects":{',
     ]
     for source_number, (source, keys) in enumerate(objects.items()):

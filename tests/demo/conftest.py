@@ -18,6 +18,7 @@ import pytest
 from demo.generate import write_demo
 
 BILLS = ("payer-a-cur", "payer-b-cur")
+GOOGLE_BILL = "gcp-billing"
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,21 @@ class Demo:
     def truth(self) -> dict[str, Any]:
         return json.loads((self.folder / "truth.json").read_text())
 
-    def objects(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        for source, keys in self.truth["objects"].items():
-            for key, answer in keys.items():
+    def objects(self, *sources: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """The AWS bills' objects, or those of the sources named."""
+        for source in sources or BILLS:
+            for key, answer in self.truth["objects"][source].items():
                 yield source, key, answer
+
+    @cached_property
+    def google_rows(self) -> list[tuple[str, dict[str, Any], list[Any] | None]]:
+        """Every row of Google's bill with its partition and its entry in the truth."""
+        found = []
+        for source, key, answer in self.objects(GOOGLE_BILL):
+            entries = {row: entry for entry in answer["lines"] for row in range(entry[0], entry[1] + 1)}
+            for number, row in enumerate(nested_rows(self.folder / "exports" / source / key), start=1):
+                found.append((key.split("/")[0].split("=")[1], row, entries.get(number)))
+        return found
 
     @cached_property
     def rows(self) -> Callable[[str, str], list[dict[str, Any]]]:
@@ -49,6 +61,12 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     text = gzip.decompress(path.read_bytes()).decode()
     rows = [{name: value or None for name, value in row.items()} for row in csv.DictReader(io.StringIO(text))]
     return [{**row, "resource_tags": json.loads(row["resource_tags"])} for row in rows]
+
+
+def nested_rows(path: Path) -> list[dict[str, Any]]:
+    """Rows as BigQuery has them, but labels as a dict."""
+    rows = pq.ParquetFile(path).read().to_pylist()
+    return [{**row, "labels": {each["key"]: each["value"] for each in row["labels"]}} for row in rows]
 
 
 @pytest.fixture(scope="session")

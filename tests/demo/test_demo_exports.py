@@ -191,4 +191,5 @@ def test_scale_multiplies_rows_and_runs(demo, tmp_path):
     truth = json.loads((tmp_path / "truth.json").read_text())
     rows = [sum(answer["rows"] for keys in each["objects"].values() for answer in keys.values()) for each in (demo.truth, truth)]
     assert abs(rows[1] - 2 * rows[0]) < rows[0] // 100  # copies differ in their drawn durations
+    assert len(truth["energy"]) == 2 * len(demo.truth["energy"])
     assert len(truth["runs"]) == 2 * len(demo.truth["runs"])

@@ -82,11 +82,12 @@ def test_the_block_s_fee_is_shared_to_the_last_second(demo):
 def test_every_run_has_a_record_or_is_without_one_on_purpose(demo):
     recorded = defaultdict(set)
     for record in demo.records():
-        recorded_id = record.get("training_run_id") or record["TrainingJobName"]
+        recorded_id = record.get("training_run_id") or record.get("TrainingJobName") or record["labels"]["training_run_id"]
         recorded[normalise(recorded_id)].add(recorded_id)
     assert sorted(recorded) == demo.truth["runs"]
     assert [run for run, ids in recorded.items() if len(ids) > 1] == demo.truth["ambiguous_runs"]
     attributed = {part[0] for *_, parts, _, _ in entries(demo) for part in parts}
+    attributed |= {part[0] for _, _, entry in demo.google_rows if entry for part in entry[3]}
     assert attributed == set(recorded) - set(demo.truth["ambiguous_runs"]) | set(demo.truth["runs_without_record"])
 
 
