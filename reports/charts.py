@@ -1,7 +1,8 @@
 """Charts: from the rows of a table to rectangles in a panel. Every number drawn here is a number of the table below it.
 
-One form serves all: rows of bars from a common zero, stacked, or offset as a waterfall. Panels of one chart share one scale.
-Floats are for positions only; what is printed beside a bar is the table's decimal.
+One form serves most: rows of bars from a common zero, stacked, or offset as a waterfall; what is modelled is hatched and has a
+line from its low to its high bound. Panels of one chart share one scale. Floats are for positions only; what is printed beside a
+bar is the table's decimal. Ratios on a log axis are dots.py's.
 """
 
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from decimal import Decimal
 from reports.numbers import EN_DASH, significant
 
 LABEL_WIDTH, VALUE_WIDTH, ROW_HEIGHT, BAR_HEIGHT = 138, 70, 22, 12
+BOUNDED_WIDTH = 118  # of 812 (640-1 020)
+LARGER = {"kgCO2e": "tCO2e", "kWh": "MWh"}
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,7 @@ class Segment:
     amount: Decimal
     css: str
     name: str
+    is_modelled: bool = False
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class Bar:
     segments: tuple[Segment, ...]
     total: Decimal | None
     start: Decimal = Decimal(0)
+    bounds: tuple[Decimal, Decimal] | None = None
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,12 @@ class Rect:
     width: str
     css: str
     title: str
+    is_modelled: bool
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row as it is drawn: label, rectangles, number."""
+    """A row as it is drawn: label, rectangles, bounds, number."""
 
     label: str
     full_label: str
@@ -53,6 +59,7 @@ class Line:
     number: str
     number_x: str
     is_total: bool
+    bounds: tuple[str, str] | None
 
 
 @dataclass(frozen=True)
@@ -68,15 +75,20 @@ class Panel:
     zero: str
     lines: tuple[Line, ...]
 
+    @property
+    def has_modelled(self) -> bool:
+        return any(rect.is_modelled for line in self.lines for rect in line.rects)
+
 
 @dataclass(frozen=True)
 class Chart:
-    """Panels on one scale, with the words of the legend as far as colours need any."""
+    """Panels on one scale, with the words of the legend as far as colours need any. `form` names the drawing: bars or dots."""
 
     title: str
     panels: tuple[Panel, ...]
     legend: tuple[tuple[str, str], ...]
     columns: int
+    form: str = "bars"
 
 
 def fitted(text: str, room: int = LABEL_WIDTH - 16) -> str:
@@ -99,7 +111,7 @@ def _extent(panels: list[tuple[str, list[Bar]]]) -> tuple[Decimal, Decimal]:
     for _, bars in panels:
         for bar in bars:
             position = bar.start
-            ends.append(position)
+            ends += [position, *(bar.bounds or ())]
             for segment in bar.segments:
                 position += segment.amount
                 ends.append(position)
@@ -116,9 +128,22 @@ def _line(bar: Bar, n: int, scale: Callable[[Decimal], float], end_of_numbers: f
         if segment.amount:
             shown = significant(segment.amount / unit_scale)
             rects.append(
-                Rect(_at(left), _at(top), _at(max(edge - left, 0.8)), segment.css, f"{bar.label}, {segment.name}: {shown}")
+                Rect(
+                    _at(left),
+                    _at(top),
+                    _at(max(edge - left, 0.8)),
+                    segment.css,
+                    f"{bar.label}, {segment.name}: {shown}",
+                    segment.is_modelled,
+                )
             )
+    bounds = None
+    if bar.bounds and bar.total is not None:
+        bounds = tuple(_at(scale(end)) for end in bar.bounds)
+        right = max(right, scale(bar.bounds[1]))
     number = EN_DASH if bar.total is None else significant(bar.total / unit_scale)
+    if bounds:
+        number += " ({}-{})".format(*(significant(end / unit_scale) for end in bar.bounds))
     label = fitted(bar.label)
     return Line(
         label,
@@ -129,6 +154,7 @@ def _line(bar: Bar, n: int, scale: Callable[[Decimal], float], end_of_numbers: f
         number,
         _at(min(right + 5, end_of_numbers)),
         bar.segments[:1] != () and bar.segments[0].css == "total",
+        bounds,
     )
 
 
@@ -140,21 +166,22 @@ def chart(
     legend: tuple[tuple[str, str], ...] = (),
     columns: int = 3,
 ) -> Chart:
-    """Lay the panels out on one scale. Masses above 1,000 kg are printed in tonnes, money as it is."""
+    """Lay the panels out on one scale. Masses above 1,000 kg are printed in tonnes, energy in MWh, money as it is."""
     width = 352 if columns == 3 else 450
+    value_width = BOUNDED_WIDTH if any(bar.bounds for _, bars in panels for bar in bars) else VALUE_WIDTH
     low, high = _extent(panels)
     span = float(high - low) or 1.0
-    room = width - LABEL_WIDTH - VALUE_WIDTH
+    room = width - LABEL_WIDTH - value_width
     unit_scale = Decimal(1)
-    if unit == "kgCO2e" and max(abs(low), abs(high)) >= 1000:
-        unit, unit_scale = "tCO2e", Decimal(1000)
+    if unit in LARGER and max(abs(low), abs(high)) >= 1000:
+        unit, unit_scale = LARGER[unit], Decimal(1000)
 
     def scale(value: Decimal) -> float:
         return LABEL_WIDTH + float(value - low) / span * room
 
     drawn = []
     for n, (name, bars) in enumerate(panels):
-        lines = tuple(_line(bar, row, scale, width - VALUE_WIDTH + 5, unit_scale) for row, bar in enumerate(bars))
+        lines = tuple(_line(bar, row, scale, width - value_width + 5, unit_scale) for row, bar in enumerate(bars))
         words = "; ".join(f"{line.full_label}: {line.number}" for line in lines)
         drawn.append(
             Panel(

@@ -1,71 +1,81 @@
 """The order of a quarterly report: sections, their tables, and for what later issues add, the reason why nothing is shown yet."""
 
-from reports import costs, emissions, glance, quality, reference, section_charts, status
-from reports.model import Column, Section, Table, TableSpec, answer
+from reports import (
+    bills,
+    compared,
+    costs,
+    dots,
+    emissions,
+    energy,
+    modelled,
+    quality,
+    reference,
+    section_charts,
+    side_by_side,
+    status,
+    totals,
+)
+from reports.model import Section, Table, answer
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sql import within
-
-
-def platforms(quarter: Quarter) -> TableSpec:
-    """Which platforms have runs in the quarter: two of them make section 2."""
-    return TableSpec(
-        id="platforms",
-        title="Platforms with runs in the quarter",
-        sql=f"""select runs.accelerator_family, count(distinct runs.training_run_id) as run_count
-from marts.fct_training_run_costs as costs
-inner join marts.dim_training_runs as runs using (training_run_id)
-where {within(quarter, "costs.usage_month")}
-group by runs.accelerator_family
-order by runs.accelerator_family""",
-        columns=(Column("accelerator_family", "Platform"), Column("run_count", "Runs", "count")),
-        key=("accelerator_family",),
-        needs=("marts.fct_training_run_costs", "marts.dim_training_runs"),
-        method="Runs with a cost row in the quarter.",
-        empty="No run has a cost in this quarter.",
-    )
 
 
 def _side_by_side(publication: Publication, quarter: Quarter) -> Section:
-    """Section 2. Its tables come with the second cloud; until both platforms have runs it says why it is empty."""
-    table = answer(publication, platforms(quarter))
-    families = {str(row["accelerator_family"]) for row in table.rows}
-    if {"trainium", "tpu"} <= families:
-        absent = "Both platforms have runs, but no table of this publication compares them yet."
-    else:
-        there = " and ".join(sorted(families - {"none"})) or "none"
-        absent = (
-            "Nothing is compared: it takes runs on Trainium and on TPU, "
-            f"and the accelerators of this quarter's runs are: {there}."
-        )
-    return Section("side_by_side", "Trainium and TPU side by side", absent=absent)
+    """Section 2. With one platform or none it says why it is empty."""
+    compared_table = answer(publication, compared.what_was_compared(quarter))
+    families = {str(row["accelerator_family"]) for row in compared_table.rows}
+    title = "Trainium and TPU side by side"
+    if compared_table.absent:
+        return Section("side_by_side", title, absent=compared_table.absent)
+    if not {"trainium", "tpu"} <= families:
+        there = f"only on {families.pop()}" if families else "on neither"
+        absent = f"Nothing is compared: it takes runs that ended on Trainium and on TPU, and in this quarter they ended {there}."
+        return Section("side_by_side", title, tables=(compared_table,) if compared_table.rows else (), absent=absent)
+    per_run, per_tokens = (answer(publication, side_by_side.medians(quarter, tokens)) for tokens in (False, True))
+    pairs = answer(publication, side_by_side.pair_ratios(quarter))
+    return Section(
+        "side_by_side",
+        title,
+        lead="Descriptive: medians and matched pairs, no verdict. A verdict needs at least five pairs, an interval, power "
+        "figures "
+        "that are not assumed, and residual shares that differ less than the effect; this publication has no table of verdicts. "
+        "Compared are whole runs with all their attempts, effective cost without idle share, energy at the boundary each row "
+        "names.",
+        tables=(per_run, per_tokens, pairs, compared_table, answer(publication, compared.residual_shares(quarter))),
+        charts={per_run.id: dots.ratio_chart(pairs.rows, per_run.rows)},
+    )
 
 
 def _went(publication: Publication, quarter: Quarter) -> Section:
-    by = [
-        costs.grouped_costs(quarter, "cost_by_accelerator", "Cost by accelerator type", "accelerator_type", "Accelerator"),
-        costs.grouped_costs(quarter, "cost_by_team", "Cost by team", "team", "Team"),
-        costs.grouped_costs(quarter, "cost_by_model", "Cost by model", "model_name", "Model"),
-    ]
+    groups = (("accelerator_type", "Accelerator"), ("team", "Team"), ("model_name", "Model"))
+    names = {"accelerator_type": "accelerator", "team": "team", "model_name": "model"}
     specs = [
-        *by,
+        *(costs.grouped_costs(quarter, f"cost_by_{names[key]}", f"Cost by {label.lower()}", key, label) for key, label in groups),
         costs.monthly_costs(quarter),
+        energy.by_accelerator(quarter),
+        *(
+            energy.grouped_energy(quarter, f"energy_by_{names[key]}", f"Facility energy by {label.lower()}", key, label)
+            for key, label in groups[1:]
+        ),
+        energy.by_month(quarter),
+        energy.by_basis(quarter),
         costs.largest_runs(quarter),
         costs.work_without_result(quarter),
-        costs.cost_waterfall(quarter),
+        energy.by_outcome(quarter),
+        bills.cost_waterfall(quarter),
         costs.attribution(quarter),
-        costs.prepaid(quarter),
+        bills.prepaid(quarter),
     ]
     tables = tuple(answer(publication, spec) for spec in specs)
+    by_id = {table.id: table for table in tables}
     return Section(
         "where_it_went",
         "Where it went",
         lead="Cost of training runs as far as bills have landed, strict: what a run used, without a share of idle capacity. "
         "Effective cost spreads commitments over the hours they serve; billed cost ties to the invoice. Currencies are never "
-        "added.",
+        "added. Energy is modelled bottom-up; bars of modelled figures are hatched, their lines run from low to high bound.",
         tables=tables,
-        charts=section_charts.cost_charts({table.id: table for table in tables}),
-        notes=(_note(publication, "Energy by platform, team, model and month", "marts.fct_training_run_energy"),),
+        charts={**section_charts.cost_charts(by_id), **section_charts.energy_charts(by_id)},
     )
 
 
@@ -76,16 +86,24 @@ def _emissions(publication: Publication, quarter: Quarter) -> Section:
         emissions.by_region(quarter),
         emissions.by_team(quarter),
         emissions.residual_reasons(quarter),
+        modelled.beside_provider(quarter),
+        modelled.ratio_history(quarter),
+        modelled.by_region(quarter),
+        modelled.cells(quarter),
     )
     tables = tuple(answer(publication, spec) for spec in specs)
+    by_id = {table.id: table for table in tables}
     return Section(
         "emissions",
         "Emissions",
         lead="Reported by the provider and allocated to runs by list-price weight inside each cell of account, service, region "
-        "and month. Location-based and market-based are two answers and are never added.",
+        "and month. Location-based and market-based are two answers and are never added. The modelled view stands beside the "
+        "book, hatched, and is never part of it.",
         tables=tables,
-        charts=section_charts.emission_charts({table.id: table for table in tables}),
-        notes=(_note(publication, "Provider-allocated beside modelled", "marts.fct_training_run_emissions_modelled"),),
+        charts={
+            **section_charts.emission_charts(by_id),
+            **section_charts.modelled_charts(by_id["modelled_beside_provider"]),
+        },
     )
 
 
@@ -116,7 +134,14 @@ def _later(publication: Publication, id: str, title: str, table: str) -> Section
 def sections(publication: Publication, quarter: Quarter) -> list[Section]:
     """Everything below the cover strip, in reading order."""
     return [
-        Section("glance", "At a glance", tables=(answer(publication, glance.totals_table(quarter)),)),
+        Section(
+            "glance",
+            "At a glance",
+            tables=(
+                answer(publication, totals.totals_table(quarter)),
+                answer(publication, totals.by_currency(quarter)),
+            ),
+        ),
         _side_by_side(publication, quarter),
         _went(publication, quarter),
         _emissions(publication, quarter),
@@ -128,7 +153,7 @@ def sections(publication: Publication, quarter: Quarter) -> list[Section]:
             "Methods and factors",
             tables=tuple(
                 answer(publication, spec(quarter))
-                for spec in (reference.catalogue, reference.prices, reference.regions, reference.factors)
+                for spec in (modelled.factors, energy.pue, reference.catalogue, reference.prices, reference.regions)
             ),
         ),
         Section(

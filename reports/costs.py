@@ -1,8 +1,8 @@
-"""Section 3, where it went: cost by accelerator, team, model, month, run, component, and what no run carries."""
+"""Section 3, where it went: cost by accelerator, team, model, month, run, evidence and outcome."""
 
-from reports.model import Column, TableSpec
+from reports.model import Column, TableSpec, bounded
 from reports.quarter import Quarter
-from reports.sql import GROUP_ORDER, RESIDUAL_GROUP, by_period, periods, whole, within
+from reports.sql import whole, within
 
 CURRENCY = Column("billing_currency", "Currency", "code")
 NO_MONTH = "a month of the run has no figure"
@@ -88,12 +88,8 @@ order by billing_currency, usage_month, is_total, part = 'no run', part""",
     )
 
 
-def largest_runs(quarter: Quarter) -> TableSpec:
-    """The ten runs with the greatest effective cost in each currency."""
-    return TableSpec(
-        id="largest_runs",
-        title="Ten largest training runs by effective cost",
-        sql=f"""with costs as (
+def _largest_sql(quarter: Quarter) -> str:
+    return f"""with costs as (
     select training_run_id, billing_currency, sum(effective_cost) as effective_cost, sum(billed_cost) as billed_cost
     from marts.fct_training_run_costs
     where {within(quarter)}
@@ -109,6 +105,13 @@ emissions as (
     where {within(quarter)}
     group by training_run_id
 ),
+energy as (
+    select training_run_id,
+        {", ".join(whole(f"facility_energy_kwh{end}") for end in ("", "_low", "_high"))}
+    from marts.fct_training_run_energy
+    where {within(quarter)}
+    group by training_run_id
+),
 ranked as (
     select *, row_number() over (partition by billing_currency order by effective_cost desc, training_run_id) as position
     from costs
@@ -116,17 +119,27 @@ ranked as (
 select
     ranked.position, ranked.training_run_id, runs.accelerator_family, runs.team, runs.model_name, runs.accelerator_type,
     runs.state, runs.attempt_count, ranked.billing_currency, ranked.effective_cost, ranked.billed_cost,
+    energy.facility_energy_kwh, energy.facility_energy_kwh_low, energy.facility_energy_kwh_high,
     emissions.provider_total_location_based_kgco2e, emissions.provider_total_market_based_kgco2e,
     substr(emissions.worst_status, 3) as emission_status
 from ranked
 inner join marts.dim_training_runs as runs using (training_run_id)
 left join emissions using (training_run_id)
+left join energy using (training_run_id)
 where ranked.position <= 10
-order by ranked.billing_currency, ranked.position""",
+order by ranked.billing_currency, ranked.position"""
+
+
+def largest_runs(quarter: Quarter) -> TableSpec:
+    """The ten runs with the greatest effective cost in each currency."""
+    return TableSpec(
+        id="largest_runs",
+        title="Ten largest training runs by effective cost",
+        sql=_largest_sql(quarter),
         columns=(
             Column("position", "No.", "count"),
             Column("training_run_id", "Run", "code"),
-            Column("accelerator_family", "Platform"),
+            Column("accelerator_family", "Platform", is_data_only=True),  # the type says it
             Column("team", "Team"),
             Column("model_name", "Model"),
             Column("accelerator_type", "Accelerator", "code"),
@@ -135,14 +148,15 @@ order by ranked.billing_currency, ranked.position""",
             CURRENCY,
             Column("effective_cost", "Effective cost", "money"),
             Column("billed_cost", "Billed cost", "money"),
+            *bounded("facility_energy_kwh", "Facility energy", "energy", NO_MONTH),
             Column("provider_total_location_based_kgco2e", "Location-based total", "mass", note=NO_MONTH),
             Column("provider_total_market_based_kgco2e", "Market-based total", "mass", note=NO_MONTH),
             Column("emission_status", "Emissions", "state"),
         ),
         key=("billing_currency", "training_run_id"),
-        needs=(*RUN_COSTS, "marts.fct_training_run_emissions"),
-        method="Months of this quarter only; failed and interrupted attempts belong to their run. Masses are allocated, "
-        "provider Scope 1, 2 and 3.",
+        needs=(*RUN_COSTS, "marts.fct_training_run_emissions", "marts.fct_training_run_energy"),
+        method="Months of this quarter only; failed and interrupted attempts belong to their run. Energy is modelled; "
+        "masses are allocated, provider Scope 1, 2 and 3.",
         empty="No run has a cost in this quarter.",
     )
 
@@ -213,81 +227,4 @@ order by billing_currency, attribution_rule, attribution_confidence, cost_compon
         needs=RUN_COSTS,
         method="The first that applies: managed job id, split allocation, run tag, resource and time, cluster key.",
         empty="No run has a cost in this quarter.",
-    )
-
-
-def cost_waterfall(quarter: Quarter) -> TableSpec:
-    """From the runs to the bill, for the quarter and each month: what each step adds, and the provider's own total."""
-    return TableSpec(
-        id="cost_waterfall",
-        title="From training runs to the bill",
-        sql=f"""with parts as (
-    select usage_month, billing_currency, 'Runs on ' || runs.accelerator_family as part, billed_cost, effective_cost
-    from marts.fct_training_run_costs as costs
-    inner join marts.dim_training_runs as runs using (training_run_id)
-    where {within(quarter, "costs.usage_month")}
-    union all
-    select usage_month, billing_currency, {RESIDUAL_GROUP}, billed_cost, effective_cost
-    from marts.fct_residual_costs
-    where {within(quarter)}
-    union all
-    select usage_month, unit_or_currency, 'Quarantined',
-        case when measure = 'billed_cost' then quarantined_total else 0 end,
-        case when measure = 'effective_cost' then quarantined_total else 0 end
-    from marts.fct_reconciliation
-    where method = 'conservation' and measure in ('billed_cost', 'effective_cost')
-        and quarantined_total <> 0 and {within(quarter)}
-    union all
-    select usage_month, unit_or_currency, 'Provider total',
-        case when measure = 'billed_cost' then provider_total else 0 end,
-        case when measure = 'effective_cost' then provider_total else 0 end
-    from marts.fct_reconciliation
-    where method = 'conservation' and measure in ('billed_cost', 'effective_cost') and {within(quarter)}
-)
-select billing_currency, part,
-{by_period(quarter, "billed_cost", "billed_cost")},
-{by_period(quarter, "effective_cost", "effective_cost")},
-    part = 'Provider total' as is_total
-from parts
-group by billing_currency, part
-order by billing_currency, {GROUP_ORDER}, part""",
-        columns=(
-            Column("part", "Step"),
-            CURRENCY,
-            *(
-                Column(f"{measure}_{period}", label, "money", group=words)
-                for measure, words in (("billed_cost", "Billed"), ("effective_cost", "Effective"))
-                for period, label in periods(quarter)
-            ),
-        ),
-        key=("billing_currency", "part"),
-        needs=(*BOTH_COSTS, "marts.fct_reconciliation"),
-        method="Runs and residuals by reason; the provider total is added independently from the landed files. Section 6 shows "
-        "the difference of every measure, which is 0. Commitments: billed, the fees; effective, what of them was not used.",
-        empty="No bill in this quarter.",
-    )
-
-
-def prepaid(quarter: Quarter) -> TableSpec:
-    """What was paid ahead and how it was used up."""
-    flows = ("opening", "purchased", "refunded", "amortised_used", "amortised_unused", "closing")
-    return TableSpec(
-        id="prepaid",
-        title="Prepaid commitments: the roll-forward",
-        sql=f"""select provider_name, commitment_id, commitment_kind, usage_month, billing_currency,
-    {", ".join(f"{flow}_cost" for flow in flows)}
-from marts.fct_prepaid
-where {within(quarter)}
-order by provider_name, commitment_id, usage_month, billing_currency""",
-        columns=(
-            Column("commitment_id", "Commitment", "code"),
-            Column("commitment_kind", "Kind", "state"),
-            Column("usage_month", "Month", "month"),
-            CURRENCY,
-            *(Column(f"{flow}_cost", flow.replace("_", " ").capitalize(), "money") for flow in flows),
-        ),
-        key=("provider_name", "commitment_id", "usage_month", "billing_currency"),
-        needs=("marts.fct_prepaid",),
-        method="Opening + purchased − refunded − amortised on used hours − amortised on unused hours = closing.",
-        empty="No commitment was paid ahead, used or carried in this quarter.",
     )

@@ -225,8 +225,7 @@ order by runs.team, runs.accelerator_type, runs.accelerator_family""",
     )
 
 
-def conservation(quarter: Quarter) -> TableSpec:
-    """Provider total against its parts, measure by measure, over every cell."""
+def _conservation_sql(quarter: Quarter) -> str:
     masses = ", ".join(f"'{mass}'" for mass in MASSES)
     sides = ("provider_total", "runs_total", "residual_total", "quarantined_total", "difference")
     # a cell without a list total has no row: its measure then has no whole
@@ -235,10 +234,7 @@ def conservation(quarter: Quarter) -> TableSpec:
         f"end as {side}"
         for side in sides
     )
-    return TableSpec(
-        id="conservation",
-        title="Conservation: provider total = runs + residual + quarantined",
-        sql=f"""with billed as (
+    return f"""with billed as (
     select unit_or_currency, count(*) as billed_cells
     from marts.fct_reconciliation
     where method = 'conservation' and measure = 'billed_cost' and {within(quarter)}
@@ -263,7 +259,15 @@ left join billed using (unit_or_currency)
 left join book using (source_name, payer_account_id, usage_month, provider_model_version)
 where method = 'conservation' and {within(quarter)}
 group by measure, unit_or_currency, provider_model_version
-order by measure in ({masses}), measure, unit_or_currency, provider_model_version""",
+order by measure in ({masses}), measure, unit_or_currency, provider_model_version"""
+
+
+def conservation(quarter: Quarter) -> TableSpec:
+    """Provider total against its parts, measure by measure, over every cell."""
+    return TableSpec(
+        id="conservation",
+        title="Conservation: provider total = runs + residual + quarantined",
+        sql=_conservation_sql(quarter),
         columns=(
             Column("measure", "Measure", "code"),
             Column("unit_or_currency", "Unit", "code"),

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from reports.model import Column, Figure, TableSpec
+from reports.model import Figure
 from reports.publication import Publication, Row
 from reports.quarter import Quarter
-from reports.sql import complete, emission_parts, literal, presence, within
+from reports.sql import ON_RECORD, complete, literal, presence, within
 
 COST_TABLES = ("marts.fct_training_run_costs", "marts.fct_residual_costs", "marts.fct_reconciliation", "ops.dim_deliveries")
 EMISSION_TABLES = (
@@ -18,7 +18,12 @@ COST_METHOD = (
     "Net amortised cost of training runs (strict, without idle share), added over runs and months of the quarter, per currency."
 )
 SHARE_METHOD = (
-    "Effective cost of accelerators that reached a run, over that of all accelerators (runs and residuals), per currency."
+    "Effective cost of accelerators in run-months whose energy and provider emissions are known, over that of all accelerators "
+    "(runs and residuals), per currency."
+)
+ENERGY_METHOD = (
+    "Modelled bottom-up, strict: chips by telemetry or time, host, network and storage, times PUE; added over runs and months. "
+    "Low and high are plausible bounds that err together."
 )
 MASS_METHOD = (
     "Provider mass of the elected model version, allocated to runs by list-price weight in each provider cell; "
@@ -59,14 +64,15 @@ from sums
 order by billing_currency"""
 
 
-def attributed_share_sql(quarter: Quarter) -> str:
-    """How much of the accelerator cost the runs carry, and how much of it in run-months that carry an emission figure."""
+def coverage_sql(quarter: Quarter) -> str:
+    """How much of the accelerator cost has an energy and an emission figure, and how much the runs carry."""
     return f"""with {presence(quarter)},
 accelerator_costs as (
     select costs.billing_currency, costs.effective_cost, true as is_run,
-        emissions.provider_total_location_based_kgco2e is not null as has_emissions
+        emissions.provider_total_location_based_kgco2e is not null and energy.facility_energy_kwh is not null as is_covered
     from marts.fct_training_run_costs as costs
     left join marts.fct_training_run_emissions as emissions using (training_run_id, usage_month)
+    left join marts.fct_training_run_energy as energy using (training_run_id, usage_month)
     where costs.cost_component = 'accelerator' and {within(quarter, "costs.usage_month")}
     union all
     select billing_currency, effective_cost, false, false
@@ -76,14 +82,14 @@ accelerator_costs as (
 sums as (
     select billing_currency, sum(effective_cost) as all_cost,
         coalesce(sum(effective_cost) filter (where is_run), 0) as run_cost,
-        coalesce(sum(effective_cost) filter (where has_emissions), 0) as covered_cost
+        coalesce(sum(effective_cost) filter (where is_covered), 0) as covered_cost
     from accelerator_costs
     group by billing_currency
 )
 select
     billing_currency as unit,
-    case when all_cost > 0 and {complete("has_bill")} then cast(round(run_cost / all_cost, 6) as decimal(18, 6)) end as value,
-    case when all_cost > 0 and {complete("has_bill")} then cast(round(covered_cost / all_cost, 6) as decimal(18, 6)) end as whole,
+    case when all_cost > 0 and {complete("has_bill")} then cast(round(covered_cost / all_cost, 6) as decimal(18, 6)) end as value,
+    case when all_cost > 0 and {complete("has_bill")} then cast(round(run_cost / all_cost, 6) as decimal(18, 6)) end as whole,
     cast(null as decimal(18, 6)) as change_ratio,
     'a share is not compared over quarters' as change_reason
 from sums
@@ -133,15 +139,48 @@ from sums"""
 
 
 def energy_sql(quarter: Quarter) -> str:
-    """Facility energy of the runs, null when any run-month has none."""
-    return f"""select
+    """Facility energy of the runs with bounds and idle reserve, null when any run-month has none; what is known stands apart."""
+    ends = ("", "_low", "_high")
+    spans = [("", within(quarter)), ("_before", within(quarter.previous))]
+    sums = ",\n        ".join(
+        [
+            *(
+                f"coalesce(sum(facility_energy_kwh{end}) filter (where {span}), 0) as energy{end}{name}"
+                for name, span in spans
+                for end in ends
+            ),
+            *(f"count(*) filter (where {ON_RECORD} and {span}) as run_months{name}" for name, span in spans),
+            f"count(*) filter (where not {ON_RECORD} and {within(quarter)}) as unrecorded_run_months",
+            *(f"count(facility_energy_kwh) filter (where {span}) as known_run_months{name}" for name, span in spans),
+            f"sum(idle_share_facility_energy_kwh) filter (where {within(quarter)}) as idle_energy",
+            f"count(idle_share_facility_energy_kwh) filter (where {within(quarter)}) as known_idle_run_months",
+        ]
+    )
+    return f"""with sums as (
+    select {sums}
+    from marts.fct_training_run_energy
+    inner join marts.dim_training_runs as runs using (training_run_id)
+    where usage_month >= {literal(quarter.previous.start)} and usage_month < {literal(quarter.end)}
+)
+select
     'kWh' as unit,
-    case when count(*) = count(facility_energy_kwh) then sum(facility_energy_kwh) end as value,
-    cast(null as decimal(38, 9)) as whole,
-    cast(null as decimal(18, 6)) as change_ratio,
-    'energy is not compared over quarters yet' as change_reason
-from marts.fct_training_run_energy
-where {within(quarter)}"""
+    case when known_run_months = run_months then energy end as value,
+    case when known_run_months = run_months and known_idle_run_months = run_months then energy + idle_energy end as whole,
+    case when known_run_months = run_months and known_run_months_before = run_months_before and energy_before > 0
+        then cast(round(cast(energy as double) / cast(energy_before as double) - 1, 6) as decimal(18, 6)) end as change_ratio,
+    case
+        when known_run_months_before < run_months_before then 'the energy of {quarter.previous.name} is not whole'
+        when energy_before = 0 then 'no energy of runs in {quarter.previous.name}'
+    end as change_reason,
+    case when known_run_months = run_months then energy_low end as low,
+    case when known_run_months = run_months then energy_high end as high,
+    energy as known, energy_low as known_low, energy_high as known_high,
+    (run_months - known_run_months) || ' of ' || run_months || ' run-months have no energy figure' as absent,
+    'in the other ' || known_run_months || ', plausible bounds in brackets' as known_label,
+    case when unrecorded_run_months > 0
+        then 'Run-months known by a tag only, without energy and not in it: ' || unrecorded_run_months end as remark
+from sums
+where run_months > 0"""
 
 
 @dataclass(frozen=True)
@@ -172,9 +211,14 @@ class _Headline:
             whole_label=self.whole,
             change_ratio=row["change_ratio"],
             change_reason=row["change_reason"] or "",
-            absent="" if row["value"] is not None else self.absent,
+            absent="" if row["value"] is not None else str(row.get("absent") or self.absent),
             method=self.method,
             sql=self.sql,
+            low=row.get("low"),
+            high=row.get("high"),
+            known=(row["known"], row["known_low"], row["known_high"]) if row["value"] is None and row.get("known") else None,
+            known_label=str(row.get("known_label") or "") if row["value"] is None else "",
+            remark=str(row.get("remark") or ""),
         )
 
 
@@ -205,22 +249,22 @@ def _headlines(quarter: Quarter) -> list[_Headline]:
         ),
         _Headline(
             id="facility_energy",
-            label="Facility energy of training runs",
+            label="Facility energy of training runs on record",
             unit="kWh",
             sql=energy_sql(quarter),
-            needs=("marts.fct_training_run_energy",),
-            whole="",
-            absent="a run-month has no energy figure",
-            method="Bottom-up: telemetry or time model, times PUE.",
+            needs=("marts.fct_training_run_energy", "marts.dim_training_runs"),
+            whole="with the idle reserve beside the runs",
+            absent=f"no run has an energy row in {quarter.name}",
+            method=ENERGY_METHOD,
         ),
         *scope_2,
         _Headline(
-            id="accelerator_cost_attributed",
-            label="Share of accelerator cost attributed to training runs",
+            id="accelerator_cost_coverage",
+            label="Share of accelerator cost that carries an energy and an emission figure",
             unit="1",
-            sql=attributed_share_sql(quarter),
-            needs=(*COST_TABLES, "marts.fct_training_run_emissions"),
-            whole="in run-months that carry an emission figure",
+            sql=coverage_sql(quarter),
+            needs=(*COST_TABLES, "marts.fct_training_run_emissions", "marts.fct_training_run_energy"),
+            whole="attributed to training runs",
             absent=f"no accelerator cost in {quarter.name}, or a bill is missing",
             method=SHARE_METHOD,
         ),
@@ -236,56 +280,6 @@ def glance_figures(publication: Publication, quarter: Quarter) -> list[Figure]:
         if missing:
             figures.append(headline.without(f"the published file has no {', no '.join(missing)}"))
         elif not rows:
-            figures.append(headline.without(f"no cost in {quarter.name}"))
+            figures.append(headline.without(headline.absent if headline.unit == "kWh" else f"no cost in {quarter.name}"))
         figures += [headline.of(row, len(rows) > 1) for row in rows]
     return figures
-
-
-def totals_table(quarter: Quarter) -> TableSpec:
-    """The two totals, scope by scope, side by side. No row and no column ever adds one method to the other."""
-    scopes = [("Provider Scope 1", "provider_scope_1_kgco2e", "provider_scope_1_kgco2e")]
-    scopes += [
-        (f"Provider Scope {n}", f"provider_scope_{n}_location_based_kgco2e", f"provider_scope_{n}_market_based_kgco2e")
-        for n in (2, 3)
-    ]
-    scopes += [("Provider Scope 3, not split by method", "provider_scope_3_unsplit_kgco2e", "provider_scope_3_unsplit_kgco2e")]
-    scopes += [("Provider total", "provider_total_location_based_kgco2e", "provider_total_market_based_kgco2e")]
-    selects = "\n    union all\n".join(
-        f"    select {n} as position, '{label}' as scope, provider_name, is_run, {location} as location_based, {market} as "
-        "market_based from parts"
-        for n, (label, location, market) in enumerate(scopes)
-    )
-    columns = [Column("provider_name", "Provider"), Column("scope", "Provider's scope")]
-    for way in ("location", "market"):
-        for part, words in (("run", "Runs"), ("rest", "No run"), ("all", "Total")):
-            note = "a carbon month is not published (section 4 has those that are), or the provider gives no such split"
-            columns.append(Column(f"{part}_{way}_based_kgco2e", words, "mass", note=note, group=f"{way.title()}-based"))
-    sums = ",\n".join(
-        f"    case when {complete('has_carbon')} and count(*) = count({way}_based) then coalesce(sum({way}_based){only}, 0) end"
-        f" as {part}_{way}_based_kgco2e"
-        for way in ("location", "market")
-        for part, only in (("run", " filter (where is_run)"), ("rest", " filter (where not is_run)"), ("all", ""))
-    )
-    return TableSpec(
-        id="totals_twice",
-        title="Two totals, side by side: provider emissions by scope and method",
-        sql=f"""with {presence(quarter)},
-{emission_parts(quarter)},
-scopes as (
-{selects}
-)
-select provider_name, scope,
-{sums},
-    scope = 'Provider total' as is_total
-from scopes
-group by provider_name, scope, position
-having scope <> 'Provider Scope 3, not split by method' or count(location_based) > 0
-order by provider_name, position""",
-        columns=tuple(columns),
-        key=("provider_name", "scope"),
-        needs=EMISSION_TABLES,
-        method="Provider-reported masses of the elected model version. The location-based and the market-based column are two "
-        "answers to one question and are never added. Scope 1 has no method and stands in both. Quarantined rows are not in "
-        "these sums.",
-        empty="No provider emission row in this quarter.",
-    )

@@ -3,7 +3,7 @@
 Units stand in headers, each column has one number of decimals, null is a dash with a footnote.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import groupby
@@ -13,7 +13,8 @@ from reports.numbers import EN_DASH, grouped, significant
 from reports.publication import Row
 from reports.quarter import short_month_name
 
-TONNE = Decimal(1000)
+TONNE = Decimal(1000)  # of kilograms; as many kilowatt-hours are a megawatt-hour
+UNITS = {"mass": ("kgCO2e", "tCO2e"), "energy": ("kWh", "MWh")}
 NOTE_MARKS = "abcdefghijklmnop"
 
 
@@ -23,6 +24,7 @@ class Cell:
     css: str
     mark: str = ""
     title: str = ""
+    is_repeated: bool = False  # the name of the row above: read aloud, not printed again
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Group:
 class PageRow:
     cells: tuple[Cell, ...]
     is_total: bool
+    is_group_start: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,16 +82,37 @@ class Tile:
     lines: tuple[str, ...]
 
 
-def _scale(columns: tuple[Column, ...], rows: tuple[Row, ...]) -> tuple[Decimal, str]:
-    """Tonnes for the whole table once any mass in it reaches 1,000 kg, so that its columns compare."""
-    masses = [abs(row[column.key]) for column in columns if column.kind == "mass" for row in rows if row[column.key] is not None]
-    return (TONNE, "tCO2e") if masses and max(masses) >= TONNE else (Decimal(1), "kgCO2e")
+@dataclass(frozen=True)
+class Scale:
+    """What a stored kilogram or kilowatt-hour is divided by on this page's table, and the unit it is then in."""
+
+    divisor: Decimal
+    unit: str
+    greatest: Decimal
 
 
-def _decimals(column: Column, values: list[Decimal]) -> int:
-    """Enough places for the column's longest value, at most six: 21.50 and 1.34375 in one column get five."""
+def _scales(columns: tuple[Column, ...], rows: tuple[Row, ...]) -> dict[str, Scale]:
+    """Tonnes and MWh for the whole table once anything in it reaches 1,000 kg or kWh, so that its columns compare."""
+    scales = {}
+    for kind, (small, large) in UNITS.items():
+        found = [row[column.key] for column in columns if column.kind == kind for row in rows]
+        values = [abs(value) for value in found if value is not None]
+        greatest = max(values, default=Decimal(0))
+        divisor, unit = (TONNE, large) if greatest >= TONNE else (Decimal(1), small)
+        scales[kind] = Scale(divisor, unit, greatest / divisor)
+    return scales
+
+
+def _decimals(column: Column, values: list[Decimal], scales: dict[str, Scale]) -> int:
+    """Enough places for the column's longest value, at most six: 21.50 and 1.34375 in one column get five.
+
+    Energy is modelled: as many places as leave about three figures of the table's greatest.
+    """
+    if column.kind == "energy":
+        greatest = scales["energy"].greatest
+        return 1 if greatest >= 100 else 2 if greatest >= 10 else 3
     if column.kind != "number":
-        return {"money": 2, "amount": 3, "mass": 3, "energy": 1}.get(column.kind, 0)
+        return {"money": 2, "amount": 3, "mass": 3, "hours": 1, "ratio_of": 3}.get(column.kind, 0)
     return min(6, max((max(0, -value.normalize().as_tuple().exponent) for value in values), default=0))
 
 
@@ -115,15 +139,17 @@ def _text(column: Column, value: object) -> str:
     return text[:12] if column.kind == "digest" else text.replace("_", " ") if column.kind == "state" else text
 
 
-def _number(column: Column, value: object, places: int, mass_scale: Decimal) -> str:
+def _number(column: Column, value: object, places: int, scales: dict[str, Scale]) -> str:
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if number == 0:  # a true zero is bare: 0.000 is something that rounds to nothing
         return "0"
-    if column.kind == "mass":
-        number /= mass_scale
-    if column.kind == "ratio":
-        return grouped(number * 100, 1)
-    return grouped(number, places)
+    if column.kind in scales:
+        number /= scales[column.kind].divisor
+    if column.kind == "ratio":  # all but all is not all
+        return ">99.9" if Decimal("0.9995") <= number < 1 else grouped(number * 100, 1)
+    if column.kind == "statistic":  # rows of several units: as many figures, not as many places
+        return significant(number)
+    return str(number) if column.kind == "year" else grouped(number, places)
 
 
 class _Notes:
@@ -136,7 +162,14 @@ class _Notes:
         return self.marks.setdefault(words, NOTE_MARKS[len(self.marks) % len(NOTE_MARKS)])
 
 
-def _cell(column: Column, row: Row, places: int, mass_scale: Decimal, notes: _Notes) -> Cell:
+def _length(column: Column, text: str) -> str:
+    """Short names are never broken; phrases and sentences get room before numbers do."""
+    if len(text) <= (24 if column.kind == "code" else 14):
+        return " short"
+    return "" if column.kind != "text" else " long" if len(text) > 48 else " phrase" if len(text) > 24 else ""
+
+
+def _cell(column: Column, row: Row, places: int, scales: dict[str, Scale], notes: _Notes) -> Cell:
     value, css = row[column.key], f"kind-{column.kind}" + ("" if column.is_text or column.kind == "digest" else " number")
     if value is None and row.get("is_total") and column.is_text:
         return Cell("", css)
@@ -150,36 +183,50 @@ def _cell(column: Column, row: Row, places: int, mass_scale: Decimal, notes: _No
         text = _text(column, value)
         return Cell(
             text,
-            f"{css} short" if len(text) <= (24 if column.kind == "code" else 14) else css,
+            f"{css}{_length(column, text)}",
             title=str(value) if column.kind == "digest" else "",
         )
-    return Cell(_number(column, value, places, mass_scale), css)
+    number = _number(column, value, places, scales)
+    ends = [row[key] for key in column.bounds]
+    if not ends or None in ends:
+        return Cell(number, css)
+    low, high = (_number(column, end, places, scales) for end in ends)
+    return Cell(f"{number} ({low}-{high})", f"{css} bounded")
 
 
-def _cells(row: Row, columns: list[Column], places: dict[str, int], mass_scale: Decimal, notes: _Notes) -> PageRow:
-    cells = [_cell(column, row, places[column.key], mass_scale, notes) for column in columns]
+def _cells(
+    row: Row, above: Row | None, columns: list[Column], places: dict[str, int], scales: dict[str, Scale], notes: _Notes
+) -> PageRow:
+    cells = [_cell(column, row, places[column.key], scales, notes) for column in columns]
     is_total = bool(row.get("is_total"))
     if is_total:
         empty = next((n for n, cell in enumerate(cells) if not cell.text), None)
         if empty is not None:
-            cells[empty] = Cell("Total" if empty == 0 else "total", cells[empty].css)
-    return PageRow(tuple(cells), is_total)
+            cells[empty] = Cell("Total" if empty == 0 else "total", cells[empty].css.replace("kind-code", "kind-text"))
+    quiet = [n for n, column in enumerate(columns) if column.is_quiet_when_repeated]
+    repeated = [n for n in quiet if above is not None and above[columns[n].key] == row[columns[n].key]]
+    for n in repeated:
+        cells[n] = replace(cells[n], is_repeated=True)
+    return PageRow(tuple(cells), is_total, bool(quiet) and above is not None and not repeated)
 
 
 def page_table(table: Table) -> PageTable:
     """Lay one table out. A single currency moves from its column into the headers."""
-    currency, (mass_scale, mass_unit) = _currency(table), _scale(table.spec.columns, table.rows)
+    currency, scales = _currency(table), _scales(table.spec.columns, table.rows)
     columns = [
         column
         for column in table.spec.columns
-        if not (currency and column.key == "billing_currency")
+        if not column.is_data_only
+        and not (currency and column.key == "billing_currency")
         and not (column.is_dropped_when_empty and all(row[column.key] is None for row in table.rows))
+        and not (column.is_dropped_when_zero and not any(row[column.key] for row in table.rows))
     ]
     values = {column.key: [row[column.key] for row in table.rows if isinstance(row[column.key], Decimal)] for column in columns}
-    places = {column.key: _decimals(column, values[column.key]) for column in columns}
-    units = {"money": currency or "in its currency", "mass": mass_unit, "energy": "kWh", "ratio": "%"}
+    places = {column.key: _decimals(column, values[column.key], scales) for column in columns}
+    units = {"money": currency or "in its currency", "ratio": "%", "hours": "h", **{k: scale.unit for k, scale in scales.items()}}
     notes = _Notes()
-    shown = tuple(_cells(row, columns, places, mass_scale, notes) for row in table.rows[: table.spec.page_rows])
+    rows = table.rows[: table.spec.page_rows]
+    shown = tuple(_cells(row, above, columns, places, scales, notes) for above, row in zip((None, *rows), rows, strict=False))
     headers = tuple(
         Header(c.label, c.unit or units.get(c.kind, ""), "number" if not c.is_text and c.kind != "digest" else "")
         for c in columns
@@ -212,18 +259,30 @@ def _amount(value: Decimal, unit: str) -> tuple[str, str, str]:
     return significant(value), unit, f"{grouped(value, 2)} {unit}"
 
 
+def interval(value: Decimal, low: Decimal, high: Decimal, unit: str) -> str:
+    """812 (640-1 020) MWh: one unit for the three, chosen by the value."""
+    scale, shown = (TONNE, dict(UNITS.values())[unit]) if abs(value) >= TONNE else (Decimal(1), unit)
+    return f"{significant(value / scale)} ({significant(low / scale)}-{significant(high / scale)}) {shown}"
+
+
 def tile(figure: Figure) -> Tile:
-    """The figure, its exact value, the whole beside it, and its change or the reason why none is shown."""
+    """The figure, its exact value or bounds, the whole beside it, and its change or the reason why none is shown."""
     lines = []
     if figure.value is None:
         number, unit = EN_DASH, ""
         lines.append(f"Not shown: {figure.absent}.")
+        if figure.known:
+            lines.append(f"{interval(*figure.known, figure.unit)} {figure.known_label}")
     else:
         number, unit, exact = _amount(figure.value, figure.unit)
-        if figure.unit != "1":
+        if figure.low is not None and figure.high is not None:
+            lines.append(f"{interval(figure.value, figure.low, figure.high, figure.unit)}, plausible bounds")
+        elif figure.unit != "1":
             lines.append(f"exactly {exact}")
         if figure.whole is not None:
             lines.append(f"{_amount(figure.whole, figure.unit)[2]} {figure.whole_label}")
+    if figure.remark:
+        lines.append(f"{figure.remark}.")
     if figure.value is None:
         return Tile(figure.id, figure.label, number, unit, tuple(lines))
     if figure.change_ratio is not None:

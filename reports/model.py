@@ -24,6 +24,10 @@ class Column:
     unit: str = ""
     group: str = ""  # a heading over neighbouring columns
     is_dropped_when_empty: bool = False  # from the page, never from the data files
+    is_dropped_when_zero: bool = False  # likewise: a count of what is wrong, where nothing is
+    is_data_only: bool = False  # a column of the data files that the page prints as part of another one, or not at all
+    is_quiet_when_repeated: bool = False  # a name that heads several rows is read once
+    bounds: tuple[str, str] = ()  # the columns that hold the plausible low and high of this one
 
     @property
     def is_text(self) -> bool:
@@ -31,8 +35,20 @@ class Column:
 
     def unit_of(self, currency: str) -> str:
         """The unit of the stored value, as data files give it."""
-        units = {"money": currency, "mass": "kgCO2e", "energy": "kWh", "ratio": "1", "count": "1"}
+        units = {"money": currency, "mass": "kgCO2e", "energy": "kWh", "hours": "h", "ratio": "1", "ratio_of": "1", "count": "1"}
         return self.unit or units.get(self.kind, "")
+
+
+def bounded(
+    key: str, label: str, kind: str, note: str, group: str = "", *, mid: str = "", shows_bounds: bool = True
+) -> tuple[Column, Column, Column]:
+    """A modelled figure and its plausible bounds: one cell on the page, 812 (640-1 020), three columns in the data files."""
+    low, high = f"{key}_low", f"{key}_high"
+    return (
+        Column(mid or key, label, kind, note=note, group=group, bounds=(low, high) if shows_bounds else ()),
+        Column(low, f"{label}, low bound", kind, note=note, group=group, is_data_only=True),
+        Column(high, f"{label}, high bound", kind, note=note, group=group, is_data_only=True),
+    )
 
 
 @dataclass(frozen=True)
@@ -86,6 +102,11 @@ class Figure:
     absent: str
     method: str
     sql: str
+    low: Decimal | None = None  # plausible bounds where the figure is modelled
+    high: Decimal | None = None
+    known: tuple[Decimal, Decimal, Decimal] | None = None  # what is known of a figure that is not whole: value, low, high
+    known_label: str = ""
+    remark: str = ""  # what the figure does not cover
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,8 @@ def plain(value: object) -> str | None:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        value = Decimal(repr(value))
     if isinstance(value, Decimal):
         return f"{value:f}"
     return str(value)

@@ -42,7 +42,8 @@ order by source_name, kind""",
         ),
         key=("source_name", "kind"),
         needs=("ops.dim_deliveries",),
-        method="The newest elected delivery of each source and month. Section 9 lists every delivery with its digest.",
+        method="The newest elected delivery of each source and month; a Google bill by the day of its partitions. Section 9 "
+        "lists every delivery with its digest.",
         empty="No delivery of this quarter has landed.",
     )
 

@@ -1,4 +1,4 @@
-"""Section 8 and 9: reference tables (catalogue, prices, regions, factors) and the evidence (input digests, the build)."""
+"""Section 8 and 9: reference tables (catalogue, prices, regions) and the evidence (input digests, the build)."""
 
 from reports.model import Column, TableSpec
 from reports.quality import THIS_BUILD
@@ -88,35 +88,6 @@ order by provider_name, region_id""",
         needs=("marts.dim_regions", "marts.fct_reconciliation"),
         method="As the providers spell them. Global is not a region.",
         empty="No region of this quarter is in the table of regions.",
-    )
-
-
-def factors(quarter: Quarter) -> TableSpec:
-    """Emission factors, for the modelled view only."""
-    return TableSpec(
-        id="factors",
-        title="Emission factors of the modelled view",
-        sql="""select *
-from marts.dim_emission_factors
-order by factor_id""",
-        columns=(
-            Column("factor_id", "Factor", "code"),
-            Column("grid_zone", "Grid zone", "code"),
-            Column("method", "Method", "state"),
-            Column("basis", "Basis", "state"),
-            Column("data_year", "Data year", "number"),
-            Column("value", "Value", "number"),
-            Column("unit", "Unit"),
-            Column("gases", "Gases"),
-            Column("source", "Source"),
-            Column("licence", "Licence"),
-            Column("confidence", "Confidence", "state"),
-        ),
-        key=("factor_id",),
-        needs=("marts.dim_emission_factors",),
-        method="Set location_direct_v1. Every figure shown in this report so far is provider-reported and uses no factor of "
-        "ours.",
-        empty="The published file holds no emission factor: every emission figure here is provider-reported.",
     )
 
 

@@ -100,10 +100,9 @@ def cost_charts(tables: dict[str, Table]) -> dict[str, tuple[Chart, ...]]:
     return {id: tuple(drawn) for id, drawn in charts.items()}
 
 
-def _outcome(row: Row) -> Bar:
+def outcome_class(outcome: str) -> str:
     """Finished work in full colour, lost work outlined, what no run carries in grey: also in black and white."""
-    outcome = str(row["outcome"])
-    css = {
+    return {
         "succeeded": "done",
         "running": "done",
         "failed": "lost",
@@ -111,7 +110,11 @@ def _outcome(row: Row) -> Bar:
         "stopped": "lost",
         "unknown": "lost",
     }.get(outcome, "rest")
-    return Bar(outcome, (Segment(row["effective_cost"], css, outcome),), row["effective_cost"])
+
+
+def _outcome(row: Row) -> Bar:
+    outcome = str(row["outcome"])
+    return Bar(outcome, (Segment(row["effective_cost"], outcome_class(outcome), outcome),), row["effective_cost"])
 
 
 def emission_charts(tables: dict[str, Table]) -> dict[str, tuple[Chart, ...]]:
@@ -134,13 +137,91 @@ def emission_charts(tables: dict[str, Table]) -> dict[str, tuple[Chart, ...]]:
     if months:
         several = len({row["provider_name"] for row in months}) > 1
         panels = [(words, [_month(row, way, several) for row in months]) for way, words in ways]
-        legend = (("done", "allocated to runs"), ("rest", "no run"))
+        clouds = dict.fromkeys(str(row["provider_name"]) for row in months)
+        legend = (*((cloud_class(cloud), f"allocated to runs, {cloud}") for cloud in clouds), ("rest", "no run"))
         charts["emissions_by_month"] = (chart("carbon-month", "Provider emissions by month", panels, "kgCO2e", legend, 2),)
     return charts
 
 
 def _month(row: Row, way: str, with_provider: bool) -> Bar:
     run, rest = row[f"run_{way}_based_kgco2e"], row[f"rest_{way}_based_kgco2e"]
-    label = short_month_name(row["usage_month"]) + (f", {row['provider_name']}" if with_provider else "")
-    segments = () if run is None else (Segment(run, "done", "allocated to runs"), Segment(rest, "rest", "no run"))
+    label = short_month_name(row["usage_month"]) + (f", {str(row['provider_name']).split()[0]}" if with_provider else "")
+    runs = Segment(run, cloud_class(row["provider_name"]), "allocated to runs")
+    segments = () if run is None else (runs, Segment(rest, "rest", "no run"))
     return Bar(label, segments, row[f"all_{way}_based_kgco2e"])
+
+
+def cloud_class(provider: object) -> str:
+    return "cloud-google" if provider == "Google Cloud" else "cloud-aws"
+
+
+def modelled_charts(table: Table) -> dict[str, tuple[Chart, ...]]:
+    """Two bars per region: what the provider gives the runs, solid, and what the model gives them, hatched."""
+    bars, clouds = [], {}
+    for row in table.rows:
+        if row["provider_kgco2e"] is None:
+            continue
+        css = cloud_class(row["provider_name"])
+        clouds[css] = row["provider_name"]
+        # a region has a pair of bars for each version of the provider's model
+        several = sum(row["region_id"] == other["region_id"] for other in table.rows) > 1
+        region = f"{row['region_id']}, {row['provider_model_version']}" if several else str(row["region_id"])
+        for name, label, is_modelled in (("provider", region, False), ("modelled", "modelled", True)):
+            amount = row[f"{name}_kgco2e"]
+            bars.append(Bar(label, (Segment(amount, css, f"{region}, {name}", is_modelled),), amount))
+    if not bars:
+        return {}
+    legend = tuple(
+        (f"{css}{' modelled' if is_modelled else ''}", f"{cloud}, {words}")
+        for css, cloud in clouds.items()
+        for is_modelled, words in ((False, "provider-allocated"), (True, "modelled"))
+    )
+    title = "Location-based emissions of the runs on accelerators"
+    return {table.id: (chart("modelled", title, [("", bars)], "kgCO2e", legend, 2),)}
+
+
+def _energy_bars(rows: list[Row], label: str) -> list[Bar]:
+    """One bar per row of a table, hatched; without a figure an en dash. A name on two platforms says which."""
+    bars, names = [], [row[label] for row in rows]
+    for row in rows:
+        name = EN_DASH if row[label] is None else str(row[label])
+        if names.count(row[label]) > 1:
+            name = f"{name}, {row['accelerator_family']}"
+        value = row["facility_energy_kwh"]
+        if value is None and row.get("unknown_run_months") == 0:
+            continue  # known by a tag only: nothing to model
+        if value is None:
+            bars.append(Bar(name, (), None))
+            continue
+        low, high = row["facility_energy_kwh_low"], row["facility_energy_kwh_high"]
+        css = family_class(row["accelerator_family"]) if "accelerator_family" in row else outcome_class(name)
+        bars.append(Bar(name, (Segment(value, css, "modelled", True),), value, bounds=None if low is None else (low, high)))
+    return bars
+
+
+def energy_charts(tables: dict[str, Table]) -> dict[str, tuple[Chart, ...]]:
+    """The energy charts of section 3: by accelerator, team and model on one scale, and by month."""
+    charts, panels, families = {}, [], []
+    for id, label, name in (
+        ("energy_by_accelerator", "accelerator_type", "accelerator"),
+        ("energy_by_team", "team", "team"),
+        ("energy_by_model", "model_name", "model"),
+    ):
+        rows = [row for row in tables[id].rows if not row.get("is_total")][:ROWS_PER_PANEL]
+        families += [row["accelerator_family"] for row in rows if row["facility_energy_kwh"] is not None]
+        panels.append((f"by {name}", _energy_bars(rows, label)))
+    legend = tuple((f"{css} modelled", name) for css, name in _legend(families, False))
+    title = "Modelled facility energy of training runs"
+    if families:
+        charts["energy_by_accelerator"] = (chart("energy", title, panels, "kWh", legend),)
+        rows = [
+            {**row, "label": f"{short_month_name(row['usage_month'])}, {row['accelerator_family']}"}
+            for row in tables["energy_by_month"].rows
+            if not row["is_total"]
+        ]
+        month_title = "Modelled facility energy by month"
+        charts["energy_by_month"] = (chart("energy-month", month_title, [("", _energy_bars(rows, "label"))], "kWh", (), 2),)
+        outcomes = _energy_bars(list(tables["energy_by_outcome"].rows), "outcome")
+        outcome_title = "How the work ended, modelled facility energy"
+        charts["energy_by_outcome"] = (chart("energy-outcome", outcome_title, [("", outcomes)], "kWh", (), 2),)
+    return charts

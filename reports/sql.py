@@ -43,6 +43,19 @@ def whole(column: str, name: str | None = None) -> str:
     return f"case when count(*) = count({column}) then sum({column}) end as {name or column}"
 
 
+ON_RECORD = "runs.attempt_count > 0"
+
+
+def whole_on_record(column: str, name: str) -> str:
+    """`whole` over runs with a record: a run known by a tag only holds no chips, so nothing can ever be modelled for it."""
+    return f"case when count(*) filter (where {ON_RECORD}) = count({column}) then sum({column}) end as {name}"
+
+
+def nine_digits(expression: str) -> str:
+    """A statistic as a double of nine significant digits, so that no order of addition shows."""
+    return f"cast(printf('%.8e', {expression}) as double)"
+
+
 def periods(quarter: Quarter) -> list[tuple[str, str]]:
     """The columns `by_period` makes, with their headings."""
     return [*((f"month_{n}", short_month_name(month)) for n, month in enumerate(quarter.months, 1)), ("quarter", quarter.name)]

@@ -78,7 +78,8 @@ order by book, usage_month""",
         key=("book", "usage_month"),
         needs=("marts.fct_training_run_costs", "marts.fct_training_run_emissions"),
         method="Rows per status. A cost row is final 14 days after month end with every invoice id; an emission row is final "
-        "after the provider's yearly true-up. No provider cell: the carbon export has no row for the run's account, product "
+        "after AWS's yearly true-up, at Google 21 days after publication. No provider cell: the carbon export has no row for "
+        "the run's account, product "
         "and region.",
         empty="No run has a row in this quarter.",
     )

@@ -18,20 +18,21 @@ class Method:
 METHODS = (
     Method(
         "Billed cost",
-        "What the invoice says. Rows a Savings Plan covers carry nothing; the plan's own fee rows do.",
-        "net unblended cost, else unblended cost",
+        "What the invoice says. Rows a Savings Plan covers carry nothing; the plan's own fee rows do. Google: with every credit.",
+        "AWS: net unblended, else unblended cost; Google: cost + credits",
         "every row of the provider's bill",
     ),
     Method(
         "Effective cost",
         "What a run cost: net, commitments spread over the hours they serve, promotions and credits kept apart.",
-        "net amortised cost by line item type; block fees split by used hours",
+        "AWS: net amortised cost by line item type, block fees by used hours; Google: cost + commitment and negotiated credits, "
+        "commitment fees over covered usage",
         "every row of the bill; not used commitments are residual",
     ),
     Method(
         "List cost",
         "The provider's public on-demand price of the same usage; unknown as soon as one part has no list price.",
-        "public on-demand cost",
+        "AWS: public on-demand cost; Google: cost at list",
         "usage rows",
     ),
     Method(
@@ -67,6 +68,40 @@ METHODS = (
         "provider Scope 2; Scope 3 as the provider splits it",
     ),
     Method(
+        "Energy of a chip",
+        "From how busy the chip was where telemetry shows it, else from the time it was held. Gaps lower coverage and widen the "
+        "bounds; a missing duty cycle on a live node is idle, an error is unknown.",
+        "∫ P_idle + u × (P_max − P_idle) dt; without telemetry chip-hours × P_mean",
+        "chip",
+    ),
+    Method(
+        "Energy at four boundaries",
+        "Each contains the one before. Idle reserve is in none of them; it is the idle share. Low and high are plausible bounds, "
+        "fully correlated, so they add.",
+        "chip; + node × chips held; + network and storage share; × PUE",
+        "chip; chip and host; IT; facility",
+    ),
+    Method(
+        "Busy and reserved chip-hours",
+        "Reserved: chips held times hours. Busy: utilisation times chips times hours over what telemetry observed. Coverage: "
+        "observed over reserved; 1 only if every interval was observed.",
+        "Σ u × chips × h; Σ chips × h",
+        "chips a run held",
+    ),
+    Method(
+        "Modelled emissions",
+        "The engineering view, beside the book and never in it: facility energy times the location-based factor of the grid.",
+        "facility kWh × kgCO2e/kWh of the grid zone and year",
+        "electricity of the facility, direct emissions of generation",
+    ),
+    Method(
+        "Median, ratio of pairs",
+        "Median over finished runs; a pair is one pair key of a workload, replicates averaged by geometric mean first. "
+        "Descriptive: no verdict rests on it.",
+        "median(x_r); TPU ÷ Trainium of a pair",
+        "whole runs, same boundary and measure on both sides",
+    ),
+    Method(
         "Conservation",
         "Nothing is lost and nothing is made up: exact decimal arithmetic, checked in every cell before publication.",
         "provider total = runs + residual + quarantined",
@@ -78,10 +113,20 @@ SENSITIVITIES = (
     "The allocation key is list price. A cell that mixes accelerators with many small services moves when their relative "
     "prices do; weights by energy are the sensitivity, not shown here.",
     "AWS product Other holds SageMaker, HyperPod and data transfer together: allocation confidence is low there.",
+    "Energy bounds hold idle and peak power, host, network and storage, and gaps in telemetry; PUE and the grid's factor stand "
+    "as "
+    "published. Where chip power is assumed, the range is derived by a written method and no verdict may rest on it.",
+    "Modelled emissions take each run's own region (deployed view): a ratio between platforms then holds the grids' difference "
+    "too.",
     "Provider model versions are never mixed: a change of version is a break in the series, and no change over it is shown.",
 )
 OPEN_QUESTIONS = (
     "Provider allocation does not observe how busy a chip was. A lower allocated mass is no evidence of a more efficient run.",
     "The AWS export resolves to one gram: a cell below half a gram arrives as zero.",
+    "Google publishes Scope 3 without a split by method: it stands as one figure in both totals, and neither method's Scope 3 is "
+    "known there.",
+    "Modelled and provider-allocated figures of one cell differ by the provider's metering, its facility overheads and the "
+    "list-price "
+    "key; the ratio is published, not explained away.",
     "Categories 1 and 8 of Scope 3 differ by who controls leased hardware; this report takes category 1 throughout.",
 )

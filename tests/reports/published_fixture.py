@@ -3,8 +3,16 @@
 from datetime import date
 from pathlib import Path
 
-from tests.reports.published_reference import add_build_rows, add_delivery_rows, add_odd_rows, add_reference_rows
+from tests.reports.published_energy import add_energy_rows, add_factor_rows, add_modelled_reconciliation
+from tests.reports.published_reference import (
+    add_build_rows,
+    add_delivery_rows,
+    add_google_reference_rows,
+    add_odd_rows,
+    add_reference_rows,
+)
 from tests.reports.published_rows import (
+    BILLING_ACCOUNT,
     MONTHS,
     PAYERS,
     File,
@@ -20,7 +28,7 @@ TEAMS = ("language", "vision", "speech", None)
 STATES = ("succeeded", "succeeded", "failed", "interrupted", "succeeded", "running")
 HOSTILE = (
     Run("run-hostile", '<script>alert("team")</script>', '=HYPERLINK("http://evil.example","x")', dollars=7000),
-    Run("run-bidi", "a\"b'c & <b>", "@model\u202etxt", dollars=640, state="failed"),
+    Run("run-bidi", "a\"b'c & <b>", "@model\u202etxt", dollars=640, state="failed", has_power=False),
 )
 USUAL = tuple(
     Run(
@@ -35,14 +43,42 @@ USUAL = tuple(
     )
     for n in range(24)
 )
+PAIR_RATIOS = {  # TPU dollars for 100 of Trainium, pair by pair
+    "llm-8b": (71, 74, 69, 78, 72, 70, 75, 73),
+    "bert-large": (96, 105, 99, 110, 92, 101, 103, 97),
+    "vit-huge": (93, 88),
+}
+PAIRED = tuple(
+    Run(
+        f"{workload}-{'tpu' if family == 'tpu' else 'trn'}-{n:02d}",
+        "language",
+        workload,
+        ("v6e", "v5e")[workload != "llm-8b"] if family == "tpu" else "trn2.48xlarge",
+        family,
+        dollars=(900 + 37 * n) * (ratio if family == "tpu" else 100) // 100,
+        months=MONTHS[n % 2 * 3 : n % 2 * 3 + 1],
+        payer=BILLING_ACCOUNT if family == "tpu" else PAYERS[0],
+        workload=workload,
+        pair=f"{workload}-pair-{n:02d}",
+        useful_tokens=2 * 10**9 + (10**8 if n == 1 and family == "tpu" else 0),
+        has_telemetry=n % 5 != 4,
+    )
+    for workload, ratios in PAIR_RATIOS.items()
+    for n, ratio in enumerate(ratios)
+    for family in ("trainium", "tpu")
+)
+TPU_ALONE = tuple(
+    Run(f"tpu-only-{n}", "vision", "moe-120b", "v5p", "tpu", state, 800, MONTHS[n : n + 2], BILLING_ACCOUNT, workload="moe-120b")
+    for n, state in enumerate(("succeeded", "failed", "interrupted"))
+)
 
 
 def write_published(
     path: Path,
-    runs: tuple[Run, ...] = (*USUAL, *HOSTILE),
+    runs: tuple[Run, ...] = (*USUAL, *HOSTILE, *PAIRED, *TPU_ALONE),
     *,
     carbon_until: date = date(2026, 8, 1),
-    payers: tuple[str, ...] = PAYERS,
+    payers: tuple[str, ...] = (*PAYERS, BILLING_ACCOUNT),
     list_known: bool = False,
     with_odd_rows: bool = True,
 ) -> Path:
@@ -54,12 +90,16 @@ def write_published(
         for month in run.months:
             add_cost_rows(file, run, month, list_known)
             add_emission_rows(file, run, month, month <= carbon_until)
+            add_energy_rows(file, run, month)
     for payer in payers:
         for month in MONTHS:
             add_residual_rows(file, payer, month, month <= carbon_until, currencies.get(payer, "USD"))
             add_delivery_rows(file, payer, month, month <= carbon_until)
     add_reconciliation(file)
+    add_modelled_reconciliation(file)
+    add_factor_rows(file)
     add_reference_rows(file)
+    add_google_reference_rows(file)
     add_build_rows(file)
     if with_odd_rows:
         add_odd_rows(file)

@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 from decimal import Decimal
 
-from tests.reports.published_rows import File, instant
+from tests.reports.published_rows import File, instant, provider_of, source_of
 
 
 def add_delivery_rows(file: File, payer: str, month: date, carbon: bool) -> None:
@@ -11,12 +11,15 @@ def add_delivery_rows(file: File, payer: str, month: date, carbon: bool) -> None
     kinds = [("cur", "aws_cur", f"{month:%Y-%m}", published)]
     if carbon:
         kinds.append(("carbon", "aws_carbon", f"{month:%Y-%m}@v3.0.1", published.replace(day=17)))
+    if provider_of(payer) == "Google Cloud":  # a bill partition a day, a carbon partition a month
+        kinds = [("cur", "gcp_billing", f"{month:%Y-%m}-{day:02}", instant(2026, month.month, day, 20)) for day in (1, 15, 28)]
+        kinds += [("carbon", "gcp_carbon", f"{month:%Y-%m}", published.replace(day=16))] if carbon else []
     for prefix, kind, partition, at in kinds:
         digest = f"{abs(hash_of(prefix + payer + partition)):064x}"
         file.add(
             "ops.dim_deliveries",
-            source_name=f"{prefix}-{payer[:3]}",
-            provider_name="AWS",
+            source_name=source_of(payer, prefix),
+            provider_name=provider_of(payer),
             kind=kind,
             partition=partition,
             published_at=at,
@@ -31,6 +34,37 @@ def add_delivery_rows(file: File, payer: str, month: date, carbon: bool) -> None
 def hash_of(text: str) -> int:
     """A number for a text, the same in every process."""
     return int.from_bytes(text.encode()) % (1 << 255)
+
+
+def add_google_reference_rows(file: File) -> None:
+    url = "https://docs.example.org/tpu"
+    for kind, watts in (("v5e", None), ("v6e", Decimal("300"))):
+        file.add(
+            "marts.dim_accelerators",
+            accelerator_type=kind,
+            accelerator_family="tpu",
+            provider_name="Google Cloud",
+            chip_name=f"TPU {kind}",
+            chips_per_node=None,
+            peak_bf16_tflops=Decimal("918"),
+            chip_power_idle_w=None,
+            chip_power_max_w=watts,
+            power_confidence="third_party" if watts else None,
+            source=url,
+            source_date=date(2026, 8, 21),
+            confidence="medium",
+        )
+    file.add(
+        "marts.dim_regions",
+        provider_name="Google Cloud",
+        region_id="us-central1",
+        region_name="Iowa",
+        country_code="US",
+        grid_zone="US-IA",
+        source=url,
+        source_date=date(2026, 8, 21),
+        confidence="high",
+    )
 
 
 def add_reference_rows(file: File) -> None:
@@ -57,7 +91,7 @@ def add_reference_rows(file: File) -> None:
         region_id="us-east-2",
         region_name="US East (Ohio)",
         country_code="US",
-        grid_zone=None,
+        grid_zone="RFCW",
         source=url,
         source_date=date(2026, 8, 21),
         confidence="high",

@@ -13,6 +13,11 @@ import duckdb
 SCHEMA = Path(__file__).with_name("published_schema.sql")
 MONTHS = tuple(date(2026, month, 1) for month in range(4, 10))
 PAYERS = ("012345678901", "210987654321")
+BILLING_ACCOUNT = "01A2B3-C4D5E6-F70819"
+PLACES = {  # sub-account, service and region of everything a cloud's runs use; model version of its carbon
+    "AWS": ("000011112222", "AmazonEC2", "us-east-2", "v3.0.1"),
+    "Google Cloud": ("112233445566", "6F81-5844-456A", "us-central1", "11"),
+}
 LOCATION, MARKET = "provider_total_location_based_kgco2e", "provider_total_market_based_kgco2e"
 MASS_FACTORS = {
     "provider_scope_1_kgco2e": Decimal("0.01"),
@@ -23,6 +28,13 @@ MASS_FACTORS = {
     "provider_scope_3_unsplit_kgco2e": None,
     LOCATION: Decimal("1.00"),
     MARKET: Decimal("0.30"),
+}
+GOOGLE_FACTORS = {  # Google does not split Scope 3 by method
+    **MASS_FACTORS,
+    "provider_scope_3_location_based_kgco2e": None,
+    "provider_scope_3_market_based_kgco2e": None,
+    "provider_scope_3_unsplit_kgco2e": Decimal("0.19"),
+    MARKET: Decimal("0.35"),
 }
 
 
@@ -45,6 +57,19 @@ class Run:
     months: tuple[date, ...] = MONTHS
     payer: str = PAYERS[0]
     currency: str = "USD"
+    workload: str | None = None
+    pair: str | None = None
+    useful_tokens: int | None = None
+    has_power: bool = True
+    has_telemetry: bool = True
+
+    @property
+    def provider(self) -> str:
+        return "Google Cloud" if self.family == "tpu" else "AWS"
+
+    @property
+    def region(self) -> str:
+        return PLACES[self.provider][2]
 
 
 class File:
@@ -74,20 +99,30 @@ def literal(value: object) -> str:
     return f"'{text}'"
 
 
-def _cell(payer: str, month: date, service: str, region: str, source: str) -> dict[str, object]:
-    return {
-        "source_name": source,
-        "provider_name": "AWS",
-        "payer_account_id": payer,
-        "sub_account_id": "000011112222",
-        "service_code": service,
-        "region_id": region,
-        "usage_month": month,
-    }
+def provider_of(payer: str) -> str:
+    return "Google Cloud" if payer == BILLING_ACCOUNT else "AWS"
 
 
-def _masses(kg: Decimal) -> dict[str, Decimal | None]:
-    return {name: None if factor is None else (kg * factor).quantize(Decimal("1e-9")) for name, factor in MASS_FACTORS.items()}
+def source_of(payer: str, kind: str) -> str:
+    return f"gcp-{kind}" if payer == BILLING_ACCOUNT else f"{kind}-{payer[:3]}"
+
+
+CELL = ("source_name", "provider_name", "payer_account_id", "sub_account_id", "service_code", "region_id", "usage_month")
+
+
+def _cell(payer: str, month: date, kind: str, region: str | None = None) -> dict[str, object]:
+    provider = provider_of(payer)
+    account, service, home, _ = PLACES[provider]
+    return dict(zip(CELL, (source_of(payer, kind), provider, payer, account, service, region or home, month), strict=True))
+
+
+def cell_of(row: dict[str, object]) -> dict[str, object]:
+    return {name: row[name] for name in CELL}
+
+
+def _masses(kg: Decimal, payer: str) -> dict[str, Decimal | None]:
+    factors = GOOGLE_FACTORS if payer == BILLING_ACCOUNT else MASS_FACTORS
+    return {name: None if factor is None else (kg * factor).quantize(Decimal("1e-9")) for name, factor in factors.items()}
 
 
 def add_run_rows(file: File, run: Run) -> None:
@@ -96,26 +131,26 @@ def add_run_rows(file: File, run: Run) -> None:
         "marts.dim_training_runs",
         training_run_id=run.id,
         recorded_id=run.id.upper(),
-        provider_name="AWS",
+        provider_name=run.provider,
         accelerator_family=run.family,
         accelerator_type=run.accelerator,
         is_multi_accelerator=False,
-        region_id="us-east-2",
+        region_id=run.region,
         is_multi_region=False,
-        sub_account_id="000011112222",
+        sub_account_id=PLACES[run.provider][0],
         is_multi_account=False,
         team=run.team,
         model_name=run.model,
         framework="jax",
-        workload_key=None,
-        pair_key=None,
+        workload_key=run.workload,
+        pair_key=run.pair,
         started_at=start,
-        ended_at=start and start + timedelta(days=60),
+        ended_at=start and start + timedelta(days=60 if len(run.months) > 1 else 20),
         state=run.state,
         attempt_count=2 if run.state == "interrupted" else 1,
         chip_count=16,
         tokens=10**12,
-        useful_tokens=None,
+        useful_tokens=run.useful_tokens,
         steps=10_000,
         model_flops=None,
         target_metric=None,
@@ -158,23 +193,23 @@ def add_cost_rows(file: File, run: Run, month: date, list_known: bool) -> None:
         file.add(
             "marts.fct_run_cell_costs",
             **keys,
-            **_cell(run.payer, month, "AmazonEC2", "us-east-2", f"cur-{run.payer[:3]}"),
+            **_cell(run.payer, month, "cur"),
             **costs,
         )
 
 
 def add_emission_rows(file: File, run: Run, month: date, published: bool) -> None:
-    masses = _masses(Decimal(run.dollars) / 4)
+    masses, version = _masses(Decimal(run.dollars) / 4, run.payer), PLACES[run.provider][3]
     values = masses if published else dict.fromkeys(MASS_FACTORS)
     if published:
-        cell = _cell(run.payer, month, "AmazonEC2", "us-east-2", f"carbon-{run.payer[:3]}")
-        file.add("marts.fct_run_cell_emissions", training_run_id=run.id, **cell, provider_model_version="v3.0.1", **masses)
+        cell = _cell(run.payer, month, "carbon")
+        file.add("marts.fct_run_cell_emissions", training_run_id=run.id, **cell, provider_model_version=version, **masses)
     file.add(
         "marts.fct_training_run_emissions",
         training_run_id=run.id,
         usage_month=month,
-        provider_name="AWS",
-        provider_model_version="v3.0.1" if published else None,
+        provider_name=run.provider,
+        provider_model_version=version if published else None,
         **values,
         idle_share_location_based_kgco2e=None,
         idle_share_market_based_kgco2e=None,
@@ -202,7 +237,7 @@ def add_residual_rows(file: File, payer: str, month: date, carbon: bool, currenc
         effective = Decimal(0) if reason in ("rounding", "credit") else Decimal(dollars)
         file.add(
             "marts.fct_residual_costs",
-            **_cell(payer, month, "AmazonEC2", "us-east-2", f"cur-{payer[:3]}"),
+            **_cell(payer, month, "cur"),
             billing_currency=currency,
             cost_component=component,
             reason=reason,
@@ -214,18 +249,18 @@ def add_residual_rows(file: File, payer: str, month: date, carbon: bool, currenc
             spread_effective_cost=Decimal(0),
         )
     places = (
-        ("idle", 480, "us-east-2"),
-        ("non_accelerator", 1300, "us-east-2"),
+        ("idle", 480, None),
+        ("non_accelerator", 1300, None),
         ("non_accelerator", 90, "eu-north-1"),
-        ("global", 33, "Global"),
+        ("global", 33, "global" if payer == BILLING_ACCOUNT else "Global"),
     )
     for reason, kg, region in places if carbon else ():
         file.add(
             "marts.fct_residual_emissions",
-            **_cell(payer, month, "AmazonEC2", region, f"carbon-{payer[:3]}"),
-            provider_model_version="v3.0.1",
+            **_cell(payer, month, "carbon", region),
+            provider_model_version=PLACES[provider_of(payer)][3],
             reason=reason,
-            **_masses(Decimal(kg)),
+            **_masses(Decimal(kg), payer),
             spread_location_based_kgco2e=None,
             spread_market_based_kgco2e=None,
         )
@@ -234,26 +269,16 @@ def add_residual_rows(file: File, payer: str, month: date, carbon: bool, currenc
 def add_reconciliation(file: File) -> None:
     """The conservation rows of what was added, cell by cell: sums of runs and residuals, difference zero."""
     sums: dict[tuple, list[Decimal]] = {}
-    cell_names = (
-        "source_name",
-        "provider_name",
-        "payer_account_id",
-        "sub_account_id",
-        "service_code",
-        "region_id",
-        "usage_month",
-    )
     for table, side in (("run_cell_costs", 0), ("residual_costs", 1), ("run_cell_emissions", 0), ("residual_emissions", 1)):
         for row in file.rows.get(f"marts.fct_{table}", []):
-            measures = (
-                ("billed_cost", "effective_cost") if "billed_cost" in row else tuple(n for n, f in MASS_FACTORS.items() if f)
-            )
+            costs = ("billed_cost", "effective_cost")
+            measures = costs if "billed_cost" in row else tuple(name for name in MASS_FACTORS if row[name] is not None)
             unit = row.get("billing_currency", "kgCO2e")
             for measure in measures:
-                key = (*(row[name] for name in cell_names), measure, unit, row.get("provider_model_version", ""))
+                key = (*cell_of(row).values(), measure, unit, row.get("provider_model_version", ""))
                 sums.setdefault(key, [Decimal(0), Decimal(0)])[side] += row[measure]
     for key, (runs, residual) in sums.items():
-        cell = dict(zip(cell_names, key[:7], strict=True))
+        cell = dict(zip(CELL, key[:7], strict=True))
         file.add(
             "marts.fct_reconciliation",
             **cell,

@@ -211,6 +211,54 @@ create table marts.fct_run_conflicts (
     chosen varchar not null
 );
 
+create table marts.fct_training_run_energy (
+    training_run_id varchar not null,
+    usage_month date not null,
+    chip_energy_kwh decimal(38, 9),
+    chip_energy_kwh_low decimal(38, 9),
+    chip_energy_kwh_high decimal(38, 9),
+    chip_host_energy_kwh decimal(38, 9),
+    chip_host_energy_kwh_low decimal(38, 9),
+    chip_host_energy_kwh_high decimal(38, 9),
+    it_energy_kwh decimal(38, 9),
+    it_energy_kwh_low decimal(38, 9),
+    it_energy_kwh_high decimal(38, 9),
+    facility_energy_kwh decimal(38, 9),
+    facility_energy_kwh_low decimal(38, 9),
+    facility_energy_kwh_high decimal(38, 9),
+    idle_share_facility_energy_kwh decimal(38, 9),
+    energy_kwh_measured decimal(38, 9),
+    energy_kwh_driver_power decimal(38, 9),
+    energy_kwh_utilisation_model decimal(38, 9),
+    energy_kwh_time_model decimal(38, 9),
+    energy_basis varchar not null,
+    power_confidence varchar not null,
+    telemetry_coverage_ratio double not null,
+    reserved_chip_hours decimal(38, 9) not null,
+    busy_chip_hours decimal(38, 9),
+    pue_ratio double,
+    pue_source varchar
+);
+
+create table marts.fct_training_run_emissions_modelled (
+    training_run_id varchar not null,
+    usage_month date not null,
+    region_id varchar not null,
+    factor_set_id varchar not null,
+    facility_energy_kwh decimal(38, 9),
+    modelled_location_based_kgco2e decimal(38, 9),
+    modelled_location_based_kgco2e_low decimal(38, 9),
+    modelled_location_based_kgco2e_high decimal(38, 9),
+    factor_id varchar,
+    factor_age_years bigint
+);
+
+create table marts.dim_emission_factors (
+    factor_id varchar, factor_set_id varchar, grid_zone varchar, method varchar, basis varchar, data_year bigint, valid_from date,
+    valid_to date, known_from date, value decimal(18, 9), unit varchar, gases varchar, gwp_set varchar, source varchar,
+    source_date date, licence varchar, confidence varchar, note varchar
+);
+
 create table marts.dim_accelerators (
     accelerator_type varchar, accelerator_family varchar, provider_name varchar, chip_name varchar, chips_per_node bigint,
     cores_per_chip bigint, peak_bf16_tflops decimal(18, 3), peak_fp8_tflops decimal(18, 3), hbm_gib decimal(18, 3),

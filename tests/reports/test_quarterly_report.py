@@ -115,7 +115,9 @@ def test_headline_figures_equal_what_a_person_adds_up(tmp_path: Path) -> None:
     assert Decimal(figures["provider_scope_2_location_based"]["value"]) == Decimal(runs) / 4 * Decimal("0.80")
     assert Decimal(figures["provider_scope_2_market_based"]["value"]) == Decimal(runs) / 4 * Decimal("0.15")
     share = round(float(accelerators / (accelerators + idle_accelerators)), 6)
-    assert Decimal(figures["accelerator_cost_attributed"]["value"]) == Decimal(str(share))
+    coverage = figures["accelerator_cost_coverage"]
+    assert Decimal(coverage["value"]) == Decimal(coverage["whole"]) == Decimal(str(share))
+    assert Decimal(figures["facility_energy"]["value"]) == runs * 2 * Decimal("1.44375")
 
 
 def test_a_quarter_without_its_last_carbon_month_is_draft_and_names_payer_and_month(published: Path, tmp_path: Path) -> None:
@@ -287,8 +289,10 @@ def test_a_quarter_the_file_knows_nothing_about_is_an_empty_draft(published: Pat
     assert {figure["value"] for figure in record_of(report)["figures"]} == {None}
 
 
-def test_sections_of_tables_that_are_not_published_say_so(published: Path, tmp_path: Path) -> None:
-    html = rendered(published, "2026Q2", tmp_path).html.read_text()
+def test_sections_of_tables_that_are_not_published_say_so(tmp_path: Path) -> None:
+    path = write_published(tmp_path / "p.duckdb", TWO_RUNS, payers=PAYERS[:1])
+    changed(path, "drop table marts.fct_training_run_energy")
+    html = rendered(path, "2026Q2", tmp_path).html.read_text()
     for table in ("marts.fct_training_run_energy", "marts.rpt_quarterly_disclosure", "marts.fct_restatements"):
         assert f"the published file has no {table}" in html
 

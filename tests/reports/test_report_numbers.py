@@ -17,7 +17,8 @@ from tests.shared import SHARED, SHARED_REASON
 
 TYPES = {"text": "VARCHAR", "date": "DATE", "timestamp": "TIMESTAMP", "boolean": "BOOLEAN", "bigint": "BIGINT", "double":
     "DOUBLE",
-         "money": "DECIMAL(38,12)", "total": "DECIMAL(38,12)", "mass": "DECIMAL(38,9)", "hours": "DECIMAL(38,9)"}  # fmt: skip
+         "money": "DECIMAL(38,12)", "total": "DECIMAL(38,12)", "mass": "DECIMAL(38,9)",
+         "energy": "DECIMAL(38,9)", "hours": "DECIMAL(38,9)"}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -97,4 +98,4 @@ def test_the_fixture_has_the_columns_types_and_nulls_of_the_contract() -> None:
             expected = [(name, TYPES[kind.rstrip("?")], kind.endswith("?")) for name, kind in (text.split() for text in flat)]
             assert columns == expected, table
             compared += 1
-    assert compared == 11
+    assert compared == 13

@@ -1,0 +1,207 @@
+"""What section 2 compares: which runs, their whole lives, what was left out, and what no run carries."""
+
+from reports.model import Column, TableSpec
+from reports.quarter import Quarter, month_name
+from reports.sql import literal, nine_digits, whole, within
+
+COMPARED = (
+    "marts.dim_training_runs",
+    "marts.fct_training_run_costs",
+    "marts.fct_training_run_energy",
+    "marts.fct_training_run_emissions_modelled",
+    "marts.fct_training_run_emissions",
+)
+SCOPE_2_LOCATION, SCOPE_2_MARKET = "provider_scope_2_location_based_kgco2e", "provider_scope_2_market_based_kgco2e"
+MODELLED = tuple(f"modelled_location_based_kgco2e{end}" for end in ("", "_low", "_high"))
+ENERGY = tuple(f"{boundary}_energy_kwh{end}" for boundary in ("chip", "facility") for end in ("", "_low", "_high"))
+
+
+def _doubles(columns: tuple[str, ...], source: str) -> str:
+    return ",\n        ".join(f"cast({source}.{column} as double) as {column}" for column in columns)
+
+
+def compared_runs(quarter: Quarter) -> str:
+    """CTEs that end in `compared`: finished runs of the quarter and their twins, all their months, one row each.
+
+    A figure is null when one of its months is unknown, the bill when a month is not billed or in two currencies.
+    """
+
+    def wholes(columns: tuple[str, ...]) -> str:
+        return ", ".join(whole(column) for column in columns)
+
+    return f"""finished as (
+    select training_run_id, workload_key, pair_key, accelerator_family, useful_tokens,
+        ended_at >= {literal(quarter.start)} as is_in_quarter,
+        pair_key is not null and max(ended_at) over (partition by workload_key, pair_key) >= {literal(quarter.start)}
+            as is_pair_of_quarter
+    from marts.dim_training_runs
+    where accelerator_family in ('trainium', 'tpu') and workload_key is not null and state = 'succeeded'
+        and is_target_reached is distinct from false and ended_at < {literal(quarter.end)}
+),
+run_costs as (
+    select training_run_id, min(billing_currency) as billing_currency, sum(effective_cost) as effective_cost, {whole("list_cost")}
+    from marts.fct_training_run_costs
+    where cost_component <> 'credit'
+    group by training_run_id
+    having count(distinct billing_currency) = 1 and bool_and(status <> 'not_published')
+),
+run_energy as (
+    select training_run_id, {wholes(ENERGY)}
+    from marts.fct_training_run_energy
+    group by training_run_id
+),
+run_modelled as (
+    select training_run_id, {wholes(MODELLED)}
+    from marts.fct_training_run_emissions_modelled
+    group by training_run_id
+),
+run_emissions as (
+    select training_run_id, {wholes((SCOPE_2_LOCATION, SCOPE_2_MARKET))}
+    from marts.fct_training_run_emissions
+    group by training_run_id
+),
+compared as (
+    select finished.*, run_costs.billing_currency,
+        {_doubles(("effective_cost", "list_cost"), "run_costs")},
+        {_doubles(ENERGY, "run_energy")},
+        {_doubles(MODELLED, "run_modelled")},
+        cast(run_emissions.{SCOPE_2_LOCATION} as double) as scope_2_location_based,
+        cast(run_emissions.{SCOPE_2_MARKET} as double) as scope_2_market_based
+    from finished
+    left join run_costs using (training_run_id)
+    left join run_energy using (training_run_id)
+    left join run_modelled using (training_run_id)
+    left join run_emissions using (training_run_id)
+    where finished.is_in_quarter or finished.is_pair_of_quarter
+)"""
+
+
+def _what_sql(quarter: Quarter) -> str:
+    return f"""with {compared_runs(quarter)},
+ended as (
+    select training_run_id, workload_key, accelerator_family, accelerator_type, region_id, state, is_target_reached, useful_tokens
+    from marts.dim_training_runs
+    where accelerator_family in ('trainium', 'tpu') and {within(quarter, "ended_at")}
+),
+matched as (
+    select workload_key, pair_key from compared where is_pair_of_quarter
+    group by workload_key, pair_key having count(distinct accelerator_family) = 2
+),
+energy as (
+    select training_run_id,
+        sum(cast(telemetry_coverage_ratio as decimal(10, 9)) * cast(reserved_chip_hours as decimal(20, 9))) as observed,
+        sum(reserved_chip_hours) as reserved
+    from marts.fct_training_run_energy
+    group by training_run_id
+),
+bases as (
+    select workload_key, accelerator_family,
+        string_agg(distinct replace(energy_basis, '_', ' '), ', ' order by replace(energy_basis, '_', ' ')) as energy_basis,
+        string_agg(distinct replace(power_confidence, '_', ' '), ', ' order by replace(power_confidence, '_', ' '))
+            as power_confidence
+    from marts.fct_training_run_energy
+    inner join compared using (training_run_id)
+    where is_in_quarter and fct_training_run_energy.facility_energy_kwh is not null
+    group by workload_key, accelerator_family
+)
+select ended.workload_key, ended.accelerator_family,
+    string_agg(distinct ended.accelerator_type, ', ' order by ended.accelerator_type) as accelerator_types,
+    string_agg(distinct ended.region_id, ', ' order by ended.region_id) as regions,
+    count(*) as ended_count,
+    count(compared.training_run_id) as compared_count,
+    count(*) filter (where ended.state <> 'succeeded') as unfinished_count,
+    count(*) filter (where ended.state = 'succeeded' and ended.is_target_reached = false) as target_missed_count,
+    count(compared.training_run_id) filter (where matched.pair_key is not null) as paired_count,
+    count(compared.training_run_id) filter (where compared.useful_tokens > 0) as with_tokens_count,
+    min(bases.energy_basis) as energy_basis,
+    min(bases.power_confidence) as power_confidence,
+    {nine_digits("cast(sum(energy.observed) as double) / nullif(cast(sum(energy.reserved) as double), 0)")} as coverage_ratio
+from ended
+left join compared on ended.training_run_id = compared.training_run_id
+left join matched on compared.workload_key = matched.workload_key and compared.pair_key = matched.pair_key
+left join energy on compared.training_run_id = energy.training_run_id
+left join bases on ended.workload_key = bases.workload_key and ended.accelerator_family = bases.accelerator_family
+group by ended.workload_key, ended.accelerator_family
+order by ended.workload_key nulls last, ended.accelerator_family desc"""
+
+
+def what_was_compared(quarter: Quarter) -> TableSpec:
+    """Every workload and platform with runs that ended in the quarter: what is in the medians, what is not, and why."""
+    return TableSpec(
+        id="compared_runs",
+        title="What was compared, what was not, and on what the energy rests",
+        sql=_what_sql(quarter),
+        columns=(
+            Column("workload_key", "Workload", "code", note="no workload named: never compared", is_quiet_when_repeated=True),
+            Column("accelerator_family", "Platform"),
+            Column("accelerator_types", "Accelerators", "code"),
+            Column("regions", "Regions", "code", note="no region on record"),
+            Column("ended_count", "Ended", "count", group="Runs"),
+            Column("unfinished_count", "not finished", "count", group="Runs"),
+            Column("target_missed_count", "target missed", "count", group="Runs"),
+            Column("compared_count", "Compared", "count", group="Runs"),
+            Column("with_tokens_count", "with tokens", "count", group="Runs"),
+            Column("paired_count", "in pairs", "count", group="Runs"),
+            Column("energy_basis", "Energy basis", note="no energy figure", group="Energy of the compared runs"),
+            Column("power_confidence", "Chip power", note="no energy figure", group="Energy of the compared runs"),
+            Column("coverage_ratio", "Observed", "ratio", note="no chip time", group="Energy of the compared runs"),
+        ),
+        key=("workload_key", "accelerator_family"),
+        needs=COMPARED,
+        method=f"Runs that ended from {month_name(quarter.months[0])} to {month_name(quarter.months[-1])}, by platform. Not "
+        "finished: the last "
+        "attempt failed, was stopped or interrupted. Useful tokens exclude what was trained again after a failure. Observed: "
+        "chip "
+        "time with telemetry. Energy basis and chip power: all that were used.",
+        empty="No run on Trainium or TPU ended in this quarter.",
+        page_rows=60,
+    )
+
+
+def residual_shares(quarter: Quarter) -> TableSpec:
+    """How much accelerator cost no run carries, per cloud: the part of the truth that no comparison of runs contains."""
+    parts = (("idle", "= 'idle'"), ("unused_commitment", "= 'unused_commitment'"), ("unlogged", "= 'unlogged'"))
+    reasons = ",\n    ".join(
+        f"coalesce(sum(effective_cost) filter (where reason {condition}), 0) as {name}_cost" for name, condition in parts
+    )
+    residual = "coalesce(sum(effective_cost) filter (where reason <> 'run'), 0)"
+    other = "reason not in ('run', 'idle', 'unused_commitment', 'unlogged')"
+    return TableSpec(
+        id="residual_shares",
+        title="Accelerator cost that no run carries, by cloud",
+        sql=f"""with accelerator_costs as (
+    select provider_name, billing_currency, 'run' as reason, effective_cost
+    from marts.fct_run_cell_costs
+    where cost_component = 'accelerator' and {within(quarter)}
+    union all
+    select provider_name, billing_currency, reason, effective_cost
+    from marts.fct_residual_costs
+    where cost_component = 'accelerator' and {within(quarter)}
+)
+select provider_name, billing_currency,
+    coalesce(sum(effective_cost) filter (where reason = 'run'), 0) as run_cost,
+    {reasons},
+    coalesce(sum(effective_cost) filter (where {other}), 0) as other_cost,
+    sum(effective_cost) as accelerator_cost,
+    {nine_digits(f"cast({residual} as double) / nullif(cast(sum(effective_cost) as double), 0)")} as residual_ratio
+from accelerator_costs
+group by provider_name, billing_currency
+order by provider_name, billing_currency""",
+        columns=(
+            Column("provider_name", "Cloud"),
+            Column("billing_currency", "Currency", "code"),
+            Column("run_cost", "Runs", "money"),
+            Column("idle_cost", "Idle", "money"),
+            Column("unused_commitment_cost", "Unused commitment", "money"),
+            Column("unlogged_cost", "In no run record", "money"),
+            Column("other_cost", "Other", "money"),
+            Column("accelerator_cost", "All accelerators", "money"),
+            Column("residual_ratio", "Share no run carries", "ratio", note="runs carry all of it"),
+        ),
+        key=("provider_name", "billing_currency"),
+        needs=("marts.fct_run_cell_costs", "marts.fct_residual_costs"),
+        method="Effective cost of accelerators in the quarter; a bill does not say which platform an hour that no run holds was "
+        "meant for, so the share is the cloud's, other accelerators included. A difference between platforms smaller than the "
+        "difference of these shares says nothing.",
+        empty="No accelerator cost in this quarter.",
+    )

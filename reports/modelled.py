@@ -1,0 +1,221 @@
+"""Modelled emissions beside what the provider allocated, section 4, and the factors they rest on, section 8.
+
+The engineering view is never added to the book. The two meet only in the reconciliation: both location-based, both electricity
+(provider Scope 2 and facility energy times the grid's factor), both of the runs that used accelerators in a provider cell.
+"""
+
+from reports.model import Column, TableSpec, bounded
+from reports.quarter import Quarter
+from reports.sql import ON_RECORD, literal, nine_digits, whole, within
+
+MODELLED = ("marts.fct_training_run_emissions_modelled", "marts.dim_training_runs", "marts.dim_emission_factors")
+RECONCILIATION = ("marts.fct_reconciliation",)
+NO_SIDE = "no cell with both sides known"
+NO_FACTOR = "no factor of the set stands for this region"
+NO_ENERGY = "no energy or no factor for a run-month of the group"
+PAIRED = f"""count(*) as cell_count,
+    count(*) filter (where runs_total is null or modelled_total is null) as one_sided_cells,
+    sum(runs_total) filter (where runs_total is not null and modelled_total is not null) as provider_kgco2e,
+    sum(modelled_total) filter (where runs_total is not null and modelled_total is not null) as modelled_kgco2e,
+    {
+    nine_digits(
+        "cast(sum(modelled_total) filter (where runs_total is not null) as double)"
+        " / nullif(cast(sum(runs_total) filter (where modelled_total is not null) as double), 0)"
+    )
+} as ratio"""
+SIDES = (
+    Column("cell_count", "Cells", "count"),
+    Column("one_sided_cells", "one side unknown", "count"),
+    Column("provider_kgco2e", "Provider-allocated", "mass", note=NO_SIDE, group="Runs on accelerators, location-based"),
+    Column("modelled_kgco2e", "Modelled", "mass", note=NO_SIDE, group="Runs on accelerators, location-based"),
+    Column("ratio", "Modelled ÷ provider", "ratio_of", note=NO_SIDE),
+)
+METHOD = (
+    "From the rows of the reconciliation whose method is modelled against provider: sums over the cells where both sides are "
+    "known, "
+    "and the ratio of these sums. Same runs, same months, same boundary in kind (electricity of the facility), different ways: "
+    "the provider's own metering and list-price weights against our energy model and the grid's factor."
+)
+
+
+def beside_provider(quarter: Quarter) -> TableSpec:
+    """Per provider and region: what the provider's figures give to the runs, what the model gives, and the ratio."""
+    return TableSpec(
+        id="modelled_beside_provider",
+        title="Provider-allocated beside modelled, by region",
+        sql=f"""select provider_name, region_id, provider_model_version,
+    {PAIRED}
+from marts.fct_reconciliation
+where method = 'modelled_vs_provider' and {within(quarter)}
+group by provider_name, region_id, provider_model_version
+order by provider_name, region_id, provider_model_version""",
+        columns=(
+            Column("provider_name", "Provider"),
+            Column("region_id", "Region", "code"),
+            Column("provider_model_version", "Model version", "code"),
+            *SIDES,
+        ),
+        key=("provider_name", "region_id", "provider_model_version"),
+        needs=RECONCILIATION,
+        method=METHOD,
+        empty="No provider cell of this quarter holds a run on accelerators.",
+    )
+
+
+def ratio_history(quarter: Quarter) -> TableSpec:
+    """The same ratio month by month, over the quarter and the one before."""
+    return TableSpec(
+        id="modelled_ratio_by_month",
+        title="Modelled ÷ provider-allocated: its history",
+        sql=f"""select provider_name, usage_month, provider_model_version,
+    {PAIRED}
+from marts.fct_reconciliation
+where method = 'modelled_vs_provider'
+    and usage_month >= {literal(quarter.previous.start)} and usage_month < {literal(quarter.end)}
+group by provider_name, usage_month, provider_model_version
+order by provider_name, usage_month, provider_model_version""",
+        columns=(
+            Column("provider_name", "Provider", is_quiet_when_repeated=True),
+            Column("usage_month", "Month", "month"),
+            Column("provider_model_version", "Model version", "code"),
+            *SIDES,
+        ),
+        key=("provider_name", "usage_month", "provider_model_version"),
+        needs=RECONCILIATION,
+        method="This quarter and the one before. A new model version of the provider is a break: ratios of two versions are "
+        "not one "
+        "series.",
+        empty="No provider cell of this quarter or the one before holds a run on accelerators.",
+    )
+
+
+def cells(quarter: Quarter) -> TableSpec:
+    """Every row of the reconciliation that sets the model against the provider."""
+    return TableSpec(
+        id="modelled_vs_provider",
+        title="Reconciliation, cell by cell: modelled against provider Scope 2, location-based",
+        sql=f"""select provider_name, source_name, payer_account_id, sub_account_id, service_code, region_id, usage_month,
+    provider_model_version, provider_total, runs_total, modelled_total, difference, ratio, reason
+from marts.fct_reconciliation
+where method = 'modelled_vs_provider' and {within(quarter)}
+order by provider_name, usage_month, region_id, payer_account_id, sub_account_id, service_code, source_name,
+    provider_model_version""",
+        columns=(
+            Column("provider_name", "Provider", is_quiet_when_repeated=True),
+            Column("usage_month", "Month", "month"),
+            Column("region_id", "Region", "code"),
+            Column("source_name", "Source", is_data_only=True),
+            Column("payer_account_id", "Payer", "code", is_data_only=True),
+            Column("sub_account_id", "Account or project", "code"),
+            Column("service_code", "Service", "code"),
+            Column("provider_model_version", "Version", "code"),
+            Column("provider_total", "Provider's cell", "mass", note="not published by the provider"),
+            Column("runs_total", "of which runs", "mass", note="not published by the provider"),
+            Column("modelled_total", "Runs, modelled", "mass", note="not modelled for every run of the cell"),
+            Column("difference", "Difference", "mass", note="one side is not known"),
+            Column("ratio", "Ratio", "ratio_of", note="one side is not known, or the provider's is 0"),
+            Column("reason", "Why not", note="both sides are known", is_dropped_when_empty=True),
+        ),
+        key=(
+            "provider_name",
+            "source_name",
+            "payer_account_id",
+            "sub_account_id",
+            "service_code",
+            "region_id",
+            "usage_month",
+            "provider_model_version",
+        ),
+        needs=RECONCILIATION,
+        method="Provider's cell: Scope 2 location-based of everything in it. Of which runs: its part allocated to the runs "
+        "that used "
+        "accelerators there. Difference: provider less model. Ratio: model ÷ provider.",
+        empty="No provider cell of this quarter holds a run on accelerators.",
+        page_rows=24,
+    )
+
+
+def by_region(quarter: Quarter) -> TableSpec:
+    """The engineering view itself, with bounds: energy, factor, mass per region."""
+    mass = "modelled_location_based_kgco2e"
+    masses = ",\n    ".join(whole(f"modelled.{mass}{end}", f"{mass}{end}") for end in ("", "_low", "_high"))
+    return TableSpec(
+        id="modelled_by_region",
+        title="Modelled emissions of training runs by region: facility energy times the grid's factor",
+        sql=f"""select runs.provider_name, modelled.region_id, factors.grid_zone, modelled.factor_id,
+    factors.value as factor_value,
+    max(modelled.factor_age_years) as factor_age_years, count(distinct modelled.training_run_id) as run_count,
+    {whole("modelled.facility_energy_kwh", "facility_energy_kwh")},
+    {masses}
+from marts.fct_training_run_emissions_modelled as modelled
+inner join marts.dim_training_runs as runs using (training_run_id)
+left join marts.dim_emission_factors as factors using (factor_id)
+where {within(quarter, "modelled.usage_month")} and {ON_RECORD}
+group by runs.provider_name, modelled.region_id, factors.grid_zone, modelled.factor_id, factors.value
+order by runs.provider_name, modelled.region_id, modelled.factor_id""",
+        columns=(
+            Column("provider_name", "Provider"),
+            Column("region_id", "Region", "code", note="no region on record"),
+            Column("grid_zone", "Grid zone", "code", note=NO_FACTOR),
+            Column("factor_id", "Factor", "code", note=NO_FACTOR),
+            Column("factor_value", "Factor", "number", note=NO_FACTOR, unit="kgCO2e/kWh"),
+            Column("factor_age_years", "Age", "count", note=NO_FACTOR, unit="years"),
+            Column("run_count", "Runs", "count"),
+            Column("facility_energy_kwh", "Facility energy", "energy", note=NO_ENERGY),
+            *bounded("modelled_location_based_kgco2e", "Modelled, location-based", "mass", NO_ENERGY),
+        ),
+        key=("provider_name", "region_id", "factor_id"),
+        needs=MODELLED,
+        method="Set location_direct_v1: direct emissions of generation, no upstream. The engineering view, never the book and "
+        "never "
+        "added to it. Runs known by a tag only have no energy and are not here. Bounds: those of the energy; the factor's own "
+        "error is not in them.",
+        empty="No run has a modelled row in this quarter.",
+    )
+
+
+def factors(quarter: Quarter) -> TableSpec:
+    """The factors this quarter's figures rest on, each with its origin."""
+    return TableSpec(
+        id="factors",
+        title="Emission factors of the modelled view",
+        sql=f"""with used as (
+    select factor_id, max(factor_age_years) as factor_age_years,
+        string_agg(distinct region_id, ', ' order by region_id) as regions,
+        sum(facility_energy_kwh) as facility_energy_kwh
+    from marts.fct_training_run_emissions_modelled
+    where factor_id is not null and {within(quarter)}
+    group by factor_id
+)
+select factors.factor_id, factors.factor_set_id, factors.grid_zone, used.regions, factors.value, factors.unit, factors.method,
+    factors.basis, factors.gases, factors.gwp_set, factors.data_year, used.factor_age_years, used.facility_energy_kwh,
+    factors.source, factors.source_date, factors.licence, factors.confidence
+from used
+inner join marts.dim_emission_factors as factors using (factor_id)
+order by factors.factor_id""",
+        columns=(
+            Column("factor_id", "Factor", "code"),
+            Column("factor_set_id", "Set", "code", is_data_only=True),
+            Column("grid_zone", "Grid zone", "code"),
+            Column("regions", "Regions", "code"),
+            Column("value", "Value", "number", unit="kgCO2e/kWh"),
+            Column("unit", "Unit", is_data_only=True),
+            Column("method", "Method", "state", is_data_only=True),
+            Column("basis", "Basis", "state", is_data_only=True),
+            Column("gases", "Gases"),
+            Column("gwp_set", "GWP", is_data_only=True),
+            Column("data_year", "Data year", "year"),
+            Column("factor_age_years", "Age", "count", unit="years"),
+            Column("facility_energy_kwh", "Energy on it", "energy", note="no energy figure"),
+            Column("source", "Source"),
+            Column("source_date", "Dated", "date"),
+            Column("licence", "Licence"),
+            Column("confidence", "Confidence", "state"),
+        ),
+        key=("factor_id",),
+        needs=MODELLED,
+        method="Set location_direct_v1, the factors used in this quarter: latest data year not after the year of use and known "
+        "by its "
+        "end, at most four years old. Age: year of use less data year. Provider-reported figures use no factor of ours.",
+        empty="No figure of this quarter rests on an emission factor of ours.",
+    )

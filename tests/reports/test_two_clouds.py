@@ -1,0 +1,275 @@
+"""Both clouds in one report: medians and pairs, energy with bounds, modelled beside allocated, totals apart."""
+
+import re
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from statistics import geometric_mean, median
+
+import pytest
+
+from reports.charts import Bar, Segment, chart
+from reports.dots import ratio_chart
+from reports.layout import interval
+from reports.side_by_side import MEASURES
+from tests.reports.published_energy import BOUNDARIES, FACTORS, chip_energy
+from tests.reports.published_fixture import PAIRED, write_published
+from tests.reports.published_rows import BILLING_ACCOUNT, MONTHS, PAYERS, Run
+from tests.reports.test_quarterly_report import changed, figures_of, record_of, rendered, tables_of, values_of
+
+SPRING = tuple(run for run in PAIRED if run.months == MONTHS[:1])
+PER_RUN, PER_TOKENS = "side_by_side_per_run", "side_by_side_per_million_tokens"
+
+
+@pytest.fixture(scope="module")
+def paired(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_published(tmp_path_factory.mktemp("paired") / "p.duckdb", PAIRED, list_known=True)
+
+
+@pytest.fixture(scope="module")
+def record(paired: Path, tmp_path_factory: pytest.TempPathFactory) -> dict:
+    return record_of(rendered(paired, "2026Q2", tmp_path_factory.mktemp("paired")))
+
+
+def of(record: dict, table: str, workload: str, words: str) -> dict:
+    found = [row for row in values_of(record, table) if row["workload_key"] == workload and row["measure"].startswith(words)]
+    assert len(found) == 1
+    return found[0]
+
+
+def same(shown: str | None, expected: float) -> bool:
+    return shown is not None and abs(float(shown) / expected - 1) < 1e-8
+
+
+@pytest.mark.parametrize("workload", ["llm-8b", "bert-large", "vit-huge"])
+def test_medians_counts_and_the_ratio_of_pairs_are_what_a_person_computes(record: dict, workload: str) -> None:
+    sides = {
+        family: {run.pair: run for run in SPRING if run.workload == workload and run.family == family}
+        for family in ("trainium", "tpu")
+    }
+    cost = of(record, PER_RUN, workload, "Effective cost")
+    energy = of(record, PER_RUN, workload, "Energy, facility")
+    for family, runs in sides.items():
+        assert int(cost[f"{family}_count"]) == len(runs)
+        assert same(cost[f"{family}_median"], median(run.dollars for run in runs.values()))
+        kwh = median(float(chip_energy(run) * BOUNDARIES["facility"]) for run in runs.values())
+        assert same(energy[f"{family}_median"], kwh)
+        assert same(energy[f"{family}_median_low"], kwh * 0.8) and same(energy[f"{family}_median_high"], kwh * 1.25)
+    ratios = [sides["tpu"][pair].dollars / run.dollars for pair, run in sides["trainium"].items()]
+    assert int(cost["pair_count"]) == len(ratios) and same(cost["ratio_median"], median(ratios))
+    assert same(cost["least_ratio"], min(ratios)) and same(cost["greatest_ratio"], max(ratios))
+    assert cost["ratio_low"] is None and same(energy["ratio_low"], median(ratios) * 0.75 * 0.8 / 1.25)
+
+
+def test_per_million_tokens_takes_the_useful_tokens_and_grams(record: dict) -> None:
+    runs = [run for run in SPRING if run.workload == "llm-8b" and run.family == "trainium"]
+    tokens = runs[0].useful_tokens or 0
+    cost = of(record, PER_TOKENS, "llm-8b", "Effective cost")
+    assert same(cost["trainium_median"], median(run.dollars for run in runs) / tokens * 1e6)
+    mass = of(record, PER_TOKENS, "llm-8b", "Location-based, modelled")
+    kg = median(float(chip_energy(run) * BOUNDARIES["facility"] * FACTORS["AWS"][2]) for run in runs)
+    assert mass["unit"] == "gCO2e" and same(mass["trainium_median"], kg * 1000 / tokens * 1e6)
+
+
+def test_a_run_without_useful_tokens_is_in_no_median_per_token(tmp_path: Path) -> None:
+    runs = tuple(replace(run, useful_tokens=None) if run.id.endswith("00") else run for run in PAIRED)
+    record = record_of(rendered(write_published(tmp_path / "p.duckdb", runs), "2026Q2", tmp_path))
+    counts = [int(of(record, table, "llm-8b", "Effective cost")["trainium_count"]) for table in (PER_RUN, PER_TOKENS)]
+    assert counts == [4, 3]
+
+
+def test_every_comparison_is_labelled_descriptive_and_no_verdict_is_drawn(record: dict) -> None:
+    for table in (PER_RUN, PER_TOKENS):
+        assert {row["reading"] for row in values_of(record, table)} == {"descriptive"}
+    section = next(section for section in record["sections"] if section["id"] == "side_by_side")
+    words = " ".join(str(value) for table in section["tables"] for row in table["rows"] for value in row["values"].values())
+    assert not re.search(r"\b(winner|better|wins|beats|undecided)\b", words)
+
+
+def test_workloads_without_a_pair_show_medians_and_say_that_they_are_unpaired(tmp_path: Path) -> None:
+    path = write_published(tmp_path / "p.duckdb", tuple(replace(run, pair=None) for run in PAIRED))
+    report = rendered(path, "2026Q2", tmp_path)
+    row = of(record_of(report), PER_RUN, "llm-8b", "Effective cost")
+    assert (row["reading"], row["pair_count"], row["ratio_median"]) == ("not comparable: unpaired", "0", None)
+    assert row["trainium_median"] and row["tpu_median"] and 'class="dot' not in report.html.read_text()
+
+
+def test_a_pair_counts_in_the_quarter_in_which_its_last_run_ends(tmp_path: Path) -> None:
+    twins = tuple(
+        replace(run, months=MONTHS[2:3] if run.family == "trainium" else MONTHS[3:4])
+        for run in PAIRED
+        if run.pair == "llm-8b-pair-00"
+    )
+    path = write_published(tmp_path / "p.duckdb", twins)
+    assert "side_by_side_per_run" not in tables_of(record_of(rendered(path, "2026Q2", tmp_path)))
+    more = replace(PAIRED[0], id="llm-8b-trn-more", pair=None, months=MONTHS[3:4], dollars=500)
+    path = write_published(tmp_path / "q.duckdb", (*twins, more))
+    record = record_of(rendered(path, "2026Q3", tmp_path))
+    row = of(record, PER_RUN, "llm-8b", "Effective cost")
+    assert (row["pair_count"], row["trainium_count"], row["tpu_count"]) == ("1", "1", "1")
+    assert same(row["trainium_median"], 500) and same(row["ratio_median"], 639 / 900)
+
+
+def test_replicates_of_one_side_are_one_pair_by_their_geometric_mean(tmp_path: Path) -> None:
+    pair = [run for run in PAIRED if run.pair == "llm-8b-pair-00"]
+    replicate = replace(pair[0], id="llm-8b-trn-again", dollars=1600)
+    record = record_of(rendered(write_published(tmp_path / "p.duckdb", (*pair, replicate)), "2026Q2", tmp_path))
+    row = next(iter(values_of(record, "pair_ratios")))
+    assert (row["trainium_count"], row["tpu_count"]) == ("2", "1")
+    assert same(row["effective_cost_ratio"], pair[1].dollars / geometric_mean([900, 1600]))
+
+
+@pytest.mark.parametrize(
+    ("change", "column"),
+    [
+        ("update marts.dim_training_runs set state = 'failed' where training_run_id = 'llm-8b-tpu-00'", "unfinished_count"),
+        (
+            "update marts.dim_training_runs set is_target_reached = false where training_run_id = 'llm-8b-tpu-00'",
+            "target_missed_count",
+        ),
+    ],
+)
+def test_a_run_that_did_not_finish_or_missed_its_target_is_counted_and_not_compared(
+    tmp_path: Path, change: str, column: str
+) -> None:
+    record = record_of(rendered(changed(write_published(tmp_path / "p.duckdb", PAIRED), change), "2026Q2", tmp_path))
+    rows = [row for row in values_of(record, "compared_runs") if row["workload_key"] == "llm-8b"]
+    tpu = next(row for row in rows if row["accelerator_family"] == "tpu")
+    assert (tpu[column], tpu["ended_count"], tpu["compared_count"], tpu["paired_count"]) == ("1", "4", "3", "3")
+    assert of(record, PER_RUN, "llm-8b", "Effective cost")["pair_count"] == "3"
+
+
+def test_costs_in_two_currencies_make_no_ratio(tmp_path: Path) -> None:
+    runs = tuple(replace(run, currency="EUR") if run.family == "tpu" else run for run in PAIRED)
+    record = record_of(rendered(write_published(tmp_path / "p.duckdb", runs), "2026Q2", tmp_path))
+    rows = [row for row in values_of(record, PER_RUN) if row["measure"] == "Effective cost"]
+    assert {row["unit"] for row in rows} == {"EUR", "USD"} and {row["ratio_median"] for row in rows} == {None}
+    assert {row["effective_cost_ratio"] for row in values_of(record, "pair_ratios")} == {None}
+    assert all(row["facility_energy_kwh_ratio"] for row in values_of(record, "pair_ratios"))
+    totals = {row["billing_currency"] for row in values_of(record, "totals_by_currency")}
+    assert totals == {"EUR", "USD"} and len(values_of(record, "totals_by_currency")) == 4
+
+
+def test_one_platform_alone_is_compared_with_nothing(tmp_path: Path) -> None:
+    alone = tuple(run for run in PAIRED if run.family == "tpu")
+    report = rendered(write_published(tmp_path / "p.duckdb", alone, payers=(BILLING_ACCOUNT,)), "2026Q2", tmp_path)
+    assert report.status == "preliminary"
+    assert "in this quarter they ended only on tpu" in report.html.read_text()
+    assert PER_RUN not in tables_of(record_of(report))
+
+
+def test_every_dot_stroke_and_bound_is_a_number_of_the_tables_and_reciprocals_stand_equally_far(record: dict) -> None:
+    pairs, medians = (
+        tuple(
+            {key: float(value) if re.fullmatch(r"[0-9.]+", str(value)) else value for key, value in row.items()}
+            for row in values_of(record, table)
+        )
+        for table in ("pair_ratios", PER_RUN)
+    )
+    (drawing,) = ratio_chart(pairs, medians)
+    assert [len(panel.lines[1].dots) for panel in drawing.panels] == [4, 4, 1]
+    for panel in drawing.panels:
+        for line in panel.lines:
+            assert bool(line.bounds) == line.is_modelled
+            places = sorted(float(dot.x) for dot in line.dots)
+            assert not line.median or places[0] - 0.1 <= float(line.median) <= places[-1] + 0.1
+    symmetric = ({**pairs[0], **{f"{m.key}_ratio": None for m in MEASURES}, "useful_tokens_ratio": 0.5},)
+    left = ratio_chart((*symmetric, {**symmetric[0], "pair_key": "q", "useful_tokens_ratio": 2.0}), ())[0].panels[0]
+    low, high = (float(dot.x) - left.one for dot in left.lines[0].dots)
+    assert low < 0 and low == pytest.approx(-high, abs=0.11)
+
+
+def test_an_interval_is_printed_with_one_unit_and_thin_spaces() -> None:
+    thin = "\u2009"
+    assert interval(Decimal(812345), Decimal(640000), Decimal(1020000), "kWh") == f"812 (640-1{thin}020) MWh"
+    assert interval(Decimal("8.124"), Decimal(6), Decimal(11), "kgCO2e") == "8.12 (6.00-11.0) kgCO2e"
+
+
+def test_facility_energy_is_the_sum_of_the_runs_with_bounds_that_add(record: dict) -> None:
+    figure = figures_of(record)["facility_energy"]
+    facility = sum(chip_energy(run) for run in SPRING) * BOUNDARIES["facility"]
+    assert Decimal(figure["value"]) == facility and figure["unit"] == "kWh" and figure["known"] is None
+    assert (Decimal(figure["low"]), Decimal(figure["high"])) == (facility * Decimal("0.8"), facility * Decimal("1.25"))
+    assert Decimal(figure["whole"]) == facility * Decimal("1.125")
+    total = values_of(record, "energy_by_accelerator")[-1]
+    for name, factor in BOUNDARIES.items():
+        assert Decimal(total[f"{name}_energy_kwh"]) == sum(chip_energy(run) for run in SPRING) * factor
+    bases = values_of(record, "energy_by_basis")
+    parts = [sum(Decimal(row[key]) for row in bases) for key in bases[0] if key.startswith("energy_kwh_")]
+    assert sum(parts) == facility and parts[0] == parts[1] == 0
+
+
+def test_a_run_month_without_energy_leaves_no_total_and_the_known_part_is_named(tmp_path: Path) -> None:
+    runs = (*PAIRED, Run("dark", "vision", "m", months=MONTHS[:1], has_power=False))
+    report = rendered(write_published(tmp_path / "p.duckdb", runs), "2026Q2", tmp_path)
+    figure = figures_of(record_of(report))["facility_energy"]
+    assert figure["value"] is None and figure["absent"] == f"1 of {len(SPRING) + 1} run-months have no energy figure"
+    assert Decimal(figure["known"]["value"]) == sum(chip_energy(run) for run in SPRING) * BOUNDARIES["facility"]
+    rows = values_of(record_of(report), "energy_by_accelerator")
+    assert rows[-1]["facility_energy_kwh"] is None and any(row["facility_energy_kwh"] for row in rows)
+
+
+def test_busy_chip_hours_are_set_against_the_hours_telemetry_saw(record: dict) -> None:
+    row = next(row for row in values_of(record, "energy_by_basis") if row["accelerator_type"] == "v6e")
+    runs = [run for run in SPRING if run.accelerator == "v6e"]
+    reserved = sum(4 * run.dollars for run in runs)
+    observed = sum(Decimal("3.6") * run.dollars for run in runs if run.has_telemetry)
+    assert Decimal(row["reserved_chip_hours"]) == reserved and Decimal(row["observed_chip_hours"]) == observed
+    assert same(row["coverage_ratio"], float(observed) / reserved) and same(row["busy_ratio"], 0.75)
+
+
+def test_the_model_stands_beside_the_provider_as_a_ratio_of_sums(record: dict) -> None:
+    google = next(row for row in values_of(record, "modelled_beside_provider") if row["provider_name"] == "Google Cloud")
+    runs = [run for run in SPRING if run.family == "tpu"]
+    provider = sum(Decimal(run.dollars) for run in runs) / 4 * Decimal("0.80")
+    model = sum(chip_energy(run) for run in runs) * BOUNDARIES["facility"] * FACTORS["Google Cloud"][2]
+    assert (Decimal(google["provider_kgco2e"]), Decimal(google["modelled_kgco2e"])) == (provider, model)
+    assert same(google["ratio"], float(model / provider))
+    cells = values_of(record, "modelled_vs_provider")
+    assert sum(Decimal(row["modelled_total"]) for row in cells if row["provider_name"] == "Google Cloud") == model
+    used = {row["factor_id"]: row for row in values_of(record, "factors")}
+    assert set(used) == {factor_id for factor_id, _, _ in FACTORS.values()}
+    assert all(row["licence"] and row["source"] and row["data_year"] == "2024" for row in used.values())
+    assert {row["pue_source"] for row in values_of(record, "pue")} == {"Provider's fact sheet, 2025, fleet"}
+
+
+def test_modelled_bars_are_hatched_and_carry_their_bounds_provider_bars_are_plain(paired: Path, tmp_path: Path) -> None:
+    bar = Bar("a", (Segment(Decimal(8), "done", "m", True),), Decimal(8), bounds=(Decimal(6), Decimal(12)))
+    drawn = chart("c", "C", [("", [bar, Bar("b", (Segment(Decimal(4), "done", "p"),), Decimal(4))])], "kWh").panels[0]
+    assert [line.rects[0].is_modelled for line in drawn.lines] == [True, False]
+    assert drawn.lines[0].number == "8.00 (6.00-12.0)" and drawn.lines[1].bounds is None
+    html = rendered(paired, "2026Q2", tmp_path).html.read_text()
+    emissions = html.partition('id="emissions"')[2].partition('id="datapoints"')[0]
+    beside = emissions.partition("Location-based emissions of the runs on accelerators")[2].partition("</svg>")[0]
+    assert beside.count('class="bar') == 4 and beside.count("-hatch)") == 2
+    assert "-hatch)" not in emissions.partition("Location-based emissions of the runs on accelerators")[0]
+
+
+def test_google_has_one_unsplit_scope_3_and_aws_two_split_ones(record: dict) -> None:
+    scopes = {(row["provider_name"], row["scope"]): row for row in values_of(record, "totals_twice")}
+    unsplit = scopes["Google Cloud", "Provider Scope 3, not split by method"]
+    assert unsplit["all_location_based_kgco2e"] == unsplit["all_market_based_kgco2e"] is not None
+    assert ("Google Cloud", "Provider Scope 3") not in scopes
+    assert ("AWS", "Provider Scope 3") in scopes and ("AWS", "Provider Scope 3, not split by method") not in scopes
+
+
+def test_a_cloud_whose_carbon_is_published_has_its_totals_while_the_other_waits(tmp_path: Path) -> None:
+    path = write_published(tmp_path / "p.duckdb", PAIRED, payers=(PAYERS[0], BILLING_ACCOUNT))
+    changed(
+        path,
+        *(
+            f"delete from marts.{table} where provider_name = 'AWS' and source_name like 'carbon%' "
+            "and usage_month = date '2026-06-01'"
+            for table in ("fct_run_cell_emissions", "fct_residual_emissions", "fct_reconciliation")
+        ),
+        "delete from ops.dim_deliveries where kind = 'aws_carbon' and partition like '2026-06%'",
+    )
+    rows = values_of(record_of(rendered(path, "2026Q2", tmp_path)), "totals_twice")
+    known = {(row["provider_name"], row["all_location_based_kgco2e"] is not None) for row in rows}
+    assert known == {("AWS", False), ("Google Cloud", True)}
+
+
+def test_daily_partitions_of_a_google_bill_stand_in_the_vintage_of_their_month(record: dict) -> None:
+    google = {row["source_name"]: row for row in values_of(record, "vintage")}["gcp-cur"]
+    assert (google["kind"], google["delivery_count"], google["undated"]) == ("gcp_billing", "9", None)
+    assert google["month_1"].startswith("2026-04-28")
