@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
@@ -21,7 +21,7 @@ MASS_COLUMNS = {
     "provider_scope_3_location_based_kgco2e": "total_scope_3_lbm_emissions_value",
     "provider_scope_3_market_based_kgco2e": "total_scope_3_mbm_emissions_value",
 }
-MASSES = (*MASS_COLUMNS, "provider_scope_3_unsplit_kgco2e")  # AWS always splits its scope 3 by method
+MASSES = (*MASS_COLUMNS, "provider_scope_3_unsplit_kgco2e")  # AWS splits its scope 3 by method, Google never
 
 COLUMNS = {
     "payer_account_id", "usage_account_id", "product_code", "region_code", "location", "model_version",
@@ -30,17 +30,17 @@ COLUMNS = {
 
 KG_PER_TONNE = 1000
 Masses = tuple  # one entry per name of MASSES, whole units of 1e-9 kg or None
-CarbonCell = tuple  # source, payer, sub account, product, region, month, model version
+CarbonCell = tuple  # source, provider, payer, sub account, product, region, month, model version
 
 
 @dataclass
 class CarbonCells:
     masses: dict[CarbonCell, Masses] = field(default_factory=dict)  # of the rows that stand
     quarantined: dict[CarbonCell, Masses] = field(default_factory=dict)
-    elected: dict[tuple[str, date], str] = field(default_factory=dict)  # payer, month -> model version
+    elected: dict[tuple[str, str, date], str] = field(default_factory=dict)  # provider, payer, month -> model version
 
     def is_elected(self, cell: CarbonCell) -> bool:
-        return self.elected[cell[1], cell[5]] == cell[6]
+        return self.elected[cell[1], cell[2], cell[6]] == cell[7]
 
 
 def version_order(version: str) -> tuple[int, ...]:
@@ -72,23 +72,36 @@ def whole_sum(rows: Iterable[Masses]) -> Masses:
     return tuple(None if None in column else sum(column) for column in zip(*rows, strict=True))
 
 
-def read_carbon(deliveries: Iterable[Delivery]) -> CarbonCells:
+@dataclass(frozen=True)
+class CarbonRow:
+    cell: CarbonCell
+    masses: Masses
+    is_believed: bool = True  # a row in a region nobody knows, or seen before, is held back
+
+
+def gather(rows: Iterable[CarbonRow]) -> CarbonCells:
+    """Add up by cell; a row with a negative mass is held back whole. Every version is kept, the highest is the book."""
     standing: dict[CarbonCell, list[Masses]] = defaultdict(list)
     quarantined: dict[CarbonCell, list[Masses]] = defaultdict(list)
     cells = CarbonCells()
+    for row in rows:
+        is_negative = any(mass is not None and mass < 0 for mass in row.masses)
+        (standing if row.is_believed and not is_negative else quarantined)[row.cell].append(row.masses)
+        _, provider, payer, *_, month, version = row.cell
+        known = cells.elected.get((provider, payer, month), version)
+        cells.elected[provider, payer, month] = max(known, version, key=version_order)
+    cells.masses = {cell: whole_sum(rows) for cell, rows in standing.items()}
+    cells.quarantined = {cell: whole_sum(rows) for cell, rows in quarantined.items()}
+    return cells
+
+
+def aws_rows(deliveries: Iterable[Delivery]) -> Iterator[CarbonRow]:
     for delivery in deliveries:
         partition_version = delivery.partition.partition("@")[2]
         for _, path in delivery.files:
             for row in rows_of(path, COLUMNS):
                 version, region, month = row.get("model_version") or partition_version, _region(row), _month(row)
                 product = facts.carbon_product(row.get("product_code") or "")
-                masses = _masses(row)
-                cell = (delivery.source_name, row["payer_account_id"], row["usage_account_id"], product, region, month, version)
+                place = row["payer_account_id"], row["usage_account_id"], product, region, month, version
                 is_known = is_global(region) or region in facts.KNOWN_REGIONS
-                is_negative = any(mass is not None and mass < 0 for mass in masses)
-                (standing if is_known and not is_negative else quarantined)[cell].append(masses)
-                payer_month = row["payer_account_id"], month
-                cells.elected[payer_month] = max(cells.elected.get(payer_month, version), version, key=version_order)
-    cells.masses = {cell: whole_sum(rows) for cell, rows in standing.items()}
-    cells.quarantined = {cell: whole_sum(rows) for cell, rows in quarantined.items()}
-    return cells
+                yield CarbonRow((delivery.source_name, "AWS", *place), _masses(row), is_known)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Self
 
 from .ladder import Part
 from .lines import SAVINGS_PLAN_PAIR, Line
@@ -11,24 +12,37 @@ from .splitting import RESIDUAL, split
 
 Key = tuple
 SPREADABLE = ("idle", "unused_commitment")
+CELL_END = 9  # of a run's key: run, the seven of the cell, currency
+
+
+def _known_sum(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else left + right
 
 
 @dataclass
 class Measures:
-    """Sums in units; a list cost with an unknown part is unknown."""
+    """Sums in units; a list or contracted cost with an unknown part is unknown."""
 
     billed: int = 0
     effective: int = 0
     list_cost: int | None = 0
+    contracted: int | None = 0
     weight: int = 0
     loaded_billed: int = 0  # arrived from residuals, or (on a residual) given to runs
     loaded_effective: int = 0
 
-    def add(self, billed: int, effective: int, list_cost: int | None, weight: int) -> None:
+    def add(self, billed: int, effective: int, list_cost: int | None, contracted: int | None, weight: int) -> None:
         self.billed += billed
         self.effective += effective
-        self.list_cost = None if self.list_cost is None or list_cost is None else self.list_cost + list_cost
+        self.list_cost = _known_sum(self.list_cost, list_cost)
+        self.contracted = _known_sum(self.contracted, contracted)
         self.weight += weight
+
+    def of(self, name: str) -> int | None:
+        return {"billed": self.billed, "effective": self.effective, "list": self.list_cost, "contracted": self.contracted}[name]
+
+    def merge(self, other: Self) -> None:
+        self.add(other.billed, other.effective, other.list_cost, other.contracted, other.weight)
 
 
 @dataclass
@@ -47,7 +61,7 @@ def rounding_of_savings_plans(lines: Iterable[Line]) -> dict[Key, int]:
 
 
 def _rounding_cell(source_name: str, payer: str, month: object) -> Key:
-    return source_name, payer, payer, "", "", month
+    return source_name, "AWS", payer, payer, "", "", month
 
 
 def gather(parts: Iterable[Part], rounding: dict[Key, int]) -> Costs:
@@ -55,12 +69,12 @@ def gather(parts: Iterable[Part], rounding: dict[Key, int]) -> Costs:
     for part in parts:
         line = part.line
         if part.run == RESIDUAL:
-            target = costs.residuals[*line.cell, line.currency, line.component, part.reason]
+            target = costs.residuals[*line.cell, line.currency, part.component, part.reason]
         else:
-            target = costs.runs[part.run, *line.cell, line.currency, line.component, part.rule]
-        target.add(part.billed, part.effective, part.list_cost, part.weight)
+            target = costs.runs[part.run, *line.cell, line.currency, part.component, part.rule]
+        target.add(part.billed, part.effective, part.list_cost, part.contracted, part.weight)
     for (source_name, payer, month, currency), amount in rounding.items():
-        costs.residuals[*_rounding_cell(source_name, payer, month), currency, "fee", "rounding"].add(amount, amount, 0, 0)
+        costs.residuals[*_rounding_cell(source_name, payer, month), currency, "fee", "rounding"].add(amount, amount, 0, None, 0)
     spread(costs)
     return costs
 
@@ -69,19 +83,19 @@ def spread(costs: Costs) -> None:
     """Idle reserve and unused commitment of a cell go to the cell's run rows by their weights."""
     rows_of_cell: dict[Key, list[Key]] = defaultdict(list)
     for key in costs.runs:
-        rows_of_cell[key[1:8]].append(key)
+        rows_of_cell[key[1:CELL_END]].append(key)
     for key, residual in costs.residuals.items():
-        rows = rows_of_cell.get(key[:7])
+        rows = rows_of_cell.get(key[: CELL_END - 1])
         if key[-1] not in SPREADABLE or not rows:
             continue
-        weights = [((row[0], row[8], row[9]), max(costs.runs[row].weight, 0)) for row in rows]
+        weights = [((row[0], *row[CELL_END:]), max(costs.runs[row].weight, 0)) for row in rows]
         if not any(weight for _, weight in weights):
             continue
         billed, effective = split(residual.billed, weights), split(residual.effective, weights)
         for row in rows:
             run_row = costs.runs[row]
-            run_row.loaded_billed += billed[row[0], row[8], row[9]]
-            run_row.loaded_effective += effective[row[0], row[8], row[9]]
+            run_row.loaded_billed += billed[row[0], *row[CELL_END:]]
+            run_row.loaded_effective += effective[row[0], *row[CELL_END:]]
         residual.loaded_billed, residual.loaded_effective = residual.billed, residual.effective
 
 
@@ -90,7 +104,7 @@ def _row(measures: Measures, loaded_name: str) -> dict:
         "billed_cost": to_decimal(measures.billed, MONEY),
         "effective_cost": to_decimal(measures.effective, MONEY),
         "list_cost": to_decimal(measures.list_cost, MONEY),
-        "contracted_cost": None,
+        "contracted_cost": to_decimal(measures.contracted, MONEY),
         f"{loaded_name}_billed_cost": to_decimal(measures.loaded_billed, MONEY),
         f"{loaded_name}_effective_cost": to_decimal(measures.loaded_effective, MONEY),
     }
@@ -109,11 +123,11 @@ def run_rows(costs: Costs, run_months: set[tuple], reporting_currency: str) -> d
     sums: dict[Key, Measures] = defaultdict(Measures)
     for (run, *cell, currency, component, rule), measures in costs.runs.items():
         total = sums[run, cell[-1], currency, component, rule]
-        total.add(measures.billed, measures.effective, measures.list_cost, measures.weight)
+        total.merge(measures)
         total.loaded_billed += measures.loaded_billed
         total.loaded_effective += measures.loaded_effective
-    for run, month in run_months - {key[:2] for key in sums}:
-        sums[run, month, reporting_currency, "accelerator", "resource_time"] = Measures(list_cost=None)
+    for run, month in {key[:2] for key in run_months} - {key[:2] for key in sums}:
+        sums[run, month, reporting_currency, "accelerator", "resource_time"] = Measures(list_cost=None, contracted=None)
     return {key: _row(measures, "idle_share") for key, measures in sums.items()}
 
 
@@ -122,30 +136,31 @@ def conservation_rows(lines: Iterable[Line], rounding: dict[Key, int], costs: Co
     provider: dict[Key, Measures] = defaultdict(Measures)
     for line in lines:
         if line.kind != "SavingsPlanNegation":
-            provider[*line.cell, line.currency].add(line.billed, line.effective, line.list_cost, 0)
+            billed = line.billed + (line.promotion or 0)
+            provider[*line.cell, line.currency].add(billed, line.effective, line.list_cost, line.contracted, 0)
     for (source_name, payer, month, currency), amount in rounding.items():
-        provider[*_rounding_cell(source_name, payer, month), currency].add(amount, amount, 0, 0)
+        provider[*_rounding_cell(source_name, payer, month), currency].add(amount, amount, 0, None, 0)
     runs: dict[Key, Measures] = defaultdict(Measures)
     residuals: dict[Key, Measures] = defaultdict(Measures)
     for key, measures in costs.runs.items():
-        runs[key[1:8]].add(measures.billed, measures.effective, measures.list_cost, 0)
+        runs[key[1:CELL_END]].merge(measures)
     for key, measures in costs.residuals.items():
-        residuals[key[:7]].add(measures.billed, measures.effective, measures.list_cost, 0)
+        residuals[key[: CELL_END - 1]].merge(measures)
     rows = {}
     for key, totals in provider.items():
-        for measure, name in (("billed_cost", "billed"), ("effective_cost", "effective"), ("list_cost", "list_cost")):
-            amounts = [getattr(side, name) for side in (totals, runs[key], residuals[key])]
+        for name in ("billed", "effective", "list", "contracted"):
+            amounts = [side.of(name) for side in (totals, runs[key], residuals[key])]
             if None not in amounts:
-                rows[reconciliation_key(key[:6], measure, key[6], None)] = reconciliation_row(*amounts, 0, MONEY)
+                rows[reconciliation_key(key[:7], f"{name}_cost", key[7], None)] = reconciliation_row(*amounts, 0, MONEY)
     return rows
 
 
 def reconciliation_key(cell: Key, measure: str, unit: str, version: str | None) -> Key:
     source_name, *place = cell
-    return "AWS", *place, measure, unit, version, "conservation", source_name
+    return *place, measure, unit, version, "conservation", source_name
 
 
 def reconciliation_row(provider: int, runs: int, residual: int, quarantined: int, scale: int) -> dict:
     amounts = (provider, runs, residual, quarantined, provider - runs - residual - quarantined)
     names = ("provider_total", "runs_total", "residual_total", "quarantined_total", "difference")
-    return {name: to_decimal(amount, scale) for name, amount in zip(names, amounts, strict=True)}
+    return {name: to_decimal(amount, scale) for name, amount in zip(names, amounts, strict=True)} | {"modelled_total": None}

@@ -13,7 +13,7 @@ from .lines import Line
 from .numerals import MASS, to_decimal
 from .splitting import RESIDUAL, split
 
-BillCell = tuple  # payer, sub account, carbon product, region, month
+BillCell = tuple  # provider, payer, sub account, carbon product, region, month
 
 
 @dataclass
@@ -34,7 +34,8 @@ class Emissions:
 
 
 def bill_cell(line: Line) -> BillCell:
-    return line.payer_account_id, line.sub_account_id, facts.carbon_product(line.service_code), line.region_id, line.usage_month
+    product = facts.carbon_product(line.service_code) if line.provider_name == "AWS" else line.service_code
+    return line.provider_name, line.payer_account_id, line.sub_account_id, product, line.region_id, line.usage_month
 
 
 def weigh(parts: Iterable[Part]) -> dict[BillCell, Weights]:
@@ -59,8 +60,8 @@ def _split_masses(masses: Masses, weights: list[tuple[str, int]]) -> dict[str, M
 def allocate(cells: CarbonCells, weights_of: dict[BillCell, Weights]) -> Emissions:
     emissions = Emissions()
     for cell, masses in cells.masses.items():
-        weights = weights_of.get(cell[1:6])
-        if is_global(cell[4]):
+        weights = weights_of.get(cell[1:7])
+        if is_global(cell[5]):
             emissions.residuals[*cell, "global"] = masses
         elif weights is None or weights.total <= 0:
             emissions.residuals[*cell, "no_usage"] = masses
@@ -118,31 +119,31 @@ def version_rows(emissions: Emissions) -> dict[tuple, dict]:
     """fct_training_run_emissions_versions: (run, month, provider, version)."""
     grouped: dict[tuple, list[Masses]] = defaultdict(list)
     for (run, *cell), masses in emissions.runs.items():
-        key = (run, cell[5], "AWS", cell[6])
+        key = (run, cell[6], cell[1], cell[7])
         grouped[key].append(masses)
     return {key: _mass_row(whole_sum(rows)) for key, rows in grouped.items()}
 
 
-def book_rows(emissions: Emissions, cells: CarbonCells, run_months: set[tuple[str, date]]) -> dict[tuple, dict]:
+def book_rows(emissions: Emissions, cells: CarbonCells, run_months: set[tuple[str, date, str]]) -> dict[tuple, dict]:
     """fct_training_run_emissions: a row per run-month; unknown where no elected cell knows the run or two versions would meet."""
     grouped: dict[tuple, list[Masses]] = defaultdict(list)
     arrived: dict[tuple, list[tuple]] = defaultdict(list)
     versions: dict[tuple, set[str]] = defaultdict(set)
     for key, masses in emissions.runs.items():
-        run, *_, month, version = key
+        run, _, provider, *_, month, version = key
         if cells.is_elected(key[1:]):
-            versions[run, month].add(version)
-            grouped[run, month].append(masses)
+            versions[run, month, provider].add(version)
+            grouped[run, month, provider].append(masses)
             if key in emissions.arrived:
-                arrived[run, month].append(emissions.arrived[key])
+                arrived[run, month, provider].append(emissions.arrived[key])
     rows = {}
-    for run, month in run_months:
-        known = len(versions[run, month]) == 1
-        masses = whole_sum(grouped[run, month]) if known else (None,) * len(MASSES)
+    for place in run_months:
+        known = len(versions[place]) == 1
+        masses = whole_sum(grouped[place]) if known else (None,) * len(MASSES)
         # what was spread arrives, so that both sides sum alike; where nothing was, an unknown total has no known share
         nothing = tuple(None if mass is None else 0 for mass in masses[:2])
-        location, market = whole_sum(arrived[run, month] or [nothing]) if known else (None, None)
-        rows[run, month, "AWS"] = _mass_row(masses) | _loaded_row("idle_share", location, market)
+        location, market = whole_sum(arrived[place] or [nothing]) if known else (None, None)
+        rows[place] = _mass_row(masses) | _loaded_row("idle_share", location, market)
     return rows
 
 
@@ -162,5 +163,5 @@ def conservation_rows(emissions: Emissions, cells: CarbonCells) -> dict[tuple, d
         for place, measure in enumerate(MASSES):
             amounts = [side[place] for side in (whole_sum(sides), *sums, quarantined)]
             if None not in amounts:
-                rows[reconciliation_key(cell[:6], measure, "kgCO2e", cell[6])] = reconciliation_row(*amounts, MASS)
+                rows[reconciliation_key(cell[:7], measure, "kgCO2e", cell[7])] = reconciliation_row(*amounts, MASS)
     return rows

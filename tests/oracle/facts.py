@@ -1,8 +1,8 @@
-"""The few facts about AWS the oracle needs, written down a second time on purpose."""
+"""The few facts about AWS and its machines, and Google's, that the oracle needs: written down a second time on purpose."""
 
 import re
 
-# Accelerator devices (Trainium or Inferentia chips, GPUs) of a whole instance.
+# Accelerator devices (Trainium, Inferentia or TPU chips, GPUs) of a whole instance; of a TPU type, of its usual host.
 CHIPS_PER_NODE = {
     "trn1.2xlarge": 1,
     "trn1.32xlarge": 16,
@@ -19,6 +19,14 @@ CHIPS_PER_NODE = {
     "p5.48xlarge": 8,
     "p5e.48xlarge": 8,
     "p5en.48xlarge": 8,
+    "p6-b200.48xlarge": 8,
+    "g5.xlarge": 1,
+    "g5.12xlarge": 4,
+    "v4": 4,
+    "v5e": 8,
+    "v5p": 4,
+    "v6e": 4,
+    "v7x": 4,
 }
 
 ACCELERATED = re.compile(r"^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*\.")

@@ -25,11 +25,13 @@ class Claim:
 class Part:
     line: Line
     run: str  # or the residual
+    component: str
     rule: str | None
     reason: str | None
     billed: int
     effective: int
     list_cost: int | None
+    contracted: int | None
     weight: int
 
 
@@ -99,19 +101,26 @@ def residual_reason(line: Line, runs: Runs) -> str:
     return "unlogged" if line.component == "accelerator" else "non_accelerator"
 
 
-def parts_of(line: Line, runs: Runs, tag_keys: list[str]) -> Iterator[Part]:
-    """The row's measures, each split exactly by the same weights. Nobody gets a part of weight 0."""
-    if line.kind == "SavingsPlanNegation":
-        return
-    decided = claim(line, runs, tag_keys)
+def share_out(line: Line, decided: Claim, runs: Runs) -> Iterator[Part]:
+    """The row's measures, each split exactly by the same weights. Nobody gets a part of weight 0.
+
+    A promotion inside the row goes the same way, as a credit that has no price and no weight.
+    """
     weighty = [(key, weight) for key, weight in decided.parts if weight > 0] or [(RESIDUAL, WHOLE)]
-    measures = [split(amount, weighty) for amount in (line.billed, line.effective, line.weight)]
-    listed = None if line.list_cost is None else split(line.list_cost, weighty)
+    amounts = (line.billed, line.effective, line.list_cost, line.contracted, line.weight, line.promotion)
+    measures = [None if amount is None else split(amount, weighty) for amount in amounts]
     for key, _ in weighty:
-        billed, effective, weight = (measure[key] for measure in measures)
+        billed, effective, list_cost, contracted, weight, promotion = (m if m is None else m[key] for m in measures)
         run, rule, reason = key, decided.rule, None
         if key == RESIDUAL:
             rule, reason = None, decided.reason
         elif key in runs.ambiguous:  # it held its chips, so nobody else did, but nobody knows who it is
             run, rule, reason = RESIDUAL, None, "unattributed"
-        yield Part(line, run, rule, reason, billed, effective, None if listed is None else listed[key], weight)
+        yield Part(line, run, line.component, rule, reason, billed, effective, list_cost, contracted, weight)
+        if promotion is not None:
+            yield Part(line, run, "credit", rule, reason, promotion, 0, 0, 0, 0)
+
+
+def parts_of(line: Line, runs: Runs, tag_keys: list[str]) -> Iterator[Part]:
+    if line.kind != "SavingsPlanNegation":
+        yield from share_out(line, claim(line, runs, tag_keys), runs)

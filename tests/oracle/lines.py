@@ -59,6 +59,9 @@ class Line:
     is_block_fee: bool = False
     is_block_hour: bool = False
     cell: tuple = field(default=())
+    provider_name: str = "AWS"
+    contracted: int | None = None  # a CUR does not say
+    promotion: int | None = None  # inside a usage row: Google's alone
 
     @property
     def is_usage(self) -> bool:
@@ -200,5 +203,6 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
     if is_block_fee:
         named = ("reservation_start_time", "reservation_end_time", "reservation_number_of_reservations")
         line.term = tuple(str(row.get(name) or "") for name in named)
-    line.cell = (line.source_name, line.payer_account_id, line.sub_account_id, line.service_code, line.region_id, month)
+    place = line.payer_account_id, line.sub_account_id, line.service_code, line.region_id, month
+    line.cell = line.source_name, line.provider_name, *place
     return line

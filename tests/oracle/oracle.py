@@ -5,28 +5,37 @@ Every table is a dictionary from key to a dictionary of amounts, Decimals with t
 
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
+from itertools import chain
 from pathlib import Path
 
 import yaml
 
 from . import costs as cost_tables
 from . import emissions as emission_tables
+from . import google_ladder, google_lines
 from .blocks import prepare_blocks
-from .carbon import read_carbon
+from .carbon import aws_rows, gather
+from .energy import hold_energy, run_rows
 from .exports import Delivery, bill_deliveries, carbon_deliveries, elect
+from .google_carbon import google_rows
+from .google_commitments import amortise
+from .google_exports import nested_rows, partition_deliveries
+from .holdings import holds_of
 from .ladder import parts_of
 from .lines import COLUMNS, Line, line_of
+from .modelled import modelled_rows, reconciliation_rows
+from .months import by_month, month_after
+from .neuron import read_neuron
 from .numerals import OracleError
-from .prepaid import prepaid_rows
-from .records import EPOCH, MICROSECOND, STILL_HELD, Runs, read_records, resolve
+from .observed import Telemetry, observe
+from .places import Places
+from .prepaid import aws_flows, prepaid_rows
+from .records import STILL_HELD, Runs, read_records, resolve
 from .rows import rows_of
+from .tpu import read_tpu
 
 Tables = dict[str, dict[tuple, dict]]
-
-
-def _provider_key(rows: dict[tuple, dict], place: int) -> dict[tuple, dict]:
-    """Cells of the contract name the provider after the source; inside, it goes without saying."""
-    return {(*key[:place], "AWS", *key[place:]): row for key, row in rows.items()}
+RunMonth = tuple[str, date, str]  # run, month, provider
 
 
 def _read_lines(deliveries: list[Delivery]) -> Iterator[Line]:
@@ -36,18 +45,25 @@ def _read_lines(deliveries: list[Delivery]) -> Iterator[Line]:
                 yield line_of(delivery.source_name, key, number, row)
 
 
-def _run_months(runs: Runs, billed: set[tuple[str, date]], last_month: date | None) -> set[tuple[str, date]]:
+def _read_google_lines(deliveries: list[Delivery]) -> Iterator[google_lines.GoogleLine]:
+    for delivery in deliveries:
+        for key, path in delivery.files:
+            for number, row in enumerate(nested_rows(path, google_lines.COLUMNS), start=1):
+                yield google_lines.line_of(delivery.source_name, key, number, row)
+
+
+def _run_months(runs: Runs, billed: set[RunMonth], last_month: date | None) -> set[RunMonth]:
     """Run-months with billed rows or with chips held; a run that still holds its node counts up to the last month on a bill."""
     months = set(billed)
     for windows in runs.windows.values():
         for window in windows:
             if window.run in runs.ambiguous:
                 continue
-            month = (EPOCH + window.start * MICROSECOND).date().replace(day=1)
-            last = last_month if window.end == STILL_HELD else (EPOCH + (window.end - 1) * MICROSECOND).date().replace(day=1)
-            while last is not None and month <= last:
-                months.add((window.run, month))
-                month = date(month.year + month.month // 12, month.month % 12 + 1, 1)
+            end = window.end
+            if end == STILL_HELD:
+                end = window.start if last_month is None else month_after(last_month)
+            provider = runs.provider_of.get(window.run, "AWS")
+            months |= {(window.run, month, provider) for month, _, _ in by_month(window.start, end)}
     return months
 
 
@@ -64,11 +80,21 @@ class Oracle:
         self.reporting_currency = settings.get("organisation", {}).get("reporting_currency", "USD")
         self.tag_keys = settings.get("run_tag_keys", ["training_run_id"])
         self.lines = list(_read_lines(self._elected("aws_cur", bill_deliveries)))
+        self.google_lines = list(_read_google_lines(self._elected("gcp_billing", partition_deliveries)))
         locations = self._locations("training_runs")
         self.runs = resolve([record for location in locations for record in read_records(location, as_published)])
         prepare_blocks(self.lines)
+        self.flows = aws_flows(self.lines) | amortise(self.google_lines)
         self.parts = [part for line in self.lines for part in parts_of(line, self.runs, self.tag_keys)]
-        self.carbon = read_carbon(self._elected("aws_carbon", carbon_deliveries))
+        self.parts += [part for line in self.google_lines for part in google_ladder.parts_of(line, self.runs, self.tag_keys)]
+        google_carbon = google_rows(self._elected("gcp_carbon", partition_deliveries))
+        self.carbon = gather(chain(aws_rows(self._elected("aws_carbon", carbon_deliveries)), google_carbon))
+        neuron = chain.from_iterable(read_neuron(place, as_published) for place in self._locations("neuron_monitor"))
+        tpu = chain.from_iterable(read_tpu(place, as_published) for place in self._locations("tpu_monitoring"))
+        telemetry = Telemetry(chain(neuron, tpu), self.runs)
+        holds = list(holds_of(self.runs, telemetry.last_samples()))
+        places = Places(self.lines, self.google_lines, self.parts, self.runs)
+        self.energy = hold_energy(observe(holds, telemetry), self.runs, places)
 
     def _locations(self, kind: str) -> list[Path]:
         return [self._base / source["location"] for source in self._sources if source["kind"] == kind]
@@ -79,20 +105,27 @@ class Oracle:
         return elect(found, self._as_published)
 
     def tables(self) -> Tables:
+        lines = [*self.lines, *self.google_lines]
         rounding = cost_tables.rounding_of_savings_plans(self.lines)
         costs = cost_tables.gather(self.parts, rounding)
-        emissions = emission_tables.allocate(self.carbon, emission_tables.weigh(self.parts))
-        billed_months = {(key[0], key[6]) for key in costs.runs}
-        run_months = _run_months(self.runs, billed_months, max((line.usage_month for line in self.lines), default=None))
-        reconciled = cost_tables.conservation_rows(self.lines, rounding, costs)
+        weights = emission_tables.weigh(self.parts)
+        emissions = emission_tables.allocate(self.carbon, weights)
+        billed_months = {(key[0], key[7], key[2]) for key in costs.runs}
+        run_months = _run_months(self.runs, billed_months, max((line.usage_month for line in lines), default=None))
+        month_keys = {key[:2] for key in run_months}
+        reconciled = cost_tables.conservation_rows(lines, rounding, costs)
+        reconciled |= emission_tables.conservation_rows(emissions, self.carbon)
+        modelled = reconciliation_rows(self.energy, emissions, self.carbon, self.parts, weights)
         return {
-            "fct_run_cell_costs": _provider_key(cost_tables.run_cell_rows(costs), 2),
-            "fct_residual_costs": _provider_key(cost_tables.residual_rows(costs), 1),
+            "fct_run_cell_costs": cost_tables.run_cell_rows(costs),
+            "fct_residual_costs": cost_tables.residual_rows(costs),
             "fct_training_run_costs": cost_tables.run_rows(costs, run_months, self.reporting_currency),
-            "fct_prepaid": prepaid_rows(self.lines),
-            "fct_run_cell_emissions": _provider_key(emission_tables.run_cell_rows(emissions, self.carbon), 2),
-            "fct_residual_emissions": _provider_key(emission_tables.residual_rows(emissions, self.carbon), 1),
+            "fct_prepaid": prepaid_rows(self.flows),
+            "fct_run_cell_emissions": emission_tables.run_cell_rows(emissions, self.carbon),
+            "fct_residual_emissions": emission_tables.residual_rows(emissions, self.carbon),
             "fct_training_run_emissions": emission_tables.book_rows(emissions, self.carbon, run_months),
             "fct_training_run_emissions_versions": emission_tables.version_rows(emissions),
-            "fct_reconciliation": reconciled | emission_tables.conservation_rows(emissions, self.carbon),
+            "fct_training_run_energy": run_rows(self.energy, month_keys),
+            "fct_training_run_emissions_modelled": modelled_rows(self.energy, month_keys),
+            "fct_reconciliation": reconciled | modelled,
         }

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date
 
 from .lines import Line
 from .numerals import MONEY, to_decimal
@@ -18,6 +19,9 @@ class Flow:
     def pay(self, billed: int) -> None:
         self.purchased += max(billed, 0)
         self.refunded += max(-billed, 0)
+
+
+Flows = dict[tuple[str, str, str], dict[date, Flow]]  # provider, commitment, currency -> month
 
 
 def _commitment_id(line: Line) -> str | None:
@@ -50,15 +54,19 @@ def _book(flow: Flow, line: Line) -> None:
         flow.unused += line.effective
 
 
-def prepaid_rows(lines: Iterable[Line]) -> dict[tuple, dict]:
-    """fct_prepaid: opening + purchased - refunded - used - unused = closing, for the months in which something moved."""
-    flows: dict[tuple[str, str], dict[object, Flow]] = defaultdict(lambda: defaultdict(Flow))
+def aws_flows(lines: Iterable[Line]) -> Flows:
+    flows: Flows = defaultdict(lambda: defaultdict(Flow))
     for line in lines:
         commitment_id = _commitment_id(line)
         if commitment_id is not None:
-            _book(flows[commitment_id, line.currency][line.usage_month], line)
+            _book(flows["AWS", commitment_id, line.currency][line.usage_month], line)
+    return flows
+
+
+def prepaid_rows(flows: Flows) -> dict[tuple, dict]:
+    """fct_prepaid: opening + purchased - refunded - used - unused = closing, for the months in which something moved."""
     rows = {}
-    for (commitment_id, currency), months in flows.items():
+    for (provider, commitment_id, currency), months in flows.items():
         opening = 0
         for month in sorted(months):
             flow = months[month]
@@ -71,6 +79,6 @@ def prepaid_rows(lines: Iterable[Line]) -> dict[tuple, dict]:
                 "amortised_unused_cost": flow.unused,
                 "closing_cost": closing,
             }
-            rows["AWS", commitment_id, month, currency] = {name: to_decimal(amount, MONEY) for name, amount in amounts.items()}
+            rows[provider, commitment_id, month, currency] = {name: to_decimal(amount, MONEY) for name, amount in amounts.items()}
             opening = closing
     return rows

@@ -10,6 +10,8 @@ from .exports import modified_at, moment
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+CUSTOM_JOB = re.compile(r"projects/[^/]+/locations/[^/]+/customJobs/[0-9]+")
+VERTEX_MACHINES = {"ct5lp-": "v5e", "ct5l-": "v5e", "ct5p-": "v5p", "ct6e-": "v6e"}
 STILL_HELD = (datetime(9999, 12, 31, tzinfo=UTC) - EPOCH) // MICROSECOND
 
 
@@ -32,6 +34,7 @@ class Window:
     chips: int | None
     accelerator_type: str | None
     node_count: int = 1
+    written: int = field(default=0, compare=False)  # when its record was: how long an open end is known to have been held
 
 
 @dataclass
@@ -40,6 +43,8 @@ class Record:
 
     recorded_id: str
     is_own: bool  # a run.json, whose word goes before a scheduler's
+    provider_name: str | None = None
+    written: int = 0
     aliases: set[tuple[str, str]] = field(default_factory=set)
     holdings: list[tuple[str, int, int, int | None, str | None, int]] = field(default_factory=list)
 
@@ -48,9 +53,10 @@ class Record:
 class Runs:
     run_of_id: dict[str, str]  # normalised recorded id -> run
     ambiguous: set[str]
-    run_of_job: dict[str, str]  # SageMaker ARN -> run
+    run_of_job: dict[str, str]  # SageMaker ARN or name of a Vertex AI job -> run
     windows: dict[str, list[Window]]  # resource -> windows in order of start
     resources: set[str]  # every resource a record names
+    provider_of: dict[str, str] = field(default_factory=dict)  # run -> provider its record names
 
     def of_tag(self, value: str) -> str:
         run_id = normalised(value)
@@ -70,7 +76,7 @@ def _first(*values: int | None) -> int | None:
 
 
 def _own_record(document: dict) -> Record:
-    record = Record(document["training_run_id"], is_own=True)
+    record = Record(document["training_run_id"], is_own=True, provider_name=document.get("provider_name"))
     record.aliases = {(alias["system"], alias["id"]) for alias in document.get("aliases") or ()}
     for attempt in document.get("attempts") or ():
         for node in attempt.get("nodes") or ():
@@ -82,12 +88,29 @@ def _own_record(document: dict) -> Record:
 
 
 def _sagemaker_record(document: dict) -> Record:
-    record = Record(document["TrainingJobName"], is_own=False, aliases={("sagemaker", document["TrainingJobArn"])})
+    aliases = {("sagemaker", document["TrainingJobArn"])}
+    record = Record(document["TrainingJobName"], is_own=False, provider_name="AWS", aliases=aliases)
     start, end = _time(document.get("TrainingStartTime")), _first(_time(document.get("TrainingEndTime")), STILL_HELD)
     resources = document.get("ResourceConfig") or {}
     if start is not None:
         kind = (resources.get("InstanceType") or "").removeprefix("ml.") or None
         record.holdings.append((document["TrainingJobArn"], start, end, None, kind, resources.get("InstanceCount") or 1))
+    return record
+
+
+def _vertex_record(document: dict) -> Record:
+    """A CustomJob is the run its label names, else its own number; its worker pools are nodes under the job's name."""
+    name = document["name"]
+    label = (document.get("labels") or {}).get("training_run_id")
+    record = Record(label or name.rsplit("/", 1)[1], is_own=False, provider_name="Google Cloud", aliases={("vertex", name)})
+    start, end = _time(document.get("startTime")), _first(_time(document.get("endTime")), STILL_HELD)
+    for pool in document.get("jobSpec", {}).get("workerPoolSpecs") or () if start is not None else ():
+        machine_type = pool.get("machineSpec", {}).get("machineType") or ""
+        kind = next((kind for prefix, kind in VERTEX_MACHINES.items() if machine_type.startswith(prefix)), None)
+        chips = re.search(r"-(\d+)t$", machine_type)
+        if kind is not None:
+            replicas = int(pool.get("replicaCount") or 1)
+            record.holdings.append((name, start, end, int(chips[1]) if chips else None, kind, replicas))
     return record
 
 
@@ -100,10 +123,13 @@ def read_records(location: Path, as_published: datetime | None = None) -> list[R
         document = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(document, dict) and "TrainingJobArn" in document:
             record = _sagemaker_record(document)
+        elif isinstance(document, dict) and CUSTOM_JOB.fullmatch(str(document.get("name"))):
+            record = _vertex_record(document)
         elif path.name.endswith(".run.json"):
             record = _own_record(document)
         else:
             continue
+        record.written = microseconds(modified_at(path))
         if all(start <= end for _, start, end, *_ in record.holdings):
             records.append(record)
     return records
@@ -148,13 +174,17 @@ def resolve(records: list[Record]) -> Runs:
     for name, group in zip(names, groups, strict=True):
         # nodes are one field of a run: the first system that names any speaks, a run.json before a scheduler
         speaks_itself = any(record.is_own and record.holdings for record in group)
+        by_word = sorted(group, key=lambda record: (not record.is_own, record.recorded_id))
+        if provider := next((record.provider_name for record in by_word if record.provider_name), None):
+            runs.provider_of[name] = provider
         for record in group:
-            for _, arn in (alias for alias in record.aliases if alias[0] == "sagemaker"):
-                runs.run_of_job[arn] = name
-            for resource_id, start, end, chips, kind, count in record.holdings if record.is_own or not speaks_itself else ():
+            for _, job in (alias for alias in record.aliases if alias[0] in ("sagemaker", "vertex")):
+                runs.run_of_job[job] = name
+            for held in record.holdings if record.is_own or not speaks_itself else ():
+                resource_id, start, end, *_ = held
                 runs.resources.add(resource_id)
                 if start < end:
-                    windows.setdefault(resource_id, set()).add(Window(name, resource_id, start, end, chips, kind, count))
+                    windows.setdefault(resource_id, set()).add(Window(name, *held, record.written))
     runs.windows = {
         resource_id: sorted(held, key=lambda window: (window.start, window.end, window.run, window.chips or -1))
         for resource_id, held in windows.items()

@@ -47,7 +47,7 @@ def test_an_unknown_mass_stays_unknown_in_every_part(exports: Exports) -> None:
     [row] = tables["fct_run_cell_emissions"].values()
     assert (row[LOCATION_BASED], row[MARKET_BASED]) == (None, 100)
     assert reasons(tables, "spread_location_based_kgco2e") == {"idle": None, "non_accelerator": None}
-    measures = {key[6] for key in tables["fct_reconciliation"] if key[7] == "kgCO2e"}
+    measures = {key[6] for key in tables["fct_reconciliation"] if key[7] == "kgCO2e" and key[9] == "conservation"}
     assert measures == {MARKET_BASED}
 
 

@@ -1,0 +1,201 @@
+"""Drawn exports of Google Cloud and of telemetry, from one seed: where two calculations must agree on anything.
+
+Commitments of both models, promotions, corrections, shared and oversubscribed nodes, labels of nobody, carbon with holes and
+repeats, samples with gaps, errors, overlaps and copies.
+"""
+
+import random
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from .builders import hour, run
+from .google_builders import (
+    COMPUTE,
+    PROJECT,
+    GoogleExports,
+    credits_of,
+    gauge,
+    kilograms,
+    labels_of,
+    neuron_document,
+    tpu_hour,
+    tpu_run,
+)
+
+MONTHS = {"2026-04": datetime(2026, 4, 1, tzinfo=UTC), "2026-05": datetime(2026, 5, 1, tzinfo=UTC)}
+NODES = {"tpu-0": "v6e", "tpu-1": "v5e", "tpu-2": "v5p", "tpu-3": "v4"}
+RUN_IDS = ["g-run-1", "g-run-10", "g-run-2", "G_Vision.7"]
+TRAINIUM = "i-0feed"
+TRAINIUM_RUNS = ["a-run-1", "a-run-2", "a-run-3"]
+HOURS = 24
+SKUS = (
+    "N2 Instance Core running in Columbus", "N2 Instance Ram running in Columbus", "Balanced PD Capacity in Columbus",
+    "Network Inter Zone Data Transfer Out", "Output tokens", "DWS Defined Duration V6e running in Columbus", "TPU Ultra",
+    "Custom training management fee on TpuV5e running in Columbus", "Reserved V6e TPU in Columbus in Calendar Mode",
+)  # fmt: skip
+CREDITS = (
+    "COMMITTED_USAGE_DISCOUNT", "COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE", "SUSTAINED_USAGE_DISCOUNT", "PROMOTION", "NEW",
+)  # fmt: skip
+
+
+class Draw:
+    """Everything is drawn from one generator, in a fixed order."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def amount(self, top: float = 40) -> float:
+        return round(self.random.uniform(0, top), self.random.choice([2, 6, 10])) * self.random.choice([1, 1, 1, 1, 0])
+
+    def place(self, region: str | None = None) -> dict:
+        region = region or self.random.choice(["us-east5", "us-central1"])
+        kinds = (
+            {"location": {"location": f"{region}-b", "region": region, "zone": f"{region}-b"}},
+            {"location": {"location": f"{region}-b", "zone": f"{region}-b"}},
+            {"location": {"location": region, "region": region}},
+        )
+        return self.random.choice(kinds)
+
+    def evidence(self, node: str) -> dict:
+        columns: dict = {"resource": {"name": node, "global_name": f"//tpu.googleapis.com/projects/1/locations/z/nodes/{node}"}}
+        if self.random.random() < 0.3:
+            columns["resource"]["name"] = f"t1v-n-{node}-w-0"
+        if self.random.random() < 0.3:
+            key = self.random.choice(["training_run_id", "training-run-id"])
+            columns["labels"] = labels_of(**{key: self.random.choice([*RUN_IDS, "g-vision-7", "nobody", "g-amb-x"])})
+        return columns
+
+    def money(self, cost: float) -> dict:
+        columns: dict = {"cost_at_list": self.random.choice([cost, self.amount(), None])}
+        if self.random.random() < 0.3:
+            columns["cost_at_effective_price_default"] = Decimal(str(self.amount())).quantize(Decimal("1e-9"))
+        if self.random.random() < 0.4:
+            chosen = self.random.sample(CREDITS, self.random.choice([1, 1, 2]))
+            columns["credits"] = credits_of(**{kind: -self.amount(cost) for kind in chosen})
+        if self.random.random() < 0.2:
+            columns["subscription"] = {"instance_id": self.random.choice(["sub-1", "sub-2", "sub-offset"])}
+        return columns
+
+    def usage_row(self, at: datetime, node: str, kind: str) -> dict:
+        cost, hours = self.amount(), self.random.choice([1.0, 4.0, 0.123457, 8.0])
+        row = tpu_hour(_naive(at), cost, f"Tpu{kind.capitalize()} running in Columbus")
+        row |= self.place("us-east5" if node in ("tpu-0", "tpu-3") else "us-central1") | self.evidence(node) | self.money(cost)
+        row["usage"] = {"amount": hours * 3600, "unit": "seconds", "amount_in_pricing_units": hours}
+        if self.random.random() < 0.04:
+            kind = self.random.choice(["USAGE_CORRECTION", "PRICE_CORRECTION", "GOODWILL", "SLA_VIOLATION"])
+            row |= {"cost_type": "adjustment", "adjustment_info": {"type": kind}, "cost": -row["cost"]}
+            row["usage"] = self.random.choice([row["usage"], {"amount": -3600.0, "amount_in_pricing_units": -1.0}, None])
+        return row
+
+    def other_row(self, at: datetime) -> dict:
+        cost = self.amount()
+        row = tpu_hour(_naive(at), cost, self.random.choice(SKUS)) | self.place() | self.money(cost)
+        row |= {"resource": self.random.choice([None, {"name": "vm-1"}])}
+        row["project"] = self.random.choice([{"number": PROJECT}, {"number": "401000000002"}, None])
+        special = self.random.choice(["", "", "", "", "tax", "rounding_error", "support", "unused"])
+        if special in ("tax", "rounding_error"):
+            row |= {"cost_type": special, "credits": None}
+        elif special == "support":
+            row["service"] = {"id": "2062-016F-44A2", "description": "Support"}
+        elif special == "unused":
+            row["system_labels"] = labels_of(**{"compute.googleapis.com/is_unused_reservation": "true"})
+        return row
+
+    def fee_rows(self, at: datetime) -> list[dict]:
+        rows = []
+        for sku, subscription in (("TpuV6e", "sub-1"), ("TpuV5p", None), ("core", "sub-2"), ("TpuV6e", "sub-offset")):
+            hours = self.random.choice([4.0, 48.0])
+            row = tpu_hour(_naive(at), self.amount(400), f"Commitment v1: {sku} running in Columbus for 1 Year", resource=None)
+            row |= {"usage": {"amount": hours * 3600, "amount_in_pricing_units": hours}, **self.place()}
+            row["location"] = self.random.choice([row["location"], None])
+            row["subscription"] = subscription and {"instance_id": subscription}
+            if subscription == "sub-offset" and self.random.random() < 0.5:
+                row["credits"] = credits_of(FEE_UTILIZATION_OFFSET=-self.amount(row["cost"]))
+            elif self.random.random() < 0.2:
+                row["credits"] = credits_of(PROMOTION=-self.amount(row["cost"]))
+            rows.append(row)
+        return rows
+
+    def bill(self, month: str) -> list[dict]:
+        rows = []
+        for number in range(HOURS):
+            at = MONTHS[month] + timedelta(hours=number)
+            rows += [self.usage_row(at, node, kind) for node, kind in NODES.items() if self.random.random() < 0.8]
+            rows += [self.other_row(at) for _ in range(3)]
+            if number % 12 == 0:
+                rows += self.fee_rows(at)
+        return rows
+
+    def holdings(self, nodes: Iterable[str]) -> list[tuple]:
+        held = []
+        for first in MONTHS.values():
+            for node in nodes:
+                if self.random.random() < 0.6:
+                    start = first + timedelta(minutes=self.random.randrange(HOURS * 60))
+                    end = start + timedelta(seconds=self.random.randrange(1, 10 * 3600))
+                    held.append((node, start.isoformat(), end.isoformat(), self.random.choice([None, 1, 2, 4, 8])))
+        return held
+
+    def record(self, run_id: str) -> dict:
+        record = tpu_run(run_id, *self.holdings(NODES))
+        for node in record["attempts"][0]["nodes"]:
+            node["accelerator_type"] = NODES[node["resource_id"]]
+        return record
+
+    def carbon_rows(self) -> list[dict]:
+        rows = []
+        for number in (PROJECT, "401000000002", ""):
+            for place in ("us-east5", "us-central1", "europe-west4", "global", "us"):
+                if self.random.random() < 0.8:
+                    mass = self.random.choice([None, *(round(self.random.uniform(3, 90), 6) for _ in range(5))])
+                    location = {"location": place, "region": place if "-" in place else None}
+                    row = kilograms(mass, project={"number": number}, location=location, service={"id": COMPUTE["id"]})
+                    rows += [row] * self.random.choice([1, 1, 1, 2])
+        return rows
+
+    def neuron(self, first: datetime) -> list[tuple[str, dict]]:
+        """Half hours with gaps, errors, overlaps and idle times."""
+        documents, at = [], first
+        while at < first + timedelta(hours=HOURS):
+            at += timedelta(seconds=self.random.choice([1800, 1800, 1800, 1800.4, 1830, 5000, 1700]))
+            cores = {core: round(self.random.uniform(0, 110), 2) for core in range(32) if self.random.random() < 0.8}
+            error = self.random.choice(["", "", "", "", "", "", "lost"])
+            document = neuron_document(self.random.choice([cores, cores, cores, None]), period=1800.0, error=error)
+            documents += [(at.isoformat(), document)] * self.random.choice([1, 1, 1, 2])
+        return documents
+
+    def tpu(self, node: str, run: str | None) -> list[dict]:
+        """Ten-minute points; some are missing, some chips are idle while memory is in use, some have the name of a run."""
+        series = []
+        for chip in range(4):
+            times = [first + timedelta(minutes=10 * number) for first in MONTHS.values() for number in range(1, HOURS * 6)]
+            kept = {_z(at): round(self.random.uniform(0, 100), 1) for at in times if self.random.random() < 0.7}
+            series.append(gauge("duty_cycle", node, chip, kept, run))
+            series.append(gauge("memory_used", node, chip, {_z(at): 1.0 for at in times}, run))
+        return series
+
+
+def _naive(at: datetime) -> str:
+    return at.replace(tzinfo=None).isoformat()
+
+
+def _z(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def write_any_google(exports: GoogleExports, seed: int) -> None:
+    draw = Draw(seed)
+    for month, first in MONTHS.items():
+        exports.google_bill(draw.bill(month), day=f"{first:%Y-%m-%d}")
+        exports.neuron(TRAINIUM, draw.neuron(first), name=month)
+        exports.neuron(TRAINIUM, draw.neuron(first), run=TRAINIUM_RUNS[0], name=month)
+        times = [_naive(first + timedelta(hours=number)) for number in range(2 * HOURS)]
+        exports.bill([hour(at, 20.0, line_item_resource_id=TRAINIUM) for at in times], period=month)
+    exports.google_carbon(draw.carbon_rows())
+    exports.runs(*(draw.record(run_id) for run_id in RUN_IDS))
+    exports.runs(*(run(run_id, *draw.holdings([TRAINIUM] * 2)) for run_id in TRAINIUM_RUNS))
+    exports.runs(tpu_run("G-Amb.X", ("tpu-0", "2026-04-01T00:00:00Z", "2026-04-01T09:00:00Z", 2)), tpu_run("g-amb-x"))
+    for node in NODES:
+        exports.tpu(*draw.tpu(node, None), name=node)
+    exports.tpu(*draw.tpu("tpu-1", "g_run_10"), *draw.tpu("tpu-1", RUN_IDS[0]), name="keyed")

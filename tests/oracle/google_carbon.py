@@ -1,0 +1,48 @@
+"""Google's carbon rows: kilograms by project, service and location, scope 3 in one piece. A repeated row counts once."""
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import date
+
+from . import google_facts as facts
+from .carbon import CarbonRow, is_global
+from .exports import Delivery
+from .google_exports import at, nested_rows
+from .numerals import MASS, units
+
+_FOOTPRINT = "carbon_footprint_kgCO2e"
+_ZONE = re.compile(r"[a-z]+(?:-[a-z]+)+[0-9]+-[a-z]")
+# in the order of carbon.MASSES: scope 3 is not told apart by method
+_MASSES = (
+    "carbon_footprint_total_kgCO2e.location_based", "carbon_footprint_total_kgCO2e.market_based", f"{_FOOTPRINT}.scope1",
+    f"{_FOOTPRINT}.scope2.location_based", f"{_FOOTPRINT}.scope2.market_based", None, None, f"{_FOOTPRINT}.scope3",
+)  # fmt: skip
+
+
+def _region(row: dict) -> str:
+    if region := at(row, "location.region"):
+        return str(region)
+    location = str(at(row, "location.location") or "global")
+    return location.rsplit("-", 1)[0] if _ZONE.fullmatch(location) else location
+
+
+def google_rows(deliveries: Iterable[Delivery]) -> Iterator[CarbonRow]:
+    """A row that is equal in every column was read already; one that only repeats the masses of its cell is held back."""
+    read: set[str] = set()
+    counted: set[tuple] = set()
+    for delivery in deliveries:
+        for _, path in delivery.files:
+            for row in nested_rows(path):
+                spelled = f"{delivery.source_name}{row}"
+                if spelled in read:
+                    continue
+                read.add(spelled)
+                masses = tuple(None if name is None else units(at(row, name), MASS) for name in _MASSES)
+                month = row["usage_month"]
+                month = (month if isinstance(month, date) else date.fromisoformat(str(month)[:10])).replace(day=1)
+                place = row["billing_account_id"], str(at(row, "project.number") or ""), str(at(row, "service.id") or "")
+                cell = (delivery.source_name, "Google Cloud", *place, _region(row), month, str(row["carbon_model_version"]))
+                identity = (*cell, at(row, "location.location"), *masses)
+                is_believed = identity not in counted and (is_global(cell[5]) or cell[5] in facts.REGIONS)
+                counted.add(identity)
+                yield CarbonRow(cell, masses, is_believed)

@@ -1,0 +1,60 @@
+"""What Google writes in words and the ledger must read: regions, TPU generations and components in SKUs, kinds of credits."""
+
+import re
+
+REGIONS = {
+    "africa-south1", "asia-east1", "asia-east2", "asia-northeast1", "asia-northeast2", "asia-northeast3", "asia-south1",
+    "asia-south2", "asia-southeast1", "asia-southeast2", "asia-southeast3", "australia-southeast1", "australia-southeast2",
+    "europe-central2", "europe-north1", "europe-north2", "europe-southwest1", "europe-west1", "europe-west10", "europe-west12",
+    "europe-west2", "europe-west3", "europe-west4", "europe-west5", "europe-west6", "europe-west8", "europe-west9",
+    "me-central1", "me-central2", "me-west1", "northamerica-northeast1", "northamerica-northeast2", "northamerica-south1",
+    "southamerica-east1", "southamerica-west1", "us-central1", "us-central2", "us-east1", "us-east2", "us-east4", "us-east5",
+    "us-east7", "us-south1", "us-west1", "us-west2", "us-west3", "us-west4",
+}  # fmt: skip
+
+COMMITMENT_CREDITS = {"COMMITTED_USAGE_DISCOUNT", "COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE"}
+FEE_OFFSET = "FEE_UTILIZATION_OFFSET"
+# Commitments and negotiated prices lower what usage costs; every other credit is a gift that says nothing about a run.
+COST_CREDITS = {
+    *COMMITMENT_CREDITS, FEE_OFFSET, "SUSTAINED_USAGE_DISCOUNT", "DISCOUNT", "SPENDING_BASED_DISCOUNT", "SUBSCRIPTION_BENEFIT",
+}  # fmt: skip
+GOODWILL = {"GOODWILL", "SALES_BASED_GOODWILL", "SLA_VIOLATION"}
+
+MANAGEMENT = re.compile("management fee", re.I)
+# a letter before "tpu" makes it another word: output
+_TPU = re.compile(r"(?<![a-z])tpu", re.I)
+_GPU = re.compile(r"(?<![a-z])gpu", re.I)
+_GENERATIONS = (
+    re.compile(r"(?<![a-z])TPU[ _-]?v?(7x)", re.I),
+    re.compile(r"(?<![a-z])TPU[ _-]?v(\d+[a-z]*)", re.I),
+    re.compile(r"\b(?:DWS Defined Duration|Reserved)\b.*?\bV(\d+[a-z]+)\b", re.I),
+)
+_HOST = re.compile(r"\b(core|ram|vcpu)\b", re.I)
+_STORAGE = re.compile(r"\b(storage|pd capacity|snapshot|hyperdisk|disk)\b", re.I)
+_NETWORK = re.compile(r"\b(network|networking|egress|ingress|data transfer|nat|load balancing|vpn|interconnect)\b", re.I)
+
+
+def generation_of(sku: str) -> str:
+    """v5e, v7x, ...; empty for what is no TPU, such as the management of one, or none of a name we know."""
+    if MANAGEMENT.search(sku):
+        return ""
+    for pattern in _GENERATIONS:
+        if found := pattern.search(sku):
+            return "v" + found[1].lower()
+    return ""
+
+
+def is_tpu(sku: str) -> bool:
+    return _TPU.search(sku) is not None or generation_of(sku) != ""
+
+
+def usage_component(sku: str, service: str) -> str:
+    if MANAGEMENT.search(sku):
+        return "managed_service_fee"
+    if is_tpu(sku) or _GPU.search(sku):
+        return "accelerator"
+    if service == "Compute Engine" and _HOST.search(sku):
+        return "host"
+    if _NETWORK.search(sku):
+        return "network"
+    return "storage" if _STORAGE.search(sku) else "other_usage"

@@ -1,0 +1,78 @@
+"""Whose a row of Google's bill is: Vertex AI job, label, resource x time; and the one reason of what is left."""
+
+import re
+from collections.abc import Iterator
+
+from .google_lines import GoogleLine
+from .ladder import WHOLE, Claim, Part, share_out
+from .overlap import occupation, weights
+from .records import Runs, Window
+from .splitting import RESIDUAL
+
+_CUSTOM_JOB = re.compile(r"projects/[^/]+/locations/[^/]+/customJobs/[0-9]+")
+
+
+def _job_run(line: GoogleLine, runs: Runs) -> str | None:
+    for name in (line.global_name, line.resource_name):
+        if (found := _CUSTOM_JOB.search(name)) and found[0] in runs.run_of_job:
+            return runs.run_of_job[found[0]]
+    return None
+
+
+def _labelled_run(line: GoogleLine, runs: Runs, tag_keys: list[str]) -> str | None:
+    """Labels are lower-case and cannot be told from their keys with dashes, so both spellings count."""
+    for key in tag_keys:
+        for spelling in (key, key.lower(), key.replace("_", "-"), key.lower().replace("_", "-")):
+            if value := line.labels.get(spelling):
+                return runs.of_tag(value)
+    return None
+
+
+def _holders(line: GoogleLine, runs: Runs) -> list[Window]:
+    held = {window for name in line.resources for window in runs.windows.get(name, ())}
+    return [window for window in held if window.start < line.end and window.end > line.start]
+
+
+def claim(line: GoogleLine, runs: Runs, tag_keys: list[str]) -> Claim:
+    nobody = Claim(None, [(RESIDUAL, WHOLE)], residual_reason(line, runs))
+    if not line.is_usage or line.is_unused:
+        return nobody
+    holders = _holders(line, runs)
+    for rule, run in (("managed_job", _job_run(line, runs)), ("tag", _labelled_run(line, runs, tag_keys))):
+        if run is None:
+            continue
+        if run in runs.ambiguous:
+            return Claim(None, [(RESIDUAL, WHOLE)], "unattributed")
+        if rule == "tag" and any(window.run != run for window in holders):
+            break  # others held it at that time, so time decides
+        return Claim(rule, [(run, WHOLE)], None)
+    if not holders:
+        return nobody
+    shares = occupation(holders, line.start, line.end, line.instance_type)
+    return Claim("resource_time", weights(shares, line.usage_us), nobody.reason)
+
+
+def residual_reason(line: GoogleLine, runs: Runs) -> str:
+    if line.cost_type == "tax":
+        return "tax"
+    if line.is_support:
+        return "support"
+    if line.cost_type == "rounding_error":
+        return "rounding"
+    if line.component == "credit":
+        return "credit"
+    if line.is_fee:
+        return "unused_commitment"
+    if not line.is_usage:
+        return "provider_adjustment"
+    if line.is_unused:
+        return "unused_commitment"
+    if line.component == "accelerator" and line.resources & runs.resources:
+        return "idle"
+    if not line.sub_account_id:
+        return "no_project"
+    return "unlogged" if line.component == "accelerator" else "non_accelerator"
+
+
+def parts_of(line: GoogleLine, runs: Runs, tag_keys: list[str]) -> Iterator[Part]:
+    yield from share_out(line, claim(line, runs, tag_keys), runs)

@@ -1,0 +1,144 @@
+"""One row of Google's detailed bill as the ledger sees it: cell, component, measures before commitments are amortised."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from . import google_facts as facts
+from .exports import moment
+from .google_exports import at, pairs
+from .numerals import MONEY, units
+from .records import microseconds
+
+QUANTITY = 9
+COLUMNS = {
+    "billing_account_id", "service", "sku", "usage_start_time", "usage_end_time", "project", "labels", "system_labels",
+    "location", "resource", "cost", "currency", "usage", "credits", "cost_type", "adjustment_info", "cost_at_list",
+    "subscription", "cost_at_effective_price_default",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class GoogleLine:
+    source_name: str
+    source_object: str
+    row_number: int
+    payer_account_id: str
+    sub_account_id: str  # project number
+    service_code: str
+    region_id: str
+    usage_month: date
+    currency: str
+    sku_id: str
+    generation: str  # of the TPU the SKU names
+    cost_type: str
+    adjustment: str
+    resource_name: str
+    global_name: str
+    labels: dict[str, str]
+    start: int
+    end: int
+    component: str
+    billed: int  # without promotions
+    promotion: int | None  # None: the row has none
+    effective: int
+    list_cost: int | None
+    contracted: int | None
+    pricing_units: int
+    subscription: str
+    is_usage: bool
+    is_fee: bool  # of a commitment
+    is_support: bool
+    is_unused: bool  # a reservation nobody used
+    has_commitment_credit: bool
+    has_fee_offset: bool
+    provider_name: str = "Google Cloud"
+    kind: str = ""  # AWS's line item type
+
+    @property
+    def cell(self) -> tuple:
+        place = self.payer_account_id, self.sub_account_id, self.service_code, self.region_id, self.usage_month
+        return self.source_name, self.provider_name, *place
+
+    @property
+    def instance_type(self) -> str:
+        return self.generation
+
+    @property
+    def usage_us(self) -> int:
+        return self.end - self.start
+
+    @property
+    def weight(self) -> int:
+        if not self.is_usage:
+            return 0
+        return self.effective if self.list_cost is None else self.list_cost
+
+    @property
+    def resources(self) -> set[str]:
+        """Names a run record may know the resource by."""
+        return {name for name in (self.resource_name, self.global_name.rsplit("/", 1)[-1]) if name}
+
+    @property
+    def commitment_id(self) -> str:
+        return self.subscription or f"{self.sku_id}|{self.sub_account_id}"
+
+
+def _text(row: dict, path: str) -> str:
+    return str(at(row, path) or "")
+
+
+def _time(value: object) -> datetime:
+    return moment(value.isoformat() if isinstance(value, datetime) else str(value))
+
+
+def region_of(row: dict) -> str:
+    if region := _text(row, "location.region"):
+        return region
+    zone = _text(row, "location.zone")
+    return zone.rsplit("-", 1)[0] if zone else ""
+
+
+def _credits(row: dict) -> tuple[int, int | None, set[str]]:
+    """What lowers the cost, what is a gift (None without any) and the types that occur."""
+    found = [(entry.get("type") or "", units(entry["amount"], MONEY) or 0) for entry in row.get("credits") or ()]
+    cost = sum(amount for kind, amount in found if kind in facts.COST_CREDITS)
+    gifts = [amount for kind, amount in found if kind not in facts.COST_CREDITS]
+    return cost, sum(gifts) if gifts else None, {kind for kind, _ in found}
+
+
+def _component(cost_type: str, adjustment: str, sku: str, service: str, is_fee: bool) -> str:
+    if cost_type in ("tax", "rounding_error") or "support" in service.lower() or is_fee:
+        return "fee"
+    return "credit" if adjustment in facts.GOODWILL else facts.usage_component(sku, service)
+
+
+def line_of(source_name: str, source_object: str, row_number: int, row: dict) -> GoogleLine:
+    sku, service = _text(row, "sku.description"), _text(row, "service.description")
+    cost_type, adjustment = _text(row, "cost_type") or "regular", _text(row, "adjustment_info.type")
+    labels, system_labels = pairs(row, "labels"), pairs(row, "system_labels")
+    is_adjusted, is_support = cost_type == "adjustment" or adjustment != "", "support" in service.lower()
+    can_be_used = cost_type not in ("tax", "rounding_error") and adjustment not in facts.GOODWILL and not is_support
+    is_fee = can_be_used and (sku.lower().startswith("commitment") or "goog-originating-sku-id" in labels)
+    component = _component(cost_type, adjustment, sku, service, is_fee)
+    has_amount = at(row, "usage.amount") is not None
+    is_usage = can_be_used and not is_fee and (not is_adjusted or (has_amount and component in ("accelerator", "host")))
+    start, end = _time(row["usage_start_time"]), _time(row["usage_end_time"])
+    cost = units(row["cost"], MONEY)
+    lowered, promotion, kinds = _credits(row)
+    default = units(row.get("cost_at_effective_price_default"), MONEY)
+    return GoogleLine(
+        source_name=source_name, source_object=source_object, row_number=row_number,
+        payer_account_id=row["billing_account_id"], sub_account_id=_text(row, "project.number"),
+        service_code=_text(row, "service.id"), region_id=region_of(row), usage_month=start.date().replace(day=1),
+        currency=row["currency"], sku_id=_text(row, "sku.id"), generation=facts.generation_of(sku), cost_type=cost_type,
+        adjustment=adjustment, resource_name=_text(row, "resource.name"), global_name=_text(row, "resource.global_name"),
+        labels=labels, start=microseconds(start), end=microseconds(end),
+        component=component,
+        billed=cost + lowered, promotion=promotion, effective=cost + lowered,
+        list_cost=units(row.get("cost_at_list"), MONEY) if is_usage else 0,
+        contracted=(cost if default is None else default) if is_usage else 0,
+        pricing_units=units(at(row, "usage.amount_in_pricing_units"), QUANTITY) or 0,
+        subscription=_text(row, "subscription.instance_id"), is_usage=is_usage, is_fee=is_fee, is_support=is_support,
+        is_unused=system_labels.get("compute.googleapis.com/is_unused_reservation", "").lower() == "true",
+        has_commitment_credit=bool(kinds & facts.COMMITMENT_CREDITS), has_fee_offset=facts.FEE_OFFSET in kinds,
+    )  # fmt: skip

@@ -1,0 +1,79 @@
+"""What runs hold of a machine, cut wherever chips change hands or a month ends: in chips, and never more than the machine has."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from itertools import pairwise
+
+from .facts import chips_of
+from .months import by_month
+from .records import STILL_HELD, Runs, Window
+
+
+@dataclass(frozen=True)
+class Hold:
+    """One run on one machine over a time in which nothing changed hands."""
+
+    run: str
+    resource_id: str
+    month: date
+    start: int
+    end: int
+    accelerator_type: str | None
+    promised: int  # chips that are known
+    part: Fraction  # of what was promised, where more was promised than the machine has
+    node_chips: int | None
+    holders: int  # runs on the machine then
+    is_known: bool  # whether the chips are
+
+    @property
+    def chip_time(self) -> Fraction:
+        return self.promised * self.part * (self.end - self.start)
+
+
+def _type_of(window: Window) -> str | None:
+    return window.accelerator_type.removeprefix("ml.") if window.accelerator_type else None
+
+
+def _promised(window: Window, node_chips: int | None) -> int | None:
+    """Chips not recorded are those of the type, else the whole machine as other records tell of it."""
+    chips = window.chips if window.chips is not None else chips_of(window.accelerator_type)
+    return node_chips if chips is None else chips * window.node_count
+
+
+def _is_known(window: Window) -> bool:
+    return window.chips is not None or chips_of(window.accelerator_type) is not None
+
+
+def _node_chips(windows: list[Window]) -> int | None:
+    """The chips of its type, or the most one record says it held."""
+    of_type = [chips * window.node_count for window in windows if (chips := chips_of(window.accelerator_type)) is not None]
+    told = [window.chips * window.node_count for window in windows if window.chips is not None]
+    return max([*of_type, *told], default=None)
+
+
+def holds_of(runs: Runs, last_sample: dict[tuple[str, str], int]) -> Iterator[Hold]:
+    """`last_sample` by run and resource: an open end reaches to it, or to when the record was written."""
+    for resource_id, windows in runs.windows.items():
+        node_chips = _node_chips(windows)
+        ends = {}
+        for window in windows:
+            seen = max(last_sample.get((window.run, resource_id), window.start), window.written)
+            ends[window] = max(seen, window.start) if window.end == STILL_HELD else window.end
+        edges = sorted({edge for window in windows for edge in (window.start, ends[window])})
+        for left, right in pairwise(edges):
+            held: dict[str, list[Window]] = defaultdict(list)
+            for window in windows:
+                if window.start <= left and ends[window] >= right:
+                    held[window.run].append(window)
+            whole = sum(_promised(window, node_chips) or 0 for now in held.values() for window in now)
+            part = Fraction(node_chips, whole) if node_chips is not None and whole > node_chips else Fraction(1)
+            for month, start, end in by_month(left, right):
+                for run, now in held.items():
+                    known = [_promised(window, node_chips) or 0 for window in now if _is_known(window)]
+                    yield Hold(
+                        run, resource_id, month, start, end, _type_of(now[0]), sum(known), part, node_chips, len(held),
+                        len(known) == len(now),
+                    )  # fmt: skip

@@ -1,0 +1,98 @@
+"""Modelled emissions, facility energy times the grid's factor, and their meeting with the provider's Scope 2 per carbon cell."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+
+from .carbon import MASSES, CarbonCells, is_global
+from .emissions import Emissions, Weights, bill_cell
+from .energy import KWH, Held, RunPlace, half_up
+from .ladder import Part
+from .numerals import MASS, to_decimal
+from .seeds import FACTOR_SET, factor_of
+from .splitting import RESIDUAL, split
+
+MEASURE = "provider_scope_2_location_based_kgco2e"
+_ENDINGS = {"mid": "", "low": "_low", "high": "_high"}
+
+
+def _kilograms(held: Held, region: str, year: int, level: str) -> int | None:
+    factor, energy = factor_of(held.provider, region, year), held.units("facility", level)
+    return None if factor is None or energy is None else half_up(Fraction(energy, 10**KWH) * factor.value)
+
+
+def modelled_rows(found: dict[RunPlace, Held], run_months: set[tuple[str, date]]) -> dict[tuple, dict]:
+    """fct_training_run_emissions_modelled; without energy, region or factor unknown, and the row is there."""
+    nothing: dict[str, object] = {"facility_energy_kwh": None, "factor_id": None, "factor_age_years": None}
+    nothing |= {f"modelled_location_based_kgco2e{ending}": None for ending in _ENDINGS.values()}
+    held_nothing = run_months - {key[:2] for key in found}
+    rows = {(run, month, "", FACTOR_SET): nothing for run, month in held_nothing}
+    for (run, month, region), held in found.items():
+        if (run, month) not in run_months:
+            continue
+        factor = factor_of(held.provider, region, month.year)
+        row: dict[str, object] = {"facility_energy_kwh": to_decimal(held.units("facility", "mid"), KWH)}
+        for level, ending in _ENDINGS.items():
+            row[f"modelled_location_based_kgco2e{ending}"] = to_decimal(_kilograms(held, region, month.year, level), MASS)
+        row["factor_id"] = factor and factor.factor_id
+        row["factor_age_years"] = factor and month.year - factor.data_year
+        rows[run, month, region, FACTOR_SET] = row
+    return rows
+
+
+def _accelerated(parts: Iterable[Part]) -> dict[tuple, set[str]]:
+    """Bill cell -> runs that used accelerators in it."""
+    cells: dict[tuple, set[str]] = defaultdict(set)
+    for part in parts:
+        if part.run != RESIDUAL and part.component == "accelerator" and part.line.is_usage:
+            cells[bill_cell(part.line)].add(part.run)
+    return cells
+
+
+def _shares(found: dict[RunPlace, Held], cells: dict[tuple, set[str]], weights: dict[tuple, Weights]) -> dict[tuple, int | None]:
+    """(run, *bill cell) -> kilograms; a run in several cells of a region is divided by its weights there."""
+    places: dict[tuple, list[tuple]] = defaultdict(list)
+    for cell, runs in cells.items():
+        provider, *_, region, month = cell
+        for run in runs:
+            places[run, month, region, provider].append(cell)
+    shares: dict[tuple, int | None] = {}
+    for (run, month, region, provider), of_run in places.items():
+        held = found.get((run, month, region))
+        mass = None if held is None or held.provider != provider else _kilograms(held, region, month.year, "mid")
+        parts = [(cell, max(weights[cell].runs[run], 0)) for cell in of_run]
+        if not any(weight for _, weight in parts):
+            parts = [(cell, 1) for cell in of_run]
+        divided = dict.fromkeys(of_run) if mass is None else split(mass, parts)
+        shares.update({(run, *cell): divided[cell] for cell in of_run})
+    return shares
+
+
+def reconciliation_rows(
+    found: dict[RunPlace, Held], emissions: Emissions, cells: CarbonCells, parts: list[Part], weights: dict[tuple, Weights]
+) -> dict[tuple, dict]:
+    """Method modelled_vs_provider: the cells of the book in which runs used accelerators."""
+    accelerated, place = _accelerated(parts), MASSES.index(MEASURE)
+    shares = _shares(found, accelerated, weights)
+    rows = {}
+    for cell, masses in cells.masses.items():
+        runs = accelerated.get(cell[1:7])
+        if not runs or is_global(cell[5]) or not cells.is_elected(cell):
+            continue
+        given = [emissions.runs.get((run, *cell), (0,) * len(MASSES))[place] for run in runs]
+        told = None if None in given else sum(given)
+        modelled = [shares[run, *cell[1:7]] for run in runs]
+        model = None if None in modelled else sum(modelled)
+        source_name, *rest = cell[:7]
+        row: dict[str, Decimal | None] = {
+            "provider_total": to_decimal(masses[place], MASS),
+            "runs_total": to_decimal(told, MASS),
+            "residual_total": None,
+            "quarantined_total": None,
+            "difference": to_decimal(None if told is None or model is None else told - model, MASS),
+            "modelled_total": to_decimal(model, MASS),
+        }
+        rows[(*rest, MEASURE, "kgCO2e", cell[7], "modelled_vs_provider", source_name)] = row
+    return rows

@@ -1,0 +1,121 @@
+"""What telemetry saw of the chips a run held: observed and busy chip time of every hold."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+
+from .holdings import Hold
+from .records import CUSTOM_JOB, Runs
+from .samples import FULL, Device, Sample, Span, machines_of, overlap, spans_of
+
+
+@dataclass
+class Tracks:
+    """The devices of one machine as one group of samples shows them."""
+
+    devices: dict[Device, list[Span]] = field(default_factory=dict)  # measured
+    life: list[Span] = field(default_factory=list)  # when a source that leaves idle chips out saw any of them
+
+    @property
+    def is_partial(self) -> bool:
+        return bool(self.life)
+
+    def sees(self, start: int, end: int) -> bool:
+        spans = [*self.life, *(span for device in self.devices.values() for span in device)]
+        return any(span.start < end and span.end > start for span in spans)
+
+    def busiest(self, holds: Iterable[Hold]) -> list[Device]:
+        busy = {device: sum(overlap(spans, hold.start, hold.end)[1] for hold in holds) for device, spans in self.devices.items()}
+        return sorted(busy, key=lambda device: (-busy[device], device))
+
+
+def tracks_of(samples: list[Sample], *, is_job: bool) -> Tracks:
+    partial = [sample for sample in samples if sample.is_partial]
+    measured = [sample for sample in samples if not (sample.is_partial and sample.is_life)]
+    devices = {device: spans_of(found) for device, found in machines_of(measured, is_job=is_job).items()}
+    return Tracks(devices, [span for span in spans_of(partial) if span.use is not None])
+
+
+def _is_job(resource_id: str) -> bool:
+    return resource_id.startswith("arn:aws:sagemaker:") or CUSTOM_JOB.fullmatch(resource_id) is not None
+
+
+class Telemetry:
+    """Samples by machine and by the run they are keyed to; a key nobody knows is none."""
+
+    def __init__(self, samples: Iterable[Sample], runs: Runs) -> None:
+        known = set(runs.run_of_id.values())
+        only_resource: dict[str, set[str]] = defaultdict(set)
+        for resource_id, windows in runs.windows.items():
+            for window in windows:
+                only_resource[window.run].add(resource_id)
+        self.by_machine: dict[tuple[str, str | None], list[Sample]] = defaultdict(list)
+        for sample in samples:
+            run = runs.of_tag(sample.run_key) if sample.run_key else None
+            run = run if run in known else None
+            place = sample.host_id
+            if place not in runs.resources and run is not None:
+                [place] = only_resource[run] if len(only_resource[run]) == 1 else [place]
+            self.by_machine[place, run].append(sample)
+        self._tracks: dict[tuple, Tracks] = {}
+
+    def tracks(self, resource_id: str, *keys: str | None) -> Tracks:
+        place = resource_id, *keys
+        if place not in self._tracks:
+            samples = [sample for key in keys for sample in self.by_machine.get((resource_id, key), ())]
+            self._tracks[place] = tracks_of(samples, is_job=_is_job(resource_id))
+        return self._tracks[place]
+
+    def last_samples(self) -> dict[tuple[str, str], int]:
+        last = {}
+        for (resource_id, run), samples in self.by_machine.items():
+            if run is not None:
+                last[run, resource_id] = max(sample.end for sample in samples)
+        return last
+
+
+@dataclass(frozen=True)
+class Seen:
+    observed: Fraction  # chip-microseconds
+    busy: Fraction  # of them, at full use
+
+
+def _own(tracks: Tracks, chosen: list[Device], hold: Hold) -> Seen:
+    """The chips the run used most in the month; of a source that leaves idle chips out, the others are idle while one lives."""
+    if not hold.promised:
+        return Seen(Fraction(0), Fraction(0))
+    chips = min(hold.promised, hold.node_chips)  # attempts of one run may overlap, but a chip is there once
+    sums = [overlap(tracks.devices[device], hold.start, hold.end) for device in chosen[:chips]]
+    known, busy, unknown = (sum(column) for column in zip(*sums, strict=True)) if sums else (0, 0, 0)
+    if tracks.is_partial:
+        known = chips * overlap(tracks.life, hold.start, hold.end)[0] - unknown
+    share = hold.part * hold.promised / chips
+    return Seen(known * share, Fraction(busy, FULL) * share)
+
+
+def _mean(tracks: Tracks, hold: Hold) -> Seen:
+    """Samples nobody told apart: each run carries the machine's mean by the chips it holds."""
+    if not hold.promised:
+        return Seen(Fraction(0), Fraction(0))
+    sums = [overlap(spans, hold.start, hold.end) for spans in tracks.devices.values()]
+    known, busy, unknown = (sum(column) for column in zip(*sums, strict=True)) if sums else (0, 0, 0)
+    if tracks.is_partial:
+        known = hold.node_chips * overlap(tracks.life, hold.start, hold.end)[0] - unknown
+    share = hold.part * hold.promised / hold.node_chips
+    return Seen(known * share, Fraction(busy, FULL) * share)
+
+
+def observe(holds: list[Hold], telemetry: Telemetry) -> dict[Hold, Seen]:
+    months: dict[tuple[str, str, date], list[Hold]] = defaultdict(list)
+    for hold in holds:
+        months[hold.run, hold.resource_id, hold.month].append(hold)
+    seen: dict[Hold, Seen] = {}
+    for (run, resource_id, _), of_month in months.items():
+        alone, keyed, common = (telemetry.tracks(resource_id, *keys) for keys in ((run, None), (run,), (None,)))
+        ways = {hold: alone if hold.holders == 1 or keyed.sees(hold.start, hold.end) else common for hold in of_month}
+        chosen = alone.busiest(of_month)
+        for hold, way in ways.items():
+            seen[hold] = _own(way, chosen, hold) if way is alone else _mean(way, hold)
+    return seen

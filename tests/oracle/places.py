@@ -1,0 +1,55 @@
+"""Where a machine stands: what its bill says that month or another, else its own name, else where the run cost most."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import date
+
+from .holdings import Hold
+from .ladder import Part
+from .lines import Line
+from .records import CUSTOM_JOB, Runs
+from .splitting import RESIDUAL
+
+_NAMED = (re.compile(r"^arn:aws:[a-z0-9-]+:([a-z0-9-]+):"), re.compile(r"/locations/([a-z]+-[a-z]+[0-9]+)/"))
+
+
+class Places:
+    def __init__(self, lines: Iterable[Line], google_lines: Iterable, parts: Iterable[Part], runs: Runs) -> None:
+        self._runs = runs
+        self._billed: dict[str, dict[date, dict[str, int]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(int)))
+        for line in lines:
+            if line.resource_id:
+                self._bill(line.resource_id, line)
+        for line in google_lines:
+            jobs = (CUSTOM_JOB.search(name) for name in (line.resource_name, line.global_name))
+            for name in line.resources | {job[0] for job in jobs if job}:
+                self._bill(name, line)
+        self._costs: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self._providers: dict[str, str] = {}
+        for part in parts:
+            if part.run != RESIDUAL:
+                self._providers.setdefault(part.run, part.line.provider_name)
+                if part.line.region_id:
+                    self._costs[part.run][part.line.region_id] += part.effective
+
+    def _bill(self, name: str, line: Line) -> None:
+        if line.region_id and line.is_usage:
+            self._billed[name][line.usage_month][line.region_id] += line.effective
+
+    def provider_of(self, run: str) -> str:
+        return self._runs.provider_of.get(run) or self._providers.get(run, "AWS")
+
+    def region_of(self, hold: Hold) -> str:
+        months = self._billed.get(hold.resource_id, {})
+        for month in [hold.month, *sorted(months, key=lambda each: abs((each - hold.month).days))]:
+            if month in months:
+                return _most(months[month])
+        for pattern in _NAMED:
+            if found := pattern.search(hold.resource_id):
+                return found[1]
+        return _most(self._costs.get(hold.run, {}))
+
+
+def _most(costs: dict[str, int]) -> str:
+    return min(costs, key=lambda region: (-costs[region], region), default="")

@@ -1,0 +1,101 @@
+"""Published figures from the seed files: watts of chips and hosts, network share, PUE, grid zones and emission factors.
+
+The figures are read, the rules which of them counts are written down here a second time.
+"""
+
+import csv
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+_SEEDS = Path(__file__).resolve().parents[2] / "dbt" / "seeds"
+OLDEST = 4  # years between a figure's data and its use
+FACTOR_SET = "location_direct_v1"
+LEVELS = ("low", "mid", "high")
+CONFIDENCES = ("published", "third_party", "assumed")  # from the strongest to the weakest
+
+
+@cache
+def _rows(name: str) -> list[dict[str, str]]:
+    with (_SEEDS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@dataclass(frozen=True)
+class Power:
+    """Watts of one chip and of its part of a host, by level."""
+
+    idle: dict[str, Fraction]
+    full: dict[str, Fraction]
+    mean: Fraction
+    host: dict[str, Fraction]
+    confidence: str
+
+    def observed(self, level: str, busy: Fraction, time: Fraction) -> Fraction:
+        """Watt-microseconds of time that was seen, `busy` of it at full use."""
+        return self.idle[level] * time + (self.full[level] - self.idle[level]) * busy
+
+    def unseen(self, level: str, time: Fraction) -> Fraction:
+        return {"low": self.idle["low"], "mid": self.mean, "high": self.full["high"]}[level] * time
+
+
+@cache
+def power_of(accelerator_type: str | None) -> Power | None:
+    """None for a type nobody has given watts for."""
+    name = (accelerator_type or "").removeprefix("ml.")
+    chip = next((row for row in _rows("accelerator_power") if row["accelerator_type"] == name), None)
+    node = next((row for row in _rows("host_power") if row["accelerator_type"] == name), None)
+    if chip is None or node is None:
+        return None
+    return Power(
+        {level: Fraction(chip[f"chip_power_idle_w_{level}"]) for level in LEVELS},
+        {level: Fraction(chip[f"chip_power_max_w_{level}"]) for level in LEVELS},
+        Fraction(chip["chip_power_mean_w"]),
+        {level: Fraction(node[f"host_power_w_{level}"]) / int(node["chips_per_node"]) for level in LEVELS},
+        chip["power_confidence"],
+    )
+
+
+@cache
+def network_share(provider: str, level: str) -> Fraction:
+    [row] = [row for row in _rows("it_overhead") if row["provider_name"] == provider]
+    return Fraction(row[f"network_storage_share_{level}"])
+
+
+@cache
+def pue_of(provider: str, region: str, year: int) -> Fraction | None:
+    """The latest of the region, else of the fleet."""
+    for place in (region, "*"):
+        known = [
+            (int(row["data_year"]), Fraction(row["pue_ratio"]))
+            for row in _rows("pue")
+            if (row["provider_name"], row["region_id"]) == (provider, place) and 0 <= year - int(row["data_year"]) <= OLDEST
+        ]
+        if known:
+            return max(known)[1]
+    return None
+
+
+@dataclass(frozen=True)
+class Factor:
+    factor_id: str
+    value: Fraction
+    data_year: int
+
+
+@cache
+def factor_of(provider: str, region: str, year: int) -> Factor | None:
+    """The latest data year, known by the end of the year of use; of two editions the later."""
+    zones = [row["grid_zone"] for row in _rows("regions") if (row["provider_name"], row["region_id"]) == (provider, region)]
+    known = [
+        (int(row["data_year"]), date.fromisoformat(row["known_from"]), row)
+        for row in _rows("emission_factors")
+        if row["factor_set_id"] == FACTOR_SET and row["grid_zone"] in zones and row["grid_zone"]
+        and 0 <= year - int(row["data_year"]) <= OLDEST and date.fromisoformat(row["known_from"]) <= date(year, 12, 31)
+    ]  # fmt: skip
+    if not known:
+        return None
+    data_year, _, row = max(known, key=lambda entry: entry[:2])
+    return Factor(row["factor_id"], Fraction(row["value"]), data_year)

@@ -1,0 +1,240 @@
+"""The oracle's rules for Google's bill and carbon, on rows small enough to be worked out by hand."""
+
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from .google_builders import GLOBAL_NAME, PROJECT, TPU, GoogleExports, credits_of, kilograms, labels_of, tpu_hour, tpu_run
+from .google_facts import generation_of, usage_component
+from .oracle import Oracle, Tables
+
+APRIL = date(2026, 4, 1)
+TEN, ELEVEN = "2026-04-10T10:00:00", "2026-04-10T11:00:00"
+HELD = ("2026-04-10T10:00:00Z", "2026-04-10T11:00:00Z")
+COMMITMENT = "Commitment v1: TpuV6e running in Columbus for 1 Year"
+UNUSED = labels_of(**{"compute.googleapis.com/is_unused_reservation": "true"})
+LOCATION_BASED = "provider_total_location_based_kgco2e"
+
+
+@pytest.fixture
+def exports(tmp_path: Path) -> GoogleExports:
+    return GoogleExports(tmp_path)
+
+
+@pytest.fixture
+def ledger(exports: GoogleExports) -> Callable[..., Tables]:
+    def read(rows: list[dict], *records: dict) -> Tables:
+        exports.google_bill(rows)
+        if records:
+            exports.runs(*records)
+        return Oracle(exports.config()).tables()
+
+    return read
+
+
+def by_run(tables: Tables, measure: str = "billed_cost") -> dict[tuple, Decimal]:
+    return {(key[0], *key[3:]): row[measure] for key, row in tables["fct_training_run_costs"].items()}
+
+
+def by_reason(tables: Tables, measure: str = "billed_cost") -> dict[tuple, Decimal]:
+    return {key[-2:]: row[measure] for key, row in tables["fct_residual_costs"].items()}
+
+
+def amounts(tables: Tables) -> dict[str, int]:
+    [row] = tables["fct_prepaid"].values()
+    return {name.removesuffix("_cost"): int(amount) for name, amount in row.items()}
+
+
+def test_commitments_lower_the_cost_and_promotions_stand_apart(ledger: Callable[..., Tables]) -> None:
+    row = tpu_hour(TEN, 10.8, credits=credits_of(SUSTAINED_USAGE_DISCOUNT=-0.8, PROMOTION=-2.5, NOBODY_KNOWS=-0.5))
+    tables = ledger([row], tpu_run("a", (TPU, *HELD, 4)))
+    assert by_run(tables) == {("a", "accelerator", "resource_time"): 10, ("a", "credit", "resource_time"): -3}
+    assert by_run(tables, "effective_cost") == {("a", "accelerator", "resource_time"): 10, ("a", "credit", "resource_time"): 0}
+    assert by_run(tables, "list_cost")["a", "accelerator", "resource_time"] == Decimal("10.8")
+    billed = {key[6]: row for key, row in tables["fct_reconciliation"].items()}
+    assert (billed["billed_cost"]["provider_total"], billed["billed_cost"]["difference"]) == (7, 0)
+
+
+def test_a_promotion_on_what_nobody_held_takes_the_reason_of_its_row(ledger: Callable[..., Tables]) -> None:
+    tables = ledger([tpu_hour(TEN, 12.0, credits=credits_of(PROMOTION=-2.0))], tpu_run("a", (TPU, *HELD, 1)))
+    assert by_reason(tables) == {("accelerator", "idle"): 9, ("credit", "idle"): Decimal("-1.5")}
+    assert by_run(tables) == {("a", "accelerator", "resource_time"): 3, ("a", "credit", "resource_time"): Decimal("-0.5")}
+
+
+def fee(cost: float, chip_hours: float, **columns: object) -> dict:
+    usage = {"amount": chip_hours * 3600, "unit": "seconds", "amount_in_pricing_units": chip_hours}
+    return tpu_hour(TEN, cost, COMMITMENT, usage=usage, resource=None) | columns
+
+
+def test_a_fee_reaches_what_it_covers_and_the_unused_part_stays(ledger: Callable[..., Tables]) -> None:
+    """16 chip-hours for 40.00, four of them used: 10.00 to the run and 30.00 to nobody. The credit takes the price away."""
+    covered = tpu_hour(TEN, 10.8, credits=credits_of(COMMITTED_USAGE_DISCOUNT=-10.8))
+    tables = ledger([fee(40.0, 16.0), covered], tpu_run("a", (TPU, *HELD, 4)))
+    assert by_run(tables) == {("a", "accelerator", "resource_time"): 0}
+    assert by_run(tables, "effective_cost") == {("a", "accelerator", "resource_time"): 10}
+    assert by_reason(tables) == {("fee", "unused_commitment"): 40}
+    assert by_reason(tables, "effective_cost") == {("fee", "unused_commitment"): 30}
+    assert amounts(tables) == {
+        "opening": 0, "purchased": 40, "refunded": 0, "amortised_used": 10, "amortised_unused": 30, "closing": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("of_fee", "of_row", "share"),
+    [
+        ({}, {}, 0),  # neither a credit nor a subscription
+        ({"subscription": {"instance_id": "s"}}, {"subscription": {"instance_id": "s"}}, 10),
+        ({"subscription": {"instance_id": "s"}}, {"subscription": {"instance_id": "t"}}, 0),
+        ({"subscription": {"instance_id": "s"}}, {"credits": credits_of(COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE=-0.0)}, 10),
+        ({}, {"credits": credits_of(SUSTAINED_USAGE_DISCOUNT=-0.0)}, 0),
+        ({}, {"credits": credits_of(COMMITTED_USAGE_DISCOUNT=-0.0), "sku": {"description": "TpuV5p running in Columbus"}}, 0),
+        ({}, {"credits": credits_of(COMMITTED_USAGE_DISCOUNT=-0.0), "location": {"region": "us-central1"}}, 0),
+        ({"location": None}, {"credits": credits_of(COMMITTED_USAGE_DISCOUNT=-0.0), "location": {"region": "us-central1"}}, 10),
+        ({"sku": {"id": "c", "description": "Commitment: core"}}, {"credits": credits_of(COMMITTED_USAGE_DISCOUNT=-0.0)}, 0),
+        ({}, {"credits": credits_of(COMMITTED_USAGE_DISCOUNT=-0.0), "cost_type": "adjustment"}, 10),
+    ],
+)
+def test_what_a_fee_covers(ledger: Callable[..., Tables], of_fee: dict, of_row: dict, share: int) -> None:
+    tables = ledger([fee(40.0, 16.0, **of_fee), tpu_hour(TEN, 1.0, **of_row)], tpu_run("a", (TPU, *HELD, 4)))
+    assert by_run(tables, "effective_cost") == {("a", "accelerator", "resource_time"): 1 + share}
+
+
+def test_one_offset_in_the_month_keeps_the_whole_fee_where_it_is(ledger: Callable[..., Tables]) -> None:
+    subscription = {"subscription": {"instance_id": "s"}}
+    rows = [fee(40.0, 16.0, credits=credits_of(FEE_UTILIZATION_OFFSET=-30.0), **subscription), fee(5.0, 2.0, **subscription)]
+    tables = ledger([*rows, tpu_hour(TEN, 7.5, **subscription)], tpu_run("a", (TPU, *HELD, 4)))
+    assert by_run(tables, "effective_cost") == {("a", "accelerator", "resource_time"): Decimal("7.5")}
+    assert by_reason(tables, "effective_cost") == {("fee", "unused_commitment"): 15}
+    assert (amounts(tables)["purchased"], amounts(tables)["amortised_unused"]) == (15, 15)
+
+
+def test_an_odd_unit_of_a_fee_goes_to_the_earlier_row(ledger: Callable[..., Tables]) -> None:
+    rows = [tpu_hour(at, 0.0, subscription={"instance_id": "s"}) for at in (ELEVEN, TEN)]
+    whole = ("2026-04-10T10:00:00Z", "2026-04-10T11:00:00Z", 4), ("2026-04-10T11:00:00Z", "2026-04-10T12:00:00Z", 4)
+    early, late = (tpu_run(name, (TPU, *held)) for name, held in zip(("z-early", "a-late"), whole, strict=True))
+    tables = ledger([fee(10.000000000001, 8.0, subscription={"instance_id": "s"}), *rows], early, late)
+    effective = {key[0]: f"{row['effective_cost']:f}" for key, row in tables["fct_training_run_costs"].items()}
+    assert effective == {"z-early": "5.000000000001", "a-late": "5.000000000000"}
+
+
+def test_a_vertex_job_pays_for_its_name_and_its_management(ledger: Callable[..., Tables], exports: GoogleExports) -> None:
+    name = f"projects/{PROJECT}/locations/us-east5/customJobs/77"
+    pool = {"machineSpec": {"machineType": "ct6e-standard-4t"}, "replicaCount": "2"}
+    job = {"name": name, "labels": {"training_run_id": "Tuner"}, "startTime": HELD[0], "endTime": HELD[1]}
+    job["jobSpec"] = {"workerPoolSpecs": [pool]}
+    exports.runs(job)
+    resource = {"name": name, "global_name": f"//aiplatform.googleapis.com/{name}"}
+    rows = [
+        tpu_hour(TEN, 20.0, resource=resource),
+        tpu_hour(TEN, 3.0, "Custom training management fee on TpuV6e", resource=resource),
+    ]
+    components = {key[:2]: amount for key, amount in by_run(ledger(rows)).items()}
+    assert components == {("tuner", "accelerator"): 20, ("tuner", "managed_service_fee"): 3}
+
+
+def test_a_label_goes_whole_to_its_run_unless_others_held_the_node(ledger: Callable[..., Tables]) -> None:
+    label = {"labels": labels_of(**{"training-run-id": "a"})}
+    tables = ledger([tpu_hour(TEN, 8.0, **label), tpu_hour(ELEVEN, 9.0, **label)], tpu_run("b", (TPU, *HELD, 4)))
+    assert by_run(tables) == {("b", "accelerator", "resource_time"): 8, ("a", "accelerator", "tag"): 9}
+
+
+def test_a_node_is_known_by_either_of_its_names(ledger: Callable[..., Tables]) -> None:
+    worker = {"resource": {"name": "t1v-n-0-w-0", "global_name": GLOBAL_NAME}}
+    tables = ledger([tpu_hour(TEN, 8.0, **worker)], tpu_run("a", (TPU, *HELD, 2)))
+    assert by_run(tables) == {("a", "accelerator", "resource_time"): 4}
+
+
+@pytest.mark.parametrize(
+    ("columns", "place"),
+    [
+        ({"cost_type": "tax"}, ("fee", "tax")),
+        ({"cost_type": "rounding_error"}, ("fee", "rounding")),
+        ({"service": {"id": "s", "description": "Support"}}, ("fee", "support")),
+        ({"cost_type": "adjustment", "adjustment_info": {"type": "GOODWILL"}}, ("credit", "credit")),
+        ({"cost_type": "adjustment", "adjustment_info": {"type": "USAGE_CORRECTION"}}, ("accelerator", "unlogged")),
+        ({"cost_type": "adjustment", "usage": {"amount": None}}, ("accelerator", "provider_adjustment")),
+        ({"system_labels": UNUSED}, ("accelerator", "unused_commitment")),
+        ({}, ("accelerator", "unlogged")),
+        ({"project": None}, ("accelerator", "no_project")),
+        ({"project": None, "cost_type": "tax"}, ("fee", "tax")),
+        ({"sku": {"description": "N2 Instance Core running in Americas"}}, ("host", "non_accelerator")),
+        ({"sku": {"description": "Balanced PD Capacity in Columbus"}}, ("storage", "non_accelerator")),
+        ({"sku": {"description": "Network Inter Zone Data Transfer Out"}}, ("network", "non_accelerator")),
+        ({"sku": {"description": "Output tokens"}}, ("other_usage", "non_accelerator")),
+    ],
+)
+def test_what_nobody_can_claim_has_one_component_and_one_reason(
+    ledger: Callable[..., Tables], columns: dict, place: tuple
+) -> None:
+    assert by_reason(ledger([tpu_hour(TEN, 5.0, **columns)])) == {place: 5}
+
+
+@pytest.mark.parametrize(
+    ("sku", "generation"),
+    [
+        ("TpuV5e running in Delhi", "v5e"),
+        ("TPU7x running in Americas", "v7x"),
+        ("Reserved TpuV5p in Delhi in Calendar Mode", "v5p"),
+        ("Reserved V6e TPU in Columbus in Calendar Mode", "v6e"),
+        ("DWS Defined Duration V6e running in Columbus", "v6e"),
+        ("Commitment v1: TpuV5p running in Netherlands for 3 Years", "v5p"),
+        ("Tpu-v3 Pod in Netherlands", "v3"),
+        ("Output tokens V2", ""),
+        ("N2 Instance Core running in Americas", ""),
+    ],
+)
+def test_a_description_names_its_generation(sku: str, generation: str) -> None:
+    assert generation_of(sku) == generation
+
+
+def test_a_tpu_nobody_can_read_stays_an_accelerator() -> None:
+    assert (generation_of("TPU Ultra"), usage_component("TPU Ultra", "Compute Engine")) == ("", "accelerator")
+
+
+def test_contracted_cost_is_the_price_before_commitments(ledger: Callable[..., Tables]) -> None:
+    rows = [tpu_hour(TEN, 9.0, cost_at_list=12.0, cost_at_effective_price_default=Decimal("11.000000000")), tpu_hour(ELEVEN, 9.0)]
+    tables = ledger(rows, tpu_run("a", (TPU, HELD[0], "2026-04-10T12:00:00Z", 4)))
+    assert by_run(tables, "contracted_cost") == {("a", "accelerator", "resource_time"): 20}
+    assert by_run(tables, "list_cost") == {("a", "accelerator", "resource_time"): 21}
+
+
+def carbon(exports: GoogleExports, *rows: dict) -> Tables:
+    machine = {"sku": {"description": "N2 Instance Core running in Columbus"}, "resource": {"name": "vm"}}
+    exports.google_bill([tpu_hour(TEN, 20.0), tpu_hour(TEN, 30.0, **machine)])
+    exports.runs(tpu_run("a", (TPU, *HELD, 2)))
+    exports.google_carbon(list(rows))
+    return Oracle(exports.config()).tables()
+
+
+def test_kilograms_are_divided_by_list_cost_and_scope_3_stays_in_one_piece(exports: GoogleExports) -> None:
+    """A fifth to the run: 50 kg are 10, idle 10, the machine 30."""
+    tables = carbon(exports, kilograms(50.0))
+    [row] = tables["fct_run_cell_emissions"].values()
+    assert (row[LOCATION_BASED], row["provider_scope_2_location_based_kgco2e"]) == (10, Decimal("9.4"))
+    assert row["provider_scope_3_unsplit_kgco2e"] == Decimal("0.4")
+    assert {row[f"provider_scope_3_{how}_based_kgco2e"] for how in ("location", "market")} == {None}
+    reasons = {key[-1]: row[LOCATION_BASED] for key, row in tables["fct_residual_emissions"].items()}
+    assert reasons == {"idle": 10, "non_accelerator": 30}
+    assert {key[-1] for key in tables["fct_training_run_emissions_versions"]} == {"17"}
+
+
+def test_a_repeated_mass_is_held_back_and_an_equal_row_never_counted(exports: GoogleExports) -> None:
+    renamed = kilograms(50.0, project={"number": PROJECT, "id": "renamed"})
+    tables = carbon(exports, kilograms(50.0), kilograms(50.0), renamed, kilograms(5.0))
+    [row] = [row for key, row in tables["fct_reconciliation"].items() if key[6] == LOCATION_BASED]
+    assert (row["provider_total"], row["quarantined_total"], row["runs_total"], row["difference"]) == (105, 50, 11, 0)
+
+
+def test_no_region_is_global_a_zone_is_its_region_and_an_unknown_one_is_not_believed(exports: GoogleExports) -> None:
+    places = [{"location": "global"}, {"location": "us-east5-b"}, {"location": "us"}, {}]
+    tables = carbon(exports, *(kilograms(10.0 + number, location=place) for number, place in enumerate(places)))
+    reasons = {key[-1]: row[LOCATION_BASED] for key, row in tables["fct_residual_emissions"].items()}
+    assert reasons["global"] == 10 + 13
+    [row] = tables["fct_run_cell_emissions"].values()
+    assert row[LOCATION_BASED] == Decimal("2.2")
+    reconciled = tables["fct_reconciliation"].items()
+    quarantined = {key[4]: row["quarantined_total"] for key, row in reconciled if key[6] == LOCATION_BASED}
+    assert quarantined == {"global": 0, "us-east5": 0, "us": 12}

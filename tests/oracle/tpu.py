@@ -1,0 +1,129 @@
+"""Answers of Cloud Monitoring about TPU chips: how long each gauge's point speaks, and what a silence means.
+
+Google writes no duty cycle for an idle chip, so every other metric of a chip is a sign of life of its host.
+"""
+
+import bisect
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+from .exports import modified_at, moment
+from .months import month_after, month_of
+from .neuron import named_in, text_of
+from .records import EPOCH, MICROSECOND, microseconds
+from .samples import FULL, Sample
+
+REACH = 3
+ENOUGH = 3  # spacings of a day that make a usual one
+_METRICS = ("duty_cycle", "tensorcore_utilization", "memory_bandwidth_utilization", "memory_used", "memory_total")
+_RUN_LABELS = ("training_run_id", "run_id", "run")
+_TWO_DAYS = 2 * 86_400 * 1_000_000
+
+
+@dataclass(frozen=True)
+class Series:
+    host_id: str
+    device: int
+    run_key: str | None
+    is_use: bool
+
+
+Points = dict[int, int | None]  # time -> parts per million
+
+
+def _series_of(entry: dict, key: str) -> Series | None:
+    metric = entry["metric"]["type"].rsplit("/", 1)[-1]
+    if metric not in _METRICS:
+        return None
+    own = (entry.get("metadata") or {}).get("userLabels", {})
+    labels = {**entry["resource"].get("labels", {}), **own, **entry["metric"]["labels"]}
+    host, _, device = labels["accelerator_id"].rpartition("-")
+    run = named_in(key, "run") or next((labels[name] for name in _RUN_LABELS if labels.get(name)), None)
+    return Series(host, int(device), run, metric == "duty_cycle")
+
+
+def _use(value: dict, unit: str) -> int | None:
+    number = Fraction(str(next(iter(value.values()))))
+    scale = 1 if unit in ("1", "10^2.%", "ratio") else 100
+    return min(math.floor(number * FULL / scale + Fraction(1, 2)), FULL)
+
+
+def _read(location: Path, as_published: datetime | None) -> dict[Series, Points]:
+    found: dict[Series, Points] = defaultdict(dict)
+    for path in sorted(location.rglob("*.json*")):
+        if as_published is not None and modified_at(path) > as_published:
+            continue
+        key, text = path.relative_to(location).as_posix(), text_of(path)
+        answers = [json.loads(line) for line in text.splitlines()] if ".jsonl" in path.name else [json.loads(text)]
+        for answer in answers:
+            for entry in answer.get("timeSeries") or ():
+                series = _series_of(entry, key)
+                for point in entry["points"] if series else ():
+                    at = microseconds(moment(point["interval"]["endTime"]))
+                    use = _use(point["value"], entry.get("unit") or "") if series.is_use else 0
+                    found[series][at] = max(use, found[series].get(at, 0))
+    return found
+
+
+def _lower_median(values: list[int]) -> int:
+    return sorted(values)[(len(values) - 1) // 2]
+
+
+class Spacings:
+    """What is usual between the points of a series: in the day, else in the month and two days around it, else at its host."""
+
+    def __init__(self, found: dict[Series, Points]) -> None:
+        self.of_day: dict[tuple[Series, date], list[int]] = defaultdict(list)
+        self.pairs: dict[Series, list[tuple[int, int]]] = {}
+        self.of_host: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for series, points in found.items():
+            self.pairs[series] = [(at, at - before) for before, at in pairwise(sorted(points))]
+            self.of_host[series.host_id] += self.pairs[series]
+            for at, spacing in self.pairs[series]:
+                self.of_day[series, _day(at)].append(spacing)
+
+    def usual(self, series: Series, at: int) -> int | None:
+        day = self.of_day[series, _day(at)]
+        if len(day) >= ENOUGH:
+            return _lower_median(day)
+        month = month_of(at)
+        first, last = microseconds(moment(month.isoformat())) - _TWO_DAYS, month_after(month) + _TWO_DAYS
+        for pairs in (self.pairs[series], self.of_host[series.host_id]):
+            if near := [spacing for end, spacing in pairs if first <= end < last]:
+                return _lower_median(near)
+        return None
+
+
+def _day(at: int) -> date:
+    return (EPOCH + at * MICROSECOND).date()
+
+
+def read_tpu(location: Path, as_published: datetime | None = None) -> Iterator[Sample]:
+    found = _read(location, as_published)
+    spacings = Spacings(found)
+    signs: dict[str, set[int]] = defaultdict(set)
+    for series, points in found.items():
+        signs[series.host_id].update(points)
+    lives = {host: sorted(times) for host, times in signs.items()}
+    for series, points in found.items():
+        before: int | None = None
+        for at in sorted(points):
+            usual = spacings.usual(series, at)
+            covered = usual
+            if before is not None:
+                lived = lives[series.host_id]
+                was_alive = bisect.bisect_right(lived, before) < bisect.bisect_left(lived, at)
+                covered = min(at - before, usual if was_alive else REACH * usual)
+            if covered is not None:
+                yield Sample(
+                    series.host_id, series.run_key, series.device, at - covered, at, points[at], not series.is_use, str(at),
+                    is_partial=True,
+                )  # fmt: skip
+            before = at
