@@ -1,0 +1,17 @@
+-- Where engineering view and book meet: what provider and model give to the same runs of a cell, both location-based electricity.
+-- The two are never added. A ratio far from 1 asks a question, a ratio that jumps says that something changed.
+select
+    provider_name,
+    payer_account_id,
+    sub_account_id,
+    service_code,
+    region_id,
+    usage_month,
+    provider_model_version,
+    runs_total as provider_kgco2e_of_runs,
+    modelled_total as modelled_kgco2e_of_runs,
+    ratio as modelled_over_provider,
+    reason
+from marts.fct_reconciliation
+where method = 'modelled_vs_provider'
+order by provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, provider_model_version;
