@@ -16,7 +16,7 @@ ui: .venv/installed-run
 	@test -f $(CONFIG) || $(BIN)/trainledger demo --dir $(DEMO)
 	$(UI_NOW) $(BIN)/trainledger ui --config $(CONFIG)
 
-# what only tests need from the system is a browser; installed where this user may, else listed as skipped (a failure under CI)
+# what only tests need from the system is a browser and Java; installed where this user may, else listed as skipped (a failure under CI)
 test: .venv/installed-test system-packages lint
 	$(BIN)/pytest -n 2 --dist loadgroup
 
@@ -25,10 +25,12 @@ lint: .venv/installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 
+APT_INSTALL := [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 system-packages:
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
-	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { $(APT_INSTALL) chromium >/dev/null; } \
 	  || echo "no browser here and no right to install one: browser tests will be skipped"
+	@command -v java >/dev/null || [ -n "$$JAVA_HOME" ] || { $(APT_INSTALL) default-jre-headless >/dev/null; } \
+	  || echo "no Java here and no right to install it: the test on Apache Spark will be skipped"
 
 .venv/bin/uv: requirements/bootstrap.lock
 	$(PYTHON) -m venv .venv
@@ -48,7 +50,7 @@ system-packages:
 # hashed locks without addresses; the test lock is the run lock and more
 lock: .venv/bin/uv
 	$(BIN)/uv pip compile pyproject.toml -o requirements/run.lock --python-version 3.11 --generate-hashes --no-header --no-annotate -q
-	$(BIN)/uv pip compile pyproject.toml --extra test -c requirements/run.lock -o requirements/test.lock --python-version 3.11 --generate-hashes --no-header --no-annotate -q
+	$(BIN)/uv pip compile pyproject.toml --extra test --extra scale -c requirements/run.lock -o requirements/test.lock --python-version 3.11 --generate-hashes --no-header --no-annotate -q
 	printf 'uv>=0.9\nsetuptools>=77\nwheel>=0.45\n' | $(BIN)/uv pip compile - -o requirements/bootstrap.lock --python-version 3.11 --generate-hashes --no-header --no-annotate -q
 
 clean:

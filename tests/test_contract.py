@@ -32,15 +32,11 @@ TYPES = {
 }
 # what later chapters of the ledger publish; everything else must be there now
 LATER = {
-    "fct_training_run_energy",
-    "fct_training_run_emissions_modelled",
     "rpt_trainium_vs_tpu",
     "rpt_break_even",
     "rpt_quarterly_disclosure",
     "rpt_vendor_claims",
     "fct_restatements",
-    "dim_emission_factors",
-    "dim_fx_rates",
 }
 ENUMERATED = {
     "provider_name": "provider_name",

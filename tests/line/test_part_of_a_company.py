@@ -1,0 +1,75 @@
+"""A company with one cloud, only bills or only telemetry: what can be known is published, the rest is null with its status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import Command
+from tests.line.kit import query
+
+pytestmark = pytest.mark.slow
+NOW = "2026-10-10T00:00:00Z"
+PARTS = {
+    "aws": {"payer-a-cur", "payer-a-carbon", "payer-b-cur", "payer-b-carbon", "neuron", "runs"},
+    "google": {"gcp-billing", "gcp-carbon", "tpu", "runs"},
+    "bills": {"payer-b-cur", "gcp-billing"},
+    "telemetry": {"neuron", "tpu", "runs"},
+}
+
+
+@pytest.fixture(scope="module", params=PARTS)
+def part(
+    request: pytest.FixtureRequest, demo_home: Path, tmp_path_factory: pytest.TempPathFactory, trainledger: Command
+) -> tuple:
+    """A home that reads some sources of the demo; which, and where."""
+    folder = tmp_path_factory.mktemp(request.param)
+    settings = yaml.safe_load((demo_home / "trainledger.yaml").read_text())
+    settings["home"] = "./home"
+    settings["sources"] = [
+        source | {"location": str(demo_home / source["location"])}
+        for source in settings["sources"]
+        if source["name"] in PARTS[request.param]
+    ]
+    assert len(settings["sources"]) == len(PARTS[request.param])
+    (folder / "trainledger.yaml").write_text(yaml.safe_dump(settings))
+    finished = trainledger("refresh", "--config", folder / "trainledger.yaml", now=NOW)
+    assert finished.returncode == 0, finished.stdout[-2000:] + finished.stderr[-2000:]
+    return request.param, folder / "home"
+
+
+def test_what_can_be_known_is_published_and_nothing_is_made_up(part: tuple[str, Path]) -> None:
+    name, home = part
+    [(unbalanced,)] = query(
+        home, "select count(*) from marts.fct_reconciliation where method = 'conservation' and difference is distinct from 0"
+    )
+    assert unbalanced == 0
+    [(costs,)] = query(home, "select count(*) from marts.fct_training_run_costs where status in ('preliminary', 'final')")
+    [(emissions,)] = query(home, "select count(provider_total_location_based_kgco2e) from marts.fct_training_run_emissions")
+    [(energy,)] = query(home, "select count(facility_energy_kwh) from marts.fct_training_run_energy")
+    assert (costs > 0, emissions > 0, energy > 0) == {
+        "aws": (True, True, True),
+        "google": (True, True, True),
+        "bills": (True, False, False),
+        "telemetry": (False, False, False),  # without a bill nobody knows the region, so no PUE: see the chip boundary
+    }[name]
+    statuses = {status for (status,) in query(home, "select distinct status from marts.fct_training_run_emissions")}
+    assert statuses <= {"aws": {"preliminary", "no_cell", "not_published"}, "google": {"final", "no_cell", "not_published"}}.get(
+        name, {"not_published"}
+    )
+    [(chips,)] = query(home, "select count(chip_energy_kwh) from marts.fct_training_run_energy")
+    assert (chips > 0) == (name != "bills")
+    [(nulls_called_zero,)] = query(
+        home,
+        "select count(*) from marts.fct_training_run_emissions"
+        " where status = 'not_published' and provider_total_location_based_kgco2e is not null",
+    )
+    assert nulls_called_zero == 0
+
+
+def test_the_other_cloud_does_not_appear(part: tuple[str, Path]) -> None:
+    name, home = part
+    clouds = {cloud for (cloud,) in query(home, "select distinct provider_name from marts.fct_reconciliation")}
+    assert clouds == {"aws": {"AWS"}, "google": {"Google Cloud"}, "bills": {"AWS", "Google Cloud"}, "telemetry": set()}[name]

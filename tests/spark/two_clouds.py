@@ -1,0 +1,88 @@
+"""A small organisation on both clouds, with amounts that use every digit: an engine that drops one is found out."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+from tests.connectors.gcp import LINE, write_partition
+from tests.line.kit import date_files, day_of_hours
+from tests.oracle.builders import BLOCK_FEE, Exports, hour, run
+
+START, END = dt.datetime(2026, 4, 2, 6, tzinfo=dt.UTC), dt.datetime(2026, 4, 2, 7, tzinfo=dt.UTC)
+BLOCK = "arn:aws:ec2:us-east-2:000011113333:capacity-reservation/cr-0f"
+PLAN = "arn:aws:savingsplans::000011112222:savingsplan/p"
+JOB = "projects/123456789/locations/us-west4/customJobs/77"
+EXACT = 21.512345678901  # fourteen digits, twelve of them decimals
+
+
+def write_two_clouds(folder: Path) -> Path:
+    """April 2026: tags, shared and idle nodes, a block, a plan, a discount; TPUs by label, job and time, a commitment."""
+    exports = Exports(folder)
+    exports.bill(_aws_rows())
+    exports.runs(
+        run("run-a", ("i-tagged", "2026-04-02T00:00:00Z", "2026-04-03T00:00:00Z", None), team="one"),
+        run("run-b", ("i-shared", "2026-04-02T00:00:00Z", "2026-04-02T11:17:23.456789Z", 7), team="two"),
+        run("run-c", ("i-shared", "2026-04-02T03:00:07Z", "2026-04-03T00:00:00Z", 5), ("i-block", _at(6), _at(8), 16)),
+        run("Run.D", ("node-2", _at(6), "2026-04-02T06:40:00.000001Z", 3), provider_name="Google Cloud"),
+        run("run-e", ("node-9", "2026-05-02T00:00:00Z", "2026-05-02T01:00:00Z", 4), provider_name="Google Cloud"),
+        run("run-j", aliases=[{"system": "vertex", "id": JOB}], provider_name="Google Cloud"),
+    )
+    location = folder / "exports" / "tpu"
+    exports.sources.append({"name": "tpu", "kind": "gcp_billing", "location": "exports/tpu"})
+    write_partition(location, "2026-04-02", *_google_rows())
+    date_files(folder / "exports", dt.datetime(2026, 5, 20, tzinfo=dt.UTC))
+    return exports.config()
+
+
+def _at(at: int) -> str:
+    return f"2026-04-02T{at:02d}:00:00Z"
+
+
+def _aws_rows() -> list[dict]:
+    block = {"line_item_resource_id": "i-block", "capacity_reservation_capacity_reservation_arn": BLOCK}
+    block_term = {"reservation_start_time": "2026-04-02T06:00:00.000Z", "reservation_end_time": "2026-04-02T10:00:00.000Z"}
+    covered = {"line_item_resource_id": "i-shared", "savings_plan_savings_plan_a_r_n": PLAN}
+    return [
+        *day_of_hours("i-tagged", EXACT, resource_tags={"user_training_run_id": "Run A"}),
+        *day_of_hours("i-tagged", EXACT, resource_tags={"user_training_run_id": "run-a"}),
+        *day_of_hours("i-shared", 7.000000000001, line_item_net_unblended_cost=6.333333333333),
+        *day_of_hours("i-idle", EXACT, product={"region": "us-east-2"}, product_region_code=None),
+        BLOCK_FEE | block_term | {"line_item_unblended_cost": 400.000000000001, "reservation_reservation_a_r_n": BLOCK},
+        *(hour(_at(at), 0.0, line_item_usage_type="USE2-Reservation:trn2.48xlarge", **block) for at in (6, 7, 8)),
+        hour(_at(5), 9.123456789012, line_item_line_item_type="SavingsPlanCoveredUsage",
+             savings_plan_savings_plan_effective_cost=3.000000000007, **covered),
+        hour(_at(5), -9.123456789011, line_item_line_item_type="SavingsPlanNegation", **covered),
+        hour(_at(0), 5.000000000001, line_item_line_item_type="SavingsPlanRecurringFee", savings_plan_savings_plan_a_r_n=PLAN,
+             line_item_net_unblended_cost=4.333333333333, savings_plan_total_commitment_to_date=5.000000000001,
+             savings_plan_used_commitment=3.999999999998, line_item_resource_id=None),
+        hour(_at(3), -1.000000000003, line_item_line_item_type="EdpDiscount", line_item_resource_id="i-shared"),
+        hour(_at(0), 3.21, line_item_usage_type="USE2-EBS:VolumeUsage.gp3", line_item_resource_id="vol-1"),
+        hour(_at(0), 7.77, line_item_line_item_type="Tax", line_item_usage_type=None, line_item_resource_id=None),
+    ]  # fmt: skip
+
+
+def _google(node: str, amount: float, **columns: object) -> dict:
+    path = f"//tpu.googleapis.com/projects/research/locations/us-west4-a/nodes/{node}"
+    row = {"resource": {"name": node, "global_name": path}, "cost": amount, "cost_at_list": amount, "labels": [], "credits": []}
+    return LINE | {"usage_start_time": START, "usage_end_time": END} | row | columns
+
+
+def _credit(kind: str, amount: float) -> dict:
+    return {"name": kind, "amount": amount, "full_name": kind, "id": kind, "type": kind}
+
+
+def _google_rows() -> list[dict]:
+    committed = _credit("COMMITTED_USAGE_DISCOUNT", -4.000000000004)
+    fee = {"sku": {"id": "C-1", "description": "Commitment v1: TpuV5e in Americas for 1 Year"}, "cost_at_list": None}
+    usage = {"amount": 57600.0, "unit": "seconds", "amount_in_pricing_units": 19.0, "pricing_unit": "hour"}
+    label = [{"key": "training_run_id", "value": "run-g"}]
+    job = {"name": None, "global_name": f"//aiplatform.googleapis.com/{JOB}"}
+    return [
+        _google("node-1", 9.600000000001, labels=label, credits=[_credit("PROMOTION", -1.500000000001), committed]),
+        _google("node-2", 9.6, credits=[committed]),
+        _google("node-3", EXACT, cost_at_list=None),
+        _google("node-4", EXACT, resource=job, service={"id": "C7E2-9256-1C43", "description": "Vertex AI"}),
+        _google("none", 3.000000000001, resource=None, usage=usage, **fee),
+        _google("none", 1.23, sku={"id": "T", "description": "Tax"}, cost_type="tax", project=None),
+    ]
