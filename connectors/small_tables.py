@@ -81,8 +81,8 @@ def _date(column: Column, text: str | None, index: int, rows: Rows) -> date | No
     if text is None:
         return None
     try:
-        if len(text) == 10:
-            return date.fromisoformat(text)
+        if len(text) != 10:
+            raise ValueError(text)
+        return date.fromisoformat(text)
     except ValueError:
-        pass
-    raise rows.error(column.name, index, text, "no date of the form 2026-04-01", "wrong_type")
+        raise rows.error(column.name, index, text, "no date of the form 2026-04-01", "wrong_type") from None
