@@ -34,9 +34,9 @@ select
 {{ from_units(int_div('cast(2 * (' ~ e ~ ') + 36' ~ '0' * (8 + k) ~ ' as decimal(38,0))', 'cast(72' ~ '0' * (8 + k) ~ ' as decimal(38,0))'), 9) }}
 {%- endmacro %}
 
-{# Whole microseconds become hours at nine decimals, half up. #}
-{% macro hours(us) -%}
-{{ from_units(int_div('cast(20 * (' ~ us ~ ') + 36 as decimal(38,0))', 'cast(72 as decimal(38,0))'), 9) }}
+{# Whole units of 1e-12 s become hours at nine decimals, half up. #}
+{% macro hours(ps) -%}
+{{ from_units(int_div('cast(' ~ ps ~ ' + 1800000 as decimal(38,0))', 'cast(3600000 as decimal(38,0))'), 9) }}
 {%- endmacro %}
 
 {# A run id from a key or label: the run itself, a record that merged into it, or a name another system gave it. #}

@@ -48,6 +48,14 @@ source_name, provider_name, payer_account_id, sub_account_id, service_code, regi
 {{ p }}source_name || '|' || {{ p }}provider_name || '|' || {{ p }}payer_account_id || '|' || {{ p }}sub_account_id || '|' || {{ p }}service_code || '|' || {{ p }}region_id || '|' || cast({{ p }}usage_month as string)
 {%- endmacro %}
 
+{# The code under which carbon breaks out a bill's service: AWS knows four, Google every service. #}
+{% macro carbon_product(t) -%}
+case
+            when {{ t }}.provider_name <> 'AWS' or {{ t }}.service_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront') then {{ t }}.service_code
+            else 'Other'
+        end
+{%- endmacro %}
+
 {# Statistics are doubles, rounded to 9 significant digits by IEEE steps: the same bits on every engine and thread count. For ratios from 0 to 10. #}
 {% macro nine_digits(x) -%}
 floor({{ x }} * 1e9 + 5e-1) / 1e9

@@ -74,19 +74,9 @@ def table_differences(table: str, oracle: dict[tuple, dict], published: dict[tup
     return found
 
 
-BOTTOM_UP = ("fct_training_run_energy", "fct_training_run_emissions_modelled")
-
-
-def without_bottom_up(rows: dict[tuple, dict]) -> dict[tuple, dict]:
-    """Reconciliation rows without those that set modelled figures beside the provider's."""
-    return {key: row for key, row in rows.items() if "modelled_vs_provider" not in key}
-
-
-def differences(published: Path, tables: Tables, *, bottom_up: bool = True) -> list[str]:
-    """One sentence per row or amount that is not the same on both sides; without `bottom_up` only bills and provider carbon."""
+def differences(published: Path, tables: Tables) -> list[str]:
+    """One sentence per row or amount that is not the same on both sides."""
     found = []
-    if not bottom_up:
-        tables = {name: rows for name, rows in tables.items() if name not in BOTTOM_UP}
     with duckdb.connect(str(published), read_only=True) as connection:
         for table, oracle in tables.items():
             key = set(KEYS[table])
@@ -96,8 +86,6 @@ def differences(published: Path, tables: Tables, *, bottom_up: bool = True) -> l
                 described = connection.execute(f"describe marts.{table}").fetchall()
                 measures = [name for name, kind, *_ in described if kind.startswith("DECIMAL") and name not in key]
             rows = published_rows(connection, table, measures)
-            if not bottom_up and table == "fct_reconciliation":
-                oracle, rows = without_bottom_up(oracle), without_bottom_up(rows)
             found += table_differences(table, oracle, rows)
     return found
 

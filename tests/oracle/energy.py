@@ -84,6 +84,13 @@ def _summed(amounts: Iterable[int | None]) -> int | None:
     return None if not amounts or None in amounts else sum(amounts)
 
 
+def _coverage(observed: Fraction, reserved: Fraction) -> float:
+    """Nine decimals, half up, but 1 is said only of time observed throughout."""
+    if not reserved:
+        return 0.0
+    return 1.0 if observed == reserved else float(to_decimal(min(half_up(observed / reserved), 10**9 - 1), 9))
+
+
 def run_rows(found: dict[RunPlace, Held], run_months: set[tuple[str, date]]) -> dict[tuple, dict]:
     """fct_training_run_energy: sums of the regions' rounded figures; a month without chips held on record stands empty."""
     rows = {}
@@ -102,7 +109,7 @@ def run_rows(found: dict[RunPlace, Held], run_months: set[tuple[str, date]]) -> 
         row["energy_basis"] = "utilisation_model" if facility is not None and observed == reserved else "time_model"
         confidence = max((held.confidence for held in places), default=len(CONFIDENCES) - 1)
         row["power_confidence"] = CONFIDENCES[confidence]
-        row["telemetry_coverage_ratio"] = float(to_decimal(math.floor(observed * 10**9 / reserved), 9)) if reserved else 0.0
+        row["telemetry_coverage_ratio"] = _coverage(observed, reserved)
         row["reserved_chip_hours"] = to_decimal(half_up(reserved / _HOUR_UW), 9)
         busy = sum((held.busy for held in places), Fraction(0))
         row["busy_chip_hours"] = to_decimal(half_up(busy / _HOUR_UW) if observed else None, 9)

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from .carbon import MASSES, CarbonCells, is_global
-from .emissions import Emissions, Weights, bill_cell
+from .emissions import Emissions, bill_cell
 from .energy import KWH, Held, RunPlace, half_up
 from .ladder import Part
 from .numerals import MASS, to_decimal
@@ -42,17 +42,17 @@ def modelled_rows(found: dict[RunPlace, Held], run_months: set[tuple[str, date]]
     return rows
 
 
-def _accelerated(parts: Iterable[Part]) -> dict[tuple, set[str]]:
-    """Bill cell -> runs that used accelerators in it."""
-    cells: dict[tuple, set[str]] = defaultdict(set)
+def _accelerated(parts: Iterable[Part]) -> dict[tuple, dict[str, int]]:
+    """Bill cell -> runs that used accelerators in it, each with the weight of its accelerators there."""
+    cells: dict[tuple, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for part in parts:
         if part.run != RESIDUAL and part.component == "accelerator" and part.line.is_usage:
-            cells[bill_cell(part.line)].add(part.run)
+            cells[bill_cell(part.line)][part.run] += part.weight
     return cells
 
 
-def _shares(found: dict[RunPlace, Held], cells: dict[tuple, set[str]], weights: dict[tuple, Weights]) -> dict[tuple, int | None]:
-    """(run, *bill cell) -> kilograms; a run in several cells of a region is divided by its weights there."""
+def _shares(found: dict[RunPlace, Held], cells: dict[tuple, dict[str, int]]) -> dict[tuple, int | None]:
+    """(run, *bill cell) -> kilograms; unknown where several cells have nothing to divide by."""
     places: dict[tuple, list[tuple]] = defaultdict(list)
     for cell, runs in cells.items():
         provider, *_, region, month = cell
@@ -62,27 +62,26 @@ def _shares(found: dict[RunPlace, Held], cells: dict[tuple, set[str]], weights: 
     for (run, month, region, provider), of_run in places.items():
         held = found.get((run, month, region))
         mass = None if held is None or held.provider != provider else _kilograms(held, region, month.year, "mid")
-        parts = [(cell, max(weights[cell].runs[run], 0)) for cell in of_run]
-        if not any(weight for _, weight in parts):
-            parts = [(cell, 1) for cell in of_run]
-        divided = dict.fromkeys(of_run) if mass is None else split(mass, parts)
+        weighed = [(cell, 1 if len(of_run) == 1 else max(cells[cell][run], 0)) for cell in of_run]
+        is_known = mass is not None and any(weight for _, weight in weighed)
+        divided = split(mass, weighed) if is_known else dict.fromkeys(of_run)
         shares.update({(run, *cell): divided[cell] for cell in of_run})
     return shares
 
 
 def reconciliation_rows(
-    found: dict[RunPlace, Held], emissions: Emissions, cells: CarbonCells, parts: list[Part], weights: dict[tuple, Weights]
+    found: dict[RunPlace, Held], emissions: Emissions, cells: CarbonCells, parts: list[Part]
 ) -> dict[tuple, dict]:
     """Method modelled_vs_provider: the cells of the book in which runs used accelerators."""
     accelerated, place = _accelerated(parts), MASSES.index(MEASURE)
-    shares = _shares(found, accelerated, weights)
+    shares = _shares(found, accelerated)
     rows = {}
     for cell, masses in cells.masses.items():
         runs = accelerated.get(cell[1:7])
         if not runs or is_global(cell[5]) or not cells.is_elected(cell):
             continue
         given = [emissions.runs.get((run, *cell), (0,) * len(MASSES))[place] for run in runs]
-        told = None if None in given else sum(given)
+        told = None if masses[place] is None or None in given else sum(given)
         modelled = [shares[run, *cell[1:7]] for run in runs]
         model = None if None in modelled else sum(modelled)
         source_name, *rest = cell[:7]

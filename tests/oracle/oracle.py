@@ -115,7 +115,7 @@ class Oracle:
         month_keys = {key[:2] for key in run_months}
         reconciled = cost_tables.conservation_rows(lines, rounding, costs)
         reconciled |= emission_tables.conservation_rows(emissions, self.carbon)
-        modelled = reconciliation_rows(self.energy, emissions, self.carbon, self.parts, weights)
+        modelled = reconciliation_rows(self.energy, emissions, self.carbon, self.parts)
         return {
             "fct_run_cell_costs": cost_tables.run_cell_rows(costs),
             "fct_residual_costs": cost_tables.residual_rows(costs),

@@ -5,10 +5,7 @@ with billed as (
         parts.provider_name,
         parts.payer_account_id,
         parts.sub_account_id,
-        case
-            when parts.provider_name <> 'AWS' or parts.service_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront') then parts.service_code
-            else 'Other'
-        end as service_code,
+        {{ carbon_product('parts') }} as service_code,
         parts.region_id,
         parts.usage_month,
         parts.training_run_id,

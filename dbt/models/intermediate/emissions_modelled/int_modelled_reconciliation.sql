@@ -5,88 +5,78 @@ with accelerated as (
         provider_name,
         payer_account_id,
         sub_account_id,
-        case
-            when provider_name <> 'AWS' or service_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront') then service_code
-            else 'Other'
-        end as service_code,
+        {{ carbon_product('int_cell_parts') }} as service_code,
         region_id,
         usage_month,
         training_run_id,
         cast(greatest(sum({{ to_units('weight', 12) }}), 0) as decimal(38, 0)) as w
-    from {{ ref('int_cell_parts') }}
+    from {{ ref('int_cell_parts') }} as int_cell_parts
     where cost_component = 'accelerator' and training_run_id is not null and usage_line_count > 0
-    group by
-        provider_name, payer_account_id, sub_account_id,
-        case
-            when provider_name <> 'AWS' or service_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront') then service_code
-            else 'Other'
-        end,
-        region_id, usage_month, training_run_id
+    group by provider_name, payer_account_id, sub_account_id, {{ carbon_product('int_cell_parts') }}, region_id, usage_month, training_run_id
 ),
 
-cells as (
+-- A run's modelled figure of a region is divided over the cells in which its accelerators were billed, those without carbon too: what
+-- belongs to them is not pushed onto the others. A single cell takes all of it; several without a weight cannot be told apart.
+placed as (
     select
-        {{ cell_of('splits') }},
-        splits.cell_id,
-        splits.provider_model_version,
-        splits.part_id,
-        splits.provider_scope_2_location_based_kgco2e as provider_kgco2e,
-        accelerated.training_run_id,
-        accelerated.w
-    from {{ ref('int_carbon_splits') }} as splits
-    left join accelerated
-        on
-            splits.provider_name = accelerated.provider_name
-            and splits.payer_account_id = accelerated.payer_account_id
-            and splits.sub_account_id = accelerated.sub_account_id
-            and splits.service_code = accelerated.service_code
-            and splits.region_id = accelerated.region_id
-            and splits.usage_month = accelerated.usage_month
-            and splits.part_id = accelerated.training_run_id
-    where splits.is_elected and not splits.is_global
+        *,
+        training_run_id || '|' || cast(usage_month as string) || '|' || region_id as charge_id,
+        provider_name || '|' || payer_account_id || '|' || sub_account_id || '|' || service_code as part_id,
+        count(*) over (partition by training_run_id, usage_month, region_id) as cell_count,
+        sum(w) over (partition by training_run_id, usage_month, region_id) as all_w
+    from accelerated
 ),
 
-modelled as (
+charges as (
     select
-        training_run_id,
-        usage_month,
-        region_id,
         training_run_id || '|' || cast(usage_month as string) || '|' || region_id as charge_id,
         modelled_location_based_kgco2e
     from {{ ref('fct_training_run_emissions_modelled') }}
 ),
 
--- a run billed in two cells of one region is divided between them by the cells' own weights
-charges as (
-    select charge_id, modelled_location_based_kgco2e from modelled
-),
-
 parts as (
-    select modelled.charge_id, cells.cell_id as part_id, cells.w
-    from cells
-    inner join modelled
-        on
-            cells.training_run_id = modelled.training_run_id
-            and cells.usage_month = modelled.usage_month
-            and cells.region_id = modelled.region_id
-    where cells.w > 0
+    select charge_id, part_id, case when cell_count = 1 then cast(1 as decimal(38, 0)) else w end as w
+    from placed
+    where cell_count = 1 or all_w > 0
 ),
 
-split as (
+shares as (
     {{ exact_split('charges', 'parts', ['modelled_location_based_kgco2e'], 9) }}
+),
+
+splits as (
+    select * from {{ ref('int_carbon_splits') }} where is_elected and not is_global
+),
+
+cells as (
+    select
+        {{ cell() }},
+        cell_id,
+        provider_model_version,
+        {{ whole_sum('provider_scope_2_location_based_kgco2e', 'decimal(38, 9)') }} as provider_kgco2e
+    from splits
+    group by {{ cell() }}, cell_id, provider_model_version
 ),
 
 runs as (
     select
         cells.cell_id,
-        cells.provider_kgco2e,
-        split.modelled_location_based_kgco2e as modelled_kgco2e
+        case
+            when splits.cell_id is not null then splits.provider_scope_2_location_based_kgco2e
+            when cells.provider_kgco2e is not null then cast(0 as decimal(38, 9))
+        end as provider_kgco2e,
+        shares.modelled_location_based_kgco2e as modelled_kgco2e
     from cells
-    left join split
+    inner join placed
         on
-            cells.cell_id = split.part_id
-            and split.charge_id = cells.training_run_id || '|' || cast(cells.usage_month as string) || '|' || cells.region_id
-    where cells.training_run_id is not null and cells.w > 0
+            cells.provider_name = placed.provider_name
+            and cells.payer_account_id = placed.payer_account_id
+            and cells.sub_account_id = placed.sub_account_id
+            and cells.service_code = placed.service_code
+            and cells.region_id = placed.region_id
+            and cells.usage_month = placed.usage_month
+    left join splits on cells.cell_id = splits.cell_id and placed.training_run_id = splits.part_id
+    left join shares on placed.charge_id = shares.charge_id and placed.part_id = shares.part_id
 ),
 
 run_totals as (
@@ -98,21 +88,15 @@ run_totals as (
         {{ whole_sum('modelled_kgco2e', 'decimal(38, 9)') }} as modelled_kgco2e
     from runs
     group by cell_id
-),
-
-cell_totals as (
-    select {{ cell() }}, cell_id, provider_model_version, {{ whole_sum('provider_kgco2e', 'decimal(38, 9)') }} as provider_kgco2e
-    from cells
-    group by {{ cell() }}, cell_id, provider_model_version
 )
 
 select
-    {{ cell_of('cell_totals') }},
+    {{ cell_of('cells') }},
     'provider_scope_2_location_based_kgco2e' as measure,
     'kgCO2e' as unit_or_currency,
-    cell_totals.provider_model_version,
+    cells.provider_model_version,
     'modelled_vs_provider' as method,
-    cast(cell_totals.provider_kgco2e as decimal(38, 12)) as provider_total,
+    cast(cells.provider_kgco2e as decimal(38, 12)) as provider_total,
     cast(run_totals.provider_kgco2e as decimal(38, 12)) as runs_total,
     cast(null as decimal(38, 12)) as residual_total,
     cast(null as decimal(38, 12)) as quarantined_total,
@@ -129,5 +113,5 @@ select
             then 'modelled for ' || cast(run_totals.modelled_run_count as string) || ' of ' || cast(run_totals.run_count as string) || ' runs'
         when run_totals.provider_kgco2e = 0 then 'the provider gives these runs nothing'
     end as reason
-from cell_totals
-inner join run_totals on cell_totals.cell_id = run_totals.cell_id
+from cells
+inner join run_totals on cells.cell_id = run_totals.cell_id

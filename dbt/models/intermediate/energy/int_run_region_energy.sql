@@ -58,9 +58,9 @@ scaled as (
         case when is_chips_known then cast(cast(host_uw_{{ level }} * observed_us as decimal(38, 0)) * share_numerator as decimal(38, 0)) end as seen_host_{{ level }},
         case when is_chips_known then cast(cast(host_uw_{{ level }} * unseen_us as decimal(38, 0)) * share_numerator as decimal(38, 0)) end as unseen_host_{{ level }}
         {%- endfor %},
-        cast(observed_us * share_numerator as decimal(38, 0)) as share_observed_us,
-        cast(reserved_us * share_numerator as decimal(38, 0)) as share_reserved_us,
-        cast(used_ppm_us * share_numerator as decimal(38, 0)) as share_used_ppm_us
+        cast(observed_us * share_numerator * 1000000 as decimal(38, 0)) as share_observed_ps,
+        cast(reserved_us * share_numerator * 1000000 as decimal(38, 0)) as share_reserved_ps,
+        cast(used_ppm_us * share_numerator as decimal(38, 0)) as share_used_ps
     from powered
 ),
 
@@ -73,9 +73,9 @@ divided as (
         {{ int_div('seen_host_' ~ level, 'host_shares') }} as seen_host_e12_{{ level }},
         {{ int_div('unseen_host_' ~ level, 'host_shares') }} as unseen_host_e12_{{ level }}
         {%- endfor %},
-        {{ int_div('share_observed_us', 'shares') }} as run_observed_us,
-        {{ int_div('share_reserved_us', 'shares') }} as run_reserved_us,
-        {{ int_div('share_used_ppm_us', 'shares') }} as run_used_ppm_us
+        {{ int_div('share_observed_ps', 'shares') }} as run_observed_ps,
+        {{ int_div('share_reserved_ps', 'shares') }} as run_reserved_ps,
+        {{ int_div('share_used_ps', 'shares') }} as run_used_ps
     from scaled
 ),
 
@@ -87,9 +87,9 @@ places as (
         min(provider_name) as provider_name,
         case when count(*) = count(provider_name) then min(provider_name) end as known_provider_name,
         case when count(*) = count(power_confidence) then max(case power_confidence when 'published' then 1 when 'third_party' then 2 else 3 end) else 3 end as confidence_rank,
-        cast(sum(run_reserved_us) as decimal(38, 0)) as reserved_us,
-        cast(sum(run_observed_us) as decimal(38, 0)) as observed_us,
-        cast(sum(run_used_ppm_us) as decimal(38, 0)) as used_ppm_us
+        cast(sum(run_reserved_ps) as decimal(38, 0)) as reserved_ps,
+        cast(sum(run_observed_ps) as decimal(38, 0)) as observed_ps,
+        cast(sum(run_used_ps) as decimal(38, 0)) as used_ps
         {%- for level in levels %},
         {{ whole_sum('seen_chip_e12_' ~ level, 'decimal(38, 0)') }} as seen_chip_{{ level }},
         {{ whole_sum('unseen_chip_e12_' ~ level, 'decimal(38, 0)') }} as unseen_chip_{{ level }},
@@ -143,9 +143,9 @@ select
     region_id,
     provider_name,
     confidence_rank,
-    reserved_us,
-    observed_us,
-    used_ppm_us,
+    reserved_ps,
+    observed_ps,
+    used_ps,
     pue_ratio,
     pue_source
     {%- for level in levels %},

@@ -8,9 +8,9 @@ energy as (
     select
         training_run_id,
         usage_month,
-        cast(sum(reserved_us) as decimal(38, 0)) as reserved_us,
-        cast(sum(observed_us) as decimal(38, 0)) as observed_us,
-        cast(sum(used_ppm_us) as decimal(38, 0)) as used_ppm_us,
+        cast(sum(reserved_ps) as decimal(38, 0)) as reserved_ps,
+        cast(sum(observed_ps) as decimal(38, 0)) as observed_ps,
+        cast(sum(used_ps) as decimal(38, 0)) as used_ps,
         max(confidence_rank) as confidence_rank,
         count(*) as region_count,
         min(pue_ratio) as least_pue_ratio,
@@ -52,7 +52,7 @@ select
     cast(energy.facility_energy_kwh_mid - energy.energy_kwh_utilisation_model as decimal(38, 9)) as energy_kwh_time_model,
     -- a row without a figure stands on the weakest of both
     case
-        when energy.chip_energy_kwh_mid is not null and energy.observed_us = energy.reserved_us and energy.reserved_us > 0 then 'utilisation_model'
+        when energy.chip_energy_kwh_mid is not null and energy.observed_ps = energy.reserved_ps and energy.reserved_ps > 0 then 'utilisation_model'
         else 'time_model'
     end as energy_basis,
     case
@@ -61,13 +61,17 @@ select
         when energy.confidence_rank = 2 then 'third_party'
         else 'assumed'
     end as power_confidence,
-    -- cut, not rounded: 1 only if every interval was observed
+    -- never rounded up to 1: that is said only if every interval was observed
     case
-        when coalesce(energy.reserved_us, 0) = 0 then cast(0 as double)
-        else cast({{ int_div('cast(energy.observed_us * 1000000000 as decimal(38, 0))', 'energy.reserved_us') }} as double) / 1e9
+        when coalesce(energy.reserved_ps, 0) = 0 then cast(0 as double)
+        when energy.observed_ps = energy.reserved_ps then cast(1 as double)
+        else least(
+            cast({{ int_div('cast(2 * energy.observed_ps * 1000000000 + energy.reserved_ps as decimal(38, 0))', 'cast(2 * energy.reserved_ps as decimal(38, 0))') }} as double),
+            999999999e0
+        ) / 1e9
     end as telemetry_coverage_ratio,
-    coalesce({{ hours('energy.reserved_us') }}, cast(0 as decimal(38, 9))) as reserved_chip_hours,
-    case when energy.observed_us > 0 then {{ from_units(int_div('cast(20 * energy.used_ppm_us + 36000000 as decimal(38, 0))', 'cast(72000000 as decimal(38, 0))'), 9) }} end as busy_chip_hours,
+    coalesce({{ hours('energy.reserved_ps') }}, cast(0 as decimal(38, 9))) as reserved_chip_hours,
+    case when energy.observed_ps > 0 then {{ hours('energy.used_ps') }} end as busy_chip_hours,
     case
         when energy.facility_energy_kwh_mid is null then null
         when energy.least_pue_ratio = energy.greatest_pue_ratio then cast(energy.least_pue_ratio as double)
