@@ -18,7 +18,7 @@ ui: .venv/installed-run
 
 # what only tests need from the system is a browser and Java; installed where this user may, else listed as skipped (a failure under CI)
 test: .venv/installed-test system-packages lint
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

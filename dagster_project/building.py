@@ -178,13 +178,14 @@ def dbt_arguments(build: Build | None) -> list[str]:
 def run_models(site: Site, build: Build) -> None:
     """Run dbt as a process of its own and record its gates."""
     (site.target / "run_results.json").unlink(missing_ok=True)  # an old result must not pass for this build's
+    modelling.lend_parse_state(modelling.parsed_project(site.root), site.target)
     modelling.run_dbt(dbt_arguments(build), site.build_file, site.target)
     record_models(site, build)
 
 
 def record_models(site: Site, build: Build) -> list[gates.GateResult]:
     """Turn the results dbt left in the target folder into gates of this build."""
-    manifest = modelling.read_manifest(site.target / "manifest.json")
+    manifest = modelling.project(site.root)
     run_results = json.loads((site.target / "run_results.json").read_bytes())
     with opened(site) as connection:
         results = gates.dbt_gates(manifest, run_results, connection)
@@ -206,7 +207,7 @@ def expected_gates(site: Site) -> set[str]:
     """Every gate a build of this project must have passed."""
     from dagster_project import expectations
 
-    manifest = modelling.read_manifest(site.target / "manifest.json")
+    manifest = modelling.project(site.root)
     return gates.expected_dbt_gates(manifest) | expectations.expected_gates()
 
 
@@ -232,7 +233,7 @@ def publish_build(site: Site, build: Build) -> dict[str, Any]:
     with opened(site) as connection:
         gates.close_build(connection, build.build_id, clock.now(), "published")
         connection.execute("checkpoint")
-    tables = modelling.published_tables(modelling.read_manifest(site.target / "manifest.json"))
+    tables = modelling.published_tables(modelling.project(site.root))
     identity = Identity(build.build_id, build.fingerprint, build.code_version, build.units)
     record = publish(site.build_file, site.published, tables, identity)
     site.marker.unlink(missing_ok=True)

@@ -32,6 +32,8 @@ def follow(parent: int) -> None:
 
 if __name__ == "__main__":
     follow(int(sys.argv.pop(1)))  # the launcher's parent; asking here could come too late
+    if folder := os.environ.get("TRAINLEDGER_BUILD_FOLDER"):
+        os.chdir(folder)  # the profile names the build file without one
     from dbt.cli.main import cli
 
     sys.argv[0] = "dbt"

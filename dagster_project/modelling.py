@@ -14,16 +14,18 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from dagster_project.failures import TrainledgerError
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent / "dbt"
-STAMP = "project.sha256"
-PROJECT_MANIFEST = "project.json"  # of the project as it was last parsed; manifest.json is of the last build
+MANIFEST = "manifest.json"
+PARSE_STATE = "partial_parse.msgpack"  # dbt's own memory of a parsed project: with it a build does not parse again
 # unit tests check the rules of calculation on invented rows: they belong to `make test`, not to every build
 BUILD_ARGUMENTS = ("build", "--exclude-resource-type", "unit_test")
 
@@ -62,7 +64,9 @@ def project_hash() -> str:
 def environment(build_file: Path, target: Path) -> dict[str, str]:
     """What dbt needs to know of this build; everything else comes from the process's own environment."""
     return {
-        "TRAINLEDGER_DUCKDB_PATH": str(build_file),
+        # the same words for every home, for dbt parses again when a profile says something else; dbt_process.py goes there
+        "TRAINLEDGER_DUCKDB_PATH": build_file.name,
+        "TRAINLEDGER_BUILD_FOLDER": str(build_file.parent),
         "DBT_TARGET_PATH": str(target),
         "DBT_LOG_PATH": str(target / "logs"),
         "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
@@ -107,32 +111,55 @@ def _last_lines(done: subprocess.CompletedProcess[str]) -> str:
     return "\n".join((done.stdout + done.stderr).strip().splitlines()[-8:])
 
 
-def ensure_manifest(home: Path) -> Path:
-    """Return the manifest of the project as it is now; parse again only when a file of the project has changed."""
-    target = home / "cache" / "dbt"
-    manifest, stamp = target / PROJECT_MANIFEST, target / STAMP
-    current = project_hash()
-    if manifest.exists() and stamp.exists() and stamp.read_text() == current:
-        return manifest
-    done = run_dbt(["parse"], home / "build.duckdb", target)
-    if done.returncode != 0:
-        raise ModelsError(f"The dbt project does not parse: {_last_lines(done)}", where=str(PROJECT_DIR))
-    # a copy: every dbt build writes its own manifest.json in place, and one killed in the middle leaves half of it
-    temporary = target / f".{PROJECT_MANIFEST}.{os.getpid()}"
-    shutil.copyfile(target / "manifest.json", temporary)
-    temporary.replace(manifest)
-    stamp.write_text(current)
-    return manifest
+def parsed_project(home: Path) -> Path:
+    """The folder with the manifest and the parse state of the project as it is now, never of a build.
+
+    Parsing costs seconds, so all homes share it: it stands in the project's own target folder, or in the home where that is
+    read-only. It appears whole or not at all; the one of the project as it was before goes.
+    """
+    shelf = PROJECT_DIR / "target" if os.access(PROJECT_DIR, os.W_OK) else home / "cache"
+    versions = "".join(metadata.version(name) for name in ("dbt-core", "dbt-duckdb"))
+    folder = shelf / f"parsed-{hashlib.sha256(f'{project_hash()}{versions}'.encode()).hexdigest()[:16]}"
+    if folder.exists():
+        return folder
+    shelf.mkdir(parents=True, exist_ok=True)
+    outdated = list(shelf.glob("parsed-*"))
+    with tempfile.TemporaryDirectory(prefix=".parsing-", dir=shelf) as work:
+        done = run_dbt(["parse"], Path(work) / "build.duckdb", Path(work))
+        if done.returncode != 0:
+            raise ModelsError(f"The dbt project does not parse: {_last_lines(done)}", where=str(PROJECT_DIR))
+        whole = Path(work) / "whole"
+        whole.mkdir()
+        for name in (MANIFEST, PARSE_STATE):
+            (Path(work) / name).rename(whole / name)
+        try:
+            whole.rename(folder)
+        except OSError:
+            if not folder.exists():  # else somebody parsed the same project meanwhile
+                raise
+    for old in outdated:
+        shutil.rmtree(old, ignore_errors=True)
+    return folder
+
+
+def lend_parse_state(parsed: Path, target: Path) -> None:
+    """Give a target folder that dbt has not used yet the parse state, so that its first build need not parse."""
+    state = target / PARSE_STATE
+    if not state.exists():
+        target.mkdir(parents=True, exist_ok=True)
+        temporary = target / f".{PARSE_STATE}.{os.getpid()}"
+        shutil.copyfile(parsed / PARSE_STATE, temporary)
+        temporary.replace(state)
 
 
 @functools.lru_cache(maxsize=2)
-def _read(path: str, modified: int) -> dict[str, Any]:
-    return json.loads(Path(path).read_bytes())
+def _read(manifest: Path) -> dict[str, Any]:
+    return json.loads(manifest.read_bytes())
 
 
-def read_manifest(manifest: Path) -> dict[str, Any]:
-    """The parsed manifest (of some megabytes, so it is kept)."""
-    return _read(str(manifest), manifest.stat().st_mtime_ns)
+def project(home: Path) -> dict[str, Any]:
+    """dbt's manifest of the project as it is now (of some megabytes, so it is kept: its folder's name says what is in it)."""
+    return _read(parsed_project(home) / MANIFEST)
 
 
 def published_tables(manifest: dict[str, Any]) -> list[PublishedTable]:

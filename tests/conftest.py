@@ -10,6 +10,13 @@ import pytest
 from filelock import FileLock
 
 COMMAND_SECONDS = 900
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first: then no worker is left with one at the end while the other has nothing to do."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 Command = Callable[..., subprocess.CompletedProcess]
 
 

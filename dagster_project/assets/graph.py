@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
@@ -14,6 +13,7 @@ from dagster_project.assets.landing import landing_assets
 from dagster_project.assets.models import dbt_resource, model_assets
 from dagster_project.assets.raw import raw_assets
 from dagster_project.assets.release import gates_asset, publication_asset, quarterly_asset
+from dagster_project.building import Site
 from dagster_project.kinds import built_kinds
 from dagster_project.line import Line
 from dagster_project.settings import Settings
@@ -27,7 +27,7 @@ FIRST_YEAR = 2020  # no Trainium and no TPU bill a quarter is asked of is older
 def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitions:
     """Everything Dagster shows and runs for these settings."""
     line = Line(settings)
-    manifest = modelling.ensure_manifest(settings.home)
+    manifest = modelling.project(settings.home)
     models = model_assets(line, manifest)
     before_release = [*(landing_assets(line, kind) for kind in built_kinds()), raw_assets(line, _raw_tables(manifest)), models]
     release = [gates_asset(line, sorted(models.keys)), publication_asset(line)]
@@ -50,7 +50,10 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
         assets=[*before_release, *release, quarterly],
         jobs=[refresh, publish, report],
         schedules=[*_refresh_schedules(refresh), _quarterly_schedule(report)],
-        resources={"dbt": dbt_resource(manifest.parent), "writer": WriterLock(home=str(settings.home), wait=wait)},
+        resources={
+            "dbt": dbt_resource(Site.of_home(settings.home).target),
+            "writer": WriterLock(home=str(settings.home), wait=wait),
+        },
         executor=executor,
     )
 
@@ -84,10 +87,9 @@ def _quarterly_schedule(report: UnresolvedAssetJobDefinition) -> dg.ScheduleDefi
     return quarterly_on_day_22
 
 
-def _raw_tables(manifest: Path) -> list[str]:
+def _raw_tables(manifest: dict[str, Any]) -> list[str]:
     """The tables of schema raw that the models read."""
-    sources = modelling.read_manifest(manifest)["sources"].values()
-    return sorted(source["name"] for source in sources if source["source_name"] == "raw")
+    return sorted(source["name"] for source in manifest["sources"].values() if source["source_name"] == "raw")
 
 
 def quarters_until(now: datetime) -> list[str]:

@@ -28,12 +28,12 @@ def dbt_resource(target: Path) -> DbtCliResource:
     return DbtCliResource(project_dir=project, profiles_dir=project, dbt_executable=str(modelling.dbt_executable(target)))
 
 
-def model_assets(line: Line, manifest: Path) -> dg.AssetsDefinition:
+def model_assets(line: Line, manifest: dict[str, Any]) -> dg.AssetsDefinition:
     """All models and seeds in one step, as dbt orders them."""
     site = Site.of_home(line.settings.home)
 
     @dbt_assets(
-        manifest=modelling.read_manifest(manifest),  # read here: dagster-dbt would keep the first one of a path for ever
+        manifest=manifest,  # not its path: dagster-dbt would keep the first one of a path for ever
         name="models",
         dagster_dbt_translator=Groups(),
         exclude="resource_type:unit_test",
@@ -47,6 +47,7 @@ def model_assets(line: Line, manifest: Path) -> dg.AssetsDefinition:
                 "Single models are run outside a build: the result is not published, the next refresh builds everything."
             )
             building.mark_partial(site)
+        modelling.lend_parse_state(modelling.parsed_project(site.root), site.target)
         invocation = dbt.cli(building.dbt_arguments(build), context=context, target_path=site.target, raise_on_error=False)
         yield from invocation.stream()
         if build is None or context.is_subset:

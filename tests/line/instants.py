@@ -31,7 +31,7 @@ class Instant:
 PLAN = (
     ("landing", "staged", 6, 0.06, False),
     ("landing", "staged", 2, 0.06, True),
-    ("build", "parsing", 1, 3.0, True),
+    ("build", "launcher", 1, 3.0, True),
     ("build", "building", 4, 0.6, False),
     ("build", "dbt_manifest", 2, 0.03, False),
     ("build", "dbt_manifest", 2, 4.0, False),
@@ -93,7 +93,7 @@ def sign_of(instant: Instant, home: Path) -> Callable[[], bool]:
     published = home / "published"
     return {
         "staged": lambda: nth_staged(home / "landing/.staging", instant.nth),
-        "parsing": lambda: has_changed(home / "cache/dbt/dbt"),
+        "launcher": lambda: has_changed(home / "cache/dbt/dbt"),
         "building": lambda: has_changed(home / "building.json"),
         "dbt_manifest": lambda: has_changed(home / "cache/dbt/manifest.json"),
         "evidence": lambda: has_another(home / "evidence", "*"),

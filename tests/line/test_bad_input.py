@@ -22,7 +22,7 @@ from tests.line.bad_input import FAULTS, Story, add_doubtful, parquet_key, refre
 from tests.line.kit import NOW, published_bytes, query
 from tests.oracle.builders import PAYER, Exports, hour
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("bad_input")]
+pytestmark = pytest.mark.slow
 
 SECRET = "planted-secret-that-must-never-be-shown"
 MASS = "provider_total_location_based_kgco2e"

@@ -10,7 +10,7 @@ import yaml
 from tests.conftest import Command
 from tests.line.kit import query
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("part of a company")]  # one refresh serves two tests
+pytestmark = pytest.mark.slow
 NOW = "2026-10-10T00:00:00Z"
 PARTS = {
     "aws": {"payer-a-cur", "payer-a-carbon", "payer-b-cur", "payer-b-carbon", "neuron", "runs"},

@@ -17,7 +17,7 @@ from tests.conftest import Command
 from tests.line.kit import NOW, date_files, published_bytes, query, stamps, write_small_exports
 from tests.oracle.builders import hour
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("line_on_s3")]
+pytestmark = pytest.mark.slow
 
 EXPORTS, LANDING = "company-exports", "company-landing"
 KEY_ID, SECRET = "planted-key-id", "planted-secret"

@@ -59,20 +59,49 @@ def test_the_launcher_is_written_once_and_names_this_python(tmp_path: Path) -> N
     assert sys.executable in launcher.read_text() and os.access(launcher, os.X_OK)
 
 
-def test_half_a_manifest_of_a_killed_build_is_not_taken_for_the_project_s(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every dbt build writes manifest.json in place; Dagster's assets come from a copy that only a rename replaces."""
-    parsed: list[list[str]] = []
+@pytest.fixture
+def parses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """A project of one file, and where it was parsed; the first time dbt is interrupted."""
+    monkeypatch.setattr(modelling, "PROJECT_DIR", tmp_path / "project")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "model.sql").write_text("select 1")
+    parsed: list[Path] = []
 
     def parse(arguments: list[str], build_file: Path, target: Path) -> subprocess.CompletedProcess[str]:
-        parsed.append(arguments)
-        target.mkdir(parents=True, exist_ok=True)
-        (target / "manifest.json").write_text('{"nodes": {}}')
+        assert arguments == ["parse"]
+        parsed.append(target)
+        (target / "manifest.json").write_text('{"nodes"' if len(parsed) == 1 else '{"nodes": {}}')
+        if len(parsed) == 1:
+            raise KeyboardInterrupt
+        (target / "partial_parse.msgpack").touch()
         return subprocess.CompletedProcess(arguments, 0, "", "")
 
     monkeypatch.setattr(modelling, "run_dbt", parse)
-    manifest = modelling.ensure_manifest(tmp_path)
-    (manifest.parent / "manifest.json").write_text('{"nodes"')
-    assert modelling.read_manifest(modelling.ensure_manifest(tmp_path)) == {"nodes": {}}
-    assert parsed == [["parse"]]
+    return parsed
+
+
+def test_a_project_is_parsed_once_for_all_homes_and_half_a_parse_is_not_taken(tmp_path: Path, parses: list[Path]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        modelling.project(tmp_path / "home")
+    assert modelling.project(tmp_path / "home") == modelling.project(tmp_path / "other home") == {"nodes": {}}
+    assert len(parses) == 2
+
+
+def test_a_changed_project_is_parsed_again_and_the_parse_of_the_old_one_goes(tmp_path: Path, parses: list[Path]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        modelling.project(tmp_path / "home")
+    before = modelling.parsed_project(tmp_path / "home")
+    (tmp_path / "project" / "model.sql").write_text("select 2")
+    after = modelling.parsed_project(tmp_path / "home")
+    assert len(parses) == 3
+    assert list(after.parent.iterdir()) == [after] != [before]
+
+
+def test_a_target_keeps_the_parse_state_it_has(tmp_path: Path, parses: list[Path]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        modelling.project(tmp_path / "home")
+    parsed, target = modelling.parsed_project(tmp_path / "home"), tmp_path / "target"
+    modelling.lend_parse_state(parsed, target)
+    (target / "partial_parse.msgpack").write_text("of a later build")
+    modelling.lend_parse_state(parsed, target)
+    assert (target / "partial_parse.msgpack").read_text() == "of a later build"

@@ -36,7 +36,7 @@ RECORD = {
 def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fixed clock; what a refresh sets for its own process is undone after the test."""
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-10-10T00:00:00Z")
-    for name in ("DAGSTER_HOME", "TRAINLEDGER_DUCKDB_PATH", "TRAINLEDGER_DBT_TARGET"):
+    for name in ("DAGSTER_HOME", "TRAINLEDGER_DUCKDB_PATH", "TRAINLEDGER_BUILD_FOLDER"):
         monkeypatch.setenv(name, "")
 
 

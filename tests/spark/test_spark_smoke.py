@@ -22,7 +22,7 @@ from tests.conftest import Command
 from tests.line.kit import NOW
 from tests.spark.two_clouds import write_two_clouds
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]  # one group: both tests look at one build
+pytestmark = pytest.mark.slow
 MART = "fct_training_run_costs"
 ROOT = Path(__file__).resolve().parents[2]
 SPARK_SECONDS = 600
