@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import resource
 import shutil
 import subprocess
@@ -35,10 +36,27 @@ def children_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def test_a_refresh_that_finds_nothing_new_writes_nothing_and_loads_no_engine(tmp_path: Path, trainledger: Command) -> None:
-    write_small_exports(tmp_path)
+@pytest.fixture(scope="module")
+def refreshed(tmp_path_factory: pytest.TempPathFactory, trainledger: Command) -> Exports:
+    """The small organisation, refreshed once."""
+    exports = write_small_exports(tmp_path_factory.mktemp("refreshed"))
+    assert trainledger("refresh", "--config", exports.folder / "trainledger.yaml", now=NOW).returncode == 0
+    return exports
+
+
+@pytest.fixture
+def small(refreshed: Exports, tmp_path: Path) -> Exports:
+    """A copy of it, times of files included, for a test to change."""
+    shutil.copytree(refreshed.folder, tmp_path, symlinks=True, dirs_exist_ok=True)
+    copied = copy.copy(refreshed)
+    copied.folder = tmp_path
+    return copied
+
+
+def test_a_refresh_that_finds_nothing_new_writes_nothing_and_loads_no_engine(
+    small: Exports, tmp_path: Path, trainledger: Command
+) -> None:
     config = tmp_path / "trainledger.yaml"
-    assert trainledger("refresh", "--config", config, now=NOW).returncode == 0
     before = stamps(tmp_path)
     spent = children_seconds()
     again = trainledger("refresh", "--config", config, now=NOW)
@@ -59,11 +77,9 @@ def test_a_refresh_that_finds_nothing_new_writes_nothing_and_loads_no_engine(tmp
 
 
 def test_a_full_rebuild_and_one_thread_give_the_same_bytes(
-    tmp_path: Path, trainledger: Command, monkeypatch: pytest.MonkeyPatch
+    small: Exports, tmp_path: Path, trainledger: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_small_exports(tmp_path)
     config, home = tmp_path / "trainledger.yaml", tmp_path / "home"
-    assert trainledger("refresh", "--config", config, now=NOW).returncode == 0
     first = published_bytes(home)
     assert len(first) > 10
     monkeypatch.setenv("TRAINLEDGER_THREADS", "1")
@@ -101,16 +117,17 @@ def test_the_order_of_deliveries_and_rebuilding_one_month_leave_no_trace(tmp_pat
         assert published_bytes(home / "home") == expected, f"{late} arrived last"
 
 
-def test_a_late_run_record_moves_cost_from_idle_to_the_run_and_nothing_else(tmp_path: Path, trainledger: Command) -> None:
-    exports, config, home = write_small_exports(tmp_path), tmp_path / "trainledger.yaml", tmp_path / "home"
-    assert trainledger("refresh", "--config", config, now=NOW).returncode == 0
+def test_a_late_run_record_moves_cost_from_idle_to_the_run_and_nothing_else(
+    small: Exports, tmp_path: Path, trainledger: Command
+) -> None:
+    config, home = tmp_path / "trainledger.yaml", tmp_path / "home"
     total = """
         select sum(effective_cost)
         from (select effective_cost from marts.fct_run_cell_costs union all select effective_cost from marts.fct_residual_costs)
     """
     before = query(home, total)
     assert query(home, "select count(*) from marts.fct_training_run_costs where training_run_id = 'late'") == [(0,)]
-    exports.runs(run("late", ("i-idle", "2026-04-02T00:00:00Z", "2026-04-02T12:00:00Z", None)))
+    small.runs(run("late", ("i-idle", "2026-04-02T00:00:00Z", "2026-04-02T12:00:00Z", None)))
     assert trainledger("refresh", "--config", config, now=NOW).returncode == 0
     assert query(home, total) == before
     assert query(home, "select sum(effective_cost) from marts.fct_training_run_costs where training_run_id = 'late'") == [
