@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +14,9 @@ COMMAND_SECONDS = 900
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first: then no worker is left with one at the end while the other has nothing to do."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Files with the most slow tests first: then no worker is left with a long one when the other has nothing more to do."""
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[item.path])
 
 
 Command = Callable[..., subprocess.CompletedProcess]
