@@ -16,7 +16,7 @@ def is_sagemaker(document: dict[str, Any]) -> bool:
 
 
 def sagemaker_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of a job. Its machines have no ids, so the job itself is the resource, once per instance group."""
+    """Return the rows of a job. Its machines have no ids, so the job itself is the resource, once per instance type."""
     arn, name = _text(document, "TrainingJobArn"), _text(document, "TrainingJobName")
     base = {"record_system": "sagemaker", "recorded_id": name}
     started_at, ended_at = _time(document, "TrainingStartTime"), _time(document, "TrainingEndTime")
@@ -44,15 +44,16 @@ def _groups(document: dict[str, Any]) -> list[tuple[str | None, int]]:
     groups = config.get("InstanceGroups") or [config]
     if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
         raise RecordError("is no list of objects", field="ResourceConfig.InstanceGroups")
-    found = []
+    found: dict[str | None, int] = {}
     for group in groups:
         type_, count = group.get("InstanceType"), group.get("InstanceCount", 1)
         if not isinstance(type_, str | None):
             raise RecordError("is no text", field="ResourceConfig.InstanceType", value=type_)
         if not isinstance(count, int) or isinstance(count, bool) or not 0 < count < 1_000_000:
             raise RecordError("is no count", field="ResourceConfig.InstanceCount", value=count)
-        found.append((type_.removeprefix("ml.") if type_ else None, count))
-    return found
+        name = type_.removeprefix("ml.") if type_ else None
+        found[name] = found.get(name, 0) + count  # two groups of one type hold the machines of both
+    return list(found.items())
 
 
 def _text(document: dict[str, Any], field: str) -> str:

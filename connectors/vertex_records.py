@@ -50,12 +50,12 @@ def _state(word: str | None) -> str:
 
 
 def _pools(document: dict[str, Any]) -> list[tuple[str, int | None, int]]:
-    """Type, chips of one machine and number of machines of each worker pool that has accelerators."""
+    """Type, chips of one machine and number of machines of each kind of machine that has accelerators."""
     spec = document.get("jobSpec") or {}
     pools = spec.get("workerPoolSpecs") or [] if isinstance(spec, dict) else None
     if not isinstance(pools, list) or not all(isinstance(pool, dict) for pool in pools):
         raise RecordError("is no list of objects", field="jobSpec.workerPoolSpecs")
-    found = []
+    found: dict[tuple[str, int | None], int] = {}
     for pool in pools:
         machine = pool.get("machineSpec") or {}
         if not isinstance(machine, dict):
@@ -69,8 +69,10 @@ def _pools(document: dict[str, Any]) -> list[tuple[str, int | None, int]]:
             chips = tpu_chips_of(machine_type) or _count(machine, "acceleratorCount", default=None) or None
             slice_chips = topology_chips_of(_text(machine, "tpuTopology"))
             # one replica is one slice, and a slice of several machines is still one replica
-            found.append((type_, chips, max(count, slice_chips // chips) if slice_chips and chips else count))
-    return found
+            machines = max(count, slice_chips // chips) if slice_chips and chips else count
+            # a chief and a worker of one kind are two machines: as two equal rows they would be read as one row delivered twice
+            found[type_, chips] = found.get((type_, chips), 0) + machines
+    return [(type_, chips, machines) for (type_, chips), machines in found.items()]
 
 
 def _text(document: dict[str, Any], field: str) -> str | None:

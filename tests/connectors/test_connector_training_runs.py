@@ -279,6 +279,12 @@ def test_each_instance_group_of_a_job_is_a_node(tmp_path: Path) -> None:
     ]
 
 
+def test_two_instance_groups_of_one_type_are_the_machines_of_both(tmp_path: Path) -> None:
+    groups = [{"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 1}, {"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 1}]
+    result = read(tmp_path, JOB | {"ResourceConfig": {"InstanceGroups": groups}}, "job.json")
+    assert [(row["accelerator_type"], row["node_count"]) for row in part(result, "node")] == [("trn1.32xlarge", 2)]
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

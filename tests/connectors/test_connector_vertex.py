@@ -85,6 +85,14 @@ def test_a_replica_is_a_slice_that_may_be_many_machines(topology: str | None, re
     assert nodes(job({"machineSpec": machine, "replicaCount": replicas})) == [("v5e", 4, machines)]
 
 
+def test_a_chief_and_a_worker_of_one_kind_are_two_machines() -> None:
+    """As two equal rows they would be read as one row delivered twice."""
+    pool = {"machineSpec": {"machineType": "ct6e-standard-4t"}, "replicaCount": 1}
+    other = {"machineSpec": {"machineType": "ct6e-standard-8t"}, "replicaCount": 3}
+    assert nodes(job(jobSpec={"workerPoolSpecs": [pool, pool]})) == [("v6e", 4, 2)]
+    assert nodes(job(jobSpec={"workerPoolSpecs": [pool, other, pool]})) == [("v6e", 4, 2), ("v6e", 8, 3)]
+
+
 @pytest.mark.parametrize(
     ("machine", "expected"),
     [
