@@ -82,6 +82,18 @@ class Line:
                 **attempt,
             )
 
+    def job(self, run_id: str, system: str, resource: str, *kinds: tuple, start: datetime, end: datetime) -> None:
+        """A managed job; each kind of machine: type, chips of one (None: not said), how many."""
+        record = {"record_system": system, "recorded_id": run_id} | self.meta("runs")
+        provider = "AWS" if system == "sagemaker" else "Google Cloud"
+        insert(self.connection, "training_runs", part="run", provider_name=provider, **record)
+        insert(self.connection, "training_runs", part="alias", alias_system=system, alias_id=resource, **record)
+        attempt = {"attempt_id": "1", "started_at": start, "ended_at": end} | record
+        insert(self.connection, "training_runs", part="attempt", state="succeeded", **attempt)
+        for kind, chips, count in kinds:
+            machine = {"resource_id": resource, "accelerator_type": kind, "chips": chips, "node_count": count}
+            insert(self.connection, "training_runs", part="node", **machine, **attempt)
+
     def samples(self, table: str, rows: list[tuple], key: str | None = None, evidence: str = "measured") -> None:
         """Telemetry rows: host, device, start (None for a point), end, utilisation."""
         meta = self.meta(table)

@@ -28,6 +28,7 @@ def write(line: Line) -> None:
     gaps_and_idle(line)
     shared_nodes(line)
     tpus(line)
+    managed_jobs(line)
     edges(line)
     billed(line)
     insert(
@@ -130,6 +131,13 @@ def tpus(line: Line) -> None:
     line.run("london", "AWS", ("arn:aws:sagemaker:eu-west-2:1:training-job/london", CHIP, 1, START, END))
     line.samples(NEURON, hour("algo-1"), key="London")
     line.run("nowhere", "AWS", ("arn:aws:sagemaker:ap-south-2:1:training-job/nowhere", CHIP, 1, START, END))
+
+
+def managed_jobs(line: Line) -> None:
+    """Jobs under one name: two kinds of machines side by side, and a machine smaller than most of its type."""
+    job = "projects/1/locations/us-central1/customJobs/"
+    line.job("pools", "vertex", f"{job}1", ("v6e", 4, 1), ("v6e", 8, 3), start=START, end=END)
+    line.job("small-machine", "vertex", f"{job}2", ("v5e", 1, 1), start=START, end=END)
 
 
 def edges(line: Line) -> None:

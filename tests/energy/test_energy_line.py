@@ -139,6 +139,13 @@ def test_two_machines_of_a_managed_job_are_two_however_they_are_called(marts) ->
     assert row["chip_energy_kwh"] == D("0.185")  # 142 + 43 W
 
 
+def test_all_kinds_of_machines_of_a_managed_job_count_and_none_has_free_chips(marts) -> None:
+    pools, small = marts.energy("pools"), marts.energy("small-machine")
+    assert (pools["reserved_chip_hours"], pools["idle_share_facility_energy_kwh"]) == (D(4 + 3 * 8), D(0))
+    # a machine of one v5e chip has no seven others that nobody used
+    assert (small["reserved_chip_hours"], small["idle_share_facility_energy_kwh"]) == (D(1), D(0))
+
+
 def test_modelled_emissions_are_facility_energy_times_the_zones_factor(marts) -> None:
     row = marts.modelled("tpu")
     assert (row["region_id"], row["factor_id"], row["factor_age_years"]) == ("us-central1", "egrid2022-mrow", 4)

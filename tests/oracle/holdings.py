@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from .facts import chips_of
 from .months import by_month
-from .records import STILL_HELD, Runs, Window
+from .records import STILL_HELD, Runs, Window, is_job
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,13 @@ def _is_known(window: Window) -> bool:
     return window.chips is not None or chips_of(window.accelerator_type) is not None
 
 
-def _node_chips(windows: list[Window]) -> int | None:
-    """The chips of its type, or the most one record says it held."""
+def _node_chips(resource_id: str, windows: list[Window]) -> int | None:
+    """The chips of its type, or the most one record says it held. A managed job holds whole machines of several kinds."""
+    if is_job(resource_id):
+        together: dict[tuple, list[int | None]] = defaultdict(list)
+        for window in windows:
+            together[window.run, window.start, window.end].append(_promised(window, None))
+        return max((sum(chips) for chips in together.values() if None not in chips), default=None)
     of_type = [chips * window.node_count for window in windows if (chips := chips_of(window.accelerator_type)) is not None]
     told = [window.chips * window.node_count for window in windows if window.chips is not None]
     return max([*of_type, *told], default=None)
@@ -57,7 +62,7 @@ def _node_chips(windows: list[Window]) -> int | None:
 def holds_of(runs: Runs, last_sample: dict[tuple[str, str], int]) -> Iterator[Hold]:
     """`last_sample` by run and resource: an open end reaches to it, or to when the record was written."""
     for resource_id, windows in runs.windows.items():
-        node_chips = _node_chips(windows)
+        node_chips = _node_chips(resource_id, windows)
         ends = {}
         for window in windows:
             seen = max(last_sample.get((window.run, resource_id), window.start), window.written)

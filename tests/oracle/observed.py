@@ -7,7 +7,7 @@ from datetime import date
 from fractions import Fraction
 
 from .holdings import Hold
-from .records import CUSTOM_JOB, Runs
+from .records import Runs, is_job
 from .samples import FULL, Device, Sample, Span, machines_of, overlap, spans_of
 
 
@@ -38,10 +38,6 @@ def tracks_of(samples: list[Sample], *, is_job: bool) -> Tracks:
     return Tracks(devices, [span for span in spans_of(partial) if span.use is not None])
 
 
-def _is_job(resource_id: str) -> bool:
-    return resource_id.startswith("arn:aws:sagemaker:") or CUSTOM_JOB.fullmatch(resource_id) is not None
-
-
 class Telemetry:
     """Samples by machine and by the run they are keyed to; a key nobody knows is none."""
 
@@ -65,7 +61,7 @@ class Telemetry:
         place = resource_id, *keys
         if place not in self._tracks:
             samples = [sample for key in keys for sample in self.by_machine.get((resource_id, key), ())]
-            self._tracks[place] = tracks_of(samples, is_job=_is_job(resource_id))
+            self._tracks[place] = tracks_of(samples, is_job=is_job(resource_id))
         return self._tracks[place]
 
     def last_samples(self) -> dict[tuple[str, str], int]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,10 @@ MICROSECOND = timedelta(microseconds=1)
 CUSTOM_JOB = re.compile(r"projects/[^/]+/locations/[^/]+/customJobs/[0-9]+")
 VERTEX_MACHINES = {"ct5lp-": "v5e", "ct5l-": "v5e", "ct5p-": "v5p", "ct6e-": "v6e"}
 STILL_HELD = (datetime(9999, 12, 31, tzinfo=UTC) - EPOCH) // MICROSECOND
+
+
+def is_job(resource_id: str) -> bool:
+    return resource_id.startswith("arn:aws:sagemaker:") or CUSTOM_JOB.fullmatch(resource_id) is not None
 
 
 def microseconds(at: datetime) -> int:
@@ -104,13 +109,14 @@ def _vertex_record(document: dict) -> Record:
     label = (document.get("labels") or {}).get("training_run_id")
     record = Record(label or name.rsplit("/", 1)[1], is_own=False, provider_name="Google Cloud", aliases={("vertex", name)})
     start, end = _time(document.get("startTime")), _first(_time(document.get("endTime")), STILL_HELD)
+    machines: Counter[tuple[int | None, str]] = Counter()  # pools of one kind are so many machines more
     for pool in document.get("jobSpec", {}).get("workerPoolSpecs") or () if start is not None else ():
         machine_type = pool.get("machineSpec", {}).get("machineType") or ""
         kind = next((kind for prefix, kind in VERTEX_MACHINES.items() if machine_type.startswith(prefix)), None)
         chips = re.search(r"-(\d+)t$", machine_type)
         if kind is not None:
-            replicas = int(pool.get("replicaCount") or 1)
-            record.holdings.append((name, start, end, int(chips[1]) if chips else None, kind, replicas))
+            machines[int(chips[1]) if chips else None, kind] += int(pool.get("replicaCount") or 1)
+    record.holdings += [(name, start, end, *machine, replicas) for machine, replicas in machines.items()]
     return record
 
 

@@ -4,6 +4,11 @@ with holdings as (
     select
         *,
         chips_per_node * node_count as node_chips,
+        -- the kinds of machines a managed job has stand under its one name, side by side
+        case
+            when is_managed_job then sum(held_chips) over (partition by training_run_id, resource_id, started_at, ended_at)
+            else held_chips
+        end as record_chips,
         {{ instant_us('started_at') }} as held_from_us,
         case when ended_at < timestamp '9999-01-01 00:00:00' then {{ instant_us('ended_at') }} end as held_to_us
     from {{ ref('int_run_holdings') }}
@@ -36,6 +41,7 @@ closed as (
         holdings.accelerator_type,
         holdings.held_chips,
         holdings.node_chips,
+        holdings.record_chips,
         holdings.held_from_us,
         coalesce(
             holdings.held_to_us,
@@ -48,7 +54,7 @@ closed as (
 
 -- a node has the chips of its type, or the most that one record says it held there
 nodes as (
-    select resource_id, greatest(max(coalesce(node_chips, held_chips)), max(coalesce(held_chips, node_chips))) as node_chips
+    select resource_id, cast(greatest(max(coalesce(node_chips, record_chips)), max(coalesce(record_chips, node_chips))) as bigint) as node_chips
     from closed
     group by resource_id
 ),

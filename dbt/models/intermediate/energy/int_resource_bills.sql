@@ -7,8 +7,17 @@ with charges as (
 ),
 
 known as (
-    select resource_id, max(chips_per_node * node_count) as node_chips, max(held_chips) as held_chips
-    from {{ ref('int_run_holdings') }}
+    select resource_id, max(chips_per_node * node_count) as node_chips, max(record_chips) as held_chips
+    from (
+        select
+            *,
+            -- the kinds of machines a managed job has stand under its one name, side by side
+            case
+                when is_managed_job then cast(sum(held_chips) over (partition by training_run_id, resource_id, started_at, ended_at) as bigint)
+                else held_chips
+            end as record_chips
+        from {{ ref('int_run_holdings') }}
+    ) as holdings
     where resource_id is not null
     group by resource_id
 ),

@@ -37,11 +37,13 @@ speaking as (
 select distinct
     nodes.training_run_id,
     nodes.is_ambiguous,
+    nodes.record_system <> 'run_json' as is_managed_job,
     nodes.resource_id,
     nodes.accelerator_type,
     nodes.chips as recorded_chips,
     nodes.node_count,
-    types.chips_per_node,
+    -- a managed job has its machines to itself, and its record says how large they are
+    case when nodes.record_system <> 'run_json' then coalesce(nodes.chips, types.chips_per_node) else types.chips_per_node end as chips_per_node,
     -- null chips: the whole node
     coalesce(nodes.chips, types.chips_per_node) * nodes.node_count as held_chips,
     nodes.started_at,
