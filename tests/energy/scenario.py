@@ -107,6 +107,15 @@ def shared_nodes(line: Line) -> None:
     for device in range(16):
         line.samples(NEURON, hour("i-half", 1.0 if device in (1, 3, 5, 7, 9, 11, 13, 15) else 0.0, device), key="half-node")
 
+    # the second run comes after half the hour, and from then on nobody tells their samples apart
+    cut = START + 30 * MINUTE
+    line.run("joined", "AWS", ("i-joined", NODE, 16, START, cut), ("i-joined", NODE, 8, cut, END))
+    line.run("joining", "AWS", ("i-joined", NODE, 8, cut, END))
+    for device in range(16):
+        use = 1.0 if device < 8 else 0.0
+        line.samples(NEURON, series("i-joined", device, START, 30, 60, use), key="joined")
+        line.samples(NEURON, series("i-joined", device, cut, 30, 60, use))
+
 
 def tpus(line: Line) -> None:
     """A live TPU node with two silent chips, and one whose point is an error."""

@@ -96,6 +96,12 @@ def test_runs_with_telemetry_of_their_own_carry_their_own_chips(marts) -> None:
     assert marts.energy("keyed-b")["telemetry_coverage_ratio"] == 1.0
 
 
+def test_telemetry_of_its_own_earlier_in_the_month_tells_nothing_about_a_shared_node(marts) -> None:
+    # half an hour of the whole node, 8 of 16 chips busy, then 8 chips at the node's mean: 0.5 x 16 x 92.5 + 0.5 x 8 x 92.5 W
+    assert (marts.energy("joined")["chip_energy_kwh"], marts.energy("joined")["busy_chip_hours"]) == (D("1.11"), D(6))
+    assert (marts.energy("joining")["chip_energy_kwh"], marts.energy("joining")["busy_chip_hours"]) == (D("0.37"), D(2))
+
+
 def test_an_oversubscribed_node_adds_up_to_one_node(marts) -> None:
     for run_id in ("greedy-a", "greedy-b"):
         assert marts.energy(run_id)["reserved_chip_hours"] == D(8)

@@ -10,23 +10,32 @@ with spans as (
     where not spans.is_ambiguous
 ),
 
+-- whether a run's telemetry is its own is asked where it shares the node: samples of another time say nothing about now
 keyed as (
-    select usage_month, training_run_id, resource_id, bool_or(is_keyed) as is_keyed
-    from {{ ref('int_run_samples') }}
-    group by usage_month, training_run_id, resource_id
+    select distinct spans.usage_month, spans.training_run_id, spans.resource_id, spans.span_from_us
+    from spans
+    inner join {{ ref('int_run_samples') }} as samples
+        on
+            spans.usage_month = samples.usage_month
+            and spans.training_run_id = samples.training_run_id
+            and spans.resource_id = samples.resource_id
+            and samples.sample_from_us < spans.span_to_us
+            and samples.sample_to_us > spans.span_from_us
+    where spans.holder_count > 1 and samples.is_keyed
 ),
 
 shares as (
     select
         spans.*,
         -- several runs on a node whose samples nobody keyed, or more chips promised than the node has: everybody has his part of the whole node
-        spans.span_chips > spans.node_chips or (spans.holder_count > 1 and not coalesce(keyed.is_keyed, false)) as is_shared
+        spans.span_chips > spans.node_chips or (spans.holder_count > 1 and keyed.span_from_us is null) as is_shared
     from spans
     left join keyed
         on
             spans.usage_month = keyed.usage_month
             and spans.training_run_id = keyed.training_run_id
             and spans.resource_id = keyed.resource_id
+            and spans.span_from_us = keyed.span_from_us
 ),
 
 weighed as (
