@@ -131,6 +131,15 @@ def tpus(line: Line) -> None:
     # nobody saw the node from 01:20 to 01:40: the next point speaks for three minutes
     line.run("tpu-silent", "Google Cloud", (f"{node}4", "v6e", 1, START, END))
     line.samples(TPU, [row for row in points(f"{node}4", [(0, 1.0)]) if not 20 < (row[3] - START) / MINUTE <= 40])
+    # the second attempt is in another slice, so that duty cycles number the same four chips anew
+    cut = START + 30 * MINUTE
+    line.run("renumbered", "Google Cloud", (f"{node}5", "v6e", 4, START, cut), (f"{node}5", "v6e", 4, cut, END))
+    for chips, first, last in (((4, 5, 12, 13), 1, 30), ((20, 21, 28, 29), 31, 60)):
+        line.samples(TPU, [(f"{node}5", chip, None, START + n * MINUTE, 1.0) for chip in chips for n in range(first, last + 1)])
+    line.samples(TPU, points(f"{node}5", [(chip, 0.0) for chip in range(4)]), evidence="presence")
+    line.run("renumbered-error", "Google Cloud", (f"{node}6", "v6e", 4, START, END))
+    line.samples(TPU, points(f"{node}6", [(4, 1.0), (5, None)]))
+    line.samples(TPU, points(f"{node}6", [(chip, 0.0) for chip in range(4)]), evidence="presence")
     # a job of two machines whose collectors both call them by the job's name
     job = "arn:aws:sagemaker:us-east-1:1:training-job/twins"
     line.run("twins", "AWS", (job, CHIP, 1, START, END), machines=2)
@@ -143,9 +152,14 @@ def tpus(line: Line) -> None:
 
 
 def managed_jobs(line: Line) -> None:
-    """Jobs under one name: two kinds of machines side by side, and a machine smaller than most of its type."""
+    """Jobs under one name: two kinds of machines side by side, one that moved, one smaller than most of its type."""
     job = "projects/1/locations/us-central1/customJobs/"
     line.job("pools", "vertex", f"{job}1", ("v6e", 4, 1), ("v6e", 8, 3), start=START, end=END)
+    # interrupted after half an hour and given another machine
+    moved = "arn:aws:sagemaker:us-east-1:1:training-job/moved"
+    line.job("moved", "sagemaker", moved, (CHIP, None, 1), start=START, end=END)
+    line.samples(NEURON, series("i-moved-1", 0, START, 30, 60, 1.0), key="moved")
+    line.samples(NEURON, series("i-moved-2", 0, START + 30 * MINUTE, 30, 60, 0.5), key="moved")
     line.job("small-machine", "vertex", f"{job}2", ("v5e", 1, 1), start=START, end=END)
 
 

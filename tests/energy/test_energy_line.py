@@ -127,6 +127,20 @@ def test_a_silent_chip_of_a_live_tpu_node_is_idle_and_an_error_is_unknown(marts)
     assert marts.energy("tpu")["power_confidence"] == "third_party"
 
 
+def test_chips_that_are_numbered_anew_within_a_month_all_count_as_many_as_there_are(marts) -> None:
+    row = marts.energy("renumbered")
+    assert (row["chip_energy_kwh"], row["telemetry_coverage_ratio"], row["busy_chip_hours"]) == (D("1.52"), 1.0, D(4))
+    # one at 380 W, one unknown at its mean of 323 W although the host's own numbers show all four alive, two idle
+    row = marts.energy("renumbered-error")
+    assert (row["chip_energy_kwh"], row["telemetry_coverage_ratio"]) == (D("0.931"), 0.75)
+
+
+def test_a_job_that_moved_to_another_machine_was_seen_on_both(marts) -> None:
+    row = marts.energy("moved")
+    assert (row["busy_chip_hours"], row["telemetry_coverage_ratio"]) == (D("0.75"), 1.0)
+    assert row["chip_energy_kwh"] == D("0.11725")  # half an hour at 142 W, half an hour at 92.5 W
+
+
 def test_points_of_a_gauge_count_for_the_time_before_them_and_chips_are_counted_by_host(marts) -> None:
     row = marts.energy("tpu-points")
     assert (row["chip_energy_kwh"], row["telemetry_coverage_ratio"], row["busy_chip_hours"]) == (D("0.988"), 1.0, D(2))

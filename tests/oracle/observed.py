@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from .holdings import Hold
 from .records import Runs, is_job
-from .samples import FULL, Device, Sample, Span, machines_of, overlap, spans_of
+from .samples import FULL, Device, Sample, Span, machines_of, overlap, overlap_of_most, spans_of
 
 
 @dataclass
@@ -79,12 +79,11 @@ class Seen:
 
 
 def _own(tracks: Tracks, chosen: list[Device], hold: Hold) -> Seen:
-    """The chips the run used most in the month; of a source that leaves idle chips out, the others are idle while one lives."""
+    """As many chips as it held, first those the run used most in the month; where idle chips are left out, the others idle."""
     if not hold.promised:
         return Seen(Fraction(0), Fraction(0))
     chips = min(hold.promised, hold.node_chips)  # attempts of one run may overlap, but a chip is there once
-    sums = [overlap(tracks.devices[device], hold.start, hold.end) for device in chosen[:chips]]
-    known, busy, unknown = (sum(column) for column in zip(*sums, strict=True)) if sums else (0, 0, 0)
+    known, busy, unknown = overlap_of_most([tracks.devices[device] for device in chosen], chips, hold.start, hold.end)
     if tracks.is_partial:
         known = chips * overlap(tracks.life, hold.start, hold.end)[0] - unknown
     share = hold.part * hold.promised / chips

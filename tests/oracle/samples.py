@@ -33,6 +33,7 @@ class Span:
     start: int
     end: int
     use: int | None
+    is_measured: bool = True  # else the device was only seen alive
 
 
 def _closed(samples: list[Sample]) -> list[tuple[int, int, Sample]]:
@@ -57,7 +58,8 @@ def spans_of(samples: list[Sample]) -> list[Span]:
             now.append(waiting.pop())
         now = [each for each in now if each[1] > left]
         if now:
-            spans.append(Span(left, right, _use(sample for *_, sample in now)))
+            found = [sample for *_, sample in now]
+            spans.append(Span(left, right, _use(found), not all(sample.is_life for sample in found)))
     return spans
 
 
@@ -94,4 +96,28 @@ def overlap(spans: list[Span], start: int, end: int) -> tuple[int, int, int]:
         else:
             known += length
             busy += length * span.use
+    return known, busy, unknown
+
+
+def overlap_of_most(devices: list[list[Span]], most: int, start: int, end: int) -> tuple[int, int, int]:
+    """The same of several devices, of which `most` count at any one time: those that measured, then in the order given."""
+    changes = sorted(
+        (at, is_begin, place, span)
+        for place, spans in enumerate(devices)
+        for span in spans
+        if span.start < end and span.end > start
+        for at, is_begin in ((max(span.start, start), True), (min(span.end, end), False))
+    )
+    known = busy = unknown = 0
+    now: dict[int, Span] = {}
+    for (at, is_begin, place, span), after in pairwise([*changes, (end, False, 0, None)]):
+        if is_begin:
+            now[place] = span
+        else:
+            del now[place]
+        length = after[0] - at
+        for _, _, use in sorted((not each.is_measured, place, each.use) for place, each in now.items())[:most] if length else ():
+            known, busy, unknown = (
+                (known, busy, unknown + length) if use is None else (known + length, busy + length * use, unknown)
+            )
     return known, busy, unknown

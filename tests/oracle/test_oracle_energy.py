@@ -169,6 +169,14 @@ def test_a_chip_without_a_duty_cycle_is_idle_while_its_host_lives(exports: Googl
     assert hours(exports) == (6, Decimal("0.833333333"), 1.0)
 
 
+def test_chips_numbered_anew_count_as_many_at_a_time_as_there_are(exports: GoogleExports) -> None:
+    first, second = ({at(minute): 100.0 for minute in minutes} for minutes in ((10, 20, 30), (40, 50, 60)))
+    series = [gauge("duty_cycle", TPU, chip, first) for chip in (4, 5, 12, 13)]
+    series += [gauge("duty_cycle", TPU, chip, second) for chip in (20, 21, 28, 29)]
+    tpu_exports(exports, ELEVEN, *series)
+    assert hours(exports) == (4, 4, 1.0)
+
+
 def test_modelled_emissions_and_their_meeting_with_the_provider(exports: GoogleExports) -> None:
     """RFCW of eGRID2022: 0.456163747... kg per kWh is read from the seed, so only the arithmetic is checked."""
     points = {at(minute): 50.0 for minute in (10, 20, 30, 40, 50, 60)}

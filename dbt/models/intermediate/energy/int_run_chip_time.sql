@@ -1,5 +1,6 @@
 -- Chip time of each run, node and month: reserved, seen, and how much of the seen was use. All in chip-microseconds, to be multiplied by
 -- share_numerator / share_denominator: 1 where the run's own chips are known one by one, its chips over the node's chips where they are not.
+{%- set span = ['usage_month', 'training_run_id', 'resource_id', 'span_from_us'] %}
 with spans as (
     select
         spans.*,
@@ -53,8 +54,12 @@ cut as (
         spans.training_run_id,
         spans.resource_id,
         spans.span_from_us,
+        spans.counted_chips,
         devices.device_id,
+        devices.is_measured,
         devices.utilisation_ppm,
+        greatest(devices.observed_from_us, spans.span_from_us) as seen_from_us,
+        least(devices.observed_to_us, spans.span_to_us) as seen_to_us,
         least(devices.observed_to_us, spans.span_to_us) - greatest(devices.observed_from_us, spans.span_from_us) as seen_us
     from weighed as spans
     inner join {{ ref('int_run_device_spans') }} as devices
@@ -78,6 +83,14 @@ device_time as (
         sum(cast(coalesce(utilisation_ppm, 0) as decimal(19, 0)) * cast(seen_us as decimal(18, 0))) as used_ppm_us
     from cut
     group by usage_month, training_run_id, resource_id, span_from_us, device_id
+),
+
+-- more devices seen than chips held: the run holds part of the node, its job moved to other machines, or chips were numbered anew
+crowded as (
+    select usage_month, training_run_id, resource_id
+    from cut
+    group by usage_month, training_run_id, resource_id
+    having count(distinct device_id) > min(counted_chips)
 ),
 
 -- the chips of a run that holds part of a node are those it used most in the month, so that cutting its record in two changes nothing
@@ -131,30 +144,106 @@ live_time as (
     group by spans.usage_month, spans.training_run_id, spans.resource_id, spans.span_from_us
 ),
 
-counted as (
+-- there, as many devices as chips are held count at any one time: what measured goes before what only lived, then the most used of the month.
+-- A bucket is as long as the longest piece, so a piece lies in two at most and a slice meets only its neighbours
+choosing as (
     select
-        spans.usage_month,
-        spans.training_run_id,
-        spans.resource_id,
-        spans.span_from_us,
-        sum(device_time.known_us) as known_us,
-        sum(device_time.seen_us) as seen_us,
-        sum(device_time.used_ppm_us) as used_ppm_us
-    from weighed as spans
-    inner join device_time
+        cut.*,
+        ranked.device_rank,
+        max(cut.seen_to_us - cut.seen_from_us) over (
+            partition by cut.{{ span | join(', cut.') }}
+        ) as bucket_us
+    from cut
+    inner join crowded
         on
-            spans.usage_month = device_time.usage_month
-            and spans.training_run_id = device_time.training_run_id
-            and spans.resource_id = device_time.resource_id
-            and spans.span_from_us = device_time.span_from_us
+            cut.usage_month = crowded.usage_month
+            and cut.training_run_id = crowded.training_run_id
+            and cut.resource_id = crowded.resource_id
     inner join ranked
         on
-            device_time.usage_month = ranked.usage_month
-            and device_time.training_run_id = ranked.training_run_id
-            and device_time.resource_id = ranked.resource_id
-            and device_time.device_id = ranked.device_id
-    where ranked.device_rank <= spans.counted_chips
-    group by spans.usage_month, spans.training_run_id, spans.resource_id, spans.span_from_us
+            cut.usage_month = ranked.usage_month
+            and cut.training_run_id = ranked.training_run_id
+            and cut.resource_id = ranked.resource_id
+            and cut.device_id = ranked.device_id
+),
+
+bucketed as (
+    select *, seen_from_us - seen_from_us % bucket_us as bucket from choosing
+    union all
+    select *, (seen_to_us - 1) - (seen_to_us - 1) % bucket_us as bucket from choosing
+    where (seen_to_us - 1) - (seen_to_us - 1) % bucket_us > seen_from_us - seen_from_us % bucket_us
+),
+
+instants as (
+    select {{ span | join(', ') }}, bucket_us, seen_from_us as instant_us from choosing
+    union
+    select {{ span | join(', ') }}, bucket_us, seen_to_us as instant_us from choosing
+),
+
+slices as (
+    select
+        {{ span | join(', ') }},
+        instant_us as slice_from_us,
+        instant_us - instant_us % bucket_us as bucket,
+        lead(instant_us) over (partition by {{ span | join(', ') }} order by instant_us) as slice_to_us
+    from instants
+),
+
+chosen as (
+    select
+        slices.*,
+        bucketed.counted_chips,
+        bucketed.utilisation_ppm,
+        row_number() over (
+            partition by slices.{{ span | join(', slices.') }}, slices.slice_from_us
+            order by case when bucketed.is_measured then 0 else 1 end, bucketed.device_rank
+        ) as place
+    from slices
+    inner join bucketed
+        on
+            slices.usage_month = bucketed.usage_month
+            and slices.training_run_id = bucketed.training_run_id
+            and slices.resource_id = bucketed.resource_id
+            and slices.span_from_us = bucketed.span_from_us
+            and slices.bucket = bucketed.bucket
+            and bucketed.seen_from_us <= slices.slice_from_us
+            and bucketed.seen_to_us >= slices.slice_to_us
+    where slices.slice_to_us is not null
+),
+
+counting as (
+    select
+        device_time.{{ span | join(', device_time.') }},
+        device_time.known_us,
+        device_time.seen_us,
+        device_time.used_ppm_us
+    from device_time
+    left join crowded
+        on
+            device_time.usage_month = crowded.usage_month
+            and device_time.training_run_id = crowded.training_run_id
+            and device_time.resource_id = crowded.resource_id
+    where crowded.resource_id is null
+
+    union all
+
+    select
+        {{ span | join(', ') }},
+        case when utilisation_ppm is not null then cast(slice_to_us - slice_from_us as decimal(19, 0)) else 0 end as known_us,
+        cast(slice_to_us - slice_from_us as decimal(19, 0)) as seen_us,
+        cast(coalesce(utilisation_ppm, 0) as decimal(19, 0)) * cast(slice_to_us - slice_from_us as decimal(18, 0)) as used_ppm_us
+    from chosen
+    where place <= counted_chips
+),
+
+counted as (
+    select
+        {{ span | join(', ') }},
+        sum(known_us) as known_us,
+        sum(seen_us) as seen_us,
+        sum(used_ppm_us) as used_ppm_us
+    from counting
+    group by {{ span | join(', ') }}
 )
 
 select

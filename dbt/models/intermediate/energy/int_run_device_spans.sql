@@ -82,7 +82,7 @@ slices as (
     from instants
 )
 
-select {{ device }}, sample_from_us as observed_from_us, sample_to_us as observed_to_us, utilisation_ppm
+select {{ device }}, sample_from_us as observed_from_us, sample_to_us as observed_to_us, is_measured, utilisation_ppm
 from closed
 where sample_count = 1
 
@@ -95,6 +95,7 @@ select
     slices.device_id,
     slices.slice_from_us as observed_from_us,
     slices.slice_to_us as observed_to_us,
+    bool_or(bucketed.is_measured) as is_measured,
     {{ use_together() }} as utilisation_ppm
 from slices
 inner join bucketed
