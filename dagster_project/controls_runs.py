@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MANAGED_JOB = "training-job/"
 # SQL finds what a gauge's point covers from the points of two days around it; a day more leaves no edge to think about
 POINT_REACH = timedelta(days=3)
+# and whether half a second lies between two samples, also on both sides of a month's end
+SAMPLE_REACH = timedelta(seconds=1)
 
 
 def run_controls(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
@@ -53,7 +55,7 @@ def sample_controls(con: duckdb.DuckDBPyConnection, partition: str, relation: st
     ).fetchall()
     named = con.execute(f"SELECT DISTINCT coalesce(run_key, ''), coalesce(host_id, '') FROM {relation}").fetchall()
     last = timedelta(days=1)  # days are whole
-    reached = [(start, end, POINT_REACH if is_point else timedelta(0)) for start, end, is_point in spans]
+    reached = [(start, end, POINT_REACH if is_point else SAMPLE_REACH) for start, end, is_point in spans]
     return Controls(
         sample_months=sorted({month for start, end, _ in spans for month in months_touched(start, end + last)}),
         reached_months=sorted(

@@ -78,6 +78,17 @@ def same_story(line: Line) -> None:
     line.run("first-half", "AWS", ("i-halves", CHIP, 1, START, cut))
     line.run("second-half", "AWS", ("i-halves", CHIP, 1, cut, END))
     line.samples(NEURON, hour("i-halves"))
+    middle = START + 30 * MINUTE
+    line.run("late-first-half", "AWS", ("i-late-halves", CHIP, 1, START, middle))
+    line.run("late-second-half", "AWS", ("i-late-halves", CHIP, 1, middle, END))
+    line.samples(NEURON, late_documents("i-late-halves", START))
+
+
+def late_documents(host: str, start: datetime) -> list[tuple]:
+    """An hour of documents with 0.2 s between two: every full minute lies in such a gap; first and last touch the hour."""
+    late = timedelta(seconds=0.1)
+    begins = [start + number * MINUTE for number in range(60)]
+    return [(host, 0, begin + late * (begin > start), begin + MINUTE - late * (begin < begins[-1]), 0.5) for begin in begins]
 
 
 def gaps_and_idle(line: Line) -> None:
@@ -181,6 +192,8 @@ def edges(line: Line) -> None:
         ],
         key="over-midnight",
     )
+    line.run("late-over-midnight", "AWS", ("i-late-midnight", CHIP, 1, midnight - half, midnight + half))
+    line.samples(NEURON, late_documents("i-late-midnight", midnight - half))
     # recorded on 15 July at noon, without an end: proven for two hours
     line.run("still-going", "AWS", ("i-going", CHIP, 1, datetime(2026, 7, 15, 10), None))  # noqa: DTZ001
 

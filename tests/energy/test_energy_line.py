@@ -50,6 +50,14 @@ def test_two_runs_after_each_other_carry_what_one_would_have_carried(marts) -> N
     assert first["telemetry_coverage_ratio"] == second["telemetry_coverage_ratio"] == 1.0
 
 
+def test_a_gap_that_is_none_is_none_between_two_runs_and_two_months_too(marts) -> None:
+    halves = [marts.energy("late-first-half"), marts.energy("late-second-half")]
+    months = [marts.energy("late-over-midnight"), marts.energy("late-over-midnight", "2026-08-01")]
+    for row in (*halves, *months):
+        assert (row["chip_energy_kwh"], row["telemetry_coverage_ratio"]) == (D("0.04625"), 1.0)
+        assert row["energy_basis"] == "utilisation_model"
+
+
 @pytest.mark.parametrize("run_id", ["gap", "error"])
 def test_a_minute_nobody_saw_lowers_coverage_and_widens_the_bounds(marts, run_id: str) -> None:
     row, plain = marts.energy(run_id), marts.energy("plain")

@@ -73,8 +73,11 @@ def test_a_file_names_its_months_run_and_host(organisation: Organisation) -> Non
 
 def test_telemetry_rebuilds_the_months_it_lies_in(organisation: Organisation) -> None:
     before = units(organisation)
-    write_samples(neuron(organisation, "a.jsonl"), "2026-05-01T00:00:00Z", at="2026-07-03")
-    assert changed(organisation, before) == [APRIL], "a period that ends at midnight"
+    write_samples(neuron(organisation, "a.jsonl"), "2026-04-30T00:00:00Z", at="2026-07-03")
+    assert changed(organisation, before) == [APRIL]
+    before = units(organisation)
+    write_samples(neuron(organisation, "c.jsonl"), "2026-05-01T00:00:00Z", at="2026-07-03")
+    assert changed(organisation, before) == [APRIL, MAY], "it ends at midnight, so May may begin without a gap"
     before = units(organisation)
     write_samples(neuron(organisation, "b.jsonl"), "2026-05-01T00:00:01Z", at="2026-07-03")
     assert changed(organisation, before) == [APRIL, MAY]

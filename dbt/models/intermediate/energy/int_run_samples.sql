@@ -1,5 +1,6 @@
 -- Which samples speak of which run's chips: those of a node the run held and, for a managed job whose machines nobody can name, those that
--- carry the run's own key. A sample keyed to another known run speaks of that run only.
+-- carry the run's own key. A sample keyed to another known run speaks of that run only. Samples half a second outside are taken too: they show
+-- that there is no gap at the run's start or end.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with run_keys as (
@@ -58,8 +59,8 @@ matched as (
         on
             holders.usage_month = samples.usage_month
             and holders.resource_id = samples.host_id
-            and samples.sample_from_us < holders.held_to_us
-            and samples.sample_to_us > holders.held_from_us
+            and samples.sample_from_us < holders.held_to_us + {{ telemetry_gap_us() }}
+            and samples.sample_to_us > holders.held_from_us - {{ telemetry_gap_us() }}
     where samples.keyed_run_id is null or samples.keyed_run_id = holders.training_run_id
 
     union all
@@ -87,8 +88,8 @@ matched as (
         on
             unnamed.usage_month = samples.usage_month
             and unnamed.training_run_id = samples.keyed_run_id
-            and samples.sample_from_us < holders.held_to_us
-            and samples.sample_to_us > holders.held_from_us
+            and samples.sample_from_us < holders.held_to_us + {{ telemetry_gap_us() }}
+            and samples.sample_to_us > holders.held_from_us - {{ telemetry_gap_us() }}
     left join holders as named
         on
             samples.usage_month = named.usage_month

@@ -1,10 +1,19 @@
--- Every device interval once, cut at the ends of the month. A document that came twice, or came again inside another file, repeats rows
+-- Every device interval once, cut at the ends of the month and the half second beyond them that is no gap. A document that came twice, or came again inside another file, repeats rows
 -- and adds nothing.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
-with months as (
+with bounds as (
     {{ month_bounds() }}
     from {{ source('raw', 'build_months') }}
+),
+
+-- two samples that leave no gap leave none at midnight of the first
+months as (
+    select
+        usage_month,
+        month_from_us - {{ telemetry_gap_us() }} as month_from_us,
+        month_to_us + {{ telemetry_gap_us() }} as month_to_us
+    from bounds
 ),
 
 measured as (
