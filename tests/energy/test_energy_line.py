@@ -227,6 +227,12 @@ def test_a_run_without_an_end_has_held_its_chips_until_its_record_was_written(ma
     assert marts.energy("still-going", "2026-08-01")["chip_energy_kwh"] is None
 
 
+def test_a_run_recorded_in_two_files_has_the_attempts_of_both_once(marts) -> None:
+    query = "select attempt_count, chip_count, state from marts.dim_training_runs where training_run_id = 'two-files'"
+    (run,) = marts.rows(query)
+    assert run == {"attempt_count": 2, "chip_count": 2, "state": "succeeded"}
+
+
 def test_a_rate_of_exchange_is_published_as_written(marts) -> None:
     (row,) = marts.rows("select * from marts.dim_fx_rates")
     assert (row["base_currency"], row["quote_currency"], row["rate"]) == ("EUR", "USD", D("1.0925"))

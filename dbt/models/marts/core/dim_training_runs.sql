@@ -13,7 +13,7 @@ with records as (
 ),
 
 speaking as (
-    select training_run_id, record_system, record_run_id, precedence
+    select training_run_id, record_system, record_run_id, source_name, source_object, precedence
     from {{ ref('int_run_records') }}
 ),
 
@@ -30,7 +30,12 @@ attempts as (
         ) as recency
     from {{ ref('stg_training_runs__attempts') }} as attempts
     inner join speaking
-        on attempts.record_system = speaking.record_system and attempts.record_run_id = speaking.record_run_id
+        on
+            attempts.record_system = speaking.record_system
+            and attempts.record_run_id = speaking.record_run_id
+            -- each file its own attempts: a run may be recorded in several
+            and attempts.source_name = speaking.source_name
+            and attempts.source_object = speaking.source_object
 ),
 
 attempt_facts as (
