@@ -39,15 +39,25 @@ select
 {{ from_units(int_div('cast(' ~ ps ~ ' + 1800000 as decimal(38,0))', 'cast(3600000 as decimal(38,0))'), 9) }}
 {%- endmacro %}
 
-{# A run id from a key or label: the run itself, a record that merged into it, or a name another system gave it. #}
+{# A run id from a key or label: the run itself, a record that merged into it, or a name another system gave it, in this order. Names are cut
+   at 63 characters, where two long ones may be alike: what could be two runs is none. #}
 {% macro run_keys() -%}
-select training_run_id as run_key, training_run_id from {{ ref('int_run_records') }} where not is_ambiguous
-    union
-    select record_run_id as run_key, training_run_id from {{ ref('int_run_records') }} where not is_ambiguous
-    union
-    select {{ normalised_run_id('aliases.alias_id') }} as run_key, records.training_run_id
-    from {{ ref('stg_training_runs__aliases') }} as aliases
-    inner join {{ ref('int_run_records') }} as records
-        on aliases.record_system = records.record_system and aliases.record_run_id = records.record_run_id
-    where not records.is_ambiguous
+select run_key, min(training_run_id) as training_run_id
+    from (
+        select *, min(name_rank) over (partition by run_key) as least_rank
+        from (
+            select training_run_id as run_key, training_run_id, 1 as name_rank from {{ ref('int_run_records') }} where not is_ambiguous
+            union all
+            select record_run_id as run_key, training_run_id, 2 as name_rank from {{ ref('int_run_records') }} where not is_ambiguous
+            union all
+            select {{ normalised_run_id('aliases.alias_id') }} as run_key, records.training_run_id, 3 as name_rank
+            from {{ ref('stg_training_runs__aliases') }} as aliases
+            inner join {{ ref('int_run_records') }} as records
+                on aliases.record_system = records.record_system and aliases.record_run_id = records.record_run_id
+            where not records.is_ambiguous
+        ) as names
+    ) as ranked_names
+    where name_rank = least_rank
+    group by run_key
+    having count(distinct training_run_id) = 1
 {%- endmacro %}

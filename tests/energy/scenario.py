@@ -166,6 +166,11 @@ def managed_jobs(line: Line) -> None:
     """Jobs under one name: two kinds of machines side by side, one that moved, one smaller than most of its type."""
     job = "projects/1/locations/us-central1/customJobs/"
     line.job("pools", "vertex", f"{job}1", ("v6e", 4, 1), ("v6e", 8, 3), start=START, end=END)
+    # two names that are alike in their first 63 characters: a key that could be either is neither's
+    alike = "arn:aws:sagemaker:us-east-1:123456789012:training-job/llama-8b-"
+    for name, use in (("alike-a", 1.0), ("alike-b", 0.0)):
+        line.job(name, "sagemaker", alike + name, (CHIP, None, 1), start=START, end=END)
+        line.samples(NEURON, hour(f"algo-{name}", use), key=alike + name)
     # interrupted after half an hour and given another machine
     moved = "arn:aws:sagemaker:us-east-1:1:training-job/moved"
     line.job("moved", "sagemaker", moved, (CHIP, None, 1), start=START, end=END)

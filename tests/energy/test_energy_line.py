@@ -174,6 +174,12 @@ def test_all_kinds_of_machines_of_a_managed_job_count_and_none_has_free_chips(ma
     assert (small["reserved_chip_hours"], small["idle_share_facility_energy_kwh"]) == (D(1), D(0))
 
 
+@pytest.mark.parametrize("run_id", ["alike-a", "alike-b"])
+def test_a_key_that_two_jobs_could_mean_gives_neither_the_others_use(marts, run_id: str) -> None:
+    row = marts.energy(run_id)
+    assert (row["telemetry_coverage_ratio"], row["busy_chip_hours"]) == (0.0, None)
+
+
 def test_modelled_emissions_are_facility_energy_times_the_zones_factor(marts) -> None:
     row = marts.modelled("tpu")
     assert (row["region_id"], row["factor_id"], row["factor_age_years"]) == ("us-central1", "egrid2022-mrow", 4)
