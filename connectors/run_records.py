@@ -161,7 +161,7 @@ def _attempt_rows(attempt: Attempt, index: int) -> Iterator[dict[str, Any]]:
         node_end = time_of(node.ended_at, f"{at}.ended_at")
         if not (node_start or started_at):
             raise RecordError("is missing, in the node and in its attempt", field=f"{at}.started_at", reason="missing_value")
-        must_be_in_order(node_start or started_at, node_end, f"{at}.ended_at")
+        must_be_in_order(node_start or started_at, node_end or ended_at, f"{at}.ended_at")
         if not node.resource_id.strip():
             raise RecordError("is empty", field=f"{at}.resource_id", reason="missing_value")
         yield {

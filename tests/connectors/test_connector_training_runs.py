@@ -36,7 +36,7 @@ RECORD: dict[str, Any] = {
             "attempt_id": "a1",
             "state": "COMPLETED",
             "started_at": "2026-04-01T00:00:00Z",
-            "ended_at": "2026-04-01T02:00:00+02:00",
+            "ended_at": "2026-04-01T04:00:00+02:00",
             "nodes": [
                 {"resource_id": "i-1", "accelerator_type": "trn1.32xlarge", "chips": 16},
                 {"resource_id": "i-2", "started_at": "2026-04-01T00:30:00Z", "ended_at": None},
@@ -117,9 +117,9 @@ def test_a_run_json_becomes_its_rows(tmp_path: Path) -> None:
          "model_flops": 4.2e22, "target_value": 2.5}
     ]  # fmt: skip
     assert part(result, "alias") == [{"part": "alias", **common, "alias_system": "slurm", "alias_id": "4711"}]
-    start = dt.datetime(2026, 4, 1)
+    start, end = dt.datetime(2026, 4, 1), dt.datetime(2026, 4, 1, 2)
     assert part(result, "attempt") == [
-        {"part": "attempt", **common, "attempt_id": "a1", "state": "succeeded", "started_at": start, "ended_at": start}
+        {"part": "attempt", **common, "attempt_id": "a1", "state": "succeeded", "started_at": start, "ended_at": end}
     ]
     first, second = part(result, "node")
     assert first == {"part": "node", **common, "attempt_id": "a1", "resource_id": "i-1", "accelerator_type": "trn1.32xlarge",
@@ -168,6 +168,8 @@ def test_fields_nobody_reads_are_counted(tmp_path: Path) -> None:
         ("attempts.0.started_at", "yesterday", "wrong_type", "attempts[0].started_at"),
         ("attempts.0.started_at", 1775001600, "wrong_type", "attempts[0].started_at"),
         ("attempts.0.ended_at", "2026-03-31T23:59:59Z", "ends_before_start", "attempts[0].ended_at"),
+        # the second node has no end of its own: it is given back when the attempt ends
+        ("attempts.0.nodes.1.started_at", "2026-04-30T00:00:00Z", "ends_before_start", "attempts[0].nodes[1].ended_at"),
         ("attempts.0.nodes.0.chips", 0.5, "wrong_type", "attempts[0].nodes[0].chips"),
         ("attempts.0.nodes.0.resource_id", ..., "missing_value", "attempts[0].nodes[0]"),
         ("attempts.0.nodes.0.resource_id", "", "missing_value", "attempts[0].nodes[0].resource_id"),
