@@ -140,16 +140,20 @@ def _rows(record: RunRecord) -> Iterator[dict[str, Any]]:
     }
     for alias in record.aliases or ():
         yield {"part": "alias", "alias_system": alias.system, "alias_id": alias.id}
+    known: set[str] = set()
     for index, attempt in enumerate(record.attempts or ()):
-        yield from _attempt_rows(attempt, index)
+        yield from _attempt_rows(attempt, index, known)
     for key, value in (record.tags or {}).items():
         if value is not None:
             yield {"part": "tag", "tag_key": key, "tag_value": str(value).lower() if isinstance(value, bool) else str(value)}
 
 
-def _attempt_rows(attempt: Attempt, index: int) -> Iterator[dict[str, Any]]:
+def _attempt_rows(attempt: Attempt, index: int, known: set[str]) -> Iterator[dict[str, Any]]:
     field = f"attempts[{index}]"
     attempt_id = str(index + 1 if attempt.attempt_id is None else attempt.attempt_id)
+    while attempt_id in known:
+        attempt_id += "'"  # a node takes its attempt's times by this id: two attempts must never have one
+    known.add(attempt_id)
     started_at = time_of(attempt.started_at, f"{field}.started_at")
     ended_at = time_of(attempt.ended_at, f"{field}.ended_at")
     must_be_in_order(started_at, ended_at, f"{field}.ended_at")

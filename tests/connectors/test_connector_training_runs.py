@@ -184,6 +184,21 @@ def test_a_malformed_record_is_refused_with_its_field(tmp_path: Path, path: str,
     assert "a.run.json" in str(error) and "Correct the record" in error.remedy
 
 
+def test_two_attempts_of_one_id_are_two(tmp_path: Path) -> None:
+    """A node without times has those of its attempt, and of no other."""
+    attempts = [
+        {"attempt_id": name, "started_at": f"2026-04-01T0{hour}:00:00Z", "nodes": [{"resource_id": f"i-{hour}"}]}
+        for hour, name in enumerate(["2", None, "2"])
+    ]
+    result = read(tmp_path, changed("attempts", attempts))
+    assert [row["attempt_id"] for row in part(result, "attempt")] == ["2", "2'", "2''"]
+    assert [(row["attempt_id"], row["resource_id"]) for row in part(result, "node")] == [
+        ("2", "i-0"),
+        ("2'", "i-1"),
+        ("2''", "i-2"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
