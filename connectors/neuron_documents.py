@@ -119,9 +119,10 @@ def period_of(document: Document) -> float | None:
 
 def run_tag_of(document: Document) -> str | None:
     """The tag all runtimes were started with; a process id is none, for it says nothing about a run."""
-    runtimes = document.neuron_runtime_data or ()
-    tags = {one.neuron_runtime_tag for one in runtimes if one.neuron_runtime_tag and one.neuron_runtime_tag != str(one.pid)}
-    return tags.pop() if len(tags) == 1 else None
+    tags = {
+        None if one.neuron_runtime_tag == str(one.pid) else one.neuron_runtime_tag for one in document.neuron_runtime_data or ()
+    }
+    return (tags.pop() or None) if len(tags) == 1 else None
 
 
 def devices_of(document: Document) -> list[Device]:

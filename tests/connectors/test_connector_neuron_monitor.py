@@ -184,8 +184,10 @@ def test_without_a_run_in_the_key_the_tag_all_runtimes_share_is_the_run(tmp_path
         wrapped(document(runtime(1, tag="job-9"), runtime(1, tag="job-9"))),
         wrapped(document(runtime(1, tag="job-9"), runtime(1, tag="job-8"))),
         wrapped(document(runtime(1, tag="4711"))),  # the default: a process id
+        wrapped(document(runtime(1, tag="job-9"), runtime(1, tag="4711"))),  # somebody else is on the node as well
+        wrapped(document(runtime(1, tag=""))),
     ]
-    assert [row["run_key"] for row in rows_of(read(tmp_path, *lines, key=key))] == ["job-9", None, None]
+    assert [row["run_key"] for row in rows_of(read(tmp_path, *lines, key=key))] == ["job-9", None, None, None, None]
 
 
 @pytest.mark.parametrize("packing", ["", ".gz", ".zst"])
