@@ -111,7 +111,8 @@ def _answers(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sa
                 problems.add(number, SampleError("partial_answer", "executionErrors", "Ask again: series are missing here."))
             for series in (*(entry.time_series or ()), entry):
                 try:
-                    yield from _series(series, facts, number, is_complete=is_complete)
+                    # a series without a unit has that of its answer
+                    yield from _series(series, facts, number, series.unit or entry.unit, is_complete=is_complete)
                 except SampleError as error:
                     problems.add(number, error)
 
@@ -142,7 +143,7 @@ def _decode(text: bytes) -> list[Entry] | Entry:
         raise SampleError("too_deep", None, _REMEDY) from error
 
 
-def _series(entry: Entry, facts: KeyFacts, number: int, *, is_complete: bool) -> Iterator[Sample]:
+def _series(entry: Entry, facts: KeyFacts, number: int, unit: str | None, *, is_complete: bool) -> Iterator[Sample]:
     if entry.metric is None or not entry.points:
         return
     metadata = entry.metadata or Metadata()
@@ -152,7 +153,7 @@ def _series(entry: Entry, facts: KeyFacts, number: int, *, is_complete: bool) ->
         **(metadata.user_labels or {}),
         **(entry.metric.labels or {}),
     }
-    series = series_of(entry.metric.type, labels, entry.unit, facts)
+    series = series_of(entry.metric.type, labels, unit, facts)
     if series is not None:
         points = ((number, *_interval(point.interval), _value(point.value)) for point in entry.points)
         yield from samples_of(series, points, is_complete=is_complete)

@@ -80,6 +80,12 @@ def test_the_unit_says_whether_a_full_chip_reads_one_or_a_hundred(tmp_path: Path
     assert row["utilisation_ratio"] == ratio
 
 
+@pytest.mark.parametrize(("own", "ratio"), [("", 0.5), ("%", 0.005)])
+def test_a_series_without_a_unit_has_that_of_its_answer(tmp_path: Path, own: str, ratio: float) -> None:
+    (row,) = rows_of(read(tmp_path, answer(duty(point({"doubleValue": 0.5}), unit=own), unit="10^2.%")))
+    assert row["utilisation_ratio"] == ratio
+
+
 def test_a_missing_duty_cycle_on_a_live_node_is_idle(tmp_path: Path) -> None:
     """Google emits no duty cycle for an idle chip; its other metrics say that it is there."""
     alive = series("kubernetes.io/node/accelerator/tensorcore_utilization", point({"doubleValue": 0.22}), chip=f"{NODE}-3")

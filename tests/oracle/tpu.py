@@ -67,7 +67,7 @@ def _read(location: Path, as_published: datetime | None) -> dict[Series, Points]
                 series = _series_of(entry, key)
                 for point in entry["points"] if series else ():
                     at = microseconds(moment(point["interval"]["endTime"]))
-                    use = _use(point["value"], entry.get("unit") or "") if series.is_use else 0
+                    use = _use(point["value"], entry.get("unit") or answer.get("unit") or "") if series.is_use else 0
                     found[series][at] = max(use, found[series].get(at, 0))
     return found
 
