@@ -46,7 +46,9 @@ def _groups(document: dict[str, Any]) -> list[tuple[str | None, int]]:
         raise RecordError("is no list of objects", field="ResourceConfig.InstanceGroups")
     found: dict[str | None, int] = {}
     for group in groups:
-        type_, count = group.get("InstanceType"), group.get("InstanceCount", 1)
+        # where a job named several types it would take, the answer says which one SageMaker gave it
+        chosen = "Selected" if group.get("SelectedInstanceType") else ""
+        type_, count = group.get(f"{chosen}InstanceType"), group.get(f"{chosen}InstanceCount", 1)
         if not isinstance(type_, str | None):
             raise RecordError("is no text", field="ResourceConfig.InstanceType", value=type_)
         if not isinstance(count, int) or isinstance(count, bool) or not 0 < count < 1_000_000:

@@ -296,6 +296,13 @@ def test_each_instance_group_of_a_job_is_a_node(tmp_path: Path) -> None:
     ]
 
 
+def test_of_the_types_a_job_would_have_taken_the_one_it_was_given_counts(tmp_path: Path) -> None:
+    offered = [{"InstanceType": "ml.trn2.48xlarge", "InstanceCount": 1}, {"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 4}]
+    config = {"InstancePreferences": offered, "SelectedInstanceType": "ml.trn1.32xlarge", "SelectedInstanceCount": 4}
+    result = read(tmp_path, JOB | {"ResourceConfig": config}, "job.json")
+    assert [(row["accelerator_type"], row["node_count"]) for row in part(result, "node")] == [("trn1.32xlarge", 4)]
+
+
 def test_two_instance_groups_of_one_type_are_the_machines_of_both(tmp_path: Path) -> None:
     groups = [{"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 1}, {"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 1}]
     result = read(tmp_path, JOB | {"ResourceConfig": {"InstanceGroups": groups}}, "job.json")
