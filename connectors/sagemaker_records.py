@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from connectors.run_records import RecordError, must_be_in_order, state_of, time_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# families of machines with accelerators; beside them plain machines hold no chips
+_ACCELERATED = re.compile(r"(?:trn|inf|p|g)\d")
 
 
 def is_sagemaker(document: dict[str, Any]) -> bool:
@@ -55,7 +58,8 @@ def _groups(document: dict[str, Any]) -> list[tuple[str | None, int]]:
             raise RecordError("is no count", field="ResourceConfig.InstanceCount", value=count)
         name = type_.removeprefix("ml.") if type_ else None
         found[name] = found.get(name, 0) + count  # two groups of one type hold the machines of both
-    return list(found.items())
+    with_accelerators = [(name, count) for name, count in found.items() if name and _ACCELERATED.match(name)]
+    return with_accelerators or list(found.items())
 
 
 def _text(document: dict[str, Any], field: str) -> str:

@@ -287,13 +287,18 @@ def test_a_job_that_never_started_holds_nothing(tmp_path: Path) -> None:
     assert [one.reason for one in result.refusals] == ["run_without_node"]
 
 
-def test_each_instance_group_of_a_job_is_a_node(tmp_path: Path) -> None:
-    groups = [{"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 2}, {"InstanceType": "ml.c5.large", "InstanceCount": 1}]
+@pytest.mark.parametrize(
+    ("types", "expected"),
+    [
+        (["trn1.32xlarge", "trn1.2xlarge"], [("trn1.32xlarge", 1), ("trn1.2xlarge", 2)]),
+        (["c5.large", "trn1.32xlarge"], [("trn1.32xlarge", 2)]),  # a group that only feeds the others
+        (["c5.large"], [("c5.large", 1)]),
+    ],
+)
+def test_each_kind_of_machine_with_chips_is_a_node(tmp_path: Path, types: list[str], expected: list[Any]) -> None:
+    groups = [{"InstanceType": f"ml.{type_}", "InstanceCount": count} for count, type_ in enumerate(types, start=1)]
     result = read(tmp_path, JOB | {"ResourceConfig": {"InstanceGroups": groups}}, "job.json")
-    assert [(row["accelerator_type"], row["node_count"]) for row in part(result, "node")] == [
-        ("trn1.32xlarge", 2),
-        ("c5.large", 1),
-    ]
+    assert [(row["accelerator_type"], row["node_count"]) for row in part(result, "node")] == expected
 
 
 def test_of_the_types_a_job_would_have_taken_the_one_it_was_given_counts(tmp_path: Path) -> None:
