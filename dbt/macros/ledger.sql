@@ -85,6 +85,11 @@ case
 {%- endmacro %}
 
 
+{# The region of a Google Cloud zone, '' for what is no zone: a zone is its region and a letter, an AI zone its region, ai, a digit and a letter. #}
+{% macro gcp_region_of_zone(x) -%}
+regexp_extract({{ x }}, '^([a-z]+-[a-z]+[0-9]+)-([a-z]|ai[0-9]+[a-z])$', 1)
+{%- endmacro %}
+
 {# Google Cloud rows: given in goodwill. #}
 {% macro gcp_is_goodwill(lines) -%}
 {{ lines }}.adjustment_type in ('GOODWILL', 'SALES_BASED_GOODWILL', 'SLA_VIOLATION')

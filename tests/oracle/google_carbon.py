@@ -11,7 +11,7 @@ from .google_exports import at, nested_rows
 from .numerals import MASS, units
 
 _FOOTPRINT = "carbon_footprint_kgCO2e"
-_ZONE = re.compile(r"[a-z]+(?:-[a-z]+)+[0-9]+-[a-z]")
+_ZONE = re.compile(r"[a-z]+(?:-[a-z]+)+[0-9]+-(?:[a-z]|ai[0-9]+[a-z])")
 # in the order of carbon.MASSES: scope 3 is not told apart by method
 _MASSES = (
     "carbon_footprint_total_kgCO2e.location_based", "carbon_footprint_total_kgCO2e.market_based", f"{_FOOTPRINT}.scope1",

@@ -228,6 +228,12 @@ def test_a_repeated_mass_is_held_back_and_an_equal_row_never_counted(exports: Go
     assert (row["provider_total"], row["quarantined_total"], row["runs_total"], row["difference"]) == (105, 50, 11, 0)
 
 
+def test_an_ai_zone_lies_in_its_region(exports: GoogleExports) -> None:
+    tables = carbon(exports, kilograms(10.0, location={"location": "us-east5-ai1b"}))
+    [row] = tables["fct_run_cell_emissions"].values()
+    assert row[LOCATION_BASED] == 2
+
+
 def test_no_region_is_global_a_zone_is_its_region_and_an_unknown_one_is_not_believed(exports: GoogleExports) -> None:
     places = [{"location": "global"}, {"location": "us-east5-b"}, {"location": "us"}, {}]
     tables = carbon(exports, *(kilograms(10.0 + number, location=place) for number, place in enumerate(places)))

@@ -19,7 +19,7 @@ select
     -- global and multi-region charges have no region
     case
         when lower(location_region) = 'global' then ''
-        else coalesce(nullif(location_region, ''), nullif(regexp_extract(location_zone, '^(.+)-[a-z]$', 1), ''), '')
+        else coalesce(nullif(location_region, ''), nullif({{ gcp_region_of_zone('location_zone') }}, ''), '')
     end as region_id,
     -- corrections and late rows keep the time of use; the invoice month is only an attribute
     cast(date_trunc('month', usage_start_time) as date) as usage_month,

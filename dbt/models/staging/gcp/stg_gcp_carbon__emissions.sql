@@ -25,7 +25,7 @@ renamed as (
         coalesce(service_id, '') as service_code,
         coalesce(
             nullif(location_region, ''),
-            nullif(regexp_extract(location_location, '^([a-z]+-[a-z]+[0-9]+)-[a-z]$', 1), ''),
+            nullif({{ gcp_region_of_zone('location_location') }}, ''),
             location_location,
             ''
         ) as region_id,
