@@ -146,7 +146,7 @@ class Draw:
     def carbon_rows(self) -> list[dict]:
         rows = []
         for number in (PROJECT, "401000000002", ""):
-            for place in ("us-east5", "us-central1", "europe-west4", "global", "us"):
+            for place in ("us-east5", "us-central1", "europe-west4", "global", "us", "us-west99"):
                 if self.random.random() < 0.8:
                     mass = self.random.choice([None, *(round(self.random.uniform(3, 90), 6) for _ in range(5))])
                     location = {"location": place, "region": place if "-" in place else None}

@@ -47,8 +47,9 @@ def version_order(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
-def is_global(region: str) -> bool:
-    return region.lower() == "global"
+def is_global(region: str, provider: str) -> bool:
+    """Google also writes countries and continents; its regions have a dash in their names."""
+    return region.lower() == "global" or (provider == "Google Cloud" and "-" not in region)
 
 
 def _month(row: dict) -> date:
@@ -103,5 +104,5 @@ def aws_rows(deliveries: Iterable[Delivery]) -> Iterator[CarbonRow]:
                 version, region, month = row.get("model_version") or partition_version, _region(row), _month(row)
                 product = facts.carbon_product(row.get("product_code") or "")
                 place = row["payer_account_id"], row["usage_account_id"], product, region, month, version
-                is_known = is_global(region) or region in facts.KNOWN_REGIONS
+                is_known = is_global(region, "AWS") or region in facts.KNOWN_REGIONS
                 yield CarbonRow((delivery.source_name, "AWS", *place), _masses(row), is_known)

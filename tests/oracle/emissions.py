@@ -61,7 +61,7 @@ def allocate(cells: CarbonCells, weights_of: dict[BillCell, Weights]) -> Emissio
     emissions = Emissions()
     for cell, masses in cells.masses.items():
         weights = weights_of.get(cell[1:7])
-        if is_global(cell[5]):
+        if is_global(cell[5], cell[1]):
             emissions.residuals[*cell, "global"] = masses
         elif weights is None or weights.total <= 0:
             emissions.residuals[*cell, "no_usage"] = masses

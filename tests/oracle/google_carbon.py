@@ -43,6 +43,6 @@ def google_rows(deliveries: Iterable[Delivery]) -> Iterator[CarbonRow]:
                 place = row["billing_account_id"], str(at(row, "project.number") or ""), str(at(row, "service.id") or "")
                 cell = (delivery.source_name, "Google Cloud", *place, _region(row), month, str(row["carbon_model_version"]))
                 identity = (*cell, at(row, "location.location"), *masses)
-                is_believed = identity not in counted and (is_global(cell[5]) or cell[5] in facts.REGIONS)
+                is_believed = identity not in counted and (is_global(cell[5], cell[1]) or cell[5] in facts.REGIONS)
                 counted.add(identity)
                 yield CarbonRow(cell, masses, is_believed)

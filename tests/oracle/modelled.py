@@ -78,7 +78,7 @@ def reconciliation_rows(
     rows = {}
     for cell, masses in cells.masses.items():
         runs = accelerated.get(cell[1:7])
-        if not runs or is_global(cell[5]) or not cells.is_elected(cell):
+        if not runs or is_global(cell[5], cell[1]) or not cells.is_elected(cell):
             continue
         given = [emissions.runs.get((run, *cell), (0,) * len(MASSES))[place] for run in runs]
         told = None if masses[place] is None or None in given else sum(given)

@@ -235,7 +235,7 @@ def test_an_ai_zone_lies_in_its_region(exports: GoogleExports) -> None:
 
 
 def test_no_region_is_global_a_zone_is_its_region_and_an_unknown_one_is_not_believed(exports: GoogleExports) -> None:
-    places = [{"location": "global"}, {"location": "us-east5-b"}, {"location": "us"}, {}]
+    places = [{"location": "global"}, {"location": "us-east5-b"}, {"location": "us-west99"}, {}]
     tables = carbon(exports, *(kilograms(10.0 + number, location=place) for number, place in enumerate(places)))
     reasons = {key[-1]: row[LOCATION_BASED] for key, row in tables["fct_residual_emissions"].items()}
     assert reasons["global"] == 10 + 13
@@ -243,4 +243,11 @@ def test_no_region_is_global_a_zone_is_its_region_and_an_unknown_one_is_not_beli
     assert row[LOCATION_BASED] == Decimal("2.2")
     reconciled = tables["fct_reconciliation"].items()
     quarantined = {key[4]: row["quarantined_total"] for key, row in reconciled if key[6] == LOCATION_BASED}
-    assert quarantined == {"global": 0, "us-east5": 0, "us": 12}
+    assert quarantined == {"global": 0, "us-east5": 0, "us-west99": 12}
+
+
+@pytest.mark.parametrize("location", ["us", "EU", "nam4"])
+def test_a_place_wider_than_a_region_is_believed_and_nothing_of_it_is_a_runs(exports: GoogleExports, location: str) -> None:
+    tables = carbon(exports, kilograms(10.0, location={"location": location, "region": None}))
+    assert {key[-1]: row[LOCATION_BASED] for key, row in tables["fct_residual_emissions"].items()} == {"global": 10}
+    assert not tables["fct_run_cell_emissions"]

@@ -40,6 +40,7 @@ renamed as (
 
 select
     *,
-    lower(region_id) in ('global', '') as is_global,
+    -- every region has a dash in its name; what has none is wider than one: global, a country or continent (us, eu, nam4), or nothing
+    region_id not like '%-%' as is_global,
     ({% for mass in kilograms %}coalesce({{ mass }} < 0, false){% if not loop.last %} or {% endif %}{% endfor %}) as is_negative
 from renamed
