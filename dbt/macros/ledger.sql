@@ -97,13 +97,13 @@ regexp_extract({{ x }}, '^([a-z]+-[a-z]+[0-9]+)-([a-z]|ai[0-9]+[a-z])$', 1)
 
 {% macro gcp_is_commitment_fee(lines, skus) -%}
 ({{ lines }}.cost_type in ('regular', 'adjustment') and not {{ skus }}.is_support and not {{ gcp_is_goodwill(lines) }}
-            and ({{ skus }}.is_commitment or {{ lines }}.has_originating_sku))
+            and ({{ skus }}.is_commitment or {{ lines }}.originating_sku_id <> ''))
 {%- endmacro %}
 
 {# Regular rows but fees and support; a correction counts when it takes back or restates chips or machines. #}
 {% macro gcp_is_usage(lines, skus) -%}
 ({{ lines }}.cost_type in ('regular', 'adjustment') and not {{ skus }}.is_support and not {{ gcp_is_goodwill(lines) }}
-            and not ({{ skus }}.is_commitment or {{ lines }}.has_originating_sku)
+            and not ({{ skus }}.is_commitment or {{ lines }}.originating_sku_id <> '')
             and (
                 ({{ lines }}.cost_type = 'regular' and {{ lines }}.adjustment_type = '')
                 or ({{ skus }}.cost_component in ('accelerator', 'host') and {{ lines }}.has_usage_amount)

@@ -92,6 +92,8 @@ class Draw:
         cost = self.amount()
         row = tpu_hour(_naive(at), cost, self.random.choice(SKUS)) | self.place() | self.money(cost)
         row |= {"resource": self.random.choice([None, {"name": "vm-1"}])}
+        row["sku"]["id"] = row["sku"]["description"][:13]  # tells memory from cores
+        row["usage"] = row["usage"] | {"pricing_unit": "gibibyte hour" if "Ram" in row["sku"]["description"] else "hour"}
         row["project"] = self.random.choice([{"number": PROJECT}, {"number": "401000000002"}, None])
         special = self.random.choice(["", "", "", "", "tax", "rounding_error", "support", "unused"])
         if special in ("tax", "rounding_error"):
@@ -107,13 +109,22 @@ class Draw:
         for sku, subscription in (("TpuV6e", "sub-1"), ("TpuV5p", None), ("core", "sub-2"), ("TpuV6e", "sub-offset")):
             hours = self.random.choice([4.0, 48.0])
             row = tpu_hour(_naive(at), self.amount(400), f"Commitment v1: {sku} running in Columbus for 1 Year", resource=None)
-            row |= {"usage": {"amount": hours * 3600, "amount_in_pricing_units": hours}, **self.place()}
+            row |= {"usage": {"amount": hours * 3600, "amount_in_pricing_units": hours, "pricing_unit": "hour"}, **self.place()}
             row["location"] = self.random.choice([row["location"], None])
             row["subscription"] = subscription and {"instance_id": subscription}
             if subscription == "sub-offset" and self.random.random() < 0.5:
                 row["credits"] = credits_of(FEE_UTILIZATION_OFFSET=-self.amount(row["cost"]))
             elif self.random.random() < 0.2:
                 row["credits"] = credits_of(PROMOTION=-self.amount(row["cost"]))
+            rows.append(row)
+        for sku in (None, *SKUS[:2]):  # committed spend: billed by the SKU it pays for
+            row = tpu_hour(
+                _naive(at), self.amount(4), "Commitment - dollar based v1: GCE for 1 year", resource=None, location=None
+            )
+            row |= {
+                "subscription": {"instance_id": "sub-spend"},
+                "labels": sku and labels_of(**{"goog-originating-sku-id": sku[:13]}),
+            }
             rows.append(row)
         return rows
 

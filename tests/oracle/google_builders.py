@@ -16,6 +16,9 @@ TPU = "tpu-a"
 GLOBAL_NAME = f"//tpu.googleapis.com/projects/{PROJECT}/locations/us-east5-b/nodes/{TPU}"
 
 _PAIRS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))
+_USAGE = pa.struct(
+    [("amount", pa.float64()), ("unit", pa.string()), ("amount_in_pricing_units", pa.float64()), ("pricing_unit", pa.string())]
+)
 _TEXTS = {
     "service": ("id", "description"),
     "sku": ("id", "description"),
@@ -30,7 +33,7 @@ _BILL = pa.schema(
     + [(name, pa.string()) for name in ("billing_account_id", "currency", "cost_type")]
     + [(name, pa.timestamp("us", tz="UTC")) for name in ("usage_start_time", "usage_end_time")]
     + [(name, _PAIRS) for name in ("labels", "system_labels")]
-    + [("usage", pa.struct([("amount", pa.float64()), ("unit", pa.string()), ("amount_in_pricing_units", pa.float64())]))]
+    + [("usage", _USAGE)]
     + [("credits", pa.list_(pa.struct([("type", pa.string()), ("amount", pa.float64())])))]
     + [("cost", pa.float64()), ("cost_at_list", pa.float64()), ("cost_at_effective_price_default", pa.decimal128(38, 9))]
 )

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
+from . import google_facts as facts
 from .google_lines import GoogleLine
 from .prepaid import Flow, Flows
 from .splitting import RESIDUAL, split
@@ -13,22 +14,33 @@ def _month_of(line: GoogleLine) -> tuple:
 
 
 def _is_covered(line: GoogleLine, fee: GoogleLine) -> bool:
-    if not line.is_usage or line.pricing_units <= 0 or line.generation != fee.generation:
+    if not line.is_usage or (fee.region_id and line.region_id != fee.region_id):
         return False
-    if fee.region_id and line.region_id != fee.region_id:
+    if fee.is_spend_based:
+        return line.spend_credit < 0 and fee.originating_sku in ("", line.sku_id)
+    if line.pricing_units <= 0 or line.generation != fee.generation or _is_accelerator(line) != _is_accelerator(fee):
+        return False
+    if line.pricing_unit and fee.pricing_unit and line.pricing_unit != fee.pricing_unit:
         return False
     if line.subscription and fee.subscription:
         return line.subscription == fee.subscription
-    return line.has_commitment_credit
+    return line.has_resource_credit or (fee.generation != "" and line.has_commitment_credit)
 
 
-def _spread(fees: list[GoogleLine], lines: list[GoogleLine], flow: Flow) -> None:
-    """The fee rows of one cell and TPU generation over the rows they cover, by covered amounts."""
-    covered = [line for line in lines if _is_covered(line, fees[0])]
+def _is_accelerator(line: GoogleLine) -> bool:
+    return facts.usage_component(line.sku, "") == "accelerator"
+
+
+def _spread(fees: list[GoogleLine], lines: list[GoogleLine], flow: Flow, *, is_used: bool) -> None:
+    """The fee rows of one cell and kind of resource over the rows they cover, by covered amounts."""
+    covered = [line for line in lines if is_used and _is_covered(line, fees[0])]
     covered.sort(key=lambda line: (line.start, line.source_object, line.row_number))
-    bought = sum(fee.pricing_units for fee in fees)
-    unused = max(bought - sum(line.pricing_units for line in covered), 0)
-    weights: list[tuple[str, int]] = [(f"{place:012d}", line.pricing_units) for place, line in enumerate(covered)]
+    if fees[0].is_spend_based:
+        amounts, bought = [-line.spend_credit for line in covered], 0
+    else:
+        amounts, bought = [line.pricing_units for line in covered], sum(fee.pricing_units for fee in fees)
+    unused = max(bought - sum(amounts), 0)
+    weights: list[tuple[str, int]] = [(f"{place:012d}", amount) for place, amount in enumerate(amounts)]
     shares = split(sum(fee.billed for fee in fees), [*weights, (RESIDUAL, unused)])
     for line, (place, _) in zip(covered, weights, strict=True):
         line.effective += shares[place]
@@ -59,7 +71,9 @@ def amortise(lines: Iterable[GoogleLine]) -> Flows:
                 continue
             cells: dict[tuple, list[GoogleLine]] = defaultdict(list)
             for fee in fees:
-                cells[*fee.cell, fee.generation].append(fee)
+                cells[*fee.cell, fee.generation, _is_accelerator(fee), fee.pricing_unit, fee.originating_sku].append(fee)
+            is_told = any(fee.originating_sku for fee in fees)
             for of_cell in cells.values():
-                _spread(of_cell, in_month, flow)
+                names_nothing = of_cell[0].is_spend_based and not of_cell[0].originating_sku
+                _spread(of_cell, in_month, flow, is_used=not (is_told and names_nothing))
     return flows

@@ -12,7 +12,8 @@ REGIONS = {
     "us-east7", "us-south1", "us-west1", "us-west2", "us-west3", "us-west4",
 }  # fmt: skip
 
-COMMITMENT_CREDITS = {"COMMITTED_USAGE_DISCOUNT", "COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE"}
+RESOURCE_CREDIT, SPEND_CREDIT = "COMMITTED_USAGE_DISCOUNT", "COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE"
+COMMITMENT_CREDITS = {RESOURCE_CREDIT, SPEND_CREDIT}
 FEE_OFFSET = "FEE_UTILIZATION_OFFSET"
 # Commitments and negotiated prices lower what usage costs; every other credit is a gift that says nothing about a run.
 COST_CREDITS = {

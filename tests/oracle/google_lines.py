@@ -29,6 +29,7 @@ class GoogleLine:
     usage_month: date
     currency: str
     sku_id: str
+    sku: str
     generation: str  # of the TPU the SKU names
     cost_type: str
     adjustment: str
@@ -44,12 +45,17 @@ class GoogleLine:
     list_cost: int | None
     contracted: int | None
     pricing_units: int
+    pricing_unit: str
+    originating_sku: str  # of a spend-based fee: the SKU it pays for
     subscription: str
     is_usage: bool
     is_fee: bool  # of a commitment
     is_support: bool
     is_unused: bool  # a reservation nobody used
+    is_spend_based: bool  # the fee
+    spend_credit: int
     has_commitment_credit: bool
+    has_resource_credit: bool
     has_fee_offset: bool
     provider_name: str = "Google Cloud"
     kind: str = ""  # AWS's line item type
@@ -98,12 +104,13 @@ def region_of(row: dict) -> str:
     return zone.rsplit("-", 1)[0] if zone else ""
 
 
-def _credits(row: dict) -> tuple[int, int | None, set[str]]:
-    """What lowers the cost, what is a gift (None without any) and the types that occur."""
+def _credits(row: dict) -> tuple[int, int | None, int, set[str]]:
+    """What lowers the cost, what is a gift (None without any), what committed spend takes off, and the types that occur."""
     found = [(entry.get("type") or "", units(entry["amount"], MONEY) or 0) for entry in row.get("credits") or ()]
     cost = sum(amount for kind, amount in found if kind in facts.COST_CREDITS)
     gifts = [amount for kind, amount in found if kind not in facts.COST_CREDITS]
-    return cost, sum(gifts) if gifts else None, {kind for kind, _ in found}
+    spend = sum(amount for kind, amount in found if kind == facts.SPEND_CREDIT)
+    return cost, sum(gifts) if gifts else None, spend, {kind for kind, _ in found}
 
 
 def _component(cost_type: str, adjustment: str, sku: str, service: str, is_fee: bool) -> str:
@@ -118,19 +125,20 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
     labels, system_labels = pairs(row, "labels"), pairs(row, "system_labels")
     is_adjusted, is_support = cost_type == "adjustment" or adjustment != "", "support" in service.lower()
     can_be_used = cost_type not in ("tax", "rounding_error") and adjustment not in facts.GOODWILL and not is_support
-    is_fee = can_be_used and (sku.lower().startswith("commitment") or "goog-originating-sku-id" in labels)
+    originating_sku = labels.get("goog-originating-sku-id", "")
+    is_fee = can_be_used and (sku.lower().startswith("commitment") or originating_sku != "")
     component = _component(cost_type, adjustment, sku, service, is_fee)
     has_amount = at(row, "usage.amount") is not None
     is_usage = can_be_used and not is_fee and (not is_adjusted or (has_amount and component in ("accelerator", "host")))
     start, end = _time(row["usage_start_time"]), _time(row["usage_end_time"])
     cost = units(row["cost"], MONEY)
-    lowered, promotion, kinds = _credits(row)
+    lowered, promotion, spend_credit, kinds = _credits(row)
     default = units(row.get("cost_at_effective_price_default"), MONEY)
     return GoogleLine(
         source_name=source_name, source_object=source_object, row_number=row_number,
         payer_account_id=row["billing_account_id"], sub_account_id=_text(row, "project.number"),
         service_code=_text(row, "service.id"), region_id=region_of(row), usage_month=start.date().replace(day=1),
-        currency=row["currency"], sku_id=_text(row, "sku.id"), generation=facts.generation_of(sku), cost_type=cost_type,
+        currency=row["currency"], sku_id=_text(row, "sku.id"), sku=sku, generation=facts.generation_of(sku), cost_type=cost_type,
         adjustment=adjustment, resource_name=_text(row, "resource.name"), global_name=_text(row, "resource.global_name"),
         labels=labels, start=microseconds(start), end=microseconds(end),
         component=component,
@@ -138,6 +146,9 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         list_cost=units(row.get("cost_at_list"), MONEY) if is_usage else 0,
         contracted=(cost if default is None else default) if is_usage else 0,
         pricing_units=units(at(row, "usage.amount_in_pricing_units"), QUANTITY) or 0,
+        pricing_unit=_text(row, "usage.pricing_unit").lower(), originating_sku=originating_sku,
+        is_spend_based=is_fee and (sku.lower().startswith("commitment - dollar") or not sku.lower().startswith("commitment")),
+        spend_credit=spend_credit, has_resource_credit=facts.RESOURCE_CREDIT in kinds,
         subscription=_text(row, "subscription.instance_id"), is_usage=is_usage, is_fee=is_fee, is_support=is_support,
         is_unused=system_labels.get("compute.googleapis.com/is_unused_reservation", "").lower() == "true",
         has_commitment_credit=bool(kinds & facts.COMMITMENT_CREDITS), has_fee_offset=facts.FEE_OFFSET in kinds,

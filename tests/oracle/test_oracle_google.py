@@ -102,6 +102,46 @@ def test_what_a_fee_covers(ledger: Callable[..., Tables], of_fee: dict, of_row: 
     assert by_run(tables, "effective_cost") == {("a", "accelerator", "resource_time"): 1 + share}
 
 
+SPEND = "Commitment - dollar based v1: GCE for 1 year"
+
+
+def test_a_spend_based_fee_goes_to_the_sku_it_names_as_in_googles_own_example(ledger: Callable[..., Tables]) -> None:
+    """Its units are money, not hours: 3.194 of nobody, 17.45 of memory and 9.357 of cores, for 8 gibibyte-hours and 32 hours."""
+    told = [
+        tpu_hour(TEN, cost, SPEND, resource=None, location=None, subscription={"instance_id": "s"}, usage={}, labels=label)
+        for cost, label in (
+            (0.022994, None),
+            (0.125637, labels_of(**{"goog-originating-sku-id": "RAM"})),
+            (0.067369, labels_of(**{"goog-originating-sku-id": "CORE"})),
+        )
+    ]
+    used = [
+        tpu_hour(
+            TEN, cost, f"E2 Instance {sku} running in Americas", sku={"id": sku.upper(), "description": f"E2 Instance {sku}"},
+            credits=credits_of(COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE=-cost), labels=labels_of(training_run_id=sku),
+        )
+        for sku, cost in (("Ram", 0.174496), ("Core", 0.093568))
+    ]  # fmt: skip
+    tables = ledger([*told, *used])
+    effective = {key[0]: row["effective_cost"] for key, row in tables["fct_training_run_costs"].items()}
+    assert effective == {"ram": Decimal("0.125637"), "core": Decimal("0.067369")}
+    assert by_reason(tables, "effective_cost") == {("fee", "unused_commitment"): Decimal("0.022994")}
+
+
+def test_hours_of_cores_do_not_use_up_committed_memory_or_gpus(ledger: Callable[..., Tables]) -> None:
+    """Half of each commitment is used, so half of each fee is nobody's: 10.00, 8.00 and 6.00."""
+    rows = []
+    for kind, cost, unit in (("Cpu", 10.0, "hour"), ("Ram", 8.0, "gibibyte hour"), ("Nvidia A100 GPU", 6.0, "hour")):
+        bought, used = ({"amount_in_pricing_units": amount, "pricing_unit": unit} for amount in (100.0, 50.0))
+        rows.append(tpu_hour(TEN, cost, f"Commitment v1: {kind} in Columbus for 1 Year", resource=None, usage=bought))
+        credit = credits_of(COMMITTED_USAGE_DISCOUNT=-1.0)
+        labels = labels_of(training_run_id=kind[:3])
+        rows.append(tpu_hour(TEN, 1.0, f"N2 Instance {kind} in Columbus", usage=used, credits=credit, labels=labels))
+    tables = ledger(rows)
+    effective = {key[0]: row["effective_cost"] for key, row in tables["fct_training_run_costs"].items()}
+    assert effective == {"cpu": 5, "ram": 4, "nvi": 3}
+
+
 def test_one_offset_in_the_month_keeps_the_whole_fee_where_it_is(ledger: Callable[..., Tables]) -> None:
     subscription = {"subscription": {"instance_id": "s"}}
     rows = [fee(40.0, 16.0, credits=credits_of(FEE_UTILIZATION_OFFSET=-30.0), **subscription), fee(5.0, 2.0, **subscription)]

@@ -1,4 +1,5 @@
--- Commitment fees divided exactly over the usage they cover, by usage in pricing units; what was bought and not used stays with the fee.
+-- Commitment fees divided exactly over the usage they cover: of a resource by usage in pricing units, of spend by the money taken off.
+-- What was bought and not used stays with the fee.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with commitments as (
@@ -13,7 +14,7 @@ charges as (
 lines as (
     select * from {{ ref('int_gcp_lines') }}
     -- a correction that takes usage back cannot carry a share
-    where is_usage and priced_usage > 0 and (has_commitment_credit or subscription_id is not null) and {{ in_build_months() }}
+    where is_usage and (spend_credit < 0 or (priced_usage > 0 and (has_commitment_credit or subscription_id is not null))) and {{ in_build_months() }}
 ),
 
 covered as (
@@ -24,7 +25,7 @@ covered as (
             partition by commitments.charge_id
             order by lines.charge_period_start, lines.source_object, lines.row_number
         ) as line_rank,
-        {{ to_units('lines.priced_usage', 9) }} as w
+        case when commitments.is_spend_based then {{ to_units('-lines.spend_credit', 12) }} else {{ to_units('lines.priced_usage', 9) }} end as w
     from lines
     inner join commitments
         on
@@ -32,13 +33,24 @@ covered as (
             and lines.payer_account_id = commitments.payer_account_id
             and lines.billing_currency = commitments.billing_currency
             and lines.usage_month = commitments.usage_month
-            -- one TPU generation, or no TPU at all
-            and lines.instance_type = commitments.instance_type
             and (commitments.region_id = '' or lines.region_id = commitments.region_id)
-            and (
-                coalesce(lines.subscription_id = commitments.subscription_id, false)
-                or (lines.has_commitment_credit and (lines.subscription_id is null or commitments.subscription_id is null))
-            )
+            and case
+                when commitments.is_spend_based
+                    then lines.spend_credit < 0 and not commitments.is_unused and commitments.originating_sku_id in ('', lines.sku_id)
+                else
+                    lines.priced_usage > 0
+                    -- one TPU generation, or GPUs, or neither; hours of cores do not add up with gibibyte-hours of memory
+                    and lines.instance_type = commitments.instance_type
+                    and lines.is_accelerator_type = commitments.is_accelerator_type
+                    and (lines.pricing_unit = commitments.pricing_unit or '' in (lines.pricing_unit, commitments.pricing_unit))
+                    and (
+                        coalesce(lines.subscription_id = commitments.subscription_id, false)
+                        or (
+                            (lines.has_resource_credit or (lines.has_commitment_credit and commitments.instance_type <> ''))
+                            and (lines.subscription_id is null or commitments.subscription_id is null)
+                        )
+                    )
+            end
 ),
 
 used as (
@@ -55,7 +67,8 @@ parts as (
     select
         commitments.charge_id,
         '~residual' as part_id,
-        cast(greatest(commitments.committed_units - coalesce(used.w, 0), 0) as decimal(38, 0)) as w
+        -- what of committed spend nobody used is a row of its own, or cannot be known
+        case when commitments.is_spend_based then cast(0 as decimal(38, 0)) else cast(greatest(commitments.committed_units - coalesce(used.w, 0), 0) as decimal(38, 0)) end as w
     from commitments
     left join used on commitments.charge_id = used.charge_id
 ),

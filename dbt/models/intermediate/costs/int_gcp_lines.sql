@@ -16,6 +16,8 @@ credits as (
         sum(case when is_price then 0 else credit_amount end) as promotion_credit,
         max(case when is_price then 0 else 1 end) = 1 as has_promotion,
         max(case when credit_type in ('COMMITTED_USAGE_DISCOUNT', 'COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE') then 1 else 0 end) = 1 as has_commitment_credit,
+        max(case when credit_type = 'COMMITTED_USAGE_DISCOUNT' then 1 else 0 end) = 1 as has_resource_credit,
+        sum(case when credit_type = 'COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE' then credit_amount else 0 end) as spend_credit,
         max(case when credit_type = 'FEE_UTILIZATION_OFFSET' then 1 else 0 end) = 1 as has_fee_offset
     from {{ ref('stg_gcp_billing__credits') }}
     group by source_name, source_object, row_number
@@ -32,11 +34,15 @@ classified as (
         skus.cost_component as sku_component,
         {{ gcp_is_goodwill('lines') }} as is_goodwill,
         {{ gcp_is_commitment_fee('lines', 'skus') }} as is_commitment_fee,
+        -- money an hour was committed to, not an amount of one resource; only these have fees under another name
+        lower(lines.sku_description) like 'commitment - dollar%' or not skus.is_commitment as is_spend_based,
         {{ gcp_is_usage('lines', 'skus') }} as is_usage,
         coalesce(credits.price_credit, 0) as price_credit,
         coalesce(credits.promotion_credit, 0) as promotion_credit,
         coalesce(credits.has_promotion, false) as has_promotion,
         coalesce(credits.has_commitment_credit, false) as has_commitment_credit,
+        coalesce(credits.has_resource_credit, false) as has_resource_credit,
+        coalesce(credits.spend_credit, 0) as spend_credit,
         coalesce(credits.has_fee_offset, false) as has_fee_offset
     from lines
     inner join {{ ref('int_gcp_skus') }} as skus
@@ -86,9 +92,14 @@ select
     is_unknown_tpu,
     subscription_id,
     has_commitment_credit,
+    has_resource_credit,
+    cast(spend_credit as decimal(38, 12)) as spend_credit,
     priced_usage,
+    pricing_unit,
     commitment_id,
     is_commitment_fee,
+    is_commitment_fee and is_spend_based as is_spend_based_fee,
+    originating_sku_id,
     -- a fee with an offset already left its used part to the discounted usage rows; what remains of it is waste.
     -- One offset in the month speaks for the whole commitment: an hour without use has none.
     is_commitment_fee and not bool_or(has_fee_offset) over (

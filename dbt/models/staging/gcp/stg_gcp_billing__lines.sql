@@ -43,7 +43,9 @@ select
     -- only its presence matters: usage in bytes may be too large for an exact figure
     coalesce(usage_amount, cast(usage_amount__text as double), 0) <> 0 as has_usage_amount,
     {{ to_exact('usage_amount_in_pricing_units', 9) }} as priced_usage,
-    coalesce({{ map_get('labels', 'goog-originating-sku-id') }}, '') <> '' as has_originating_sku,
+    lower(coalesce(usage_pricing_unit, '')) as pricing_unit,
+    -- on a fee row of a spend-based commitment: the SKU whose usage this part of the fee pays for
+    coalesce({{ map_get('labels', 'goog-originating-sku-id') }}, '') as originating_sku_id,
     lower(coalesce({{ map_get('system_labels', 'compute.googleapis.com/is_unused_reservation') }}, '')) = 'true' as is_unused_reservation,
     _run_tag as run_tag
 from source
