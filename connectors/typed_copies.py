@@ -91,7 +91,7 @@ def check_parquet(path: Path, schema: Schema, key: str, uri: str) -> tuple[int, 
     unknown = schema.check(arrow_schema, uri, key)
     present = set(arrow_schema.names)
     numbers = [column for column in schema if column.type == "Number" and column.name in present]
-    doubtful = [column for column in schema if column.filled and column.name in present and _may_be_null(metadata, column.name)]
+    doubtful = [column for column in schema if column.filled and column.name in present and _may_lack(metadata, column.name)]
     for rows, batch in read_rows(path, [column.name for column in {*numbers, *doubtful}], key, uri):
         for column in doubtful:
             check_filled(column, batch.column(column.name), rows)
@@ -131,8 +131,8 @@ def _damaged(key: str, uri: str, error: Exception) -> ExportContentError:
     return ExportContentError(what, place=Place(key), reason="truncated")
 
 
-def _may_be_null(metadata: Any, name: str) -> bool:
-    """Whether the footer cannot exclude a null in a column."""
+def _may_lack(metadata: Any, name: str) -> bool:
+    """Whether the footer cannot exclude a null or an empty text in a column."""
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
         chunks = [row_group.column(i) for i in range(row_group.num_columns)]
@@ -141,6 +141,8 @@ def _may_be_null(metadata: Any, name: str) -> bool:
                 statistics = chunk.statistics
                 if statistics is None or not statistics.has_null_count or statistics.null_count:
                     return True
+                if chunk.physical_type == "BYTE_ARRAY" and not (statistics.has_min_max and statistics.min):
+                    return True  # the empty text is the smallest there is
     return False
 
 

@@ -79,11 +79,20 @@ def typed(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
 
 
 def check_filled(column: Column, values: pa.Array, rows: Rows) -> None:
-    """Refuse a null where the provider promises a value: without it the row could not be counted."""
+    """Refuse a null, or the empty text, where the provider promises a value: without it the row could not be counted."""
+    import pyarrow as pa
     import pyarrow.compute as pc
+    import pyarrow.types as t
 
-    if column.filled and values.null_count:
-        index = pc.index(values.is_null(), True).as_py()
+    if not column.filled:
+        return
+    if t.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    missing = values.is_null()
+    if t.is_string(values.type) or t.is_large_string(values.type) or t.is_string_view(values.type):
+        missing = pc.fill_null(pc.equal(values.cast(pa.string()), ""), True)  # a CSV cannot tell the two apart, Parquet can
+    index = pc.index(missing, True).as_py()
+    if index >= 0:
         raise rows.error(column.name, index, None, "where every row must have a value", "missing_value")
 
 

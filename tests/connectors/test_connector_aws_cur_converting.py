@@ -81,6 +81,8 @@ def test_a_column_of_another_type_is_refused(tmp_path: Path, name: str, values: 
         ("line_item_unblended_cost", 1e12, "wrong_type"),
         ("line_item_unblended_cost", None, "missing_value"),
         ("line_item_currency_code", None, "missing_value"),
+        ("line_item_currency_code", "", "missing_value"),
+        ("line_item_usage_account_id", "", "missing_value"),
         ("bill_billing_period_start_date", dt.datetime(2026, 3, 1), "contradicts_partition"),
     ],
 )
@@ -93,6 +95,15 @@ def test_a_value_that_cannot_be_counted_is_refused_with_row_and_column(
     error = caught.value
     assert (error.reason, error.row_number, error.column_name) == (reason, 2, name)
     assert error.source_object == f"{DATA}/cur-00001.snappy.parquet"
+
+
+def test_a_cost_that_is_an_empty_text_in_parquet_is_no_cost(tmp_path: Path) -> None:
+    folder = overwrite(tmp_path / "cur")
+    data = table(*[LINE | {"line_item_unblended_cost": cost} for cost in ("21.5", "")])
+    write_parquet(folder / DATA / "cur-00001.snappy.parquet", data)
+    with pytest.raises(ExportContentError, match="row 2: line_item_unblended_cost is nothing") as caught:
+        converted("aws_cur", folder, tmp_path / "landing")
+    assert caught.value.reason == "missing_value"
 
 
 @pytest.mark.parametrize("cost", ["abc", "1,000.5", "1_000", " 1", "NaN", "0x10", "1e9999", "--1", "1E", ""])
