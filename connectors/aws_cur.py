@@ -18,7 +18,7 @@ from connectors.exports import Layout, find_export_deliveries
 from connectors.store import ObjectInfo, ObjectStore
 from connectors.times import is_month
 from connectors.typed_copies import Plan, check_parquet, copy_csv, read_rows
-from connectors.values import check_month
+from connectors.values import check_month, check_years
 
 __all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
 
@@ -33,7 +33,8 @@ def _dates(match: re.Match[str]) -> str | None:
     """A legacy folder runs from the first of a month to the first of the next, which is excluded."""
     year, month = int(match["start"][:4]), int(match["start"][4:6])
     following = f"{year + month // 12:04}{month % 12 + 1:02}01"
-    return f"{year:04}-{month:02}" if match["start"][6:] == "01" and 1 <= month <= 12 and match["end"] == following else None
+    name = f"{year:04}-{month:02}"
+    return name if match["start"][6:] == "01" and is_month(name) and match["end"] == following else None
 
 
 _LAYOUTS = (
@@ -90,7 +91,8 @@ def _convert_csv(csv: CsvFile, target: Path) -> tuple[int, tuple[str, ...]]:
 
 
 def _must_be_of_period(partition: str, path: Path, info: ObjectInfo, uri: str) -> None:
-    """Refuse a bill in the folder of another month, where it would be counted beside its own."""
-    name = "bill_billing_period_start_date"
-    for rows, batch in read_rows(path, [name], info.key, uri):
-        check_month(name, batch.column(0), partition, rows)
+    """Refuse a bill in the folder of another month, where it would be counted beside its own, and usage in no month at all."""
+    period, usage = "bill_billing_period_start_date", "line_item_usage_start_date"
+    for rows, batch in read_rows(path, [period, usage], info.key, uri):
+        check_month(period, batch.column(period), partition, rows)
+        check_years(usage, batch.column(usage), rows)

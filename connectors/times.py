@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 _TIME = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d{1,9}))?\s?(Z|z|UTC|[+-]\d{2}:?(?:\d{2})?)?)?", re.ASCII
 )
-_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])", re.ASCII)
+_MONTH = re.compile(r"(?!0000|9999)\d{4}-(0[1-9]|1[0-2])", re.ASCII)  # the month after it must be one as well
 
 
 def parse_utc(text: str) -> datetime:

@@ -19,6 +19,7 @@ from connectors.times import parse_utc
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_BILLED_YEARS = 2006, 2100  # the first cloud bill, and before the sentinel dates that writers put for "never"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?$"
 _MAP = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -132,6 +133,19 @@ def check_month(name: str, values: pa.Array, month: str, rows: Rows) -> None:
     index = pc.index(inside, False).as_py()
     if index >= 0:
         raise rows.error(name, index, values[index].as_py(), f"outside {month}, the month of its folder", "contradicts_partition")
+
+
+def check_years(name: str, values: pa.Array, rows: Rows) -> None:
+    """Refuse a time in a year that no cloud has billed: the row would stand in a month nobody looks at, or in none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    times = values.cast(pa.timestamp("us"), safe=False)
+    first, last = (pa.scalar(datetime(year, 1, 1, tzinfo=UTC).replace(tzinfo=None), times.type) for year in _BILLED_YEARS)
+    index = pc.index(pc.and_(pc.greater_equal(times, first), pc.less(times, last)), False).as_py()
+    if index >= 0:
+        what = f"outside the years {_BILLED_YEARS[0]} to {_BILLED_YEARS[1] - 1}"
+        raise rows.error(name, index, values[index].as_py(), what, "wrong_type")
 
 
 def _refuse_first(column: Column, values: pa.Array, good: pa.Array, rows: Rows, what: str) -> None:

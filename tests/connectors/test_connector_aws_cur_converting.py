@@ -84,6 +84,8 @@ def test_a_column_of_another_type_is_refused(tmp_path: Path, name: str, values: 
         ("line_item_currency_code", "", "missing_value"),
         ("line_item_usage_account_id", "", "missing_value"),
         ("bill_billing_period_start_date", dt.datetime(2026, 3, 1), "contradicts_partition"),
+        ("line_item_usage_start_date", dt.datetime(1970, 1, 1), "wrong_type"),
+        ("line_item_usage_start_date", dt.datetime(9999, 12, 31), "wrong_type"),
     ],
 )
 def test_a_value_that_cannot_be_counted_is_refused_with_row_and_column(

@@ -111,7 +111,10 @@ def test_a_legacy_report_is_found_with_and_without_assembly_folders(
     assert delivery.delivery_id == (assembly.rstrip("/") or "assembly-1")
 
 
-@pytest.mark.parametrize("folder_name", ["20260401-20260430", "20261301-20270101", "20260402-20260501", "20260501-20260401"])
+@pytest.mark.parametrize(
+    "folder_name",
+    ["20260401-20260430", "20261301-20270101", "20260402-20260501", "20260501-20260401", "00000101-00000201"],
+)
 def test_a_folder_that_is_no_billing_period_is_refused(tmp_path: Path, folder_name: str) -> None:
     write_manifest(tmp_path / "cur" / folder_name / "cur-Manifest.json", ["x.csv.gz"])
     assert only_refusal("aws_cur", tmp_path / "cur").reason == "bad_partition"

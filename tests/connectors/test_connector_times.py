@@ -77,7 +77,16 @@ def test_folders_of_executions_tell_their_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "answer"), [("2026-04", True), ("2026-12", True), ("2026-13", False), ("2026-4", False), ("2026-04-01", False)]
+    ("text", "answer"),
+    [
+        ("2026-04", True),
+        ("2026-12", True),
+        ("2026-13", False),
+        ("2026-4", False),
+        ("2026-04-01", False),
+        ("0000-01", False),
+        ("9999-12", False),
+    ],
 )
 def test_months_are_months(text: str, answer: bool) -> None:
     assert is_month(text) is answer
