@@ -48,8 +48,8 @@ def version_order(version: str) -> tuple[int, ...]:
 
 
 def is_global(region: str, provider: str) -> bool:
-    """Google also writes countries and continents; its regions have a dash in their names."""
-    return region.lower() == "global" or (provider == "Google Cloud" and "-" not in region)
+    """A row that names no place is of none; Google also writes countries and continents, and its regions have a dash."""
+    return region.lower() in ("global", "") or (provider == "Google Cloud" and "-" not in region)
 
 
 def _month(row: dict) -> date:

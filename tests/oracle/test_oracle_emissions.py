@@ -59,6 +59,11 @@ def test_global_and_unused_regions_are_all_residual(exports: Exports) -> None:
     assert set(book.values()) == {None}
 
 
+def test_a_row_that_names_no_place_is_global_and_one_in_a_place_nobody_knows_is_held_back(exports: Exports) -> None:
+    rows = [carbon(0.004, region_code=None, location=None), carbon(0.001, region_code=None, location="Moon")]
+    assert reasons(read(exports, rows)) == {"global": 4}
+
+
 def test_negative_rows_and_unknown_regions_are_held_back_and_still_counted(exports: Exports) -> None:
     tables = read(exports, [carbon(0.005), carbon(-0.001), carbon(0.004, region_code="mars-1")])
     totals = {

@@ -41,6 +41,6 @@ renamed as (
 
 select
     *,
-    lower(region_id) = 'global' as is_global,
+    lower(region_id) in ('global', '') as is_global,
     ({% for mass in tonnes %}coalesce({{ mass }} < 0, false){% if not loop.last %} or {% endif %}{% endfor %}) as is_negative
 from renamed
