@@ -171,7 +171,11 @@ def write_good(folder: Path) -> Exports:
                  line_item_resource_id=f"i-{name}", resource_tags={"user_training_run_id": "run-a"})
             for at in range(3)
         ]  # fmt: skip
-        exports.csv_bill(rows, name=name) if fault.is_csv else exports.bill(rows, name=name)
+        if fault.is_csv:
+            rows[2]["line_item_usage_amount"] = "1E30"  # more than an exact number holds; nothing but hours is read from it
+            exports.csv_bill(rows, name=name)
+        else:
+            exports.bill(rows, name=name)
     exports.bill([hour("2026-04-04T00:00:00", 9.5, bill_payer_account_id="000000000042")], name="twice")
     exports.bill([hour("2026-04-04T00:00:00", 4.5, bill_payer_account_id="000000000043")], name="folder-gone")
     exports.runs(run("run-broken", ("i-broken", "2026-04-02T00:00:00Z", "2026-04-02T01:00:00Z", 16), team="first"))
@@ -191,6 +195,7 @@ def add_doubtful(exports: Exports) -> None:
         hour("2026-04-06T01:00:00", 6.5, product_region_code="xx-moon-1", line_item_resource_id="i-moon"),
         hour("2026-04-07T00:00:00", 7.0, line_item_resource_id="i-formula", resource_tags={"user_training_run_id": FORMULA}),
         hour("2026-04-07T01:00:00", 7.5, line_item_made_up="somebody added me"),
+        hour("2026-04-07T02:00:00", 8.25, line_item_product_code=None, line_item_resource_id="i-no-product"),
     ]
     exports.bill([*april, *more])
     exports.carbon(
@@ -198,6 +203,7 @@ def add_doubtful(exports: Exports) -> None:
             carbon(0.123457, 0.023457),
             carbon(-0.5, 0.25, product_code="AmazonS3"),
             carbon(0.75, 0.125, region_code="xx-moon-1", location="Moon"),
+            carbon(0.375, 0.0625, product_code="AmazonCloudFront", region_code=None, location=None),
         ]
     )
     empty = folder / "carbon/data/model_version=v3.0.1/usage_period=2026-05"

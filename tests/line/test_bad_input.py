@@ -122,11 +122,24 @@ def test_carbon_of_an_unknown_region_is_held_back_and_the_rest_is_published(stor
     assert reconciled == [("us-east-2", Decimal("123.457"), 0, 0), ("xx-moon-1", Decimal(750), Decimal(750), 0)]
 
 
+def test_carbon_that_names_no_place_at_all_is_global_and_not_held_back(story: Story) -> None:
+    assert query(
+        story.home,
+        "select region_id, reason, provider_total_location_based_kgco2e, provider_total_market_based_kgco2e"
+        " from marts.fct_residual_emissions where service_code = 'AmazonCloudFront'",
+    ) == [("", "global", Decimal(375), Decimal("62.5"))]
+
+
 def test_a_bill_of_an_unknown_region_is_kept_under_its_code_and_listed_once(story: Story) -> None:
     [listed] = [row for row in quarantined(story, "cur") if row[4] == "unknown_region"]
     assert listed[0] == parquet_key("cur") and listed[2:4] == ("product_region_code", "xx-moon-1 (2 rows)")
     kept = "select sum(billed_cost) from marts.fct_residual_costs where region_id = 'xx-moon-1'"
     assert query(story.home, kept) == [(Decimal("12.5"),)]
+
+
+def test_a_bill_row_without_a_product_code_is_kept_in_a_cell_without_one(story: Story) -> None:
+    kept = "select sum(billed_cost) from marts.fct_residual_costs where service_code = ''"
+    assert query(story.home, kept) == [(Decimal("8.25"),)]
 
 
 def test_nothing_is_lost_in_any_cell_of_any_source(story: Story) -> None:
@@ -166,7 +179,7 @@ def test_a_carbon_month_and_a_surplus_chunk_may_be_empty(story: Story) -> None:
     [may] = [told for told in story.doubtful.status["carbon"]["months"] if told["month"] == "2026-05"]
     assert (may["landed"], may["rows"], may["state"]) == (1, 0, "preliminary")
     [april] = [told for told in story.doubtful.status["cur"]["months"] if told["month"] == "2026-04"]
-    assert april["rows"] == 24 * 3 + 2 + 4
+    assert april["rows"] == 24 * 3 + 2 + 5
 
 
 def test_a_bill_without_any_row_is_refused_by_its_gate_and_the_publication_stays(

@@ -16,7 +16,7 @@ renamed as (
         _is_book as is_book,
         bill_payer_account_id as payer_account_id,
         line_item_usage_account_id as sub_account_id,
-        line_item_product_code as service_code,
+        coalesce(line_item_product_code, '') as service_code,
         coalesce(
             nullif(product_region_code, ''),
             nullif({{ map_get('product', 'region_code') }}, ''),
@@ -33,7 +33,11 @@ renamed as (
         coalesce(line_item_line_item_description, '') as charge_description,
         nullif(bill_invoice_id, '') as invoice_id,
         lower(coalesce(pricing_unit, '')) as pricing_unit,
-        {{ to_exact('line_item_usage_amount', 12) }} as usage_amount,
+        -- only hours are read from it: what an exact number cannot hold is no number of hours, and no money
+        case
+            when abs(coalesce(cast(line_item_usage_amount__text as double), line_item_usage_amount)) < 1e12
+                then {{ to_exact('line_item_usage_amount', 12) }}
+        end as usage_amount,
         {{ unblended }} as unblended_cost,
         {{ to_exact('line_item_unblended_cost', 12) }} as gross_unblended_cost,
         {{ to_exact('pricing_public_on_demand_cost', 12) }} as public_on_demand_cost,
