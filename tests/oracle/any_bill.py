@@ -111,7 +111,9 @@ class Draw:
             term["reservation_number_of_reservations"] = "1"
             fee = BLOCK_FEE | shared | term | {"reservation_reservation_a_r_n": BLOCK}
             refund = fee | {"line_item_line_item_type": "Refund", "line_item_unblended_cost": -3.07}
-            return [fee | {"line_item_unblended_cost": 1234.56789}, refund]
+            tax = fee | {"line_item_line_item_type": "Tax", "line_item_unblended_cost": 98.7}
+            credit = fee | {"line_item_line_item_type": "Credit", "line_item_unblended_cost": -12.34}
+            return [fee | {"line_item_unblended_cost": 1234.56789}, refund, tax, credit]
         rows = []
         for number in range(40):
             at = MONTHS[month] + timedelta(hours=number)

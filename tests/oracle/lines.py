@@ -180,7 +180,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
     product_code = row.get("line_item_product_code") or ""
     reservation_arn = row.get("reservation_reservation_a_r_n") or ""
     resource_id = row.get("line_item_resource_id") or ""
-    is_block_fee = "CapacityBlockFee" in usage_type and reservation_arn != ""
+    is_block_fee = "CapacityBlockFee" in usage_type and reservation_arn != "" and kind not in ("Tax", "Credit")
     (start, month), (end, _) = _time(row["line_item_usage_start_date"]), _time(row["line_item_usage_end_date"])
     unblended = _first_amount(row, "line_item_net_unblended_cost", "line_item_unblended_cost")
     effective = effective_of(row, kind, unblended, is_block_fee)

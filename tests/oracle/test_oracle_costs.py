@@ -169,6 +169,19 @@ def test_a_capacity_block_is_spread_over_its_hours_and_what_is_not_billed_yet_st
     }
 
 
+def test_tax_on_a_block_fee_and_a_credit_for_it_never_reach_the_hours_of_the_block(ledger: Callable[..., Tables]) -> None:
+    tax, credit = block_fee(19.0, line_item_line_item_type="Tax"), block_fee(-30.0, line_item_line_item_type="Credit")
+    tables = ledger([block_fee(100.0), tax, credit, block_hour(TEN), block_hour("2026-04-10T13:00:00")])
+    assert by_reason(tables, "effective_cost") == {
+        ("fee", "tax"): "19.000000000000",
+        ("credit", "credit"): "-30.000000000000",
+        ("fee", "unused_commitment"): "0.000000000000",
+        ("accelerator", "idle"): "100.000000000000",
+    }
+    [prepaid] = tables["fct_prepaid"].values()
+    assert (prepaid["purchased_cost"], prepaid["refunded_cost"], prepaid["closing_cost"]) == (100, 0, 0)
+
+
 def test_once_the_end_of_a_block_is_billed_its_whole_fee_lies_on_the_hours_billed(ledger: Callable[..., Tables]) -> None:
     tables = ledger([block_fee(100.0), block_hour(TEN), block_hour("2026-04-10T13:00:00")])
     assert by_reason(tables, "effective_cost")["accelerator", "idle"] == "100.000000000000"
