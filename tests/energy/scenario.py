@@ -199,6 +199,7 @@ def edges(line: Line) -> None:
     )
     line.run("late-over-midnight", "AWS", ("i-late-midnight", CHIP, 1, midnight - half, midnight + half))
     line.samples(NEURON, late_documents("i-late-midnight", midnight - half))
+    line.run("no-chip-of-it", "AWS", ("i-none", NODE, 0, START, END))
     # one file per attempt
     for node in ("i-file-1", "i-file-2"):
         line.run("two-files", "AWS", (node, CHIP, 1, START, END))

@@ -124,6 +124,11 @@ def test_free_chips_beside_a_run_are_its_idle_share_and_never_its_energy(marts) 
     assert marts.energy("plain")["idle_share_facility_energy_kwh"] == 0
 
 
+def test_a_run_that_holds_no_chip_of_a_node_has_neither_energy_nor_idle_share(marts) -> None:
+    row = marts.energy("no-chip-of-it")
+    assert (row["facility_energy_kwh"], row["idle_share_facility_energy_kwh"]) == (D(0), D(0))
+
+
 def test_a_silent_chip_of_a_live_tpu_node_is_idle_and_an_error_is_unknown(marts) -> None:
     # v6e: two chips at 380 W, two at 114 W
     assert (marts.energy("tpu")["chip_energy_kwh"], marts.energy("tpu")["telemetry_coverage_ratio"]) == (D("0.988"), 1.0)

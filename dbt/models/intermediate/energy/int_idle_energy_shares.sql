@@ -121,7 +121,8 @@ weights as (
     select pools.pool_id, machine_weights.training_run_id, machine_weights.w
     from pools
     inner join machine_weights on pools.pool_id = machine_weights.pool_id
-    where not pools.is_cell
+    -- a run without chips there holds none of the machine
+    where not pools.is_cell and machine_weights.w > 0
 ),
 
 charges as (
