@@ -151,6 +151,11 @@ def tpus(line: Line) -> None:
     line.run("renumbered-error", "Google Cloud", (f"{node}6", "v6e", 4, START, END))
     line.samples(TPU, points(f"{node}6", [(4, 1.0), (5, None)]))
     line.samples(TPU, points(f"{node}6", [(chip, 0.0) for chip in range(4)]), evidence="presence")
+    # one node for a slice of three hosts, of which one sent nothing: duty cycles by the slice, signs of life by the host
+    line.run("slice", "Google Cloud", ("slice-1", "v6e", 12, START, END))
+    for number, host in enumerate(("7001", "7002")):
+        line.samples(TPU, points(host, [(4 * number + chip, 1.0) for chip in range(2)]), key="slice")
+        line.samples(TPU, points(host, [(chip, 0.0) for chip in range(4)]), evidence="presence", key="slice")
     # a job of two machines whose collectors both call them by the job's name
     job = "arn:aws:sagemaker:us-east-1:1:training-job/twins"
     line.run("twins", "AWS", (job, CHIP, 1, START, END), machines=2)

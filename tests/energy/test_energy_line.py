@@ -140,6 +140,13 @@ def test_a_silent_chip_of_a_live_tpu_node_is_idle_and_an_error_is_unknown(marts)
     assert marts.energy("tpu")["power_confidence"] == "third_party"
 
 
+def test_a_host_that_sent_nothing_is_unobserved_although_its_slice_lives(marts) -> None:
+    row = marts.energy("slice")
+    # of each of two hosts two chips at 380 W and two idle at 114 W, four chips at the mean of 323 W
+    assert (row["chip_energy_kwh"], row["busy_chip_hours"]) == (D("3.268"), D(4))
+    assert (row["telemetry_coverage_ratio"], row["energy_basis"]) == (0.666666667, "time_model")
+
+
 def test_chips_that_are_numbered_anew_within_a_month_all_count_as_many_as_there_are(marts) -> None:
     row = marts.energy("renumbered")
     assert (row["chip_energy_kwh"], row["telemetry_coverage_ratio"], row["busy_chip_hours"]) == (D("1.52"), 1.0, D(4))

@@ -27,6 +27,7 @@ class Hold:
     node_chips: int | None
     holders: int  # runs on the machine then
     is_known: bool  # whether the chips are
+    machine_chips: int = 0  # of one machine of its type, as far as that is known
 
     @property
     def chip_time(self) -> Fraction:
@@ -41,6 +42,11 @@ def _promised(window: Window, node_chips: int | None) -> int | None:
     """Chips not recorded are those of the type, else the whole machine as other records tell of it."""
     chips = window.chips if window.chips is not None else chips_of(window.accelerator_type)
     return node_chips if chips is None else chips * window.node_count
+
+
+def _machine_chips(resource_id: str, windows: list[Window]) -> int:
+    job = is_job(resource_id)
+    return max((window.chips if job else None) or chips_of(window.accelerator_type) or 0 for window in windows)
 
 
 def _is_known(window: Window) -> bool:
@@ -80,5 +86,5 @@ def holds_of(runs: Runs, last_sample: dict[tuple[str, str], int]) -> Iterator[Ho
                     known = [_promised(window, node_chips) or 0 for window in now if _is_known(window)]
                     yield Hold(
                         run, resource_id, month, start, end, _type_of(now[0]), sum(known), part, node_chips, len(held),
-                        len(known) == len(now),
+                        len(known) == len(now), _machine_chips(resource_id, now),
                     )  # fmt: skip

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
+from itertools import pairwise
 
 from .holdings import Hold
 from .records import Runs, is_job
@@ -16,15 +17,31 @@ class Tracks:
     """The devices of one machine as one group of samples shows them."""
 
     devices: dict[Device, list[Span]] = field(default_factory=dict)  # measured
-    life: list[Span] = field(default_factory=list)  # when a source that leaves idle chips out saw any of them
+    lives: dict[str, list[Span]] = field(default_factory=dict)  # when a source that leaves idle chips out saw any of a host's
+    numbers: dict[str, int] = field(default_factory=dict)  # how many chips it ever saw of that host, in one way of numbering
 
     @property
     def is_partial(self) -> bool:
-        return bool(self.life)
+        return bool(self.lives)
 
     def sees(self, start: int, end: int) -> bool:
-        spans = [*self.life, *(span for device in self.devices.values() for span in device)]
+        spans = [span for found in (*self.lives.values(), *self.devices.values()) for span in found]
         return any(span.start < end and span.end > start for span in spans)
+
+    def alive(self, hold: Hold, chips: int) -> int:
+        """Chip-microseconds of hosts that were seen: a host that is not the node itself speaks of its own chips only."""
+        changes: dict[int, int] = defaultdict(int)
+        for host, spans in self.lives.items():
+            of_host = chips if host == hold.resource_id else max(hold.machine_chips, self.numbers[host])
+            for span in spans:
+                if span.start < hold.end and span.end > hold.start:
+                    changes[max(span.start, hold.start)] += of_host
+                    changes[min(span.end, hold.end)] -= of_host
+        total = now = 0
+        for left, right in pairwise(sorted(changes)):
+            now += changes[left]
+            total += min(now, chips) * (right - left)
+        return total
 
     def busiest(self, holds: Iterable[Hold]) -> list[Device]:
         busy = {device: sum(overlap(spans, hold.start, hold.end)[1] for hold in holds) for device, spans in self.devices.items()}
@@ -35,7 +52,15 @@ def tracks_of(samples: list[Sample], *, is_job: bool) -> Tracks:
     partial = [sample for sample in samples if sample.is_partial]
     measured = [sample for sample in samples if not (sample.is_partial and sample.is_life)]
     devices = {device: spans_of(found) for device, found in machines_of(measured, is_job=is_job).items()}
-    return Tracks(devices, [span for span in spans_of(partial) if span.use is not None])
+    by_host: dict[str, list[Sample]] = defaultdict(list)
+    for sample in partial:
+        by_host[sample.host_id].append(sample)
+    lives = {host: [span for span in spans_of(found) if span.use is not None] for host, found in by_host.items()}
+    numbers = {
+        host: max(len({sample.device for sample in found if sample.is_life is is_life}) for is_life in (True, False))
+        for host, found in by_host.items()
+    }
+    return Tracks(devices, {host: spans for host, spans in lives.items() if spans}, numbers)
 
 
 class Telemetry:
@@ -85,7 +110,7 @@ def _own(tracks: Tracks, chosen: list[Device], hold: Hold) -> Seen:
     chips = min(hold.promised, hold.node_chips)  # attempts of one run may overlap, but a chip is there once
     known, busy, unknown = overlap_of_most([tracks.devices[device] for device in chosen], chips, hold.start, hold.end)
     if tracks.is_partial:
-        known = chips * overlap(tracks.life, hold.start, hold.end)[0] - unknown
+        known = tracks.alive(hold, chips) - unknown
     share = hold.part * hold.promised / chips
     return Seen(known * share, Fraction(busy, FULL) * share)
 
@@ -97,7 +122,7 @@ def _mean(tracks: Tracks, hold: Hold) -> Seen:
     sums = [overlap(spans, hold.start, hold.end) for spans in tracks.devices.values()]
     known, busy, unknown = (sum(column) for column in zip(*sums, strict=True)) if sums else (0, 0, 0)
     if tracks.is_partial:
-        known = hold.node_chips * overlap(tracks.life, hold.start, hold.end)[0] - unknown
+        known = tracks.alive(hold, hold.node_chips) - unknown
     share = hold.part * hold.promised / hold.node_chips
     return Seen(known * share, Fraction(busy, FULL) * share)
 

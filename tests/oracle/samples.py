@@ -10,7 +10,7 @@ from itertools import pairwise
 
 NO_GAP = 500_000  # microseconds: collectors stamp arrival
 FULL = 1_000_000  # parts per million
-Device = tuple[int, int]  # machine of a job, device
+Device = tuple[str, int, int]  # host, machine of a job that calls all of them so, device
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,15 @@ def _use(samples: Iterable[Sample]) -> int | None:
 
 def machines_of(samples: Iterable[Sample], *, is_job: bool) -> dict[Device, list[Sample]]:
     """Samples by device. Of a job's machines nobody knows the names: several documents of one interval are several machines."""
-    documents: dict[tuple[int, int], set[str]] = defaultdict(set)
+    documents: dict[tuple[str, int, int], set[str]] = defaultdict(set)
     for sample in samples:
-        documents[sample.start, sample.end].add(sample.document)
+        documents[sample.host_id, sample.start, sample.end].add(sample.document)
     order = {interval: sorted(found) for interval, found in documents.items()}
     devices: dict[Device, list[Sample]] = defaultdict(list)
     for sample in samples:
-        machine = order[sample.start, sample.end].index(sample.document) if is_job and not sample.is_partial else 0
-        devices[machine, sample.device].append(sample)
+        interval = sample.host_id, sample.start, sample.end
+        machine = order[interval].index(sample.document) if is_job and not sample.is_partial else 0
+        devices[sample.host_id, machine, sample.device].append(sample)
     return devices
 
 

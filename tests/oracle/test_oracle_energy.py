@@ -169,6 +169,15 @@ def test_a_chip_without_a_duty_cycle_is_idle_while_its_host_lives(exports: Googl
     assert hours(exports) == (6, Decimal("0.833333333"), 1.0)
 
 
+def test_a_host_that_lives_says_nothing_about_the_other_hosts_of_its_slice(exports: GoogleExports) -> None:
+    """Eight chips on two hosts of four, of which one is seen: two busy, two idle, four unseen."""
+    exports.google_bill([tpu_hour("2026-04-10T10:00:00", 20.0)])
+    exports.runs(tpu_run("a", ("slice-1", TEN, ELEVEN, 8)))
+    points = {at(minute): 100.0 for minute in (10, 20, 30, 40, 50, 60)}
+    exports.tpu(*(gauge("duty_cycle", "4711", chip, points, run="a") for chip in (6, 7)))
+    assert hours(exports) == (8, 2, 0.5)
+
+
 def test_chips_numbered_anew_count_as_many_at_a_time_as_there_are(exports: GoogleExports) -> None:
     first, second = ({at(minute): 100.0 for minute in minutes} for minutes in ((10, 20, 30), (40, 50, 60)))
     series = [gauge("duty_cycle", TPU, chip, first) for chip in (4, 5, 12, 13)]

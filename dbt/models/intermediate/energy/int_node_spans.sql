@@ -42,6 +42,7 @@ closed as (
         holdings.held_chips,
         holdings.node_chips,
         holdings.record_chips,
+        holdings.chips_per_node as machine_chips,
         holdings.held_from_us,
         coalesce(
             holdings.held_to_us,
@@ -72,6 +73,7 @@ monthly as (
         closed.resource_id,
         closed.accelerator_type,
         closed.held_chips,
+        closed.machine_chips,
         greatest(closed.held_from_us, months.month_from_us) as held_from_us,
         least(closed.held_to_us, months.month_to_us) as held_to_us
     from closed
@@ -103,6 +105,7 @@ held as (
         monthly.training_run_id,
         bool_or(monthly.is_ambiguous) as is_ambiguous,
         min(monthly.accelerator_type) as accelerator_type,
+        max(monthly.machine_chips) as machine_chips,
         -- half a number of chips is not a number of chips
         case when count(*) = count(monthly.held_chips) then cast(sum(monthly.held_chips) as bigint) end as run_chips
     from spans

@@ -48,6 +48,38 @@ weighed as (
     from shares
 ),
 
+-- the machines telemetry speaks of. One whose name is not the node's is one of several, of a slice or a job: it says nothing about the others, and
+-- has the chips of its type, or as many as were ever seen on it
+hosts as (
+    select
+        usage_month,
+        training_run_id,
+        resource_id,
+        {{ replace_all('device_id', '[|][0-9]+$', '') }} as host_key,
+        count(distinct case when is_present then device_id end) as present_chips,
+        count(distinct case when is_measured then device_id end) as measured_chips
+    from {{ ref('int_run_samples') }}
+    group by usage_month, training_run_id, resource_id, {{ replace_all('device_id', '[|][0-9]+$', '') }}
+),
+
+machines as (
+    select
+        hosts.*,
+        case
+            when hosts.host_key <> hosts.resource_id || '|1'
+                then greatest(coalesce(max(spans.machine_chips), 0), max(hosts.present_chips), max(hosts.measured_chips))
+            else max(greatest(coalesce(spans.node_chips, 0), coalesce(spans.span_chips, 0)))
+        end as host_chips
+    from hosts
+    inner join spans
+        on
+            hosts.usage_month = spans.usage_month
+            and hosts.training_run_id = spans.training_run_id
+            and hosts.resource_id = spans.resource_id
+    group by
+        hosts.usage_month, hosts.training_run_id, hosts.resource_id, hosts.host_key, hosts.present_chips, hosts.measured_chips
+),
+
 cut as (
     select
         spans.usage_month,
@@ -91,6 +123,19 @@ crowded as (
     from cut
     group by usage_month, training_run_id, resource_id
     having count(distinct device_id) > min(counted_chips)
+
+    union
+
+    select cut.usage_month, cut.training_run_id, cut.resource_id
+    from cut
+    inner join machines
+        on
+            cut.usage_month = machines.usage_month
+            and cut.training_run_id = machines.training_run_id
+            and cut.resource_id = machines.resource_id
+            and {{ replace_all('cut.device_id', '[|][0-9]+$', '') }} = machines.host_key
+    group by cut.usage_month, cut.training_run_id, cut.resource_id, machines.host_key
+    having count(distinct cut.device_id) > max(machines.host_chips)
 ),
 
 -- the chips of a run that holds part of a node are those it used most in the month, so that cutting its record in two changes nothing
@@ -108,30 +153,39 @@ ranked as (
     group by usage_month, training_run_id, resource_id, device_id
 ),
 
--- when any chip of the node was seen, the node was alive: a TPU without a point was idle then
-reached as (
-    select
-        *,
-        max(observed_to_us) over (
-            partition by usage_month, training_run_id, resource_id order by observed_from_us, observed_to_us
-            rows between unbounded preceding and 1 preceding
-        ) as reached_us
+-- when any chip of a machine was seen, the machine was alive: a TPU of it without a point was idle then
+placed as (
+    select *, {{ replace_all('device_id', '[|][0-9]+$', '') }} as host_key
     from {{ ref('int_run_device_spans') }}
 ),
 
-live_time as (
+reached as (
+    select
+        placed.*,
+        machines.host_chips,
+        max(placed.observed_to_us) over (
+            partition by placed.usage_month, placed.training_run_id, placed.resource_id, placed.host_key
+            order by placed.observed_from_us, placed.observed_to_us rows between unbounded preceding and 1 preceding
+        ) as reached_us
+    from placed
+    inner join machines
+        on
+            placed.usage_month = machines.usage_month
+            and placed.training_run_id = machines.training_run_id
+            and placed.resource_id = machines.resource_id
+            and placed.host_key = machines.host_key
+),
+
+lives as (
     select
         spans.usage_month,
         spans.training_run_id,
         spans.resource_id,
         spans.span_from_us,
-        sum(cast(
-            greatest(
-                least(reached.observed_to_us, spans.span_to_us)
-                - greatest(reached.observed_from_us, coalesce(reached.reached_us, reached.observed_from_us), spans.span_from_us),
-                0
-            ) as decimal(19, 0)
-        )) as live_us
+        spans.counted_chips,
+        reached.host_chips,
+        greatest(reached.observed_from_us, coalesce(reached.reached_us, reached.observed_from_us), spans.span_from_us) as live_from_us,
+        least(reached.observed_to_us, spans.span_to_us) as live_to_us
     from weighed as spans
     inner join reached
         on
@@ -141,7 +195,31 @@ live_time as (
             and reached.observed_from_us < spans.span_to_us
             and reached.observed_to_us > spans.span_from_us
     where spans.is_tpu
-    group by spans.usage_month, spans.training_run_id, spans.resource_id, spans.span_from_us
+),
+
+life_changes as (
+    select {{ span | join(', ') }}, counted_chips, at_us, sum(chips) as chips
+    from (
+        select *, live_from_us as at_us, host_chips as chips from lives where live_from_us < live_to_us
+        union all
+        select *, live_to_us as at_us, -host_chips as chips from lives where live_from_us < live_to_us
+    ) as changes
+    group by {{ span | join(', ') }}, counted_chips, at_us
+),
+
+live_chips as (
+    select
+        *,
+        sum(chips) over (partition by {{ span | join(', ') }} order by at_us rows between unbounded preceding and current row) as chips_alive,
+        lead(at_us) over (partition by {{ span | join(', ') }} order by at_us) as until_us
+    from life_changes
+),
+
+live_time as (
+    select {{ span | join(', ') }}, sum(cast(least(chips_alive, counted_chips) as decimal(19, 0)) * cast(until_us - at_us as decimal(18, 0))) as live_chip_us
+    from live_chips
+    where until_us is not null
+    group by {{ span | join(', ') }}
 ),
 
 -- there, as many devices as chips are held count at any one time: what measured goes before what only lived, then the most used of the month.
@@ -149,6 +227,8 @@ live_time as (
 choosing as (
     select
         cut.*,
+        machines.host_key,
+        machines.host_chips,
         ranked.device_rank,
         max(cut.seen_to_us - cut.seen_from_us) over (
             partition by cut.{{ span | join(', cut.') }}
@@ -165,6 +245,12 @@ choosing as (
             and cut.training_run_id = ranked.training_run_id
             and cut.resource_id = ranked.resource_id
             and cut.device_id = ranked.device_id
+    inner join machines
+        on
+            cut.usage_month = machines.usage_month
+            and cut.training_run_id = machines.training_run_id
+            and cut.resource_id = machines.resource_id
+            and {{ replace_all('cut.device_id', '[|][0-9]+$', '') }} = machines.host_key
 ),
 
 bucketed as (
@@ -189,15 +275,18 @@ slices as (
     from instants
 ),
 
-chosen as (
+of_host as (
     select
         slices.*,
         bucketed.counted_chips,
+        bucketed.host_chips,
         bucketed.utilisation_ppm,
+        case when bucketed.is_measured then 0 else 1 end as evidence_rank,
+        bucketed.device_rank,
         row_number() over (
-            partition by slices.{{ span | join(', slices.') }}, slices.slice_from_us
+            partition by slices.{{ span | join(', slices.') }}, slices.slice_from_us, bucketed.host_key
             order by case when bucketed.is_measured then 0 else 1 end, bucketed.device_rank
-        ) as place
+        ) as place_on_host
     from slices
     inner join bucketed
         on
@@ -209,6 +298,14 @@ chosen as (
             and bucketed.seen_from_us <= slices.slice_from_us
             and bucketed.seen_to_us >= slices.slice_to_us
     where slices.slice_to_us is not null
+),
+
+chosen as (
+    select
+        *,
+        row_number() over (partition by {{ span | join(', ') }}, slice_from_us order by evidence_rank, device_rank) as place
+    from of_host
+    where place_on_host <= host_chips
 ),
 
 counting as (
@@ -259,7 +356,7 @@ select
         when spans.counted_chips is null then 0
         when spans.is_tpu
             then coalesce(counted.known_us, 0)
-                + greatest(cast(spans.counted_chips as decimal(19, 0)) * coalesce(live_time.live_us, 0) - coalesce(counted.seen_us, 0), 0)
+                + greatest(coalesce(live_time.live_chip_us, 0) - coalesce(counted.seen_us, 0), 0)
         else coalesce(counted.known_us, 0)
     end) as decimal(38, 0)) as observed_us,
     cast(sum(case when spans.counted_chips is null then 0 else coalesce(counted.used_ppm_us, 0) end) as decimal(38, 0)) as used_ppm_us

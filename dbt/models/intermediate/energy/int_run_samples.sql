@@ -152,6 +152,7 @@ select
     sample_from_us,
     sample_to_us,
     bool_or(is_measured) as is_measured,
+    bool_or(not is_measured) as is_present,
     {{ use_together() }} as utilisation_ppm,
     bool_or(is_keyed) as is_keyed
 from told_apart
