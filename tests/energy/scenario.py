@@ -171,6 +171,13 @@ def managed_jobs(line: Line) -> None:
     """Jobs under one name: two kinds of machines side by side, one that moved, one smaller than most of its type."""
     job = "projects/1/locations/us-central1/customJobs/"
     line.job("pools", "vertex", f"{job}1", ("v6e", 4, 1), ("v6e", 8, 3), start=START, end=END)
+    # submitted again as a job of its own, with one label
+    cut = START + 30 * MINUTE
+    for number, use, start, end in ((3, 1.0, START, cut), (4, 0.5, cut, END)):
+        line.job("again", "vertex", f"{job}{number}", ("v6e", 4, 1), start=start, end=end)
+        for chip in range(4):
+            minutes = range(1, 31) if start == START else range(31, 61)
+            line.samples(TPU, [(f"800{number}", chip, None, START + n * MINUTE, use) for n in minutes], key="again")
     # two names that are alike in their first 63 characters: a key that could be either is neither's
     alike = "arn:aws:sagemaker:us-east-1:123456789012:training-job/llama-8b-"
     for name, use in (("alike-a", 1.0), ("alike-b", 0.0)):

@@ -186,6 +186,12 @@ def test_all_kinds_of_machines_of_a_managed_job_count_and_none_has_free_chips(ma
     assert (small["reserved_chip_hours"], small["idle_share_facility_energy_kwh"]) == (D(1), D(0))
 
 
+def test_each_job_of_a_run_finds_the_telemetry_of_its_time(marts) -> None:
+    row = marts.energy("again")
+    assert (row["telemetry_coverage_ratio"], row["busy_chip_hours"]) == (1.0, D(3))
+    assert row["chip_energy_kwh"] == D("1.254")  # four chips, half an hour at 380 W and half an hour at 247 W
+
+
 @pytest.mark.parametrize("run_id", ["alike-a", "alike-b"])
 def test_a_key_that_two_jobs_could_mean_gives_neither_the_others_use(marts, run_id: str) -> None:
     row = marts.energy(run_id)

@@ -8,8 +8,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 from .holdings import Hold
-from .records import Runs, is_job
-from .samples import FULL, Device, Sample, Span, machines_of, overlap, overlap_of_most, spans_of
+from .records import Runs, Window, is_job
+from .samples import FULL, NO_GAP, Device, Sample, Span, machines_of, overlap, overlap_of_most, spans_of
 
 
 @dataclass
@@ -63,23 +63,32 @@ def tracks_of(samples: list[Sample], *, is_job: bool) -> Tracks:
     return Tracks(devices, {host: spans for host, spans in lives.items() if spans}, numbers)
 
 
+def _places(sample: Sample, held: list[tuple[str, Window]]) -> list[str]:
+    """Where the run of a host that no record names was then: of resources held at one time the first."""
+    now = [item for item in held if item[1].start - NO_GAP < sample.end and item[1].end + NO_GAP > sample.start]
+    return [
+        place for place, window in now
+        if not any(other < place and at.start < window.end and at.end > window.start for other, at in now)
+    ]  # fmt: skip
+
+
 class Telemetry:
     """Samples by machine and by the run they are keyed to; a key nobody knows is none."""
 
     def __init__(self, samples: Iterable[Sample], runs: Runs) -> None:
         known = set(runs.run_of_id.values())
-        only_resource: dict[str, set[str]] = defaultdict(set)
-        for resource_id, windows in runs.windows.items():
+        held: dict[str, list[tuple[str, Window]]] = defaultdict(list)
+        for resource_id, windows in sorted(runs.windows.items()):
             for window in windows:
-                only_resource[window.run].add(resource_id)
+                held[window.run].append((resource_id, window))
         self.by_machine: dict[tuple[str, str | None], list[Sample]] = defaultdict(list)
         for sample in samples:
             run = runs.of_tag(sample.run_key) if sample.run_key else None
             run = run if run in known else None
-            place = sample.host_id
-            if place not in runs.resources and run is not None:
-                [place] = only_resource[run] if len(only_resource[run]) == 1 else [place]
-            self.by_machine[place, run].append(sample)
+            for place in _places(sample, held[run]) if run is not None and sample.host_id not in runs.resources else ():
+                self.by_machine[place, run].append(sample)
+            if run is None or sample.host_id in runs.resources:
+                self.by_machine[sample.host_id, run].append(sample)
         self._tracks: dict[tuple, Tracks] = {}
 
     def tracks(self, resource_id: str, *keys: str | None) -> Tracks:

@@ -31,13 +31,26 @@ known_hosts as (
     where host_id is not null
 ),
 
--- the resource of a run that no sample names
-unnamed as (
-    select holders.usage_month, holders.training_run_id, min(holders.resource_id) as resource_id
+-- resources of a run that no sample names
+nameless as (
+    select holders.*
     from holders
     left join known_hosts on holders.usage_month = known_hosts.usage_month and holders.resource_id = known_hosts.host_id
     where known_hosts.host_id is null
-    group by holders.usage_month, holders.training_run_id
+),
+
+-- of those it held at one time the first; a job that was submitted again has its own
+unnamed as (
+    select nameless.usage_month, nameless.training_run_id, nameless.resource_id
+    from nameless
+    left join nameless as others
+        on
+            nameless.usage_month = others.usage_month
+            and nameless.training_run_id = others.training_run_id
+            and nameless.resource_id > others.resource_id
+            and nameless.held_from_us < others.held_to_us
+            and nameless.held_to_us > others.held_from_us
+    where others.resource_id is null
 ),
 
 matched as (
