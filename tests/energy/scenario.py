@@ -171,6 +171,7 @@ def managed_jobs(line: Line) -> None:
     """Jobs under one name: two kinds of machines side by side, one that moved, one smaller than most of its type."""
     job = "projects/1/locations/us-central1/customJobs/"
     line.job("pools", "vertex", f"{job}1", ("v6e", 4, 1), ("v6e", 8, 3), start=START, end=END)
+    line.job("two-types", "vertex", f"{job}5", ("v5e", 4, 1), ("v6e", 4, 1), start=START, end=END)
     # submitted again as a job of its own, with one label
     cut = START + 30 * MINUTE
     for number, use, start, end in ((3, 1.0, START, cut), (4, 0.5, cut, END)):

@@ -186,6 +186,11 @@ def test_all_kinds_of_machines_of_a_managed_job_count_and_none_has_free_chips(ma
     assert (small["reserved_chip_hours"], small["idle_share_facility_energy_kwh"]) == (D(1), D(0))
 
 
+def test_chips_of_two_types_under_one_name_have_hours_and_no_energy(marts) -> None:
+    row = marts.energy("two-types")
+    assert (row["reserved_chip_hours"], row["chip_energy_kwh"], row["power_confidence"]) == (D(8), None, "assumed")
+
+
 def test_each_job_of_a_run_finds_the_telemetry_of_its_time(marts) -> None:
     row = marts.energy("again")
     assert (row["telemetry_coverage_ratio"], row["busy_chip_hours"]) == (1.0, D(3))

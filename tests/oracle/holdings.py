@@ -34,8 +34,10 @@ class Hold:
         return self.promised * self.part * (self.end - self.start)
 
 
-def _type_of(window: Window) -> str | None:
-    return window.accelerator_type.removeprefix("ml.") if window.accelerator_type else None
+def _type_of(windows: list[Window]) -> str | None:
+    """Two types at once have no watts that stand for both."""
+    types = {window.accelerator_type.removeprefix("ml.") for window in windows if window.accelerator_type}
+    return types.pop() if len(types) == 1 else None
 
 
 def _promised(window: Window, node_chips: int | None) -> int | None:
@@ -85,6 +87,6 @@ def holds_of(runs: Runs, last_sample: dict[tuple[str, str], int]) -> Iterator[Ho
                 for run, now in held.items():
                     known = [_promised(window, node_chips) or 0 for window in now if _is_known(window)]
                     yield Hold(
-                        run, resource_id, month, start, end, _type_of(now[0]), sum(known), part, node_chips, len(held),
+                        run, resource_id, month, start, end, _type_of(now), sum(known), part, node_chips, len(held),
                         len(known) == len(now), _machine_chips(resource_id, now),
                     )  # fmt: skip

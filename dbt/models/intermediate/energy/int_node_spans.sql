@@ -104,7 +104,8 @@ held as (
         spans.span_to_us,
         monthly.training_run_id,
         bool_or(monthly.is_ambiguous) as is_ambiguous,
-        min(monthly.accelerator_type) as accelerator_type,
+        -- chips of two types under one name have no watts that stand for both
+        case when min(monthly.accelerator_type) = max(monthly.accelerator_type) then min(monthly.accelerator_type) end as accelerator_type,
         max(monthly.machine_chips) as machine_chips,
         -- half a number of chips is not a number of chips
         case when count(*) = count(monthly.held_chips) then cast(sum(monthly.held_chips) as bigint) end as run_chips
