@@ -22,6 +22,8 @@ _METRIC = re.compile(
 )
 _HOSTS = ("resource_id", "instance_id", "node_id", "node_name", "instance", "host")
 _RUNS = ("training_run_id", "run_id", "run")
+_CHIP_NUMBER = re.compile(r"\d{1,4}", re.ASCII)
+_INSTANCE = re.compile(r"\d{10,}", re.ASCII)
 _RATIOS = frozenset({"1", "10^2.%", "ratio"})  # 10^2.% is a ratio that is shown as a percentage
 
 
@@ -47,7 +49,8 @@ def series_of(metric: str, labels: Mapping[str, str], unit: str | None, facts: K
     if not is_of_tpu:
         return None  # a metric of the same name that some other exporter writes
     host, index = _chip(accelerator)
-    host = host or next((labels[name] for name in _HOSTS if labels.get(name)), None) or facts.host
+    run = facts.run or next((labels[name] for name in _RUNS if labels.get(name)), None)
+    host = host or next((labels[name] for name in _HOSTS if labels.get(name)), None) or facts.host or _worker(labels, run)
     if not host:
         remedy = "Keep the label accelerator_id, or name the host in the key as host=<resource_id>."
         raise SampleError("missing_host", "accelerator_id", remedy)
@@ -57,7 +60,7 @@ def series_of(metric: str, labels: Mapping[str, str], unit: str | None, facts: K
         is_utilisation=match[1] == "duty_cycle",
         host_id=host,
         device_index=index,
-        run_key=facts.run or next((labels[name] for name in _RUNS if labels.get(name)), None),
+        run_key=run,
         accelerator_type=tpu_type_of(labels.get("model")) or labels.get("model") or tpu_type_of(labels.get("accelerator_type")),
         scale=1.0 if unit in _RATIOS else 100.0,
     )
@@ -88,8 +91,18 @@ def _ratio(value: float | None, scale: float) -> float | None:
 
 
 def _chip(accelerator: str | None) -> tuple[str | None, int | None]:
-    """Split `<node resource_id>-<n>`; an id without a number at its end is a host."""
+    """Split `<node resource_id>-<n>`; an id without a number at its end is a host, a short number alone is a chip."""
+    if accelerator and _CHIP_NUMBER.fullmatch(accelerator):
+        return None, int(accelerator)
     host, _, index = (accelerator or "").rpartition("-")
     if host and index.isascii() and index.isdecimal():
         return host, int(index)
     return accelerator or None, None
+
+
+def _worker(labels: Mapping[str, str], run: str | None) -> str | None:
+    """The host of a TPU VM's worker: its instance's id, else its number, which says something within its run alone."""
+    worker = labels.get("worker_id")
+    if not worker or _INSTANCE.fullmatch(worker):
+        return worker or None
+    return f"{run}/worker-{worker}" if run else None

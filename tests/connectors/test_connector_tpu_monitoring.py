@@ -155,6 +155,27 @@ def test_a_host_is_found_by_accelerator_id_then_label_then_key(tmp_path: Path) -
     assert (result.rows, [remark.reason for remark in result.refusals]) == (1, ["missing_host"])
 
 
+@pytest.mark.parametrize(
+    ("labels", "key", "expected"),
+    [
+        ({"worker_id": "1"}, "run=run-a/1.json", [("run-a/worker-1", 3)]),
+        ({"worker_id": "4804027646385371647"}, "1.json", [("4804027646385371647", 3)]),
+        ({"node_name": "node-a"}, "1.json", [("node-a", 3)]),
+        ({"worker_id": "1"}, "1.json", []),  # which of all workers 1?
+    ],
+)
+def test_a_number_alone_is_a_chip_and_its_host_is_the_resources(
+    tmp_path: Path, labels: dict[str, str], key: str, expected: list[Any]
+) -> None:
+    """Two workers of a TPU VM both number their chips from 0."""
+    one = duty(point({"doubleValue": 1.0}), chip="3") | {
+        "resource": {"type": "tpu.googleapis.com/GceTpuWorker", "labels": labels}
+    }
+    result = read(tmp_path, answer(one), key)
+    assert ([(row["host_id"], row["device_index"]) for row in rows_of(result)] if expected else []) == expected
+    assert [remark.reason for remark in result.refusals] == ([] if expected else ["missing_host"])
+
+
 def test_a_run_may_stand_in_a_label(tmp_path: Path) -> None:
     one = duty(point({"doubleValue": 1.0}))
     one["metadata"]["userLabels"] = {"training_run_id": "Run A"}
