@@ -74,6 +74,7 @@ def _samples(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sa
             length = round(period * 1e9)
             if line.collected_at is not None:
                 end = _time(line.collected_at) * 1000
+                clock = None if clock is None else end  # a bare document after it goes on from there
             elif clock is None:
                 remedy = "Wrap each document with collected_at, or name the object by its UTC start."
                 raise SampleError("missing_time", "collected_at", remedy)

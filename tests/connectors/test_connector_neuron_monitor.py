@@ -178,6 +178,12 @@ def test_bare_documents_take_host_and_start_from_the_key(tmp_path: Path) -> None
     assert [row["sample_start"] for row in rows] == [NOON, NOON + dt.timedelta(seconds=10)]
 
 
+def test_a_bare_document_goes_on_where_a_wrapped_one_ended(tmp_path: Path) -> None:
+    bare = document(runtime(50, 50))
+    rows = rows_of(read(tmp_path, wrapped(bare, "2026-04-01T12:00:30Z"), bare, bare, key="run=r/host=h/20260401T120000Z.jsonl"))
+    assert [row["sample_end"] for row in rows] == [NOON + dt.timedelta(seconds=seconds) for seconds in (30, 35, 40)]
+
+
 def test_without_a_run_in_the_key_the_tag_all_runtimes_share_is_the_run(tmp_path: Path) -> None:
     key = "host=i-0abc/2026-04-01T00:00:00Z.jsonl"
     lines = [
