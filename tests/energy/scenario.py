@@ -213,9 +213,9 @@ def edges(line: Line) -> None:
     line.run("late-over-midnight", "AWS", ("i-late-midnight", CHIP, 1, midnight - half, midnight + half))
     line.samples(NEURON, late_documents("i-late-midnight", midnight - half))
     line.run("no-chip-of-it", "AWS", ("i-none", NODE, 0, START, END))
-    # one file per attempt
-    for node in ("i-file-1", "i-file-2"):
-        line.run("two-files", "AWS", (node, CHIP, 1, START, END))
+    # one file per attempt, and a copy of the first
+    for node, start in (("i-file-1", START), ("i-file-2", END), ("i-file-1", START)):
+        line.run("two-files", "AWS", (node, CHIP, 1, start, start + (END - START)))
     # recorded on 15 July at noon, without an end: proven for two hours
     line.run("still-going", "AWS", ("i-going", CHIP, 1, datetime(2026, 7, 15, 10), None))  # noqa: DTZ001
 

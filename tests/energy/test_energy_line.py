@@ -256,10 +256,11 @@ def test_a_run_without_an_end_has_held_its_chips_until_its_record_was_written(ma
     assert marts.energy("still-going", "2026-08-01")["chip_energy_kwh"] is None
 
 
-def test_a_run_recorded_in_two_files_has_the_attempts_of_both_once(marts) -> None:
+def test_a_run_recorded_in_two_files_has_the_attempts_of_both_once_and_a_copy_adds_none(marts) -> None:
     query = "select attempt_count, chip_count, state from marts.dim_training_runs where training_run_id = 'two-files'"
     (run,) = marts.rows(query)
-    assert run == {"attempt_count": 2, "chip_count": 2, "state": "succeeded"}
+    assert run == {"attempt_count": 2, "chip_count": 1, "state": "succeeded"}
+    assert marts.energy("two-files")["reserved_chip_hours"] == D(2)
 
 
 def test_a_rate_of_exchange_is_published_as_written(marts) -> None:

@@ -17,17 +17,16 @@ speaking as (
     from {{ ref('int_run_records') }}
 ),
 
-attempts as (
+-- a record that was delivered twice says the same twice
+recorded_attempts as (
     select
         speaking.training_run_id,
+        substr(speaking.precedence, 1, 1) as record_rank,
+        attempts.attempt_id,
         attempts.state,
         attempts.started_at,
         attempts.ended_at,
-        dense_rank() over (partition by speaking.training_run_id order by substr(speaking.precedence, 1, 1)) as system_rank,
-        row_number() over (
-            partition by speaking.training_run_id
-            order by substr(speaking.precedence, 1, 1), attempts.started_at desc nulls last, attempts.row_number desc
-        ) as recency
+        max(attempts.row_number) as row_number
     from {{ ref('stg_training_runs__attempts') }} as attempts
     inner join speaking
         on
@@ -36,6 +35,24 @@ attempts as (
             -- each file its own attempts: a run may be recorded in several
             and attempts.source_name = speaking.source_name
             and attempts.source_object = speaking.source_object
+    group by
+        speaking.training_run_id,
+        substr(speaking.precedence, 1, 1),
+        attempts.attempt_id,
+        attempts.state,
+        attempts.started_at,
+        attempts.ended_at
+),
+
+attempts as (
+    select
+        *,
+        dense_rank() over (partition by training_run_id order by record_rank) as system_rank,
+        row_number() over (
+            partition by training_run_id
+            order by record_rank, started_at desc nulls last, row_number desc, attempt_id desc, state desc, ended_at desc nulls last
+        ) as recency
+    from recorded_attempts
 ),
 
 attempt_facts as (
