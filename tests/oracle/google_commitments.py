@@ -38,7 +38,7 @@ def _spread(fees: list[GoogleLine], lines: list[GoogleLine], flow: Flow, *, is_u
     if fees[0].is_spend_based:
         amounts, bought = [-line.spend_credit for line in covered], 0
     else:
-        amounts, bought = [line.pricing_units for line in covered], sum(fee.pricing_units for fee in fees)
+        amounts, bought = [line.covered_units for line in covered], sum(fee.pricing_units for fee in fees)
     unused = max(bought - sum(amounts), 0)
     weights: list[tuple[str, int]] = [(f"{place:012d}", amount) for place, amount in enumerate(amounts)]
     shares = split(sum(fee.billed for fee in fees), [*weights, (RESIDUAL, unused)])

@@ -1,5 +1,6 @@
 """One row of Google's detailed bill as the ledger sees it: cell, component, measures before commitments are amortised."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -54,6 +55,7 @@ class GoogleLine:
     is_unused: bool  # a reservation nobody used
     is_spend_based: bool  # the fee
     spend_credit: int
+    covered_units: int  # of the pricing units what a commitment's credit covers
     has_commitment_credit: bool
     has_resource_credit: bool
     has_fee_offset: bool
@@ -104,13 +106,20 @@ def region_of(row: dict) -> str:
     return zone.rsplit("-", 1)[0] if zone else ""
 
 
-def _credits(row: dict) -> tuple[int, int | None, int, set[str]]:
-    """What lowers the cost, what is a gift (None without any), what committed spend takes off, and the types that occur."""
+def _covered(amount: int, cost: int, taken_off: int) -> int:
+    """As much of an amount as the credit took off its cost, the share at 1e-9."""
+    return amount * (taken_off * 10**QUANTITY // cost) // 10**QUANTITY if 0 < taken_off < cost else amount
+
+
+def _credits(row: dict) -> tuple[int, int | None, dict[str, int]]:
+    """What lowers the cost, what is a gift (None without any), and the amounts by type."""
     found = [(entry.get("type") or "", units(entry["amount"], MONEY) or 0) for entry in row.get("credits") or ()]
     cost = sum(amount for kind, amount in found if kind in facts.COST_CREDITS)
     gifts = [amount for kind, amount in found if kind not in facts.COST_CREDITS]
-    spend = sum(amount for kind, amount in found if kind == facts.SPEND_CREDIT)
-    return cost, sum(gifts) if gifts else None, spend, {kind for kind, _ in found}
+    by_type: dict[str, int] = defaultdict(int)
+    for kind, amount in found:
+        by_type[kind] += amount
+    return cost, sum(gifts) if gifts else None, dict(by_type)
 
 
 def _component(cost_type: str, adjustment: str, sku: str, service: str, is_fee: bool) -> str:
@@ -132,24 +141,27 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
     is_usage = can_be_used and not is_fee and (not is_adjusted or (has_amount and component in ("accelerator", "host")))
     start, end = _time(row["usage_start_time"]), _time(row["usage_end_time"])
     cost = units(row["cost"], MONEY)
-    lowered, promotion, spend_credit, kinds = _credits(row)
+    lowered, promotion, kinds = _credits(row)
+    generation, pricing_units = facts.generation_of(sku), units(at(row, "usage.amount_in_pricing_units"), QUANTITY) or 0
+    spend_credit = kinds.get(facts.SPEND_CREDIT, 0)
+    taken_off = -kinds.get(facts.RESOURCE_CREDIT, 0) - (spend_credit if generation else 0)
     default = units(row.get("cost_at_effective_price_default"), MONEY)
     return GoogleLine(
         source_name=source_name, source_object=source_object, row_number=row_number,
         payer_account_id=row["billing_account_id"], sub_account_id=_text(row, "project.number"),
         service_code=_text(row, "service.id"), region_id=region_of(row), usage_month=start.date().replace(day=1),
-        currency=row["currency"], sku_id=_text(row, "sku.id"), sku=sku, generation=facts.generation_of(sku), cost_type=cost_type,
+        currency=row["currency"], sku_id=_text(row, "sku.id"), sku=sku, generation=generation, cost_type=cost_type,
         adjustment=adjustment, resource_name=_text(row, "resource.name"), global_name=_text(row, "resource.global_name"),
         labels=labels, start=microseconds(start), end=microseconds(end),
         component=component,
         billed=cost + lowered, promotion=promotion, effective=cost + lowered,
         list_cost=units(row.get("cost_at_list"), MONEY) if is_usage else 0,
         contracted=(cost if default is None else default) if is_usage else 0,
-        pricing_units=units(at(row, "usage.amount_in_pricing_units"), QUANTITY) or 0,
+        pricing_units=pricing_units, covered_units=_covered(pricing_units, cost, taken_off),
         pricing_unit=_text(row, "usage.pricing_unit").lower(), originating_sku=originating_sku,
         is_spend_based=is_fee and (sku.lower().startswith("commitment - dollar") or not sku.lower().startswith("commitment")),
         spend_credit=spend_credit, has_resource_credit=facts.RESOURCE_CREDIT in kinds,
         subscription=_text(row, "subscription.instance_id"), is_usage=is_usage, is_fee=is_fee, is_support=is_support,
         is_unused=system_labels.get("compute.googleapis.com/is_unused_reservation", "").lower() == "true",
-        has_commitment_credit=bool(kinds & facts.COMMITMENT_CREDITS), has_fee_offset=facts.FEE_OFFSET in kinds,
+        has_commitment_credit=bool(kinds.keys() & facts.COMMITMENT_CREDITS), has_fee_offset=facts.FEE_OFFSET in kinds,
     )  # fmt: skip

@@ -102,6 +102,23 @@ def test_what_a_fee_covers(ledger: Callable[..., Tables], of_fee: dict, of_row: 
     assert by_run(tables, "effective_cost") == {("a", "accelerator", "resource_time"): 1 + share}
 
 
+def test_a_row_is_covered_as_far_as_its_credit_goes(ledger: Callable[..., Tables]) -> None:
+    """16 chip-hours for 40.00. Of 4 + 4 used the credit takes off all of one and a quarter of the other: 10.00 and 2.50."""
+    whole, quarter = (
+        tpu_hour(at, 10.8, credits=credits_of(COMMITTED_USAGE_DISCOUNT=-off)) for at, off in ((TEN, 10.8), (ELEVEN, 2.7))
+    )
+    tables = ledger(
+        [
+            fee(40.0, 16.0),
+            whole | {"labels": labels_of(training_run_id="a")},
+            quarter | {"labels": labels_of(training_run_id="b")},
+        ]
+    )
+    effective = {key[0]: row["effective_cost"] for key, row in tables["fct_training_run_costs"].items()}
+    assert effective == {"a": 10, "b": Decimal("10.6")}  # 8.10 were not covered
+    assert by_reason(tables, "effective_cost") == {("fee", "unused_commitment"): Decimal("27.5")}
+
+
 SPEND = "Commitment - dollar based v1: GCE for 1 year"
 
 

@@ -1,4 +1,4 @@
--- Commitment fees divided exactly over the usage they cover: of a resource by usage in pricing units, of spend by the money taken off.
+-- Commitment fees divided exactly over the usage they cover: of a resource by the usage covered, of spend by the money taken off.
 -- What was bought and not used stays with the fee.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
@@ -25,7 +25,10 @@ covered as (
             partition by commitments.charge_id
             order by lines.charge_period_start, lines.source_object, lines.row_number
         ) as line_rank,
-        case when commitments.is_spend_based then {{ to_units('-lines.spend_credit', 12) }} else {{ to_units('lines.priced_usage', 9) }} end as w
+        case
+            when commitments.is_spend_based then {{ to_units('-lines.spend_credit', 12) }}
+            else {{ int_div('cast(' ~ to_units('lines.priced_usage', 9) ~ ' * ' ~ to_units('lines.committed_ratio', 9) ~ ' as decimal(38,0))', 'cast(1000000000 as decimal(38,0))') }}
+        end as w
     from lines
     inner join commitments
         on

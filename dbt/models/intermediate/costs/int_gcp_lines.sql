@@ -17,6 +17,7 @@ credits as (
         max(case when is_price then 0 else 1 end) = 1 as has_promotion,
         max(case when credit_type in ('COMMITTED_USAGE_DISCOUNT', 'COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE') then 1 else 0 end) = 1 as has_commitment_credit,
         max(case when credit_type = 'COMMITTED_USAGE_DISCOUNT' then 1 else 0 end) = 1 as has_resource_credit,
+        sum(case when credit_type = 'COMMITTED_USAGE_DISCOUNT' then credit_amount else 0 end) as resource_credit,
         sum(case when credit_type = 'COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE' then credit_amount else 0 end) as spend_credit,
         max(case when credit_type = 'FEE_UTILIZATION_OFFSET' then 1 else 0 end) = 1 as has_fee_offset
     from {{ ref('stg_gcp_billing__credits') }}
@@ -43,6 +44,7 @@ classified as (
         coalesce(credits.has_commitment_credit, false) as has_commitment_credit,
         coalesce(credits.has_resource_credit, false) as has_resource_credit,
         coalesce(credits.spend_credit, 0) as spend_credit,
+        cast(coalesce(-credits.resource_credit - case when skus.instance_type <> '' then credits.spend_credit else 0 end, 0) as decimal(38, 12)) as taken_off,
         coalesce(credits.has_fee_offset, false) as has_fee_offset
     from lines
     inner join {{ ref('int_gcp_skus') }} as skus
@@ -96,6 +98,12 @@ select
     cast(spend_credit as decimal(38, 12)) as spend_credit,
     priced_usage,
     pricing_unit,
+    -- of an hour's usage a commitment may cover a part: as much as its credit took off the cost, at 1e-9
+    case
+        when taken_off > 0 and taken_off < cost
+            then {{ from_units(int_div('cast(' ~ to_units('taken_off', 12) ~ ' * 1000000000 as decimal(38,0))', to_units('cost', 12)), 9) }}
+        else cast(1 as decimal(38, 9))
+    end as committed_ratio,
     commitment_id,
     is_commitment_fee,
     is_commitment_fee and is_spend_based as is_spend_based_fee,
