@@ -16,6 +16,8 @@ loaded as (
         cast(sum(billed_cost) as decimal(38, 12)) as billed_cost,
         cast(sum(line_count) as bigint) as line_count
     from {{ ref('int_provider_cost_totals') }}
+    -- what another export says of the same money is compared with the book elsewhere
+    where is_book
     group by source_name, payer_account_id, usage_month, billing_currency
 )
 

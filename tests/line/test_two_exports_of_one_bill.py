@@ -1,0 +1,40 @@
+"""Two exports of the same bill: one is the book, the other is landed, compared with it and never summed."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Command
+from tests.line.kit import query
+from tests.oracle.builders import hour
+from tests.oracle.google_builders import GoogleExports, labels_of, tpu_hour
+
+pytestmark = pytest.mark.slow
+AT = "2026-04-10T10:00:00"
+
+
+def test_another_export_of_the_same_bill_is_compared_and_not_summed(tmp_path: Path, trainledger: Command) -> None:
+    """Of both clouds the second export lacks a cent of 21.50 and of 10.80."""
+    exports = GoogleExports(tmp_path)
+    tag, label = {"resource_tags": {"user_training_run_id": "a"}}, {"labels": labels_of(training_run_id="g")}
+    exports.bill([hour(AT, 21.5, **tag)])
+    exports.csv_bill([hour(AT, 21.49, **tag)])
+    exports.google_bill([tpu_hour(AT, 10.8, **label)])
+    exports.google_bill([tpu_hour(AT, 10.79, **label)], name="gcp-again")
+    for source in exports.sources:
+        if source["name"] in ("cur-csv", "gcp-again"):
+            source["book"] = False
+    finished = trainledger("refresh", "--config", exports.config(), now="2026-06-20T00:00:00Z")
+    assert finished.returncode == 0, finished.stdout[-2000:] + finished.stderr[-2000:]
+    home = tmp_path / "home"
+    billed = query(home, "select training_run_id, sum(billed_cost) from marts.fct_training_run_costs group by 1 order by 1")
+    assert billed == [("a", Decimal("21.5")), ("g", Decimal("10.8"))]
+    compared = query(
+        home,
+        "select source_name, provider_total, difference from marts.fct_reconciliation where method = 'cross_check' order by 1",
+    )
+    cent = Decimal("0.01")
+    assert compared == [("cur-csv", Decimal("21.5"), cent), ("gcp-again", Decimal("10.8"), cent)]
