@@ -181,7 +181,8 @@ def _flagged(settings: Settings, winners: list[tuple[SourceSettings, Generation]
     for source, generation in winners:
         for key in _keys(source, generation, payers(source, generation)):
             books.setdefault((source.facts.fact, key), set()).add(source.name)
-    book = {place: _book(settings, place[1], names) for place, names in books.items()}
+    ranks = _book_ranks(winners)
+    book = {place: _book(settings, place[1], names, ranks) for place, names in books.items()}
     versions: dict[Key, str] = {}
     members = []
     for source, generation in winners:
@@ -217,14 +218,26 @@ def _keys(source: SourceSettings, generation: Generation, payers: frozenset[str]
     return [(provider, payer, used) for payer, used in sorted(places) if source.reads_month(used)]
 
 
-def _book(settings: Settings, key: Key, names: set[str]) -> str | None:
+def _book_ranks(winners: list[tuple[SourceSettings, Generation]]) -> dict[str, int]:
+    """The rank of each source: its kind's, and one lower for an export that has the kind's detail in none of its partitions."""
+    columns: dict[str, set[str]] = {}
+    for source, generation in winners:
+        columns.setdefault(source.name, set()).update(name for part in generation.parts for name in part.columns)
+    facts = {source.name: source.facts for source, _ in winners}
+    return {
+        name: facts[name].book_rank + bool(facts[name].detail_columns and found.isdisjoint(facts[name].detail_columns))
+        for name, found in columns.items()
+    }
+
+
+def _book(settings: Settings, key: Key, names: set[str], ranks: dict[str, int]) -> str | None:
     """The book source of a payer's month: `book: true` first, then the precedence of kinds; `book: false` never."""
     sources = [settings.by_name[name] for name in sorted(names) if settings.by_name[name].book is not False]
     chosen = [source for source in sources if source.book] or sources
     if not chosen:
         return None
-    rank = min(source.facts.book_rank for source in chosen)
-    best = [source.name for source in chosen if source.facts.book_rank == rank]
+    rank = min(ranks[source.name] for source in chosen)
+    best = [source.name for source in chosen if ranks[source.name] == rank]
     if len(best) > 1:
         provider, payer, month = key
         raise UsageError(

@@ -40,6 +40,7 @@ class KindFacts:
     payer_column: str | None = None
     usage_column: str | None = None  # bills whose partitions are no months: the time of use places a row in its month
     version_column: str | None = None  # carbon whose partitions name no model version: its rows do
+    detail_columns: tuple[str, ...] = ()  # an export with none of them is the less detailed one, and ranks one lower
     is_built: bool = False
 
 
@@ -47,7 +48,15 @@ KINDS: dict[Kind, KindFacts] = {
     Kind.AWS_CUR: KindFacts("bill", "AWS", 0, "bill_payer_account_id", is_built=True),
     Kind.AWS_FOCUS: KindFacts("bill", "AWS", 1),
     Kind.AWS_CARBON: KindFacts("carbon", "AWS", 0, "payer_account_id", is_built=True),
-    Kind.GCP_BILLING: KindFacts("bill", "Google Cloud", 0, "billing_account_id", "usage_start_time", is_built=True),
+    Kind.GCP_BILLING: KindFacts(
+        "bill",
+        "Google Cloud",
+        0,
+        "billing_account_id",
+        "usage_start_time",
+        detail_columns=("resource_name", "resource_global_name"),
+        is_built=True,
+    ),
     Kind.GCP_FOCUS: KindFacts("bill", "Google Cloud", 2),  # 1: a standard export, found out when it is read
     Kind.GCP_CARBON: KindFacts("carbon", "Google Cloud", 0, "billing_account_id", version_column="model_version", is_built=True),
     Kind.NEURON_MONITOR: KindFacts("telemetry", "AWS", is_built=True),

@@ -7,11 +7,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from dagster_project.retention import prune
 from dagster_project.status import read_status
 from dagster_project.units import months_to_build
+from tests.connectors.gcp import BILLING, LINE, write_partition
 from tests.landing.kit import Organisation, hour, write_run
 
 PAYER = "0123AB-4567CD-89EF01"
@@ -90,6 +92,18 @@ def test_the_book_of_two_exports_is_chosen_by_month_of_use(tmp_path: Path, monke
     assert organisation.raw(book) == [("first", 4, 2), ("second", 5, 2)], "line and credit alike"
     totals = "select source_name, usage_month from raw.delivery_totals order by all"
     assert organisation.raw(totals) == [("first", APRIL), ("second", MAY)]
+
+
+def test_the_detailed_export_is_the_book_before_the_standard_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-08-01T00:00:00Z")
+    organisation = Organisation(tmp_path, *({"name": name, "kind": "gcp_billing"} for name in ("a-standard", "detailed")))
+    standard = pa.schema([field for field in BILLING if field.name not in ("resource", "subscription")])
+    for day in ("2026-04-10", "2026-05-10"):
+        write_partition(tmp_path / "exports" / "a-standard", day, {**LINE, **hour(f"{day}T06:00")}, schema=standard)
+    organisation.deliver_google("2026-04-10", hour("2026-04-10T06:00"), at="2026-04-11", source="detailed")
+    organisation.refresh()
+    book = "select _source_name, month(usage_start_time) from raw.gcp_billing where _is_book and part = 'line' order by all"
+    assert organisation.raw(book) == [("a-standard", 5), ("detailed", 4)], "the standard one where there is no other"
 
 
 def test_a_run_label_is_read_in_each_spelling_and_in_the_order_of_the_settings(tmp_path: Path) -> None:
