@@ -125,6 +125,8 @@ class Draw:
                 "subscription": {"instance_id": "sub-spend"},
                 "labels": sku and labels_of(**{"goog-originating-sku-id": sku[:13]}),
             }
+            if sku and self.random.random() < 0.3:
+                row["credits"] = credits_of(FEE_UTILIZATION_OFFSET=-row["cost"])
             rows.append(row)
         return rows
 

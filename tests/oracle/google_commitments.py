@@ -62,17 +62,18 @@ def amortise(lines: Iterable[GoogleLine]) -> Flows:
         for line in in_month:
             if line.is_fee:
                 commitments[line.commitment_id].append(line)
+        is_told = any(fee.originating_sku for fees in commitments.values() for fee in fees)
         for commitment_id, fees in commitments.items():
             flow = flows["Google Cloud", commitment_id, currency][month]
             for fee in fees:
                 flow.pay(fee.billed)
-            if any(fee.has_fee_offset for fee in fees):  # usage carries its discounted cost already, so what is left is waste
-                flow.unused += sum(fee.billed for fee in fees)
-                continue
+            # usage carries its discounted cost already, so what is left is waste; rows of committed spend speak for themselves
+            is_offset = any(fee.has_fee_offset for fee in fees)
+            kept = [fee for fee in fees if (fee.has_fee_offset if fee.is_spend_based else is_offset)]
+            flow.unused += sum(fee.billed for fee in kept)
             cells: dict[tuple, list[GoogleLine]] = defaultdict(list)
-            for fee in fees:
+            for fee in (fee for fee in fees if fee not in kept):
                 cells[*fee.cell, fee.generation, _is_accelerator(fee), fee.pricing_unit, fee.originating_sku].append(fee)
-            is_told = any(fee.originating_sku for fee in fees)
             for of_cell in cells.values():
                 names_nothing = of_cell[0].is_spend_based and not of_cell[0].originating_sku
                 _spread(of_cell, in_month, flow, is_used=not (is_told and names_nothing))

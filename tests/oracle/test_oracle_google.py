@@ -145,6 +145,22 @@ def test_a_spend_based_fee_goes_to_the_sku_it_names_as_in_googles_own_example(le
     assert by_reason(tables, "effective_cost") == {("fee", "unused_commitment"): Decimal("0.022994")}
 
 
+def test_a_month_may_begin_in_the_old_model_and_end_in_the_new_one(ledger: Callable[..., Tables]) -> None:
+    """10.00 of the fee pay for a row whose 14.00 a credit took off; 10.00 have an offset, as their row stands discounted."""
+    core = {"sku": {"id": "CORE", "description": "E2 Instance Core"}, "labels": labels_of(training_run_id="a")}
+    told = {"labels": labels_of(**{"goog-originating-sku-id": "CORE"}), "subscription": {"instance_id": "s"}, "resource": None}
+    rows = [
+        tpu_hour(TEN, 10.0, SPEND, **told),
+        tpu_hour(TEN, 14.0, credits=credits_of(COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE=-14.0), **core),
+        tpu_hour(ELEVEN, 10.0, SPEND, credits=credits_of(FEE_UTILIZATION_OFFSET=-10.0), **told),
+        tpu_hour(ELEVEN, 10.0, subscription={"instance_id": "s"}, **core),
+        tpu_hour(ELEVEN, 3.0, SPEND, resource=None, subscription={"instance_id": "nobody's"}),
+    ]
+    tables = ledger(rows)
+    assert {key[0]: row["effective_cost"] for key, row in tables["fct_training_run_costs"].items()} == {"a": 20}
+    assert by_reason(tables, "effective_cost") == {("fee", "unused_commitment"): 3}
+
+
 def test_hours_of_cores_do_not_use_up_committed_memory_or_gpus(ledger: Callable[..., Tables]) -> None:
     """Half of each commitment is used, so half of each fee is nobody's: 10.00, 8.00 and 6.00."""
     rows = []

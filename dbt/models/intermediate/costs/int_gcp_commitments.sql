@@ -7,17 +7,18 @@ with fees as (
         *,
         {{ cell_id() }} || '|' || billing_currency || '|' || instance_type || '|' || cast(is_accelerator_type as string)
         || '|' || pricing_unit || '|' || originating_sku_id || '|' || commitment_id as charge_id,
-        -- a spend-based fee is billed by the SKU it pays for; where Google says so at all, the row that names none is what nobody used
+        -- a spend-based fee is billed by the SKU it pays for; where the bill says so at all, the row that names none is what nobody used
         is_spend_based_fee and originating_sku_id = '' and max(originating_sku_id) over (
-            partition by source_name, payer_account_id, billing_currency, usage_month, commitment_id
+            partition by source_name, payer_account_id, billing_currency, usage_month
         ) <> '' as is_unused
     from {{ ref('int_gcp_lines') }}
-    where is_amortised_fee and {{ in_build_months() }}
+    where is_commitment_fee and {{ in_build_months() }}
 ),
 
 ranked as (
     select *, row_number() over (partition by charge_id order by charge_period_start, source_object, row_number) as fee_rank
     from fees
+    where is_amortised_fee
 )
 
 select

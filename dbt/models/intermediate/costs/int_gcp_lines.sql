@@ -109,10 +109,12 @@ select
     is_commitment_fee and is_spend_based as is_spend_based_fee,
     originating_sku_id,
     -- a fee with an offset already left its used part to the discounted usage rows; what remains of it is waste.
-    -- One offset in the month speaks for the whole commitment: an hour without use has none.
-    is_commitment_fee and not bool_or(has_fee_offset) over (
-        partition by source_name, payer_account_id, billing_currency, usage_month, commitment_id
-    ) as is_amortised_fee,
+    -- One offset in the month speaks for the whole commitment: an hour without use has none. Rows of committed spend speak for themselves,
+    -- for what nobody used is a row of its own: so a month may begin in the old model and end in the new one.
+    is_commitment_fee and not case
+        when is_spend_based then has_fee_offset
+        else bool_or(has_fee_offset) over (partition by source_name, payer_account_id, billing_currency, usage_month, commitment_id)
+    end as is_amortised_fee,
     case
         when cost_type in ('tax', 'rounding_error') or is_support or is_commitment_fee then 'fee'
         when is_goodwill then 'credit'
