@@ -153,6 +153,15 @@ billed_type_facts as (
     group by training_run_id
 ),
 
+-- what a Google SKU says of itself: generations and GPUs that the catalogue does not list are accelerators all the same
+billed_families as (
+    select attributions.training_run_id, max(case when lines.instance_type <> '' or lines.is_unknown_tpu then 'tpu' else 'gpu' end) as accelerator_family
+    from {{ ref('int_line_attributions') }} as attributions
+    inner join {{ ref('int_gcp_lines') }} as lines on attributions.line_id = lines.line_id
+    where lines.is_accelerator_type and attributions.training_run_id is not null
+    group by attributions.training_run_id
+),
+
 run_ids as (
     select training_run_id from records
     union
@@ -166,6 +175,7 @@ joined as (
         coalesce(records.is_ambiguous, false) as is_ambiguous,
         coalesce(records.provider_name, billed_any.provider_name, types.provider_name, 'AWS') as provider_name,
         coalesce(types.accelerator_type, billed_type_facts.accelerator_type) as accelerator_type,
+        billed_families.accelerator_family as billed_family,
         coalesce(types.is_multi_accelerator, billed_type_facts.is_multi_accelerator, false) as is_multi_accelerator,
         places.region_id,
         coalesce(places.is_multi_region, false) as is_multi_region,
@@ -186,6 +196,7 @@ joined as (
     left join chip_counts on run_ids.training_run_id = chip_counts.training_run_id
     left join places on run_ids.training_run_id = places.training_run_id
     left join billed_any on run_ids.training_run_id = billed_any.training_run_id
+    left join billed_families on run_ids.training_run_id = billed_families.training_run_id
     left join billed_type_facts on run_ids.training_run_id = billed_type_facts.training_run_id
 )
 
@@ -193,7 +204,7 @@ select
     joined.training_run_id,
     joined.recorded_id,
     joined.provider_name,
-    coalesce(catalogue.accelerator_family, 'none') as accelerator_family,
+    coalesce(catalogue.accelerator_family, joined.billed_family, 'none') as accelerator_family,
     joined.accelerator_type,
     joined.is_multi_accelerator,
     joined.region_id,
