@@ -101,7 +101,13 @@ class Draw:
         }
         if self.random.random() < 0.5:  # a private discount: the fee is billed after it, the commitment stated before
             fee["line_item_net_unblended_cost"] = round(9.0 * self.random.uniform(0.8, 1), 10)
-        return [covered, negation, fee]
+        named = fee | {
+            "line_item_line_item_type": "Refund",
+            "line_item_unblended_cost": -3.21,
+            "line_item_net_unblended_cost": None,
+        }
+        told = named | {"line_item_line_item_description": "Refund for one-time fee for Savings Plan ID: 0af1"}
+        return [covered, negation, fee, named, told | {"savings_plan_savings_plan_a_r_n": None}]
 
     def block_rows(self, month: str) -> list[dict]:
         """Paid in April, used in May; the last hours are not billed."""

@@ -82,7 +82,7 @@ def residual_reason(line: Line, runs: Runs) -> str:
         return "tax"
     if line.is_support:
         return "support"
-    if line.is_block_fee:
+    if line.is_block_fee or line.is_savings_plan_refund:
         return "unused_commitment"
     if line.kind in ("Credit", "Refund"):
         return line.kind.lower()

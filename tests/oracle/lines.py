@@ -14,7 +14,7 @@ SAVINGS_PLAN_PAIR = {"SavingsPlanCoveredUsage", "SavingsPlanNegation"}
 COLUMNS = {
     "bill_payer_account_id", "line_item_usage_account_id", "line_item_line_item_type", "line_item_usage_start_date",
     "line_item_usage_end_date", "line_item_product_code", "line_item_usage_type", "line_item_availability_zone",
-    "line_item_resource_id", "line_item_usage_amount", "line_item_currency_code",
+    "line_item_resource_id", "line_item_line_item_description", "line_item_usage_amount", "line_item_currency_code",
     "line_item_unblended_cost", "line_item_net_unblended_cost",
     "pricing_public_on_demand_cost", "pricing_unit", "product_region_code", "product", "resource_tags",
     "reservation_reservation_a_r_n", "reservation_effective_cost", "reservation_net_effective_cost",
@@ -58,6 +58,7 @@ class Line:
     term: tuple[str, str, str] = ("", "", "")  # start, end, number of reservations of a fee row
     is_block_fee: bool = False
     is_block_hour: bool = False
+    is_savings_plan_refund: bool = False
     cell: tuple = field(default=())
     provider_name: str = "AWS"
     contracted: int | None = None  # a CUR does not say
@@ -75,10 +76,6 @@ class Line:
     @property
     def is_support(self) -> bool:
         return "Support" in self.service_code
-
-    @property
-    def is_savings_plan_refund(self) -> bool:
-        return self.kind == "Refund" and self.savings_plan_arn != ""
 
     @property
     def is_unused(self) -> bool:
@@ -111,6 +108,15 @@ def region_of(row: dict, product_code: str, usage_type: str) -> str:
     if region is None and usage_type and product_code == "AmazonEC2":
         return "us-east-1"
     return region or ""
+
+
+def is_savings_plan_refund(row: dict) -> bool:
+    """A refund that names its plan, or the one of a one-time fee, which says so in its text alone."""
+    if row["line_item_line_item_type"] != "Refund":
+        return False
+    told = (row.get("line_item_line_item_description") or "").startswith("Refund for one-time fee for Savings Plan ID")
+    is_plan = (row.get("line_item_product_code") or "").endswith("SavingsPlans")
+    return bool(row.get("savings_plan_savings_plan_a_r_n")) or (is_plan and told)
 
 
 def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bool) -> str:
@@ -148,7 +154,7 @@ def effective_of(row: dict, kind: str, unblended: int, is_block_fee: bool) -> in
         return 0
     if kind == "Fee" and row.get("reservation_reservation_a_r_n"):
         return 0
-    if kind == "Refund" and row.get("savings_plan_savings_plan_a_r_n"):
+    if is_savings_plan_refund(row):
         return 0
     if kind == "DiscountedUsage":
         amount = _first_amount(row, "reservation_net_effective_cost", "reservation_effective_cost")
@@ -199,6 +205,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         reservation_arn=reservation_arn, savings_plan_arn=row.get("savings_plan_savings_plan_a_r_n") or "",
         block_arn=row.get("capacity_reservation_capacity_reservation_arn") or resource_id,
         status=(row.get("capacity_reservation_capacity_reservation_status") or "").lower(), is_block_fee=is_block_fee,
+        is_savings_plan_refund=is_savings_plan_refund(row),
     )  # fmt: skip
     if is_block_fee:
         named = ("reservation_start_time", "reservation_end_time", "reservation_number_of_reservations")

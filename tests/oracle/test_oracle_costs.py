@@ -230,6 +230,21 @@ def test_the_unused_part_of_a_plan_follows_the_private_discount_of_its_fee(ledge
 
 
 @pytest.mark.parametrize(
+    "columns",
+    [
+        {"savings_plan_savings_plan_a_r_n": "arn:sp"},
+        {"line_item_line_item_description": "Refund for one-time fee for Savings Plan ID: 0af1"},
+    ],
+)
+def test_the_refund_of_a_plan_is_no_negative_cost_of_its_month(ledger: Callable[..., Tables], columns: dict) -> None:
+    refund = hour(TEN, -1000.0, line_item_line_item_type="Refund", line_item_product_code="ComputeSavingsPlans")
+    tables = ledger([refund | {"line_item_usage_type": "ComputeSP:1yrAllUpfront", "line_item_resource_id": None} | columns])
+    assert by_reason(tables) == {("credit", "unused_commitment"): "-1000.000000000000"}
+    assert by_reason(tables, "effective_cost") == {("credit", "unused_commitment"): "0.000000000000"}
+    assert [row["refunded_cost"] for row in tables["fct_prepaid"].values()] == [1000]
+
+
+@pytest.mark.parametrize(
     ("columns", "place"),
     [
         ({"line_item_line_item_type": "Tax", "line_item_usage_type": None}, ("fee", "tax")),

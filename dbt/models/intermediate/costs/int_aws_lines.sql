@@ -20,12 +20,11 @@ classified as (
         *,
         line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage') and not is_support and not is_block_fee as is_usage,
         line_item_type in ('Discount', 'EdpDiscount', 'PrivateRateDiscount', 'BundledDiscount') and not is_support as is_discount,
-        (line_item_type = 'Refund' and savings_plan_arn is not null) as is_savings_plan_refund,
         {{ matches('instance_type', '^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*[.]') }} as is_accelerator_type,
         case
             when is_block_fee then 'capacity_block'
             when line_item_type like 'SavingsPlan%' then 'savings_plan'
-            when line_item_type = 'Refund' and savings_plan_arn is not null then 'savings_plan'
+            when is_savings_plan_refund then 'savings_plan'
             when line_item_type in ('RIFee', 'DiscountedUsage') then 'reservation'
             when line_item_type = 'Fee' and reservation_arn is not null then 'reservation'
         end as commitment_kind
@@ -98,7 +97,7 @@ select
     case
         when line_item_type = 'Tax' then 'tax'
         when is_support then 'support'
-        when is_block_fee then 'unused_commitment'
+        when is_block_fee or is_savings_plan_refund then 'unused_commitment'
         when line_item_type = 'Credit' then 'credit'
         when line_item_type = 'Refund' then 'refund'
         when line_item_type like 'SavingsPlan%Fee' or line_item_type = 'RIFee' or (line_item_type = 'Fee' and reservation_arn is not null) then 'unused_commitment'
