@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagster_project.failures import UsageError
+from dagster_project.failures import UsageError, writing_to
 
 if TYPE_CHECKING:
     from dagster_project.settings import Settings
@@ -54,7 +54,9 @@ def run(folder: Path, scale: int, say: Callable[[str], None], *, is_debug: bool 
 
     os.environ["TRAINLEDGER_NOW"] = DEMO_NOW  # for this process and what it starts; nothing else is changed
     say(f"Writing synthetic exports to {folder} (scale {scale}); the clock of the demo stands at {DEMO_NOW}.")
-    settings = load_settings(prepare(folder, scale))
+    with writing_to(folder):
+        config = prepare(folder, scale)
+    settings = load_settings(config)
     code = refresh(settings, only=None, full=False, wait=0, say=say, is_debug=is_debug)
     reports = {quarter: quarterly_report(settings, quarter, Asked(), None, 0, say) for quarter in QUARTERS}
     say("")

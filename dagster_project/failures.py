@@ -11,6 +11,9 @@ Anything else that reaches the command line is a bug (70). Errors of reading exp
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -53,3 +56,15 @@ class LockHeldError(TrainledgerError):
     """Another process holds the writer lock."""
 
     exit_code = 4
+
+
+@contextmanager
+def writing_to(target: Path) -> Iterator[None]:
+    """Name the place that a person asked to be written to, when it cannot be."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        remedy = "Give a place in a folder that is there and that you may write to."
+        raise UsageError(f"this cannot be written: {error.strerror or error}", where=str(target), remedy=remedy) from error

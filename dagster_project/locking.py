@@ -16,7 +16,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from dagster_project.failures import LockHeldError
+from dagster_project.failures import LockHeldError, writing_to
 
 LOCK_NAME = ".writer.lock"
 HOLDER_NAME = ".writer.json"
@@ -41,10 +41,11 @@ def writer_lock(home: Path, command: str, wait: float = 0.0, say: Callable[[str]
 
     Raises LockHeldError, which names the holder, when it is still held after `wait` seconds.
     """
-    home.mkdir(parents=True, exist_ok=True)
-    # one object per path and process: a command takes it around the whole refresh, the Dagster run inside takes it again
-    lock = FileLock(home / LOCK_NAME, is_singleton=True, thread_local=False)
-    _acquire(lock, home, wait, say)
+    with writing_to(home):
+        home.mkdir(parents=True, exist_ok=True)
+        # one object per path and process: a command takes it around the whole refresh, the Dagster run inside takes it again
+        lock = FileLock(home / LOCK_NAME, is_singleton=True, thread_local=False)
+        _acquire(lock, home, wait, say)
     try:
         if lock.lock_counter == 1:
             _write_holder(home, command)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from dagster_project.digest import TableDigest, table_digest
-from dagster_project.failures import UsageError
+from dagster_project.failures import UsageError, writing_to
 
 if TYPE_CHECKING:
     import duckdb
@@ -39,16 +39,24 @@ def open_published(file: Path) -> duckdb.DuckDBPyConnection:
 
     if not file.exists():
         raise UsageError("nothing is published yet", where=str(file), remedy="Run `trainledger refresh` first.")
-    return duckdb.connect(str(file), read_only=True)
+    try:
+        return duckdb.connect(str(file), read_only=True)
+    except duckdb.Error as error:
+        what = f"this is no published file: {str(error).strip().rstrip('.!')}"
+        raise UsageError(what, where=str(file), remedy="`trainledger refresh --full` publishes again.") from error
 
 
 def answer_to(file: Path, sql: str, form: Format, target: Path | None) -> None:
     """Run one statement and write the answer to a file, or to standard output."""
-    if target is None or form is Format.parquet:
-        answer(file, sql, form, sys.stdout, target)
+    if target is None:
+        answer(file, sql, form, sys.stdout)
         return
-    with target.open("w", encoding="utf-8", newline="") as out:
-        answer(file, sql, form, out)
+    with writing_to(target):
+        if form is Format.parquet:
+            answer(file, sql, form, sys.stdout, target)
+            return
+        with target.open("w", encoding="utf-8", newline="") as out:
+            answer(file, sql, form, out)
 
 
 def digests(file: Path) -> list[TableDigest]:
@@ -70,7 +78,7 @@ def answer(file: Path, sql: str, form: Format, out: TextIO, target: Path | None 
         connection.execute("set enable_external_access = false; set lock_configuration = true")
         try:
             cursor = connection.execute(sql)
-            if cursor.description is None:
+            if cursor is None or cursor.description is None:  # nothing, or only a remark, or a statement without an answer
                 raise UsageError("the statement returns no rows")
             if form is Format.parquet:
                 _write_parquet(cursor, target)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagster_project.building import Site, build_all, is_current
-from dagster_project.failures import UsageError
+from dagster_project.failures import UsageError, writing_to
 from dagster_project.line import Line
 from dagster_project.locking import writer_lock
 from dagster_project.settings import Settings
@@ -68,10 +68,10 @@ def render_quarter(
 
     if site.publication() is None:
         raise UsageError("nothing is published yet", where=str(site.published_file), remedy="Run `trainledger refresh` first.")
+    folder = out or site.root / "reports"
     try:
-        return render(
-            site.published_file, quarter, out or site.root / "reports", organisation=settings.organisation.name, status_note=note
-        )
+        with writing_to(folder):
+            return render(site.published_file, quarter, folder, organisation=settings.organisation.name, status_note=note)
     except ReportError as error:
         raise UsageError(str(error).rstrip(".")) from None
 

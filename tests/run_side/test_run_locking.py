@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dagster_project.failures import LockHeldError
+from dagster_project.failures import LockHeldError, UsageError
 from dagster_project.locking import HOLDER_NAME, writer_lock
 
 HOLD = """
@@ -33,6 +33,12 @@ def start_holder(home: Path) -> subprocess.Popen[str]:
     )
     assert process.stdout and process.stdout.readline() == "held\n"
     return process
+
+
+def test_a_home_that_cannot_be_written_is_named_and_is_no_bug(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file where a folder should be")
+    with pytest.raises(UsageError, match=r"cannot be written: .*\(.*home\)"), writer_lock(tmp_path / "home", "test"):
+        pass
 
 
 def test_another_process_is_refused_and_told_who_writes(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from run_side_kit import ROWS, TABLES, identity, write_build
 
 from dagster_project.failures import UsageError
 from dagster_project.publish import publish
-from dagster_project.query import Format, answer, digests
+from dagster_project.query import Format, answer, answer_to, digests
 
 
 @pytest.fixture
@@ -66,6 +66,25 @@ def test_nothing_is_written_and_no_other_file_is_read(file: Path, sql: str) -> N
     with pytest.raises(UsageError, match="the query does not run"):
         ask(file, sql.format(folder=file.parent), Format.csv)
     assert file.read_bytes() == before and not list(file.parent.glob("never*"))
+
+
+@pytest.mark.parametrize("sql", ["", "  ", "-- only a remark", ";"])
+def test_a_query_that_asks_nothing_is_told_so(file: Path, sql: str) -> None:
+    with pytest.raises(UsageError, match="returns no rows"):
+        ask(file, sql, Format.csv)
+
+
+@pytest.mark.parametrize("form", [Format.csv, Format.parquet])
+def test_an_answer_that_cannot_be_written_names_its_place(file: Path, tmp_path: Path, form: Format) -> None:
+    with pytest.raises(UsageError, match=r"cannot be written: .* \(.*nowhere/answer\)\. Give a place"):
+        answer_to(file, "select 1 as a", form, tmp_path / "nowhere" / "answer")
+
+
+def test_a_file_that_is_no_published_one_is_named(tmp_path: Path) -> None:
+    other = tmp_path / "notes.txt"
+    other.write_text("no database at all, whatever its name may be")
+    with pytest.raises(UsageError, match=r"no published file: .*notes\.txt"):
+        digests(other)
 
 
 def test_before_the_first_publication_the_remedy_is_named(tmp_path: Path) -> None:
