@@ -2,7 +2,8 @@
 
 {# Run ids match after this: AWS snake-cases tag keys, GCP labels allow no more than 63 of these characters. #}
 {% macro normalised_run_id(x) -%}
-substr({{ replace_all('lower(' ~ x ~ ')', '[^a-z0-9_-]', '-') }}, 1, 63)
+{#- the one letter whose lower case has two characters, an i and a dot above it; engines differ in whether they write the dot -#}
+substr({{ replace_all("lower(replace(" ~ x ~ ", 'İ', 'i-'))", '[^a-z0-9_-]', '-') }}, 1, 63)
 {%- endmacro %}
 
 {% macro mass_names() -%}

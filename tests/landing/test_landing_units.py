@@ -175,6 +175,7 @@ def test_a_month_that_is_no_longer_there_is_still_one_to_build(organisation: Org
 def test_run_ids_are_matched_as_the_contract_says() -> None:
     assert normalised_run_id("Run A/7.Ünit_x-y") == "run-a-7--nit_x-y"
     assert normalised_run_id("x" * 80) == "x" * 63
+    assert normalised_run_id("İzmir-1") == "i-zmir-1"  # its lower case is an i and a dot above, two characters
     assert ambiguous_run_ids(["a.b", "a-b", "a-b", "c"]) == ["a-b"]
     assert [tag_key(key) for key in ("training_run_id", "TrainingRunId", "training-run:id")] == ["training_run_id"] * 3
 

@@ -35,7 +35,7 @@ class Draw:
     def tags(self) -> dict:
         if self.random.random() > 0.4:
             return {}
-        value = self.random.choice([*RUN_IDS, "VISION_7", "ghost", ""])
+        value = self.random.choice([*RUN_IDS, "VISION_7", "GİHOST", ""])
         return {"resource_tags": {"user_training_run_id": value, "user_team": "x"}}
 
     def usage_row(self, source: str, at: datetime, node: str, kind: str) -> dict:
