@@ -37,6 +37,8 @@ NETWORK = re.compile(r"DataTransfer|-Bytes|NatGateway")
 # A zone is a letter after its region; a Local Zone carries its parent region in front.
 REGION_OF_ZONE = re.compile(r"^[a-z]+(-[a-z]+)+-[0-9]+")
 
+PREFIX = re.compile(r"^([A-Z]{2,5}[0-9]{0,2})-")
+
 # First word of a usage type to region, for rows whose columns name none.
 REGION_OF_PREFIX = {
     "USE1": "us-east-1", "US": "us-east-1", "USE2": "us-east-2", "USW1": "us-west-1", "USW2": "us-west-2",
@@ -47,7 +49,7 @@ REGION_OF_PREFIX = {
     "APN1": "ap-northeast-1", "APN2": "ap-northeast-2", "APN3": "ap-northeast-3", "APE1": "ap-east-1",
     "APS1": "ap-southeast-1", "APS2": "ap-southeast-2", "APS3": "ap-south-1", "APS4": "ap-southeast-3", "APS5": "ap-south-2",
     "APS6": "ap-southeast-4", "APS7": "ap-southeast-5", "AFS1": "af-south-1", "ILC1": "il-central-1", "MEC1": "me-central-1",
-    "MES1": "me-south-1",
+    "MES1": "me-south-1", "CNN1": "cn-north-1", "CNW1": "cn-northwest-1",
 }  # fmt: skip
 
 KNOWN_REGIONS = {

@@ -102,12 +102,11 @@ def region_of(row: dict, product_code: str, usage_type: str) -> str:
     for named in (row.get("product_region_code"), product.get("region_code"), product.get("region")):
         if named:
             return named
-    if zone := row.get("line_item_availability_zone"):
-        return facts.REGION_OF_ZONE.match(zone)[0] if facts.REGION_OF_ZONE.match(zone) else zone
-    region = facts.REGION_OF_PREFIX.get(usage_type.split("-", 1)[0]) if "-" in usage_type else None
-    if region is None and usage_type and product_code == "AmazonEC2":
-        return "us-east-1"
-    return region or ""
+    if zone := facts.REGION_OF_ZONE.match(row.get("line_item_availability_zone") or ""):
+        return zone[0]
+    if prefix := facts.PREFIX.match(usage_type):  # one that nobody knows says that it is not us-east-1
+        return facts.REGION_OF_PREFIX.get(prefix[1], "")
+    return "us-east-1" if usage_type and product_code == "AmazonEC2" else ""
 
 
 def is_savings_plan_refund(row: dict) -> bool:

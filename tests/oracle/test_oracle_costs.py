@@ -267,6 +267,23 @@ def test_what_nobody_can_claim_has_one_component_and_one_reason(
     assert by_reason(ledger([hour(TEN, 5.0, **columns)])) == {place: "5.000000000000"}
 
 
+@pytest.mark.parametrize(
+    ("usage_type", "zone", "region"),
+    [
+        ("BoxUsage:trn1.32xlarge", None, "us-east-1"),
+        ("CNN1-BoxUsage:p4d.24xlarge", None, "cn-north-1"),
+        ("LAX1-BoxUsage:g4dn.2xlarge", None, ""),
+        ("USE2-BoxUsage:trn1.32xlarge", "use2-az1", "us-east-2"),
+        ("BoxUsage:trn1.32xlarge", "us-west-2-lax-1a", "us-west-2"),
+    ],
+)
+def test_a_row_that_states_no_region_has_that_of_its_zone_or_its_usage_type(
+    ledger: Callable[..., Tables], usage_type: str, zone: str | None, region: str
+) -> None:
+    row = hour(TEN, 5.0, product_region_code=None, line_item_usage_type=usage_type, line_item_availability_zone=zone)
+    assert [key[5] for key in ledger([row])["fct_residual_costs"]] == [region]
+
+
 def test_an_unknown_list_price_makes_the_sum_unknown_not_smaller(ledger: Callable[..., Tables]) -> None:
     rows = [hour(TEN, 20.0), hour("2026-04-10T11:00:00", 20.0, pricing_public_on_demand_cost=None)]
     tables = ledger(rows, run("a", (NODE, HELD[0], "2026-04-10T12:00:00Z", None)))
