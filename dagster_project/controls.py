@@ -48,15 +48,23 @@ def _aws_cur(con: duckdb.DuckDBPyConnection, partition: str, relation: str, sche
         f"""
         SELECT bill_payer_account_id, strftime(line_item_usage_start_date, '%Y-%m'), coalesce(line_item_currency_code, ''),
             count(*),
-            CAST(coalesce(sum({cost}), 0) AS DECIMAL(38, {MONEY}))
+            CAST(coalesce(sum({cost}), 0) AS DECIMAL(38, {MONEY})),
+            count(*) FILTER (WHERE coalesce(bill_invoice_id, '') = '')
         FROM {relation} GROUP BY ALL ORDER BY ALL
         """
     ).fetchall()
     return Controls(
         payers=sorted({row[0] for row in months}),
         months=[
-            BillMonth(payer_account_id=payer, usage_month=month, currency=currency, line_count=count, billed_cost=f"{cost:f}")
-            for payer, month, currency, count, cost in months
+            BillMonth(
+                payer_account_id=payer,
+                usage_month=month,
+                currency=currency,
+                line_count=count,
+                billed_cost=f"{cost:f}",
+                uninvoiced_lines=uninvoiced,
+            )
+            for payer, month, currency, count, cost, uninvoiced in months
         ],
         commitments=_capacity_blocks(con, relation, schema),
         claimable_resources=_claimable(con, relation),

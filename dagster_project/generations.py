@@ -57,6 +57,7 @@ class BillMonth(msgspec.Struct, frozen=True, kw_only=True):
     line_count: int
     billed_cost: str
     invoice_month: str | None = None  # the latest that a row names, where a provider invoices use later than its month
+    uninvoiced_lines: int = 0  # lines without the invoice number that a settled month has on every one
 
 
 class Commitment(msgspec.Struct, frozen=True, kw_only=True):

@@ -163,7 +163,9 @@ def _state(source: SourceSettings, month: str, standing: list[Generation], at: d
         expected = month_end(month) if is_bill else month_end(month) + CARBON_EXPECTED_AFTER
         return "missing" if at >= expected else "not_published"
     if is_bill:
-        totals = (total for one in standing for total in one.controls.months if total.usage_month == month)
+        totals = [total for one in standing for total in one.controls.months if total.usage_month == month]
+        if any(total.uninvoiced_lines for total in totals):
+            return "preliminary"  # as its costs are
         invoiced = max((total.invoice_month or month for total in totals), default=month)
         closes = bill_closed_from(month, invoiced)
     else:

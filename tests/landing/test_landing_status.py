@@ -32,7 +32,7 @@ def states(organisation: Organisation, name: str) -> dict[str, str]:
 
 
 def test_each_month_is_final_preliminary_missing_or_not_published_yet(organisation: Organisation) -> None:
-    organisation.deliver([bill_line(day="2026-05-01")], at="2026-06-02", month="2026-05")
+    organisation.deliver([bill_line(day="2026-05-01", bill_invoice_id="1")], at="2026-06-02", month="2026-05")
     organisation.deliver([bill_line(day="2026-07-01")], at="2026-08-02", month="2026-07")
     organisation.deliver_carbon([carbon_row(month="2026-05")], at="2026-06-18", month="2026-05")
     organisation.refresh()
@@ -48,6 +48,13 @@ def test_each_month_is_final_preliminary_missing_or_not_published_yet(organisati
         "2026-07": "not_published",
         "2026-08": "not_published",
     }
+
+
+def test_a_closed_month_with_a_row_that_is_not_invoiced_is_preliminary_as_its_costs_are(organisation: Organisation) -> None:
+    lines = [bill_line(day="2026-05-01", bill_invoice_id=number) for number in ("1", None)]
+    organisation.deliver(lines, at="2026-06-02", month="2026-05")
+    organisation.refresh()
+    assert states(organisation, "cur")["2026-05"] == "preliminary"
 
 
 def test_a_quarantined_month_shows_what_still_stands_and_why(organisation: Organisation) -> None:
