@@ -61,3 +61,8 @@ select run_key, min(training_run_id) as training_run_id
     group by run_key
     having count(distinct training_run_id) = 1
 {%- endmacro %}
+
+{# The machine of a device: its id without the number of the chip. #}
+{% macro host_of_device(x='device_id') -%}
+{{ replace_all(x, '[|][0-9]+$', '') }}
+{%- endmacro %}

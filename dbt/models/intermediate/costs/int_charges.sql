@@ -1,16 +1,7 @@
--- Prepared charges of every provider in one shape. A charge that is part of a bill row follows the evidence for that row (attribution_line_id).
-{{ config(materialized='view') }}
-
-select
+{%- set shared %}
     line_id,
     attribution_line_id,
-    provider_name,
-    source_name,
-    payer_account_id,
-    sub_account_id,
-    service_code,
-    region_id,
-    usage_month,
+    {{ cell() }},
     charge_period_start,
     charge_period_end,
     billing_currency,
@@ -22,10 +13,7 @@ select
     has_invoice,
     stands_in_usage,
     is_usage,
-    is_discount,
     is_accelerator_type,
-    is_block_hour,
-    billed_us,
     cost_component,
     billed_cost,
     effective_cost,
@@ -33,43 +21,21 @@ select
     contracted_cost,
     weight,
     is_weight_borrowed,
-    fixed_reason
+    fixed_reason{% endset -%}
+-- Prepared charges of every provider in one shape. A charge that is part of a bill row follows the evidence for that row (attribution_line_id).
+{{ config(materialized='view') }}
+
+select {{ shared }},
+    is_discount,
+    is_block_hour,
+    billed_us
 from {{ ref('int_aws_charges') }}
 
 union all
 
-select
-    line_id,
-    attribution_line_id,
-    provider_name,
-    source_name,
-    payer_account_id,
-    sub_account_id,
-    service_code,
-    region_id,
-    usage_month,
-    charge_period_start,
-    charge_period_end,
-    billing_currency,
-    resource_id,
-    other_resource_id,
-    job_id,
-    instance_type,
-    run_tag,
-    has_invoice,
-    stands_in_usage,
-    is_usage,
+select {{ shared }},
     false as is_discount,
-    is_accelerator_type,
     false as is_block_hour,
     -- Google Cloud bills usage in units of its own: the interval is the time
-    cast(null as decimal(38, 0)) as billed_us,
-    cost_component,
-    billed_cost,
-    effective_cost,
-    list_cost,
-    contracted_cost,
-    weight,
-    is_weight_borrowed,
-    fixed_reason
+    cast(null as decimal(38, 0)) as billed_us
 from {{ ref('int_gcp_charges') }}

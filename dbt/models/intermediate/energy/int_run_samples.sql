@@ -1,6 +1,8 @@
 -- Which samples speak of which run's chips: those of a node the run held and, for a managed job whose machines nobody can name, those that
 -- carry the run's own key. A sample keyed to another known run speaks of that run only. Samples half a second outside are taken too: they show
 -- that there is no gap at the run's start or end.
+{%- set joined %}holders.usage_month, holders.training_run_id, holders.resource_id, samples.host_id, samples.device_index, samples.document_hash,
+        samples.is_document, samples.is_measured, samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm{% endset %}
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with run_keys as (
@@ -41,7 +43,7 @@ nameless as (
 
 -- of those it held at one time the first; a job that was submitted again has its own
 unnamed as (
-    select nameless.usage_month, nameless.training_run_id, nameless.resource_id
+    select nameless.*
     from nameless
     left join nameless as others
         on
@@ -55,17 +57,7 @@ unnamed as (
 
 matched as (
     select
-        holders.usage_month,
-        holders.training_run_id,
-        holders.resource_id,
-        samples.host_id,
-        samples.device_index,
-        samples.document_hash,
-        samples.is_document,
-        samples.is_measured,
-        samples.sample_from_us,
-        samples.sample_to_us,
-        samples.utilisation_ppm,
+        {{ joined }},
         samples.keyed_run_id is not null as is_keyed
     from holders
     inner join samples
@@ -79,28 +71,13 @@ matched as (
     union all
 
     select
-        holders.usage_month,
-        holders.training_run_id,
-        holders.resource_id,
-        samples.host_id,
-        samples.device_index,
-        samples.document_hash,
-        samples.is_document,
-        samples.is_measured,
-        samples.sample_from_us,
-        samples.sample_to_us,
-        samples.utilisation_ppm,
+        {{ joined }},
         true as is_keyed
-    from unnamed
-    inner join holders
-        on
-            unnamed.usage_month = holders.usage_month
-            and unnamed.training_run_id = holders.training_run_id
-            and unnamed.resource_id = holders.resource_id
+    from unnamed as holders
     inner join samples
         on
-            unnamed.usage_month = samples.usage_month
-            and unnamed.training_run_id = samples.keyed_run_id
+            holders.usage_month = samples.usage_month
+            and holders.training_run_id = samples.keyed_run_id
             and samples.sample_from_us < holders.held_to_us + {{ telemetry_gap_us() }}
             and samples.sample_to_us > holders.held_from_us - {{ telemetry_gap_us() }}
     left join holders as named

@@ -1,0 +1,29 @@
+-- The machines telemetry speaks of, each with the chips it has. One whose name is not the node's is one of several, of a slice or a job: it says
+-- nothing about the others, and has the chips of its type, or as many as were ever seen on it.
+with hosts as (
+    select
+        usage_month,
+        training_run_id,
+        resource_id,
+        {{ host_of_device() }} as host_key,
+        count(distinct case when is_present then device_id end) as present_chips,
+        count(distinct case when is_measured then device_id end) as measured_chips
+    from {{ ref('int_run_samples') }}
+    group by usage_month, training_run_id, resource_id, {{ host_of_device() }}
+)
+
+select
+    hosts.*,
+    case
+        when hosts.host_key <> hosts.resource_id || '|1'
+            then greatest(coalesce(max(spans.machine_chips), 0), max(hosts.present_chips), max(hosts.measured_chips))
+        else max(greatest(coalesce(spans.node_chips, 0), coalesce(spans.span_chips, 0)))
+    end as host_chips
+from hosts
+inner join {{ ref('int_run_node_shares') }} as spans
+    on
+        hosts.usage_month = spans.usage_month
+        and hosts.training_run_id = spans.training_run_id
+        and hosts.resource_id = spans.resource_id
+group by
+    hosts.usage_month, hosts.training_run_id, hosts.resource_id, hosts.host_key, hosts.present_chips, hosts.measured_chips
