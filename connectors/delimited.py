@@ -29,7 +29,7 @@ _RATIO_FROM = 64 << 20  # small files may be as repetitive as they like
 _HEADER_BYTES = 1 << 20
 _MAX_COLUMNS = 10_000
 _BLOCK_BYTES = 16 << 20  # one row must fit in one block
-_BROKEN = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError)
+_BROKEN = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,10 @@ class CsvFile:
                 members = [member for member in archive.infolist() if not member.is_dir()]
                 if len(members) != 1 or not members[0].filename.lower().endswith(".csv") or members[0].flag_bits & 1:
                     raise self._content_error("the zip does not hold exactly one readable CSV file", "bad_archive")
-                source = stack.enter_context(archive.open(members[0]))  # type: ignore[assignment]
+                try:
+                    source = stack.enter_context(archive.open(members[0]))  # type: ignore[assignment]
+                except NotImplementedError as error:  # zipfile's word for a way of packing it does not know
+                    raise self._content_error(f"the zip is packed in a way nobody can read ({error})", "bad_archive") from error
             else:
                 source = stack.enter_context(self.path.open("rb"))
             yield io.BufferedReader(_Limited(source, limit, self), 1 << 20)

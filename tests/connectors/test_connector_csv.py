@@ -134,6 +134,17 @@ def test_a_zip_with_two_files_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path / "x.zip").reason == "bad_archive"
 
 
+def test_a_zip_packed_in_an_unknown_way_is_refused_as_such(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("x.csv", b"a,b\n1,2\n")
+    packed = bytearray((tmp_path / "x.zip").read_bytes())
+    listed = packed.index(b"PK\x01\x02")
+    packed[8] = packed[listed + 10] = 97  # the method of packing, in the file's header and in the list at the end
+    error = refused(write_bytes(tmp_path / "x.zip", bytes(packed)))
+    assert error.reason == "bad_archive"
+    assert "packed in a way nobody can read" in str(error)
+
+
 @pytest.mark.parametrize("name", ["x.csv.gz", "x.zip"])
 def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, name: str) -> None:
     assert refused(write_bytes(tmp_path / name, b"a,b\n1,2\n")).reason == "truncated"
