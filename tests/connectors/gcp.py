@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import csv
 import datetime as dt
 import json
@@ -90,6 +91,7 @@ CARBON = pa.schema(
     }
 )
 
+DAY = "2026-04-01"
 START = dt.datetime(2026, 4, 1, 6, tzinfo=dt.UTC)
 
 # One hour of eight v5e chips on demand with a promotion, in the physical types of the export.
@@ -128,6 +130,10 @@ EMISSION: dict[str, Any] = {
     "carbon_footprint_total_kgCO2e": {"after_offsets": None, "market_based": 7.375, "location_based": 47.875},
     "carbon_model_version": 14,
 }
+
+
+def line(**changes: Any) -> dict[str, Any]:
+    return {**copy.deepcopy(LINE), **changes}
 
 
 def write_partition(

@@ -13,6 +13,8 @@ import yaml
 PAYER = "000011112222"
 ACCOUNT = "000011113333"
 NODE = "i-0aaa"
+TEN = "2026-04-10T10:00:00"
+HELD = ("2026-04-10T10:00:00Z", "2026-04-10T11:00:00Z")  # the hour of TEN
 
 _HOUR = {
     "identity_line_item_id": "line",

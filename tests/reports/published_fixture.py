@@ -43,6 +43,10 @@ USUAL = tuple(
     )
     for n in range(24)
 )
+TWO_RUNS = (
+    Run("run-a", "language", "llama-8b", dollars=1000, months=MONTHS[:3]),
+    Run("run-b", None, "vit-huge", accelerator="trn1.32xlarge", dollars=501, months=MONTHS[1:2], state="failed"),
+)
 PAIR_RATIOS = {  # TPU dollars for 100 of Trainium, pair by pair
     "llm-8b": (71, 74, 69, 78, 72, 70, 75, 73),
     "bert-large": (96, 105, 99, 110, 92, 101, 103, 97),

@@ -12,10 +12,10 @@ from reports.charts import Bar, Segment, chart
 from reports.dots import ratio_chart
 from reports.layout import interval
 from reports.side_by_side import MEASURES
+from tests.reports.kit import changed, figures_of, record_of, rendered, tables_of, values_of
 from tests.reports.published_energy import BOUNDARIES, FACTORS, chip_energy
 from tests.reports.published_fixture import PAIRED, write_published
 from tests.reports.published_rows import BILLING_ACCOUNT, MONTHS, PAYERS, Run
-from tests.reports.test_quarterly_report import changed, figures_of, record_of, rendered, tables_of, values_of
 
 SPRING = tuple(run for run in PAIRED if run.months == MONTHS[:1])
 PER_RUN, PER_TOKENS = "side_by_side_per_run", "side_by_side_per_million_tokens"

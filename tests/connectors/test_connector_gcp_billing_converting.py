@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copy
 import datetime as dt
 from decimal import Decimal
 from pathlib import Path
@@ -13,20 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ExportContentError, ExportSchemaError
 from connectors.gcp_billing_columns import SCHEMA
-from tests.connectors.gcp import BILLING, BILLING_2019, LINE, cud_rows, koku_rows, write_partition
-from tests.connectors.kit import converted, found, only_delivery, only_refusal, rows_of, write_bytes
+from tests.connectors.gcp import BILLING, BILLING_2019, DAY, LINE, cud_rows, koku_rows, line, write_partition
+from tests.connectors.kit import converted, rows_of
 from tests.shared import SHARED, SHARED_REASON
 
-needs_samples = pytest.mark.skipif(SHARED is None, reason=SHARED_REASON)
 KIND = "gcp_billing"
-DAY = "2026-04-01"
 
-
-def line(**changes: Any) -> dict[str, Any]:
-    return {**copy.deepcopy(LINE), **changes}
+needs_samples = pytest.mark.skipif(SHARED is None, reason=SHARED_REASON)
 
 
 def lines_and_credits(location: Path, landing: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -276,49 +270,3 @@ def test_a_cut_file_is_told(tmp_path: Path, size: int) -> None:
     with pytest.raises(ExportContentError, match="cut off") as refused:
         converted(KIND, tmp_path / "bill", tmp_path / "landing")
     assert refused.value.reason == "truncated"
-
-
-# --- finding
-
-
-def test_a_partition_is_a_delivery_published_when_its_newest_file_was(tmp_path: Path) -> None:
-    for name in ("b", "a"):
-        write_partition(tmp_path / "bill", DAY, line(), name=name)
-    write_partition(tmp_path / "bill", "2026-03-31", line())
-    write_bytes(tmp_path / "bill" / f"_PARTITIONTIME={DAY}" / "_SUCCESS", b"")
-    first, second = found(KIND, tmp_path / "bill")
-    assert isinstance(first, Delivery) and isinstance(second, Delivery)
-    assert (first.partition, second.partition) == ("2026-03-31", DAY)
-    assert [info.key.rpartition("/")[2] for info in second.objects] == ["a.parquet", "b.parquet"]
-    assert second.published_at == max(info.last_modified for info in second.objects)
-
-
-def test_all_files_of_a_partition_are_read_each_with_its_own_row_numbers(tmp_path: Path) -> None:
-    write_partition(tmp_path / "bill", DAY, line(), line(), name="a")
-    write_partition(tmp_path / "bill", DAY, line(), name="b")
-    result = converted(KIND, tmp_path / "bill", tmp_path / "landing")
-    assert [part.source_object.rpartition("/")[2] for part in result.parts] == ["a.parquet", "b.parquet"]
-    assert [row["line_number"] for row in rows_of(result) if row["part"] == "line"] == [1, 2, 1]
-
-
-def test_a_partition_without_rows_is_legal(tmp_path: Path) -> None:
-    write_partition(tmp_path / "bill", DAY)
-    assert converted(KIND, tmp_path / "bill", tmp_path / "landing").rows == 0
-
-
-def test_a_grown_partition_is_another_delivery(tmp_path: Path) -> None:
-    write_partition(tmp_path / "bill", DAY, line())
-    before = only_delivery(KIND, tmp_path / "bill")
-    write_partition(tmp_path / "bill", DAY, line(), line())
-    assert only_delivery(KIND, tmp_path / "bill").identity != before.identity
-
-
-@pytest.mark.parametrize(
-    "folder", ["", "_PARTITIONTIME=2026-02-30", "_PARTITIONTIME=__NULL__", f"_PARTITIONTIME={DAY}/more", "other"]
-)
-def test_a_parquet_file_that_is_in_no_partition_is_refused_by_name(tmp_path: Path, folder: str) -> None:
-    write_bytes(tmp_path / "bill" / folder / "a.parquet", b"PAR1")
-    refusal = only_refusal(KIND, tmp_path / "bill")
-    assert isinstance(refusal, Refusal)
-    assert (refusal.reason, refusal.source_object) == ("bad_partition", f"{folder}/a.parquet".lstrip("/"))
-    assert "/" not in refusal.partition

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import copy
 import datetime as dt
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.deliveries import Converted, Delivery
-from connectors.errors import ExportContentError
+from connectors.deliveries import Delivery
 from connectors.run_records import RecordError, run_json_rows
-from connectors.sagemaker_records import sagemaker_rows
 from connectors.training_runs import SCHEMA, partition_of
-from tests.connectors.kit import converted, found, rows_of, write_bytes
+from tests.connectors.kit import found, rows_of, write_bytes
+from tests.connectors.records import ANY_JSON, part, read, refused
 
 RECORD: dict[str, Any] = {
     "training_run_id": "Run A/1",
@@ -44,15 +42,6 @@ RECORD: dict[str, Any] = {
         }
     ],
 }
-JOB: dict[str, Any] = {
-    "TrainingJobName": "job-1",
-    "TrainingJobArn": "arn:aws:sagemaker:us-east-1:012345678901:training-job/job-1",
-    "TrainingJobStatus": "Completed",
-    "ResourceConfig": {"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 4, "VolumeSizeInGB": 100},
-    "TrainingStartTime": "2026-04-01T02:00:00.250000+02:00",
-    "TrainingEndTime": 1775008800.5,
-    "ResponseMetadata": {},
-}
 
 
 def changed(path: str, value: Any, record: dict[str, Any] = RECORD) -> dict[str, Any]:
@@ -67,24 +56,6 @@ def changed(path: str, value: Any, record: dict[str, Any] = RECORD) -> dict[str,
     else:
         place[last] = value
     return result
-
-
-def read(tmp_path: Path, record: Any, name: str = "a.run.json") -> Converted:
-    content = record if isinstance(record, bytes) else json.dumps(record).encode()
-    write_bytes(tmp_path / "runs" / name, content)
-    return converted("training_runs", tmp_path / "runs", tmp_path / "landing")
-
-
-def refused(tmp_path: Path, record: Any, name: str = "a.run.json") -> ExportContentError:
-    with pytest.raises(ExportContentError) as caught:
-        read(tmp_path, record, name)
-    assert caught.value.source_object == name
-    return caught.value
-
-
-def part(result: Converted, name: str) -> list[dict[str, Any]]:
-    """The rows of one part, with the filled columns alone."""
-    return [{key: value for key, value in row.items() if value is not None} for row in rows_of(result) if row["part"] == name]
 
 
 # finding
@@ -227,15 +198,8 @@ def test_states_become_those_of_the_contract(word: str | None, state: str) -> No
     assert rows[1]["state"] == state
 
 
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
-)
-
-
 @settings(deadline=None)
-@given(st.sampled_from(list(RECORD)), _JSON)
+@given(st.sampled_from(list(RECORD)), ANY_JSON)
 def test_any_value_in_any_field_is_taken_or_refused_by_name(field: str, value: Any) -> None:
     try:
         rows, _ = run_json_rows(RECORD | {field: value})
@@ -243,87 +207,3 @@ def test_any_value_in_any_field_is_taken_or_refused_by_name(field: str, value: A
         assert error.field is not None and error.field.startswith(field)
     else:
         assert rows[0]["part"] == "run"
-
-
-@settings(deadline=None)
-@given(st.sampled_from(list(JOB)), _JSON)
-def test_any_value_in_a_job_is_taken_or_refused_by_name(field: str, value: Any) -> None:
-    try:
-        rows = sagemaker_rows(JOB | {field: value})
-    except RecordError as error:
-        assert error.field is not None and (error.field.startswith(field) or error.reason == "ends_before_start")
-    else:
-        assert rows[0]["part"] == "run"
-
-
-# SageMaker
-
-
-def test_a_sagemaker_job_is_a_run_whose_resource_is_the_job(tmp_path: Path) -> None:
-    result = read(tmp_path, JOB, "job.json")
-    arn = JOB["TrainingJobArn"]
-    common = {"record_system": "sagemaker", "recorded_id": "job-1"}
-    times = {"started_at": dt.datetime(2026, 4, 1, 0, 0, 0, 250000), "ended_at": dt.datetime(2026, 4, 1, 2, 0, 0, 500000)}
-    assert part(result, "alias") == [{"part": "alias", **common, "alias_system": "sagemaker", "alias_id": arn}]
-    assert part(result, "attempt") == [{"part": "attempt", **common, "attempt_id": "1", "state": "succeeded", **times}]
-    assert part(result, "node") == [
-        {
-            "part": "node",
-            **common,
-            "attempt_id": "1",
-            "resource_id": arn,
-            "accelerator_type": "trn1.32xlarge",
-            "node_count": 4,
-            **times,
-        }
-    ]
-
-
-def test_a_job_that_never_started_holds_nothing(tmp_path: Path) -> None:
-    job = {key: value for key, value in JOB.items() if key not in {"TrainingStartTime", "TrainingEndTime"}}
-    result = read(tmp_path, job | {"TrainingJobStatus": "Stopped"}, "job.json")
-    assert part(result, "node") == []
-    assert part(result, "attempt")[0]["state"] == "stopped"
-    assert [one.reason for one in result.refusals] == ["run_without_node"]
-
-
-@pytest.mark.parametrize(
-    ("types", "expected"),
-    [
-        (["trn1.32xlarge", "trn1.2xlarge"], [("trn1.32xlarge", 1), ("trn1.2xlarge", 2)]),
-        (["c5.large", "trn1.32xlarge"], [("trn1.32xlarge", 2)]),  # a group that only feeds the others
-        (["c5.large"], [("c5.large", 1)]),
-    ],
-)
-def test_each_kind_of_machine_with_chips_is_a_node(tmp_path: Path, types: list[str], expected: list[Any]) -> None:
-    groups = [{"InstanceType": f"ml.{type_}", "InstanceCount": count} for count, type_ in enumerate(types, start=1)]
-    result = read(tmp_path, JOB | {"ResourceConfig": {"InstanceGroups": groups}}, "job.json")
-    assert [(row["accelerator_type"], row["node_count"]) for row in part(result, "node")] == expected
-
-
-def test_of_the_types_a_job_would_have_taken_the_one_it_was_given_counts(tmp_path: Path) -> None:
-    offered = [{"InstanceType": "ml.trn2.48xlarge", "InstanceCount": 1}, {"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 4}]
-    config = {"InstancePreferences": offered, "SelectedInstanceType": "ml.trn1.32xlarge", "SelectedInstanceCount": 4}
-    result = read(tmp_path, JOB | {"ResourceConfig": config}, "job.json")
-    assert [(row["accelerator_type"], row["node_count"]) for row in part(result, "node")] == [("trn1.32xlarge", 4)]
-
-
-def test_two_instance_groups_of_one_type_are_the_machines_of_both(tmp_path: Path) -> None:
-    groups = [{"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 1}, {"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 1}]
-    result = read(tmp_path, JOB | {"ResourceConfig": {"InstanceGroups": groups}}, "job.json")
-    assert [(row["accelerator_type"], row["node_count"]) for row in part(result, "node")] == [("trn1.32xlarge", 2)]
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"TrainingJobName": None}, "missing_value"),
-        ({"TrainingJobArn": 7}, "wrong_type"),
-        ({"TrainingStartTime": "now"}, "wrong_type"),
-        ({"TrainingStartTime": 1e300}, "wrong_type"),
-        ({"TrainingEndTime": "2026-03-01T00:00:00Z"}, "ends_before_start"),
-        ({"ResourceConfig": {"InstanceType": "ml.trn1.2xlarge", "InstanceCount": 0}}, "wrong_type"),
-    ],
-)
-def test_a_malformed_job_is_refused(tmp_path: Path, change: dict[str, Any], reason: str) -> None:
-    assert refused(tmp_path, JOB | change, "job.json").reason == reason

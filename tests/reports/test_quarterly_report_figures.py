@@ -1,10 +1,8 @@
-"""The quarterly report as a function of a published file: bytes, figures, status, nulls."""
+"""What the quarterly report says of a published file: figures, status, nulls."""
 
 import csv
 import json
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -13,76 +11,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from reports.errors import PublicationError, QuarterError
-from reports.quarterly import QuarterlyReport, render
-from tests.reports.published_fixture import write_published
-from tests.reports.published_rows import MONTHS, PAYERS, Run
+from tests.reports.kit import changed, figures_of, record_of, rendered, tables_of, values_of
+from tests.reports.published_fixture import TWO_RUNS, write_published
+from tests.reports.published_rows import MONTHS, PAYERS
 
 GOLDEN = Path(__file__).with_name("golden_2026Q2.json")
-ROOT = Path(__file__).resolve().parents[2]
-TWO_RUNS = (
-    Run("run-a", "language", "llama-8b", dollars=1000, months=MONTHS[:3]),
-    Run("run-b", None, "vit-huge", accelerator="trn1.32xlarge", dollars=501, months=MONTHS[1:2], state="failed"),
-)
-
-
-@pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_published(tmp_path_factory.mktemp("published") / "trainledger.duckdb")
-
-
-def rendered(published: Path, quarter: str, out: Path) -> QuarterlyReport:
-    return render(published, quarter, out, organisation="Example AG")
-
-
-def record_of(report: QuarterlyReport) -> dict:
-    return json.loads(report.json.read_text())
-
-
-def figures_of(record: dict) -> dict[str, dict]:
-    return {figure["id"]: figure for figure in record["figures"]}
-
-
-def tables_of(record: dict) -> dict[str, dict]:
-    return {table["id"]: table for section in record["sections"] for table in section["tables"]} | {"vintage": record["vintage"]}
-
-
-def values_of(record: dict, table: str) -> list[dict]:
-    return [row["values"] for row in tables_of(record)[table]["rows"]]
-
-
-def bytes_of(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-def changed(path: Path, *statements: str) -> Path:
-    with duckdb.connect(str(path)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-    return path
-
-
-def test_the_same_file_gives_the_same_bytes_in_another_process_place_and_time_zone(published: Path, tmp_path: Path) -> None:
-    here = rendered(published, "2026Q3", tmp_path / "here")
-    code = (
-        "import sys; from pathlib import Path; from reports.quarterly import render;"
-        "render(Path(sys.argv[1]), '2026Q3', Path(sys.argv[2]), organisation='Example AG')"
-    )
-    copy = tmp_path / "elsewhere" / "other-name.duckdb"
-    copy.parent.mkdir()
-    copy.write_bytes(published.read_bytes())
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "TZ": "Pacific/Kiritimati", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
-    subprocess.run([sys.executable, "-c", code, str(copy), str(tmp_path / "there")], check=True, cwd=tmp_path, env=environment)
-    assert bytes_of(here.html.parent) == bytes_of(tmp_path / "there" / "2026Q3")
-
-
-def test_no_path_and_no_clock_value_reaches_the_report(published: Path, tmp_path: Path) -> None:
-    report = rendered(published, "2026Q3", tmp_path)
-    with duckdb.connect(str(published), read_only=True) as connection:
-        landed = connection.execute("select distinct strftime(landed_at, '%Y-%m-%d %H:%M') from ops.dim_deliveries").fetchall()
-    for text in (report.html.read_text(), report.json.read_text()):
-        assert str(published.parent) not in text and str(tmp_path) not in text
-        assert not [time for (time,) in landed if time in text]
 
 
 def test_every_value_of_a_small_quarter_is_the_golden_one(tmp_path: Path) -> None:
@@ -276,64 +209,6 @@ def test_currencies_are_never_added(tmp_path: Path) -> None:
     assert {row["billing_currency"] for row in values_of(record, "cost_by_team")} == {"USD", "EUR"}
 
 
-@pytest.mark.parametrize("runs", [(), TWO_RUNS[:1]])
-def test_a_quarter_of_no_run_or_one_run_renders(runs: tuple[Run, ...], tmp_path: Path) -> None:
-    report = rendered(write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1]), "2026Q2", tmp_path)
-    assert len(values_of(record_of(report), "largest_runs")) == len(runs)
-    assert ("No run has a cost in this quarter." in report.html.read_text()) == (not runs)
-
-
-def test_a_quarter_the_file_knows_nothing_about_is_an_empty_draft(published: Path, tmp_path: Path) -> None:
-    report = rendered(published, "2031Q1", tmp_path)
-    assert report.status == "draft" and "No payer has a bill" in report.reasons[0]
-    assert {figure["value"] for figure in record_of(report)["figures"]} == {None}
-
-
-def test_sections_of_tables_that_are_not_published_say_so(tmp_path: Path) -> None:
-    path = write_published(tmp_path / "p.duckdb", TWO_RUNS, payers=PAYERS[:1])
-    changed(path, "drop table marts.fct_training_run_energy")
-    html = rendered(path, "2026Q2", tmp_path).html.read_text()
-    for table in ("marts.fct_training_run_energy", "marts.rpt_quarterly_disclosure", "marts.fct_restatements"):
-        assert f"the published file has no {table}" in html
-
-
-def test_a_file_without_a_table_of_today_still_renders_and_says_what_is_missing(tmp_path: Path) -> None:
-    path = changed(
-        write_published(tmp_path / "p.duckdb", TWO_RUNS), "drop table marts.fct_prepaid", "drop table ops.dim_deliveries"
-    )
-    report = rendered(path, "2026Q2", tmp_path)
-    assert report.status == "draft" and report.reasons == ("The published file has no ops.dim_deliveries.",)
-    assert tables_of(record_of(report))["prepaid"]["absent"] == "Nothing is shown: the published file has no marts.fct_prepaid."
-
-
 def test_only_the_gates_of_the_published_build_are_shown(published: Path, tmp_path: Path) -> None:
     gates = {row["gate"] for row in values_of(record_of(rendered(published, "2026Q2", tmp_path)), "gates")}
     assert "dbt.keys" in gates and "dbt.of_an_older_build" not in gates
-
-
-def test_rendering_again_removes_the_tables_that_are_gone_and_nothing_else(published: Path, tmp_path: Path) -> None:
-    folder = rendered(published, "2026Q2", tmp_path).html.parent
-    (folder / "tables" / "of_an_older_version.csv").write_text("x\n")
-    (folder / "note.txt").write_text("mine\n")
-    report = rendered(published, "2026Q2", tmp_path)
-    assert {path.name for path in (folder / "tables").iterdir()} == {path.name for path in report.tables}
-    assert (folder / "note.txt").exists()
-
-
-@pytest.mark.parametrize("quarter", ["2026Q5", "2026-Q3", "2026q3", "../2026Q3", "", "2026Q3\n"])
-def test_what_is_not_a_quarter_is_refused_by_name(published: Path, tmp_path: Path, quarter: str) -> None:
-    with pytest.raises(QuarterError, match="is not a quarter"):
-        rendered(published, quarter, tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_is_not_a_publication_is_refused_with_a_remedy(tmp_path: Path) -> None:
-    with pytest.raises(PublicationError, match="trainledger refresh"):
-        rendered(tmp_path / "absent.duckdb", "2026Q2", tmp_path)
-    garbage = tmp_path / "garbage.duckdb"
-    garbage.write_bytes(b"not a database" * 500)
-    with pytest.raises(PublicationError, match="cannot be read"):
-        rendered(garbage, "2026Q2", tmp_path)
-    empty = changed(tmp_path / "empty.duckdb", "create table t (a int)")
-    with pytest.raises(PublicationError, match="no schema `marts`"):
-        rendered(empty, "2026Q2", tmp_path)

@@ -1,0 +1,142 @@
+"""The oracle's rules for costs paid ahead, capacity blocks and savings plans, on bills small enough to be worked out by hand."""
+
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+
+import pytest
+
+from .builders import HELD, NODE, PAYER, TEN, Exports, hour, run
+from .oracle import Oracle, Tables
+from .readings import by_reason, by_run
+
+APRIL = date(2026, 4, 1)
+BLOCK = "arn:aws:ec2:us-east-2:000011113333:capacity-reservation/cr-0b"
+
+
+def block_fee(cost: float, **columns: object) -> dict:
+    term = {"reservation_start_time": "2026-04-10T10:00:00Z", "reservation_end_time": "2026-04-10T14:00:00Z"}
+    row = hour(
+        "2026-04-01T00:00:00", cost, line_item_line_item_type="Fee", line_item_usage_type="USE2-CapacityBlockFee:trn1.32xlarge"
+    )
+    return (
+        row
+        | term
+        | {"line_item_resource_id": None, "reservation_reservation_a_r_n": BLOCK, "pricing_public_on_demand_cost": None}
+        | columns
+    )
+
+
+def block_hour(start: str, status: str = "Used", **columns: object) -> dict:
+    reservation = {
+        "capacity_reservation_capacity_reservation_arn": BLOCK,
+        "capacity_reservation_capacity_reservation_status": status,
+    }
+    return hour(start, 0.0) | reservation | columns
+
+
+def test_a_capacity_block_is_spread_over_its_hours_and_what_is_not_billed_yet_stays_prepaid(
+    ledger: Callable[..., Tables],
+) -> None:
+    rows = [block_fee(100.0), block_fee(-20.0), block_hour(TEN), block_hour("2026-04-10T11:00:00", "Unused")]
+    rows.append(block_hour("2026-04-10T12:00:00"))
+    tables = ledger(rows, run("a", (NODE, *HELD, None)))
+    assert by_run(tables, "effective_cost") == {("a", "resource_time"): "20.000000000000"}
+    assert by_reason(tables, "effective_cost") == {
+        ("fee", "unused_commitment"): "0.000000000000",
+        ("accelerator", "unused_commitment"): "20.000000000000",
+        ("accelerator", "idle"): "20.000000000000",
+    }
+    assert by_reason(tables)["fee", "unused_commitment"] == "80.000000000000"
+    [prepaid] = tables["fct_prepaid"].values()
+    assert {name: int(amount) for name, amount in prepaid.items()} == {
+        "opening_cost": 0,
+        "purchased_cost": 100,
+        "refunded_cost": 20,
+        "amortised_used_cost": 40,
+        "amortised_unused_cost": 20,
+        "closing_cost": 20,
+    }
+
+
+def test_tax_on_a_block_fee_and_a_credit_for_it_never_reach_the_hours_of_the_block(ledger: Callable[..., Tables]) -> None:
+    tax, credit = block_fee(19.0, line_item_line_item_type="Tax"), block_fee(-30.0, line_item_line_item_type="Credit")
+    tables = ledger([block_fee(100.0), tax, credit, block_hour(TEN), block_hour("2026-04-10T13:00:00")])
+    assert by_reason(tables, "effective_cost") == {
+        ("fee", "tax"): "19.000000000000",
+        ("credit", "credit"): "-30.000000000000",
+        ("fee", "unused_commitment"): "0.000000000000",
+        ("accelerator", "idle"): "100.000000000000",
+    }
+    [prepaid] = tables["fct_prepaid"].values()
+    assert (prepaid["purchased_cost"], prepaid["refunded_cost"], prepaid["closing_cost"]) == (100, 0, 0)
+
+
+def test_once_the_end_of_a_block_is_billed_its_whole_fee_lies_on_the_hours_billed(ledger: Callable[..., Tables]) -> None:
+    tables = ledger([block_fee(100.0), block_hour(TEN), block_hour("2026-04-10T13:00:00")])
+    assert by_reason(tables, "effective_cost")["accelerator", "idle"] == "100.000000000000"
+    assert [row["closing_cost"] for row in tables["fct_prepaid"].values()] == [0]
+
+
+def test_a_block_paid_in_one_month_and_used_in_the_next_rolls_forward(exports: Exports) -> None:
+    exports.bill([block_fee(90.0, reservation_start_time="2026-05-02T00:00:00Z", reservation_end_time="2026-05-02T03:00:00Z")])
+    hours = [block_hour(f"2026-05-02T0{number}:00:00") for number in range(3)]
+    exports.bill(hours, period="2026-05")
+    tables = Oracle(exports.config()).tables()
+    rolled = {key[2]: (row["opening_cost"], row["closing_cost"]) for key, row in tables["fct_prepaid"].items()}
+    assert rolled == {APRIL: (0, 90), date(2026, 5, 1): (90, 0)}
+
+
+def test_a_savings_plan_shows_its_effective_cost_and_its_cent_of_rounding(ledger: Callable[..., Tables]) -> None:
+    arn = {"savings_plan_savings_plan_a_r_n": "arn:sp"}
+    covered = hour(
+        TEN, 20.0, line_item_line_item_type="SavingsPlanCoveredUsage", savings_plan_savings_plan_effective_cost=12.0, **arn
+    )
+    negation = hour(TEN, -19.99, line_item_line_item_type="SavingsPlanNegation", **arn)
+    fee = hour(TEN, 15.0, line_item_line_item_type="SavingsPlanRecurringFee", line_item_product_code="ComputeSavingsPlans", **arn)
+    fee |= {"savings_plan_total_commitment_to_date": 15.0, "savings_plan_used_commitment": 12.0, "line_item_resource_id": None}
+    tables = ledger([covered, negation, fee], run("a", (NODE, *HELD, None)))
+    assert by_run(tables) == {("a", "resource_time"): "0.000000000000"}
+    assert by_run(tables, "effective_cost") == {("a", "resource_time"): "12.000000000000"}
+    assert by_run(tables, "list_cost") == {("a", "resource_time"): "20.000000000000"}
+    assert by_reason(tables) == {("fee", "unused_commitment"): "15.000000000000", ("fee", "rounding"): "0.010000000000"}
+    assert by_reason(tables, "effective_cost") == {
+        ("fee", "unused_commitment"): "3.000000000000",
+        ("fee", "rounding"): "0.010000000000",
+    }
+    assert [row["closing_cost"] for row in tables["fct_prepaid"].values()] == [0]
+    rounding = ("cur", "AWS", PAYER, PAYER, "", "", APRIL, "USD", "fee", "rounding")
+    assert rounding in tables["fct_residual_costs"]
+
+
+def test_the_unused_part_of_a_plan_follows_the_private_discount_of_its_fee(ledger: Callable[..., Tables]) -> None:
+    """A fee of 15.00 billed at 14.10 (6 % off): of the unused 3.00 only 2.82 was paid for."""
+    fee = hour(TEN, 15.0, line_item_line_item_type="SavingsPlanRecurringFee", line_item_product_code="ComputeSavingsPlans")
+    fee |= {"savings_plan_savings_plan_a_r_n": "arn:sp", "line_item_net_unblended_cost": 14.1, "line_item_resource_id": None}
+    fee |= {"savings_plan_total_commitment_to_date": 15.0, "savings_plan_used_commitment": 12.0}
+    tables = ledger([fee])
+    assert by_reason(tables) == {("fee", "unused_commitment"): "14.100000000000"}
+    assert by_reason(tables, "effective_cost") == {("fee", "unused_commitment"): "2.820000000000"}
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"savings_plan_savings_plan_a_r_n": "arn:sp"},
+        {"line_item_line_item_description": "Refund for one-time fee for Savings Plan ID: 0af1"},
+    ],
+)
+def test_the_refund_of_a_plan_is_no_negative_cost_of_its_month(ledger: Callable[..., Tables], columns: dict) -> None:
+    refund = hour(TEN, -1000.0, line_item_line_item_type="Refund", line_item_product_code="ComputeSavingsPlans")
+    tables = ledger([refund | {"line_item_usage_type": "ComputeSP:1yrAllUpfront", "line_item_resource_id": None} | columns])
+    assert by_reason(tables) == {("credit", "unused_commitment"): "-1000.000000000000"}
+    assert by_reason(tables, "effective_cost") == {("credit", "unused_commitment"): "0.000000000000"}
+    assert [row["refunded_cost"] for row in tables["fct_prepaid"].values()] == [1000]
+
+
+def test_every_cell_balances_and_a_wrong_amount_would_show(ledger: Callable[..., Tables]) -> None:
+    tables = ledger([hour(TEN, 20.0), block_fee(100.0), block_hour(TEN)], run("a", (NODE, *HELD, 8)))
+    reconciled = {key[6]: row for key, row in tables["fct_reconciliation"].items()}
+    assert {row["difference"] for row in reconciled.values()} == {Decimal(0)}
+    assert (reconciled["billed_cost"]["provider_total"], reconciled["billed_cost"]["runs_total"]) == (120, 10)
+    assert reconciled["effective_cost"]["provider_total"] == 20 + 25
