@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 
 from dagster_project import __version__
-from dagster_project.endings import guarded, say
-from dagster_project.query import Format
+from dagster_project.commands.endings import guarded, say
+from dagster_project.commands.query import Format
 
 app = typer.Typer(
     name="trainledger",
@@ -68,7 +68,7 @@ def demo(
     """
 
     def act() -> int:
-        from dagster_project.demonstration import run
+        from dagster_project.commands.demonstration import run
 
         return run(folder.absolute(), scale, say, is_debug=debug)
 
@@ -83,7 +83,7 @@ def init(config: Config = DEFAULT_CONFIG, debug: Debug = False) -> None:
     """
 
     def act() -> None:
-        from dagster_project.starter import write_starter
+        from dagster_project.commands.starter import write_starter
 
         write_starter(config)
         say(f"Wrote {config}. Edit its sources, then run `trainledger doctor`.")
@@ -99,7 +99,7 @@ def doctor(config: Config = DEFAULT_CONFIG, debug: Debug = False) -> None:
     """
 
     def act() -> int:
-        from dagster_project.doctor import diagnose
+        from dagster_project.commands.doctor import diagnose
         from dagster_project.settings import load_settings
 
         return diagnose(load_settings(config), typer.echo)
@@ -123,7 +123,7 @@ def refresh(
     """
 
     def act() -> int:
-        from dagster_project.refreshing import refresh as run
+        from dagster_project.commands.refreshing import refresh as run
         from dagster_project.settings import load_settings
 
         return run(load_settings(config), only=only, full=full, wait=wait, say=say, is_debug=debug)
@@ -143,8 +143,8 @@ def status(
     """
 
     def act() -> None:
+        from dagster_project.commands.status import json_text, read_status, table_text
         from dagster_project.settings import load_settings
-        from dagster_project.status import json_text, read_status, table_text
 
         found = read_status(load_settings(config))
         # a pipe has no width: let no column be cut
@@ -167,7 +167,7 @@ def sql(
     """
 
     def act() -> None:
-        from dagster_project.query import answer_to
+        from dagster_project.commands.query import answer_to
         from dagster_project.settings import load_settings
 
         answer_to(load_settings(config).home / "published" / "trainledger.duckdb", query, form, out)
@@ -187,8 +187,8 @@ def ui(
     """
 
     def act() -> int:
+        from dagster_project.commands.ui import serve
         from dagster_project.settings import load_settings
-        from dagster_project.ui import serve
 
         return serve(load_settings(config), port, say)
 
@@ -207,7 +207,7 @@ def digest(
     """
 
     def act() -> None:
-        from dagster_project.query import digests
+        from dagster_project.commands.query import digests
         from dagster_project.settings import load_settings
 
         published = file or load_settings(config).home / "published" / "trainledger.duckdb"
@@ -230,10 +230,10 @@ def prune(
     """
 
     def act() -> None:
-        from dagster_project.line import Line
+        from dagster_project.landing.retention import prune as run
         from dagster_project.locking import writer_lock
-        from dagster_project.retention import prune as run
         from dagster_project.settings import load_settings
+        from dagster_project.warehouse.line import Line
 
         settings = load_settings(config)
         with writer_lock(settings.home, "trainledger prune", wait):
@@ -268,7 +268,7 @@ def report_quarterly(
 
     def act() -> None:
         from dagster_project.clock import parse_instant
-        from dagster_project.reporting import Asked, quarterly_report
+        from dagster_project.commands.reporting import Asked, quarterly_report
         from dagster_project.settings import load_settings
 
         asked = Asked(

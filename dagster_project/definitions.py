@@ -11,8 +11,8 @@ import dagster as dg
 
 from dagster_project.assets.graph import build_definitions
 from dagster_project.failures import UsageError
-from dagster_project.modelling import environment
 from dagster_project.settings import load_settings
+from dagster_project.warehouse.modelling import environment
 
 
 def configured_definitions() -> dg.Definitions:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from dagster_project import durable
 from dagster_project.failures import LockHeldError, writing_to
 
 LOCK_NAME = ".writer.lock"
@@ -78,6 +79,4 @@ def _write_holder(home: Path, command: str) -> None:
         name = getpass.getuser()
     except (KeyError, OSError):  # a container's user may have no name
         name = f"user {os.getuid()}"
-    temporary = home / f"{HOLDER_NAME}.{os.getpid()}"
-    temporary.write_text(json.dumps({"name": name, "pid": os.getpid(), "command": command}))
-    temporary.replace(home / HOLDER_NAME)
+    durable.write_json(home / HOLDER_NAME, {"name": name, "pid": os.getpid(), "command": command})

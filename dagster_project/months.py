@@ -1,77 +1,14 @@
-"""Which months there are, and what is known of each payer's month: the only place where the clock becomes yes or no.
+"""Calendar months in UTC, written '2026-04', and when a provider has said its last word on one.
 
-A flag says what was landed and whether a provider may still change it. What follows from it for a figure is decided in SQL.
+Which months have data, and what is known of each, is decided by election; here is only the calendar.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-
-from dagster_project.election import Elected, Election
 
 BILL_CLOSES_AFTER = timedelta(days=14)
 CARBON_STANDS_AFTER = timedelta(days=21)
-
-
-@dataclass(frozen=True, slots=True)
-class PayerMonth:
-    """One row of raw.months: the flags of a payer's month that depend on the clock or on other files."""
-
-    provider_name: str
-    payer_account_id: str
-    usage_month: str
-    is_bill_landed: bool
-    is_bill_closed: bool
-    is_carbon_published: bool
-    is_carbon_final: bool
-
-
-def providers(election: Election) -> list[str]:
-    """Providers with a bill, carbon file or telemetry; AWS when there are only run records."""
-    return sorted({member.provider_name for member in election.members if member.provider_name}) or ["AWS"]
-
-
-def unit_months(election: Election) -> list[str]:
-    """Every month that a bill line, a carbon file, a run's window or a sample lies in."""
-    months: set[str] = set()
-    for member in election.members:
-        controls = member.generation.controls
-        months.update(controls.run_months, controls.sample_months, (month for _, month in member.book))
-        if member.fact in ("bill", "carbon") and member.generation.month:
-            months.update({member.generation.month}, (total.usage_month for total in controls.months))
-    return sorted(months)
-
-
-def payer_months(election: Election) -> list[PayerMonth]:
-    """The rows of raw.months. A provider without bill and carbon has its months under no payer, so that runs have them."""
-    rows = []
-    for provider in providers(election):
-        mine = [member for member in election.members if member.provider_name == provider]
-        bills = {place for member in mine if member.fact == "bill" for place in member.book}
-        invoiced = _invoiced(mine)
-        carbon = {
-            (payer, m.generation.month or ""): m.generation.published_at
-            for m in mine
-            if m.fact == "carbon"
-            for payer in m.version_payers
-        }
-        for payer in sorted({payer for member in mine for payer in member.payers}) or [""]:
-            for month in unit_months(election):
-                place = (payer, month)
-                closed = bill_closed_from(month, invoiced.get(place, month))
-                final = place in carbon and election.at >= carbon_final_from(provider, month, carbon[place])
-                rows.append(PayerMonth(provider, *place, place in bills, election.at >= closed, place in carbon, final))
-    return rows
-
-
-def _invoiced(members: list[Elected]) -> dict[tuple[str, str], str]:
-    """The latest month whose invoice has rows of a payer's month, where bills name invoices: it must be over as well."""
-    latest: dict[tuple[str, str], str] = {}
-    for total in (total for member in members for total in member.totals if total.invoice_month):
-        place = (total.payer_account_id, total.usage_month)
-        latest[place] = max(latest.get(place, ""), total.invoice_month or "")
-    return latest
 
 
 def month_end(month: str) -> datetime:
@@ -94,3 +31,13 @@ def carbon_final_from(provider: str, month: str, published_at: datetime) -> date
     if provider == "Google Cloud":
         return published_at + CARBON_STANDS_AFTER
     return datetime(int(month[:4]) + 1, 7, 1, tzinfo=UTC)
+
+
+def months_touched(start: datetime, end: datetime) -> set[str]:
+    """The months of the half-open window [start, end); an empty window touches the month it stands in."""
+    last = max(start, end - timedelta(microseconds=1))
+    month, months = start.replace(day=1), set()
+    while (month.year, month.month) <= (last.year, last.month):
+        months.add(f"{month:%Y-%m}")
+        month = (month + timedelta(days=32)).replace(day=1)
+    return months

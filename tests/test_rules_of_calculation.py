@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dagster_project import modelling
+from dagster_project import dbt_project
+from dagster_project.warehouse import modelling
 
 pytestmark = pytest.mark.slow
 
@@ -15,7 +16,7 @@ def test_every_rule_of_calculation_holds_on_its_invented_rows(demo_home: Path, t
     build_file = shutil.copyfile(demo_home / "trainledger-home" / "build.duckdb", tmp_path / "build.duckdb")  # for the columns
     done = modelling.run_dbt(["test", "--select", "test_type:unit"], build_file, tmp_path)
     results = json.loads((tmp_path / "run_results.json").read_text())["results"]
-    written = sum(path.read_text().count("\n  - name:") for path in modelling.PROJECT_DIR.rglob("*_unit_tests.yml"))
+    written = sum(path.read_text().count("\n  - name:") for path in dbt_project.project_folder().rglob("*_unit_tests.yml"))
     assert len(results) == written > 0
     failed = [f"{result['unique_id']}: {result['message']}" for result in results if result["status"] != "pass"]
     assert not failed, "\n".join(failed)

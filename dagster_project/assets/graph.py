@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from dagster_project import clock, modelling
+from dagster_project import clock
 from dagster_project.assets.common import UI_WAIT, WriterLock
 from dagster_project.assets.landing import landing_assets
 from dagster_project.assets.models import dbt_resource, model_assets
 from dagster_project.assets.raw import raw_assets
 from dagster_project.assets.release import gates_asset, publication_asset, quarterly_asset
-from dagster_project.building import Site
 from dagster_project.kinds import built_kinds
-from dagster_project.line import Line
 from dagster_project.settings import Settings
+from dagster_project.warehouse import modelling
+from dagster_project.warehouse.building import Site
+from dagster_project.warehouse.line import Line
 
 if TYPE_CHECKING:
     from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition

@@ -1,4 +1,4 @@
-"""Assets landing/*: what providers delivered, one generation per delivery. What landing means is dagster_project.landing's
+"""Assets landing/*: what providers delivered, one generation per delivery. What landing means is dagster_project.landing.land's
 matter.
 """
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import dagster as dg
 
 from dagster_project.assets.common import POOL, SOURCE_MONTHS, WriterLock, partition_key, source_and_month
-from dagster_project.generations import calendar_month
 from dagster_project.kinds import KINDS, Kind
-from dagster_project.landing import Landed
-from dagster_project.line import Line
+from dagster_project.landing.land import Landed
+from dagster_project.landing.records import calendar_month
 from dagster_project.settings import SourceSettings
+from dagster_project.warehouse.line import Line
 
 CHECK = "every_delivery_is_landed"
 
@@ -68,7 +68,7 @@ def _land_month(line: Line, sources: list[SourceSettings], month: str) -> tuple[
     from connectors.deliveries import Delivery
     from connectors.errors import ConnectorError
     from connectors.registry import connector_for
-    from dagster_project.planning import open_source
+    from dagster_project.landing.sources import open_source
 
     landed: list[Landed] = []
     problems: list[str] = []

@@ -7,11 +7,12 @@ from typing import Any
 import dagster as dg
 from dagster_dbt import DagsterDbtTranslator, DbtCliResource, dbt_assets
 
-from dagster_project import building, modelling
 from dagster_project.assets.common import POOL, WriterLock
-from dagster_project.building import Site
+from dagster_project.dbt_project import project_folder
 from dagster_project.failures import GateError
-from dagster_project.line import Line
+from dagster_project.warehouse import building, modelling
+from dagster_project.warehouse.building import Site
+from dagster_project.warehouse.line import Line
 
 
 class Groups(DagsterDbtTranslator):
@@ -24,7 +25,7 @@ class Groups(DagsterDbtTranslator):
 
 def dbt_resource(target: Path) -> DbtCliResource:
     """dbt as Dagster calls it: the one of this Python, on the project beside this package."""
-    project = str(modelling.PROJECT_DIR)
+    project = str(project_folder())
     return DbtCliResource(project_dir=project, profiles_dir=project, dbt_executable=str(modelling.dbt_executable(target)))
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from dagster_project import building
 from dagster_project.assets.common import POOL, WriterLock
-from dagster_project.building import Site
 from dagster_project.kinds import built_kinds
-from dagster_project.line import Line
+from dagster_project.warehouse import building
+from dagster_project.warehouse.building import Site
+from dagster_project.warehouse.line import Line
 
 
 class RawConfig(dg.Config):

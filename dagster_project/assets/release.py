@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from dagster_project import building, expectations
 from dagster_project.assets.common import POOL, WriterLock
-from dagster_project.building import Site
-from dagster_project.line import Line
+from dagster_project.warehouse import building, expectations
+from dagster_project.warehouse.building import Site
+from dagster_project.warehouse.line import Line
 
 GATES = dg.AssetKey("gates")
 PUBLICATION = dg.AssetKey("publication")
@@ -102,9 +102,11 @@ def quarterly_asset(line: Line, quarters: Sequence[str]) -> dg.AssetsDefinition:
     )
     def quarterly(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         """Render one quarter in HTML and JSON."""
-        from dagster_project.reporting import render_quarter
+        from dagster_project.publishing.reporting import render_quarter
 
-        report = render_quarter(line.settings, site, context.partition_key)
+        report = render_quarter(
+            site.published_file, site.root / "reports", context.partition_key, line.settings.organisation.name
+        )
         return dg.MaterializeResult(metadata={"report": dg.MetadataValue.path(str(report.html)), "status": report.status})
 
     return quarterly

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 import duckdb
 
 from connectors.registry import KINDS, connector_for
-from dagster_project.raw import TABLES
-from dagster_project.typed_select import EMPTY_MAP, quoted, typed_columns
+from dagster_project.landing.typed_select import EMPTY_MAP, quoted, typed_columns
+from dagster_project.warehouse.raw import TABLES
 
 LANDED = {
     "_source_name": "VARCHAR",

@@ -13,9 +13,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dagster_project.landing import Landed
-from dagster_project.line import Line
+from dagster_project.landing.land import Landed
 from dagster_project.settings import settings_of
+from dagster_project.warehouse.line import Line
 from tests.connectors.gcp import CARBON, EMISSION, LINE, write_partition
 
 PAYER = "000000000017"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dagster_project.generations import file_names, safe_name
+from dagster_project.landing.records import file_names, safe_name
 from tests.landing.kit import PAYER, Organisation, bill_line, instant, set_time, write_run
 
 UNBLENDED = "select line_item_unblended_cost from raw.aws_cur order by 1"

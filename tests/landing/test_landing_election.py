@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagster_project.election import winner_of
+from dagster_project.election.election import winner_of
 from dagster_project.failures import UsageError
-from dagster_project.generations import Controls, Generation
-from dagster_project.versions import version_order
+from dagster_project.landing.records import Controls, Generation
+from dagster_project.landing.versions import version_order
 from tests.landing.kit import PAYER, Organisation, bill_line, carbon_row, instant
 
 UNBLENDED = "select line_item_unblended_cost from raw.aws_cur order by 1"

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dagster_project.retention import prune
-from dagster_project.status import read_status
-from dagster_project.units import months_to_build
+from dagster_project.commands.status import read_status
+from dagster_project.election.units import months_to_build
+from dagster_project.landing.retention import prune
 from tests.connectors.gcp import BILLING, LINE, write_partition
 from tests.landing.kit import Organisation, hour, write_run
 

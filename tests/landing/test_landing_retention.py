@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dagster_project.failures import SourceError
-from dagster_project.retention import prune
+from dagster_project.landing.retention import prune
 from tests.landing.kit import Organisation, bill_line, instant
 
 UNBLENDED = "select line_item_unblended_cost from raw.aws_cur order by 1"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from dagster_project.failures import SourceError
-from dagster_project.landing_store import SourceLanding
-from dagster_project.retention import prune
+from dagster_project.landing.retention import prune
+from dagster_project.landing.store import SourceLanding
 from tests.landing.kit import Organisation, bill_line
 
 UNBLENDED = "select line_item_unblended_cost from raw.aws_cur order by 1"

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dagster_project.generations import encode
-from dagster_project.landing_store import write_durably
-from dagster_project.status import json_text, read_status, table_text
+from dagster_project.commands.status import json_text, read_status, table_text
+from dagster_project.durable import write as write_durably
+from dagster_project.landing.records import encode
 from tests.landing.kit import Organisation, bill_line, carbon_row, write_run
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from dagster_project.status import read_status
-from dagster_project.units import months_to_build
+from dagster_project.commands.status import read_status
+from dagster_project.election.units import months_to_build
 from tests.landing.kit import Organisation, bill_line, set_time, write_points, write_run, write_samples
 
 SOURCES = (

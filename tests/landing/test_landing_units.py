@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagster_project.run_ids import ambiguous_run_ids, linked, normalised_run_id
-from dagster_project.run_tags import tag_key
-from dagster_project.units import SHARED
+from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id
+from dagster_project.election.run_tags import tag_key
+from dagster_project.election.units import SHARED
 from tests.landing.kit import Organisation, bill_line, write_run
 
 BLOCK = "arn:aws:ec2:us-east-1:012345678901:capacity-reservation/cr-0a1b2c3d4e5f60718"
@@ -35,7 +35,7 @@ def organisation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Organisatio
 
 def changed(organisation: Organisation, before: dict[str, str]) -> list[dt.date]:
     """The months to build after a refresh, against fingerprints of before."""
-    from dagster_project.units import months_to_build
+    from dagster_project.election.units import months_to_build
 
     organisation.refresh()
     return months_to_build(organisation.line.units(organisation.line.elect()), {"units": before})
@@ -185,7 +185,7 @@ def test_planning_and_fingerprints_import_no_engine(organisation: Organisation) 
 import sys
 from pathlib import Path
 from dagster_project.settings import settings_of
-from dagster_project.line import Line
+from dagster_project.warehouse.line import Line
 sources = [
     {{"name": "cur", "kind": "aws_cur", "location": "./exports/cur"}},
     {{"name": "runs", "kind": "training_runs", "location": "./exports/runs"}},

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import duckdb
 
-from dagster_project import gates
-from dagster_project.delivery_table import DDL as DELIVERIES_DDL
-from dagster_project.modelling import PublishedTable
-from dagster_project.publish import Identity
+from dagster_project.publishing.publish import Identity
+from dagster_project.publishing.tables import PublishedTable
+from dagster_project.warehouse import gates
+from dagster_project.warehouse.delivery_table import DDL as DELIVERIES_DDL
 
 FACT = PublishedTable(
     "fct_costs",

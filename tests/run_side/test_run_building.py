@@ -8,11 +8,12 @@ from types import SimpleNamespace
 import pytest
 from run_side_kit import write_build
 
-from dagster_project import building
-from dagster_project.building import Site
+from dagster_project.code import code_version
+from dagster_project.election.units import overall_fingerprint
 from dagster_project.failures import GateError
-from dagster_project.publish import COMMIT_RECORD
-from dagster_project.units import code_version, overall_fingerprint
+from dagster_project.publishing.publish import COMMIT_RECORD
+from dagster_project.warehouse import building
+from dagster_project.warehouse.building import Site
 
 
 class StandingLine:

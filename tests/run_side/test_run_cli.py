@@ -92,7 +92,7 @@ def test_each_failure_has_its_exit_code_and_one_message(
     def raises(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("dagster_project.refreshing.refresh", raises)
+    monkeypatch.setattr("dagster_project.commands.refreshing.refresh", raises)
     config = str(write_config(tmp_path))
     found, _, err = run("refresh", "--config", config)
     assert found == code and err.startswith("trainledger: ") and "Traceback" not in err
@@ -133,8 +133,8 @@ except SystemExit as ended:
 def test_a_refresh_that_finds_nothing_new_imports_nothing_heavy_and_writes_nothing(tmp_path: Path) -> None:
     import json
 
-    from dagster_project.line import Line
     from dagster_project.settings import load_settings
+    from dagster_project.warehouse.line import Line
 
     config = write_config(tmp_path)
     line = Line(load_settings(config))

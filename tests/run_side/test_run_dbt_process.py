@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dagster_project import modelling
+from dagster_project import dbt_project
+from dagster_project.warehouse import modelling
 
 STARTER = """
 import subprocess, sys
@@ -62,7 +63,7 @@ def test_the_launcher_is_written_once_and_names_this_python(tmp_path: Path) -> N
 @pytest.fixture
 def parses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """A project of one file, and where it was parsed; the first time dbt is interrupted."""
-    monkeypatch.setattr(modelling, "PROJECT_DIR", tmp_path / "project")
+    monkeypatch.setattr(dbt_project, "PACKAGED", tmp_path / "project")
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "model.sql").write_text("select 1")
     parsed: list[Path] = []

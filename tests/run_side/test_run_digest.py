@@ -5,7 +5,7 @@ import hashlib
 import duckdb
 import pytest
 
-from dagster_project.digest import table_digest
+from dagster_project.publishing.digest import table_digest
 
 
 def table(

@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dagster_project.delivery_table import DDL
-from dagster_project.expectations import MASSES, SUITES, expected_gates, run_suites
 from dagster_project.kinds import built_kinds
+from dagster_project.warehouse.delivery_table import DDL
+from dagster_project.warehouse.expectations import MASSES, SUITES, expected_gates, run_suites
 
 pytestmark = pytest.mark.slow  # the library takes seconds to import
 

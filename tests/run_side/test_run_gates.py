@@ -6,9 +6,9 @@ import duckdb
 import pytest
 from run_side_kit import NOW
 
-from dagster_project import gates
 from dagster_project.failures import GateError
-from dagster_project.gates import GateResult
+from dagster_project.warehouse import gates
+from dagster_project.warehouse.gates import GateResult
 
 TEST = {"resource_type": "test", "config": {"severity": "ERROR"}}
 MANIFEST = {

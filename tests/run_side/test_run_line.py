@@ -11,7 +11,7 @@ import pytest
 from run_side_kit import write_config
 from typer.testing import CliRunner
 
-from dagster_project import modelling
+from dagster_project import dbt_project
 from dagster_project.cli import app
 
 pytestmark = pytest.mark.slow
@@ -88,18 +88,18 @@ def test_a_failed_gate_is_named_with_its_rows_and_the_last_publication_stays(
 ) -> None:
     first, home = publication(config), config.parent / "home"
     project = tmp_path / "dbt"
-    shutil.copytree(modelling.PROJECT_DIR, project, ignore=shutil.ignore_patterns("target", "logs"))
+    shutil.copytree(dbt_project.project_folder(), project, ignore=shutil.ignore_patterns("target", "logs"))
     (project / "tests" / "assert_never.sql").write_text(
         "select training_run_id, 1 as broken from {{ ref('dim_training_runs') }}\n"
     )
-    monkeypatch.setattr(modelling, "PROJECT_DIR", project)
+    monkeypatch.setattr(dbt_project, "PACKAGED", project)
     code, _, err = run("refresh", "--full", "--config", str(config))
     assert code == 1, err
     assert (
         'gate dbt.assert_never: 1 failing, first: [{"training_run_id": "run-a", "broken": 1}]' in err and "Traceback" not in err
     )
     assert publication(config) == first and (home / "building.json").exists()
-    monkeypatch.setattr(modelling, "PROJECT_DIR", ROOT / "dbt")
+    monkeypatch.setattr(dbt_project, "PACKAGED", ROOT / "dbt")
     assert run("refresh", "--config", str(config))[0] == 0  # a refused build is built again, whole
     assert publication(config)["parquet"] == first["parquet"] and not (home / "building.json").exists()
 

@@ -8,8 +8,8 @@ import duckdb
 import pytest
 from run_side_kit import ROWS, TABLES, identity, write_build
 
-from dagster_project import parts
-from dagster_project.publish import COMMIT_RECORD, FILE_NAME, publish
+from dagster_project.publishing import parts
+from dagster_project.publishing.publish import COMMIT_RECORD, FILE_NAME, publish
 
 APRIL, MAY = "fct_costs/usage_month=2026-04.parquet", "fct_costs/usage_month=2026-05.parquet"
 
@@ -95,7 +95,7 @@ def test_an_open_reader_keeps_its_version(tmp_path: Path) -> None:
         assert connection.execute("select count(*) from marts.fct_costs").fetchone() == (1,)
 
 
-@pytest.mark.parametrize("step", ["write_parts", "swap_parts", "write_record"])
+@pytest.mark.parametrize("step", ["write_parts", "swap_parts", "durable.write_json"])
 def test_killed_between_two_steps_readers_have_whole_files_and_the_next_publication_cleans_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -106,7 +106,7 @@ def test_killed_between_two_steps_readers_have_whole_files_and_the_next_publicat
         raise SystemExit(step)
 
     with monkeypatch.context() as patched, pytest.raises(SystemExit):
-        patched.setattr(f"dagster_project.publish.{step}", dies)
+        patched.setattr(f"dagster_project.publishing.publish.{step}", dies)
         published(tmp_path, ROWS[:1], "build-2")
     assert (folder / COMMIT_RECORD).read_text() == first  # not done: the next refresh builds again
     with duckdb.connect(str(folder / FILE_NAME), read_only=True) as connection:

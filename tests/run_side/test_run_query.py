@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from run_side_kit import ROWS, TABLES, identity, write_build
 
+from dagster_project.commands.query import Format, answer, answer_to, digests
 from dagster_project.failures import UsageError
-from dagster_project.publish import publish
-from dagster_project.query import Format, answer, answer_to, digests
+from dagster_project.publishing.publish import publish
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 from dagster_project.kinds import built_kinds
-from dagster_project.line import Line
-from dagster_project.raw import TABLES
-from dagster_project.raw_spark import create_raw, open_session
 from dagster_project.settings import load_settings
+from dagster_project.warehouse.line import Line
+from dagster_project.warehouse.raw import TABLES
+from dagster_project.warehouse.raw_spark import create_raw, open_session
 
 DBT = Path(__file__).resolve().parents[2] / "dbt"
 # A hundred rows: compiling plans to Java, planning again while they run and optimising the JVM's code cost more than they save.

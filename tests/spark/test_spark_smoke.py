@@ -15,9 +15,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dagster_project.digest import columns_of, table_digest
 from dagster_project.kinds import built_kinds
-from dagster_project.raw import TABLES
+from dagster_project.publishing.digest import columns_of, table_digest
+from dagster_project.warehouse.raw import TABLES
 from tests.conftest import Command
 from tests.line.kit import NOW
 from tests.spark.two_clouds import write_two_clouds

@@ -1,0 +1,78 @@
+"""`trainledger demo`: a synthetic organisation's exports, refreshed and reported, to see the whole line on one machine.
+
+The exports come from demo/, which knows nothing of the product; this module only puts the commands in a row. The clock of
+the demo is fixed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dagster_project.failures import UsageError, writing_to
+
+if TYPE_CHECKING:
+    from dagster_project.settings import Settings
+
+DEMO_NOW = "2026-10-10T00:00:00Z"
+QUARTERS = ("2026Q2", "2026Q3")
+OWN_MARK = ".trainledger-demo"
+CONFIGURATION = "trainledger.yaml"
+
+
+def prepare(folder: Path, scale: int) -> Path:
+    """Write the synthetic exports, unless they are there, and return their configuration. Another scale starts anew."""
+    import demo
+    from demo.generate import write_demo
+
+    mark, sources = folder / OWN_MARK, sorted(Path(demo.__file__).parent.rglob("*.py"))
+    wanted = f"scale {scale}, generator {hashlib.sha256(b''.join(path.read_bytes() for path in sources)).hexdigest()[:16]}"
+    if mark.exists():
+        if mark.read_text() == wanted:
+            return folder / CONFIGURATION
+        shutil.rmtree(folder / "trainledger-home", ignore_errors=True)  # synthetic like the exports it was made of
+    elif folder.exists() and any(folder.iterdir()):
+        raise UsageError("the folder holds something that is not a demo", where=str(folder), remedy="Give another --dir.")
+    folder.mkdir(parents=True, exist_ok=True)
+    mark.write_text("being written")
+    write_demo(folder, scale)
+    mark.write_text(wanted)
+    return folder / CONFIGURATION
+
+
+def run(folder: Path, scale: int, say: Callable[[str], None], *, is_debug: bool = False) -> int:
+    """Generate, refresh, report, and say where everything is. Returns the exit code of the refresh."""
+    from dagster_project.commands.refreshing import refresh
+    from dagster_project.commands.reporting import Asked, quarterly_report
+    from dagster_project.settings import load_settings
+
+    os.environ["TRAINLEDGER_NOW"] = DEMO_NOW  # for this process and what it starts; nothing else is changed
+    say(f"Writing synthetic exports to {folder} (scale {scale}); the clock of the demo stands at {DEMO_NOW}.")
+    with writing_to(folder):
+        config = prepare(folder, scale)
+    settings = load_settings(config)
+    code = refresh(settings, only=None, full=False, wait=0, say=say, is_debug=is_debug)
+    reports = {quarter: quarterly_report(settings, quarter, Asked(), None, 0, say) for quarter in QUARTERS}
+    say("")
+    say("Everything below is synthetic.")
+    say(f"Warehouse  {settings.home / 'published' / 'trainledger.duckdb'}")
+    for quarter, report in reports.items():
+        say(f"Report     {quarter} ({report.status}): {report.html}")
+    for line in _next_steps(settings):
+        say(line)
+    return code
+
+
+def _next_steps(settings: Settings) -> list[str]:
+    programs, config = Path(sys.executable).parent, shlex.quote(str(settings.path))
+    program = shlex.quote(str(programs / "trainledger"))
+    return [
+        f"UI         TRAINLEDGER_NOW={DEMO_NOW} {program} ui --config {config}",
+        f'SQL        {program} sql --config {config} "from dim_training_runs limit 5"',
+    ]

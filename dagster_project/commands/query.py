@@ -1,0 +1,146 @@
+"""`trainledger sql`: one question to the published file, and its answer as a table, CSV, JSON or Parquet.
+
+The file is opened read-only and DuckDB is locked to it: no other file is read or written, no extension loaded. Exact
+numbers keep all their digits; in JSON they are strings, because most readers of JSON would make doubles of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from dagster_project.failures import UsageError, writing_to
+from dagster_project.publishing.digest import TableDigest, table_digest
+
+if TYPE_CHECKING:
+    import duckdb
+
+BATCH = 10_000
+
+
+class Format(StrEnum):
+    """How an answer is written."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"
+
+
+def open_published(file: Path) -> duckdb.DuckDBPyConnection:
+    """Open a published file for reading only."""
+    import duckdb
+
+    if not file.exists():
+        raise UsageError("nothing is published yet", where=str(file), remedy="Run `trainledger refresh` first.")
+    try:
+        return duckdb.connect(str(file), read_only=True)
+    except duckdb.Error as error:
+        what = f"this is no published file: {str(error).strip().rstrip('.!')}"
+        raise UsageError(what, where=str(file), remedy="`trainledger refresh --full` publishes again.") from error
+
+
+def answer_to(file: Path, sql: str, form: Format, target: Path | None) -> None:
+    """Run one statement and write the answer to a file, or to standard output."""
+    if target is None:
+        answer(file, sql, form, sys.stdout)
+        return
+    with writing_to(target):
+        if form is Format.parquet:
+            answer(file, sql, form, sys.stdout, target)
+            return
+        with target.open("w", encoding="utf-8", newline="") as out:
+            answer(file, sql, form, out)
+
+
+def digests(file: Path) -> list[TableDigest]:
+    """The canonical digest of every table of the marts in a published file."""
+    with open_published(file) as connection:
+        connection.execute("set TimeZone = 'UTC'")
+        tables = connection.execute("select table_name from duckdb_tables() where schema_name = 'marts' order by 1").fetchall()
+        return [table_digest(connection, "marts", name) for (name,) in tables]
+
+
+def answer(file: Path, sql: str, form: Format, out: TextIO, target: Path | None = None) -> None:
+    """Run one statement on the published file and write the answer to `out`, or for Parquet to `target`."""
+    import duckdb
+
+    if form is Format.parquet and target is None:
+        raise UsageError("Parquet needs a file", remedy="Give --out FILE.parquet.")
+    with open_published(file) as connection:
+        connection.execute("set TimeZone = 'UTC'; set search_path = 'marts,ops'")
+        connection.execute("set enable_external_access = false; set lock_configuration = true")
+        try:
+            cursor = connection.execute(sql)
+            if cursor is None or cursor.description is None:  # nothing, or only a remark, or a statement without an answer
+                raise UsageError("the statement returns no rows")
+            if form is Format.parquet:
+                _write_parquet(cursor, target)
+            else:
+                _WRITERS[form](cursor, out)
+        except duckdb.Error as error:
+            raise UsageError(f"the query does not run: {str(error).strip().rstrip('.!')}") from None
+
+
+def _write_parquet(cursor: duckdb.DuckDBPyConnection, target: Path | None) -> None:
+    from pyarrow import parquet
+
+    reader = cursor.to_arrow_reader(BATCH)
+    with parquet.ParquetWriter(target, reader.schema, compression="zstd") as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+
+
+def _names(cursor: duckdb.DuckDBPyConnection) -> list[str]:
+    return [column[0] for column in cursor.description]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return value.isoformat() if isinstance(value, date | datetime) else str(value)
+
+
+def _write_csv(cursor: duckdb.DuckDBPyConnection, out: TextIO) -> None:
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_names(cursor))
+    while rows := cursor.fetchmany(BATCH):
+        writer.writerows([["" if value is None else _text(value) for value in row] for row in rows])
+
+
+def _write_json(cursor: duckdb.DuckDBPyConnection, out: TextIO) -> None:
+    names, separator = _names(cursor), ""
+    out.write("[")
+    while rows := cursor.fetchmany(BATCH):
+        for row in rows:
+            out.write(f"{separator}\n{json.dumps(dict(zip(names, row, strict=True)), default=_text, ensure_ascii=False)}")
+            separator = ","
+    out.write("\n]\n")
+
+
+def _write_table(cursor: duckdb.DuckDBPyConnection, out: TextIO) -> None:
+    names, rows = _names(cursor), cursor.fetchall()
+    cells = [["–" if value is None else _text(value) for value in row] for row in rows]
+    widths = [max([len(name), *(len(row[place]) for row in cells)]) for place, name in enumerate(names)]
+    is_number = [any(isinstance(row[place], int | float | Decimal) for row in rows) for place in range(len(names))]
+
+    def line(values: list[str]) -> str:
+        padded = (
+            value.rjust(width) if number else value.ljust(width)
+            for value, width, number in zip(values, widths, is_number, strict=True)
+        )
+        return "  ".join(padded).rstrip() + "\n"
+
+    out.write(line(names) + line(["-" * width for width in widths]))
+    for row in cells:
+        out.write(line(row))
+    out.write(f"({len(rows)} row{'' if len(rows) == 1 else 's'})\n")
+
+
+_WRITERS = {Format.csv: _write_csv, Format.json: _write_json, Format.table: _write_table}

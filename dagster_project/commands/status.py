@@ -1,0 +1,245 @@
+"""`trainledger status`: sources by months, from the landing alone. Reads no source, opens no Parquet, changes nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from dagster_project.election.election import Elected, Election, elect
+from dagster_project.landing.land import Landing
+from dagster_project.landing.records import Generation, RefusalRecord, calendar_month
+from dagster_project.landing.versions import version_order
+from dagster_project.months import bill_closed_from, carbon_final_from, month_end
+from dagster_project.settings import Settings, SourceSettings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+CARBON_EXPECTED_AFTER = timedelta(days=21)  # both publish month M between the 15th and the 21st of M + 1
+STATE_STYLES = {
+    "landed": "green",
+    "final": "green",
+    "preliminary": "yellow",
+    "not_published": "dim",
+    "missing": "bold red",
+    "quarantined": "bold red",
+}
+
+
+@dataclass(frozen=True)
+class SourceMonth:
+    """One cell of the table. A quarantined month keeps its last good generation; that is what the other fields show.
+
+    Where several deliveries hold the month (days of a bill, files of telemetry), hash and version are the newest one's.
+    """
+
+    month: str
+    state: str  # final, preliminary, not_published, missing, quarantined; landed where nobody promises more
+    landed: int
+    rows: int | None = None
+    published_at: datetime | None = None
+    landed_at: datetime | None = None
+    content_hash: str | None = None
+    model_version: str | None = None
+    is_book: bool | None = None
+
+
+@dataclass(frozen=True)
+class SourceStatus:
+    """One source."""
+
+    name: str
+    kind: str
+    location: str
+    landed: int
+    bytes: int
+    elected: int
+    months: list[SourceMonth]
+    quarantined: list[dict[str, Any]]
+    unknown_columns: list[str]
+
+
+@dataclass(frozen=True)
+class Status:
+    """All sources at one instant."""
+
+    at: datetime
+    sources: list[SourceStatus]
+
+    @property
+    def has_quarantined(self) -> bool:
+        """Whether the newest delivery of some partition was not taken."""
+        return any(source.quarantined for source in self.sources)
+
+
+def read_status(settings: Settings) -> Status:
+    """Read the landing's records and lay them out by source and month."""
+    landing = Landing(settings)
+    election = elect(settings, landing)
+    return Status(election.at, [_source_status(source, landing, election) for source in settings.sources])
+
+
+def _source_status(source: SourceSettings, landing: Landing, election: Election) -> SourceStatus:
+    generations = landing.read(source.name).generations
+    members = [member for member in election.members if member.generation.source == source.name]
+    refused = [record for record in election.refusals if record.source == source.name]
+    landed: dict[str, int] = {}
+    for generation in generations:
+        for month in _months_of(source, generation):
+            landed[month] = landed.get(month, 0) + 1
+    months = _months(source, election, members, refused, landed) if source.facts.fact in ("bill", "carbon", "telemetry") else []
+    return SourceStatus(
+        name=source.name,
+        kind=str(source.kind),
+        location=source.location,
+        landed=len(generations),
+        bytes=sum(item.size for generation in generations for item in generation.objects),
+        elected=len(members),
+        months=months,
+        quarantined=_quarantined(members, refused),
+        unknown_columns=sorted({name for member in members for name in member.generation.unknown_columns}),
+    )
+
+
+def _months_of(source: SourceSettings, generation: Generation) -> list[str]:
+    """The months a delivery is shown under: that of its partition, else those of its rows."""
+    if source.facts.fact == "telemetry":
+        return generation.controls.sample_months
+    if generation.month:
+        return [generation.month]
+    return sorted({total.usage_month for total in generation.controls.months if source.reads_month(total.usage_month)})
+
+
+def _months(
+    source: SourceSettings, election: Election, members: list[Elected], refused: list[RefusalRecord], landed: dict[str, int]
+) -> list[SourceMonth]:
+    quarantined = {month for record in refused if (month := calendar_month(record.partition))}
+    found: dict[str, list[Generation]] = {}
+    books: set[str] = {month for member in members for _, month in member.book}
+    for member in members:
+        for month in _months_of(source, member.generation):
+            found.setdefault(month, []).append(member.generation)
+    if source.facts.fact == "telemetry":  # nobody knows when a run should have been seen
+        return [_source_month(month, "landed", found[month], landed.get(month, 0), None) for month in sorted(found)]
+    known = sorted(found.keys() | quarantined)
+    rows = []
+    for month in _range(known[0], f"{election.at:%Y-%m}") if known else []:
+        if not source.reads_month(month) and month not in found:
+            continue
+        standing = found.get(month, [])
+        state = "quarantined" if month in quarantined else _state(source, month, standing, election.at)
+        rows.append(_source_month(month, state, standing, landed.get(month, 0), month in books))
+    return rows
+
+
+def _best(generations: list[Generation]) -> Generation | None:
+    """The one with the highest model version; among equals the newest."""
+    return max(generations, key=lambda g: (version_order(g.controls.model_version or ""), *g.order), default=None)
+
+
+def _source_month(month: str, state: str, standing: list[Generation], landed: int, is_book: bool | None) -> SourceMonth:
+    best = _best(standing)
+    if best is None:
+        return SourceMonth(month, state, landed)
+    of_month = [total.line_count for one in standing for total in one.controls.months if total.usage_month == month]
+    return SourceMonth(
+        month=month,
+        state=state,
+        landed=landed,
+        rows=best.rows if best.month else sum(of_month) if of_month else sum(one.rows for one in standing),
+        published_at=best.published_at,
+        landed_at=best.landed_at,
+        content_hash=best.content_hash,
+        model_version=best.controls.model_version,
+        is_book=is_book,
+    )
+
+
+def _state(source: SourceSettings, month: str, standing: list[Generation], at: datetime) -> str:
+    is_bill, best = source.facts.fact == "bill", _best(standing)
+    if best is None:
+        expected = month_end(month) if is_bill else month_end(month) + CARBON_EXPECTED_AFTER
+        return "missing" if at >= expected else "not_published"
+    if is_bill:
+        totals = [total for one in standing for total in one.controls.months if total.usage_month == month]
+        if any(total.uninvoiced_lines for total in totals):
+            return "preliminary"  # as its costs are
+        invoiced = max((total.invoice_month or month for total in totals), default=month)
+        closes = bill_closed_from(month, invoiced)
+    else:
+        closes = carbon_final_from(source.facts.provider_name or "", month, best.published_at)
+    return "final" if at >= closes else "preliminary"
+
+
+def _range(first: str, last: str) -> list[str]:
+    months, month = [], first
+    while month <= max(first, last):
+        months.append(month)
+        month = f"{month_end(month):%Y-%m}"
+    return months
+
+
+def _quarantined(members: list[Elected], refused: list[RefusalRecord]) -> list[dict[str, Any]]:
+    deliveries = [(record.partition, refusal) for record in refused for refusal in record.refusals]
+    records = [(member.generation.partition, refusal) for member in members for refusal in member.generation.refusals]
+    return [
+        {
+            "partition": partition,
+            "source_object": refusal.source_object,
+            "row_number": refusal.row_number,
+            "column_name": refusal.column_name,
+            "value": refusal.value,
+            "reason": refusal.reason,
+            "message": refusal.message,
+            "remedy": refusal.remedy,
+        }
+        for partition, refusal in [*deliveries, *records]
+    ]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value
+
+
+def json_text(status: Status) -> str:
+    """The status for programs; times are ISO 8601 in UTC."""
+    return json.dumps(_plain(asdict(status)), indent=2)
+
+
+def table_text(status: Status, width: int | None = None) -> str:
+    """The status for people: sources by months, then what is quarantined and which columns nobody declared."""
+    from rich.console import Console
+
+    console = Console(width=width)
+    with console.capture() as captured:
+        _print(status, console)
+    return captured.get().rstrip()
+
+
+def _print(status: Status, console: Console) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    months = sorted({cell.month for source in status.sources for cell in source.months})
+    table = Table(title=f"Landing at {status.at:%Y-%m-%d %H:%M} UTC")
+    for name in ("source", "kind", "landed", "elected", *months):
+        table.add_column(name, justify="right" if name in ("landed", "elected") else "left")
+    for source in status.sources:
+        cells = {cell.month: f"[{STATE_STYLES[cell.state]}]{cell.state}[/]" for cell in source.months}
+        table.add_row(
+            source.name, source.kind, str(source.landed), str(source.elected), *(cells.get(month, "") for month in months)
+        )
+    console.print(table)
+    for source in status.sources:
+        for item in source.quarantined:
+            console.print(f"[bold red]quarantined[/] {escape(source.name)}: {escape(item['message'])} {escape(item['remedy'])}")
+        if source.unknown_columns:
+            console.print(f"unknown columns in {escape(source.name)}: {escape(', '.join(source.unknown_columns))}")

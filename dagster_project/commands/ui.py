@@ -1,0 +1,41 @@
+"""The Dagster pages and their daemon for one configuration, on this machine only, until Ctrl-C.
+
+Webserver and daemon are processes of their own that stop together. What they show is dagster_project/definitions.py.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from dagster_project.assets.instance import prepare_instance
+from dagster_project.settings import Settings
+
+MODULE = "dagster_project.definitions"
+
+
+def serve(settings: Settings, port: int, say: Callable[[str], None]) -> int:
+    """Start both, say where, wait; stop both when one ends or a signal comes. Returns the exit code of who ended first."""
+    prepare_instance(settings.home)
+    surroundings = os.environ | {"TRAINLEDGER_CONFIG": str(settings.path)}
+    programs = Path(sys.executable).parent
+    commands = [
+        [programs / "dagster-webserver", "-m", MODULE, "-h", "127.0.0.1", "-p", str(port)],
+        [programs / "dagster-daemon", "run", "-m", MODULE],
+    ]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    children = [subprocess.Popen(command, env=surroundings) for command in commands]
+    say(f"http://127.0.0.1:{port} shows {settings.path}; Ctrl-C stops it.")
+    try:
+        return os.waitstatus_to_exitcode(os.wait()[1])
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        for child in children:
+            child.terminate()
+        for child in children:
+            child.wait()

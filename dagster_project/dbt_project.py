@@ -1,0 +1,35 @@
+"""Where the dbt project is, which files it is made of, and the one hash of them.
+
+In a checkout it is the folder `dbt` beside this package; in an installed wheel it is package data of the same content. Running
+dbt is the warehouse's matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+MADE_BY_DBT = {"target", "logs", "dbt_packages", "dbt_internal_packages"}
+PACKAGED = Path(__file__).resolve().parent / "dbt_files"
+
+
+def project_folder() -> Path:
+    """The folder with dbt_project.yml."""
+    return PACKAGED if PACKAGED.is_dir() else Path(__file__).resolve().parent.parent / "dbt"
+
+
+def project_files(root: Path) -> Iterator[Path]:
+    """The files that make the project, in a fixed order; what dbt writes beside them is left out."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in MADE_BY_DBT and not name.startswith((".", "__")))
+        yield from (Path(folder, name) for name in sorted(names) if not name.startswith("."))
+
+
+def project_hash() -> str:
+    """sha256 over the names and bytes of the project's files."""
+    digest, root = hashlib.sha256(), project_folder()
+    for path in project_files(root):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()

@@ -1,0 +1,44 @@
+"""Writing files so that a reader, or a crash, finds the old bytes or the new ones and never a mix. The only place that knows how.
+
+A file is written under a temporary name beside its target, forced to disk and renamed over it. What is written belongs to
+the callers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+def temporary_name(path: Path) -> Path:
+    """The hidden name under which this process writes a file before it gets its own."""
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+def write(path: Path, data: bytes | str, mode: int | None = None) -> None:
+    """Replace a file whole, on disk when this returns; its folder must be there."""
+    temporary = temporary_name(path)
+    with temporary.open("wb") as file:
+        file.write(data.encode() if isinstance(data, str) else data)
+        file.flush()
+        os.fsync(file.fileno())
+    if mode is not None:
+        temporary.chmod(mode)
+    temporary.replace(path)
+    sync(path.parent)
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Replace a small JSON file, indented for people."""
+    write(path, json.dumps(document, indent=1) + "\n")
+
+
+def sync(path: Path) -> None:
+    """Make a file's bytes, or a folder's entries (renames in it), survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,71 @@
+"""Which months there are, and what is known of each payer's month: the only place where the clock becomes yes or no.
+
+A flag says what was landed and whether a provider may still change it. What follows from it for a figure is decided in SQL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dagster_project.election.election import Elected, Election
+from dagster_project.months import bill_closed_from, carbon_final_from
+
+
+@dataclass(frozen=True, slots=True)
+class PayerMonth:
+    """One row of raw.months: the flags of a payer's month that depend on the clock or on other files."""
+
+    provider_name: str
+    payer_account_id: str
+    usage_month: str
+    is_bill_landed: bool
+    is_bill_closed: bool
+    is_carbon_published: bool
+    is_carbon_final: bool
+
+
+def providers(election: Election) -> list[str]:
+    """Providers with a bill, carbon file or telemetry; AWS when there are only run records."""
+    return sorted({member.provider_name for member in election.members if member.provider_name}) or ["AWS"]
+
+
+def unit_months(election: Election) -> list[str]:
+    """Every month that a bill line, a carbon file, a run's window or a sample lies in."""
+    months: set[str] = set()
+    for member in election.members:
+        controls = member.generation.controls
+        months.update(controls.run_months, controls.sample_months, (month for _, month in member.book))
+        if member.fact in ("bill", "carbon") and member.generation.month:
+            months.update({member.generation.month}, (total.usage_month for total in controls.months))
+    return sorted(months)
+
+
+def payer_months(election: Election) -> list[PayerMonth]:
+    """The rows of raw.months. A provider without bill and carbon has its months under no payer, so that runs have them."""
+    rows = []
+    for provider in providers(election):
+        mine = [member for member in election.members if member.provider_name == provider]
+        bills = {place for member in mine if member.fact == "bill" for place in member.book}
+        invoiced = _invoiced(mine)
+        carbon = {
+            (payer, m.generation.month or ""): m.generation.published_at
+            for m in mine
+            if m.fact == "carbon"
+            for payer in m.version_payers
+        }
+        for payer in sorted({payer for member in mine for payer in member.payers}) or [""]:
+            for month in unit_months(election):
+                place = (payer, month)
+                closed = bill_closed_from(month, invoiced.get(place, month))
+                final = place in carbon and election.at >= carbon_final_from(provider, month, carbon[place])
+                rows.append(PayerMonth(provider, *place, place in bills, election.at >= closed, place in carbon, final))
+    return rows
+
+
+def _invoiced(members: list[Elected]) -> dict[tuple[str, str], str]:
+    """The latest month whose invoice has rows of a payer's month, where bills name invoices: it must be over as well."""
+    latest: dict[tuple[str, str], str] = {}
+    for total in (total for member in members for total in member.totals if total.invoice_month):
+        place = (total.payer_account_id, total.usage_month)
+        latest[place] = max(latest.get(place, ""), total.invoice_month or "")
+    return latest

@@ -1,0 +1,1 @@
+"""Landing: deliveries in, immutable generations out. Knows neither election nor dbt."""

@@ -1,0 +1,125 @@
+"""Control totals and keys of a generation, taken from its landed Parquet by one SQL text per kind.
+
+Money is summed exactly. What election and fingerprints need later (payers, months, capacity blocks, run windows) is written
+down here once, so that a refresh without news opens no Parquet. The accounting itself is dbt's; the billed total is the
+independent sum it is held against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dagster_project.kinds import Kind
+from dagster_project.landing.controls_gcp import bill_controls, carbon_controls
+from dagster_project.landing.controls_runs import MANAGED_JOB, no_controls, run_controls, sample_controls
+from dagster_project.landing.exact_sql import MONEY, exact
+from dagster_project.landing.records import BillMonth, Commitment, Controls
+from dagster_project.landing.typed_select import row_hash, short_hash
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from connectors.schema import Schema
+
+# supersets of the rows that run records can claim: they decide what is built again, never what anything costs
+ACCELERATOR_USAGE = r":(ml\.)?(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*\."
+BLOCK_RESOURCE = r"capacity-reservation|(^|/)cr-[0-9a-z]+$"
+
+
+def row_digest(con: duckdb.DuckDBPyConnection, relation: str, schema: Schema) -> str:
+    """Equal for equal rows in any order and any files: their number, a sum and an exclusive or of two hashes."""
+    return con.execute(f"SELECT {_digest(schema)} FROM {relation}").fetchone()[0]
+
+
+def controls_of(con: duckdb.DuckDBPyConnection, kind: Kind, partition: str, relation: str, schema: Schema) -> Controls:
+    """Control totals of a typed relation."""
+    return CONTROLS[kind](con, partition, relation, schema)
+
+
+def _digest(schema: Schema) -> str:
+    total = f"coalesce(sum(CAST({row_hash(schema)} AS HUGEINT)), 0)"
+    return f"sha256(concat_ws(':', count(*), {total}, coalesce(bit_xor({row_hash(schema, 'second')}), 0)))"
+
+
+def _aws_cur(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
+    cost = f"coalesce({exact('line_item_net_unblended_cost')}, {exact('line_item_unblended_cost')})"
+    months = con.execute(
+        f"""
+        SELECT bill_payer_account_id, strftime(line_item_usage_start_date, '%Y-%m'), coalesce(line_item_currency_code, ''),
+            count(*),
+            CAST(coalesce(sum({cost}), 0) AS DECIMAL(38, {MONEY})),
+            count(*) FILTER (WHERE coalesce(bill_invoice_id, '') = '')
+        FROM {relation} GROUP BY ALL ORDER BY ALL
+        """
+    ).fetchall()
+    return Controls(
+        payers=sorted({row[0] for row in months}),
+        months=[
+            BillMonth(
+                payer_account_id=payer,
+                usage_month=month,
+                currency=currency,
+                line_count=count,
+                billed_cost=f"{cost:f}",
+                uninvoiced_lines=uninvoiced,
+            )
+            for payer, month, currency, count, cost, uninvoiced in months
+        ],
+        commitments=_capacity_blocks(con, relation, schema),
+        claimable_resources=_claimable(con, relation),
+    )
+
+
+def _capacity_blocks(con: duckdb.DuckDBPyConnection, relation: str, schema: Schema) -> list[Commitment]:
+    rows = con.execute(
+        f"""
+        SELECT commitment_id, strftime(min(line_item_usage_start_date), '%Y-%m'), {_digest(schema)}
+        FROM (
+            SELECT *, unnest(list_distinct([
+                CASE WHEN line_item_usage_type LIKE '%CapacityBlockFee%' THEN reservation_reservation_a_r_n END,
+                capacity_reservation_capacity_reservation_arn,
+                CASE WHEN regexp_matches(line_item_resource_id, '{BLOCK_RESOURCE}') THEN line_item_resource_id END
+            ])) AS commitment_id
+            FROM {relation}
+        )
+        WHERE commitment_id <> '' GROUP BY commitment_id ORDER BY commitment_id
+        """
+    ).fetchall()
+    return [Commitment(commitment_id=name, first_month=month, digest=digest) for name, month, digest in rows]
+
+
+def _claimable(con: duckdb.DuckDBPyConnection, relation: str) -> dict[str, list[str]]:
+    resource = "line_item_resource_id"
+    rows = con.execute(
+        f"""
+        SELECT usage_month, list_sort(list_distinct(list({short_hash("resource")})))
+        FROM (
+            SELECT strftime(line_item_usage_start_date, '%Y-%m') AS usage_month,
+                unnest([{resource}, nullif(regexp_extract({resource}, '{MANAGED_JOB}.*$'), '')]) AS resource
+            FROM {relation}
+            WHERE regexp_matches({resource}, '{MANAGED_JOB}')
+                OR regexp_matches(line_item_usage_type, '{ACCELERATOR_USAGE}')
+        )
+        WHERE resource <> '' GROUP BY usage_month ORDER BY usage_month
+        """
+    ).fetchall()
+    return dict(rows)
+
+
+def _aws_carbon(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
+    payers = con.execute(f"SELECT DISTINCT payer_account_id FROM {relation} WHERE payer_account_id <> '' ORDER BY 1").fetchall()
+    return Controls(payers=[payer for (payer,) in payers], model_version=partition.partition("@")[2] or None)
+
+
+CONTROLS: dict[Kind, Callable[[Any, str, str, Any], Controls]] = {
+    Kind.AWS_CUR: _aws_cur,
+    Kind.AWS_CARBON: _aws_carbon,
+    Kind.GCP_BILLING: bill_controls,
+    Kind.GCP_CARBON: carbon_controls,
+    Kind.TRAINING_RUNS: run_controls,
+    Kind.NEURON_MONITOR: sample_controls,
+    Kind.TPU_MONITORING: sample_controls,
+    Kind.FX_RATES: no_controls,
+    Kind.USER_INPUTS: no_controls,
+}

@@ -1,0 +1,20 @@
+"""Which landing the configuration means: a local folder, or s3://bucket/prefix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dagster_project.failures import UsageError
+from dagster_project.landing.store import LandingStore, LocalLanding
+from dagster_project.settings import Settings
+
+
+def open_landing(settings: Settings) -> LandingStore:
+    """The landing that the settings name."""
+    if settings.landing.startswith("s3://"):
+        from dagster_project.landing.s3 import S3Landing
+
+        return S3Landing(settings.landing, settings.cache)
+    if "://" in settings.landing:
+        raise UsageError(f"landing '{settings.landing}' is neither a folder nor s3://", where=str(settings.path))
+    return LocalLanding(Path(settings.landing))

@@ -1,0 +1,127 @@
+"""What the landing may forget: superseded generations of a month while it was open. Everything else stays.
+
+Month ends, finals, the latest of each partition and whatever an issued report cites stay. What goes leaves a tombstone with
+its hashes, so that it is known and an election that needs it fails by name. Nothing goes without being told to.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from dagster_project import clock
+from dagster_project.failures import SourceError
+from dagster_project.landing.records import Generation, Tombstone, calendar_month, encode
+from dagster_project.landing.store import SourceLanding, tombstone_path
+from dagster_project.months import BILL_CLOSES_AFTER, carbon_final_from, month_end
+from dagster_project.settings import Settings, SourceSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dagster_project.landing.land import Landing
+
+HASH = re.compile(r"\b[0-9a-f]{64}\b")
+
+
+@dataclass(frozen=True)
+class Removal:
+    """One generation that goes, or would go."""
+
+    generation: Generation
+    superseded_at: datetime
+
+    @property
+    def size(self) -> int:
+        """Bytes of its objects and converted parts; an original that is read as it is counts once."""
+        files = {item.file: item.size for item in (*self.generation.parts, *self.generation.objects)}
+        return sum(files.values())
+
+
+def prune(settings: Settings, landing: Landing, *, yes: bool = False) -> list[Removal]:
+    """Say what retention removes; with `yes`, remove it. The caller holds the writer lock."""
+    at, cited = clock.now(), cited_hashes(settings.home / "reports" / "issued.jsonl")
+    removals: list[Removal] = []
+    for source in settings.sources:
+        landed = landing.read(source.name)
+        found = removable(source, landed, at, cited)
+        removals += found
+        if yes:
+            for leftover in landed.leftovers:  # a removal that was cut short
+                landing.store.remove(leftover)
+            for removal in found:
+                record = Tombstone(generation=removal.generation, removed_at=at)
+                landing.store.put_record(tombstone_path(removal.generation), encode(record))
+                landing.store.remove(removal.generation)
+    return removals
+
+
+def removable(source: SourceSettings, landed: SourceLanding, at: datetime, cited: set[str]) -> list[Removal]:
+    """The generations of a source that retention removes at an instant."""
+    if source.facts.fact not in ("bill", "carbon"):
+        return []  # run records and inputs are narrow, and each version is evidence
+    partitions: dict[str, list[Generation]] = {}
+    for generation in landed.generations:
+        partitions.setdefault(generation.partition, []).append(generation)
+    removals = []
+    for _, generations in sorted(partitions.items()):
+        ordered = sorted(generations, key=lambda generation: generation.order)
+        kept = _kept(source, ordered, at)
+        for generation, successor in pairwise(ordered):
+            superseded_at = max(generation.landed_at, successor.landed_at)
+            is_old = at - superseded_at >= timedelta(days=source.retention.open_month_days)
+            if is_old and generation.order not in kept and generation.content_hash not in cited:
+                removals.append(Removal(generation, superseded_at))
+    return removals
+
+
+def _kept(source: SourceSettings, ordered: list[Generation], at: datetime) -> set[tuple[datetime, str]]:
+    """Finals, and what counted at each month end, by what the provider had said and by what we knew."""
+    month = calendar_month(ordered[0].partition)
+    if month is None:
+        return {generation.order for generation in ordered}
+    final_from = [_final_from(source, month, generation) for generation in ordered]
+    kept = {one.order for one, final in zip(ordered, final_from, strict=True) if one.published_at >= final}
+    instants = sorted(set(final_from))
+    end = month_end(f"{min(generation.published_at for generation in ordered):%Y-%m}")
+    while end <= at:
+        instants.append(end)
+        end = month_end(f"{end:%Y-%m}")
+    for instant in instants:
+        for known in (
+            [generation for generation in ordered if generation.published_at <= instant],
+            [generation for generation in ordered if generation.landed_at <= instant],
+        ):
+            if known:
+                kept.add(max(generation.order for generation in known))
+    return kept
+
+
+def _final_from(source: SourceSettings, month: str, generation: Generation) -> datetime:
+    if source.facts.fact == "bill":
+        return month_end(month) + BILL_CLOSES_AFTER
+    return carbon_final_from(source.facts.provider_name or "", month, generation.published_at)
+
+
+def cited_hashes(path: Path) -> set[str]:
+    """Every sha256 that the chain of issued reports names."""
+    if not path.exists():
+        return set()
+    cited: set[str] = set()
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            raise SourceError(
+                f"line {number} of the chain of issued reports is not JSON, so what it cites is unknown and nothing is removed",
+                where=str(path),
+                remedy="Restore the file; every issued report's folder holds its own line.",
+            ) from None
+        cited |= set(HASH.findall(json.dumps(entry)))
+    return cited

@@ -1,0 +1,1 @@
+"""What readers get: the published file, its Parquet, its digests."""

@@ -1,0 +1,63 @@
+"""ops.dim_deliveries: every generation the landing holds, as a table. A copy for SQL; the landing's own records stay the
+truth.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dagster_project.kinds import KINDS, Kind
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from dagster_project.election.election import Election
+    from dagster_project.warehouse.line import Line
+
+DDL = """
+create schema if not exists ops;
+create or replace table ops.dim_deliveries (
+    source_name varchar not null, kind varchar not null, provider_name varchar, partition varchar not null,
+    delivery_id varchar not null,
+    published_at timestamp not null, landed_at timestamp not null, content_hash varchar not null, row_digest varchar not null,
+    rows bigint not null, object_count bigint not null, bytes bigint not null, connector_version varchar not null,
+    is_elected boolean not null, is_book boolean not null
+)
+"""
+
+
+def write_deliveries(connection: duckdb.DuckDBPyConnection, line: Line, election: Election) -> None:
+    """Write the table anew; what an as-of election cannot have known is left out."""
+    elected = {member.generation.path: member for member in election.members}
+    rows = []
+    for source in line.settings.sources:
+        for generation in line.landing.read(source.name).generations:
+            if election.as_of and generation.landed_at > election.as_of:
+                continue
+            if election.as_published and generation.published_at > election.as_published:
+                continue
+            member = elected.get(generation.path)
+            data = [landed for landed in generation.objects if landed.role == "data"]
+            rows.append(
+                (
+                    generation.source,
+                    str(generation.kind),
+                    KINDS[Kind(generation.kind)].provider_name,
+                    generation.partition,
+                    generation.delivery_id,
+                    generation.published_at.replace(tzinfo=None),
+                    generation.landed_at.replace(tzinfo=None),
+                    generation.content_hash,
+                    generation.row_digest,
+                    generation.rows,
+                    len(data),
+                    sum(landed.size for landed in data),
+                    generation.connector_version,
+                    member is not None,
+                    member is not None and member.is_book,
+                )
+            )
+    connection.execute(DDL)
+    if rows:  # by column: thousands of run records are thousands of deliveries
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        connection.execute(f"insert into ops.dim_deliveries select {', '.join(['unnest(?)'] * len(columns))}", columns)

@@ -1,0 +1,129 @@
+"""The dbt project as a thing that can be run: where it is, its manifest, its environment, one `dbt build`.
+
+dbt runs as a process of its own: an import of dbt costs seconds, and inside this process it would keep the build file open.
+What the models say is SQL and lives in dbt/.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from dagster_project import durable
+from dagster_project.dbt_project import project_folder, project_hash
+from dagster_project.failures import TrainledgerError
+
+MANIFEST = "manifest.json"
+PARSE_STATE = "partial_parse.msgpack"  # dbt's own memory of a parsed project: with it a build does not parse again
+# unit tests check the rules of calculation on invented rows: they belong to `make test`, not to every build
+BUILD_ARGUMENTS = ("build", "--exclude-resource-type", "unit_test")
+
+
+class ModelsError(TrainledgerError):
+    """dbt itself did not work (it is not a failed test)."""
+
+
+def environment(build_file: Path, target: Path) -> dict[str, str]:
+    """What dbt needs to know of this build; everything else comes from the process's own environment."""
+    return {
+        # the same words for every home, for dbt parses again when a profile says something else; dbt_process.py goes there
+        "TRAINLEDGER_DUCKDB_PATH": build_file.name,
+        "TRAINLEDGER_BUILD_FOLDER": str(build_file.parent),
+        "DBT_TARGET_PATH": str(target),
+        "DBT_LOG_PATH": str(target / "logs"),
+        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+        "DO_NOT_TRACK": "1",
+    }
+
+
+def dbt_executable(target: Path) -> Path:
+    """A file that runs the dbt of this Python (PATH may name another one, or none) and dies with who started it."""
+    launcher = target / "dbt"
+    command = " ".join(shlex.quote(part) for part in (sys.executable, "-P", str(Path(__file__).with_name("dbt_process.py"))))
+    text = f'#!/bin/sh\nexec {command} "$PPID" "$@"\n'
+    if not launcher.exists() or launcher.read_text() != text:
+        target.mkdir(parents=True, exist_ok=True)
+        durable.write(launcher, text, mode=0o755)  # never written in place: another process may be running it
+    return launcher
+
+
+def run_dbt(arguments: list[str], build_file: Path, target: Path) -> subprocess.CompletedProcess[str]:
+    """Run one dbt command; its exit code 1 (a model or test failed) is the caller's to judge, 2 (dbt did not work) is raised."""
+    command = [
+        str(dbt_executable(target)),
+        "--quiet",
+        *arguments,
+        "--project-dir",
+        str(project_folder()),
+        "--profiles-dir",
+        str(project_folder()),
+    ]
+    done = subprocess.run(
+        command, env={**os.environ, **environment(build_file, target)}, capture_output=True, text=True, check=False, cwd=target
+    )
+    if done.returncode not in (0, 1):
+        raise ModelsError(f"dbt {arguments[0]} did not work: {_last_lines(done)}", where=str(project_folder()))
+    return done
+
+
+def _last_lines(done: subprocess.CompletedProcess[str]) -> str:
+    return "\n".join((done.stdout + done.stderr).strip().splitlines()[-8:])
+
+
+def parsed_project(home: Path) -> Path:
+    """The folder with the manifest and the parse state of the project as it is now, never of a build.
+
+    Parsing costs seconds, so all homes share it: it stands in the project's own target folder, or in the home where that is
+    read-only. It appears whole or not at all; the one of the project as it was before goes.
+    """
+    shelf = project_folder() / "target" if os.access(project_folder(), os.W_OK) else home / "cache"
+    versions = "".join(metadata.version(name) for name in ("dbt-core", "dbt-duckdb"))
+    folder = shelf / f"parsed-{hashlib.sha256(f'{project_hash()}{versions}'.encode()).hexdigest()[:16]}"
+    if folder.exists():
+        return folder
+    shelf.mkdir(parents=True, exist_ok=True)
+    outdated = list(shelf.glob("parsed-*"))
+    with tempfile.TemporaryDirectory(prefix=".parsing-", dir=shelf) as work:
+        done = run_dbt(["parse"], Path(work) / "build.duckdb", Path(work))
+        if done.returncode != 0:
+            raise ModelsError(f"The dbt project does not parse: {_last_lines(done)}", where=str(project_folder()))
+        whole = Path(work) / "whole"
+        whole.mkdir()
+        for name in (MANIFEST, PARSE_STATE):
+            (Path(work) / name).rename(whole / name)
+        try:
+            whole.rename(folder)
+        except OSError:
+            if not folder.exists():  # else somebody parsed the same project meanwhile
+                raise
+    for old in outdated:
+        shutil.rmtree(old, ignore_errors=True)
+    return folder
+
+
+def lend_parse_state(parsed: Path, target: Path) -> None:
+    """Give a target folder that dbt has not used yet the parse state, so that its first build need not parse."""
+    state = target / PARSE_STATE
+    if not state.exists():
+        target.mkdir(parents=True, exist_ok=True)
+        durable.write(state, (parsed / PARSE_STATE).read_bytes())
+
+
+@functools.lru_cache(maxsize=2)
+def _read(manifest: Path) -> dict[str, Any]:
+    return json.loads(manifest.read_bytes())
+
+
+def project(home: Path) -> dict[str, Any]:
+    """dbt's manifest of the project as it is now (of some megabytes, so it is kept: its folder's name says what is in it)."""
+    return _read(parsed_project(home) / MANIFEST)

@@ -1,0 +1,219 @@
+"""Schema raw of a build file: one view per kind over the elected Parquet, and the small tables that carry the rest into SQL.
+
+A view reads the landed files where they are; only narrow things become tables. A kind without a source is an empty view of
+the same columns. Which rows count is said by flags, what they mean by dbt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from connectors.registry import connector_for
+from connectors.schema import Schema
+from dagster_project.election.election import Election
+from dagster_project.election.months import payer_months
+from dagster_project.election.run_tags import TAG_COLUMNS, tag_key, tag_names
+from dagster_project.kinds import KINDS, Kind, built_kinds
+from dagster_project.landing.records import RowRefusal
+from dagster_project.landing.typed_select import empty_select, literal, parts_select, quoted, typed_columns
+from dagster_project.settings import Settings
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from dagster_project.landing.land import Landing
+
+FILES = "raw.landed_files"
+FILE_COLUMNS = {
+    "file": "VARCHAR",
+    "source_name": "VARCHAR",
+    "content_hash": "VARCHAR",
+    "source_object": "VARCHAR",
+    "published_at": "TIMESTAMP",
+    "book_payers": "VARCHAR[]",
+    "book_months": "VARCHAR[]",  # 'payer/2026-04', for rows whose own time says their month
+    "version_payers": "VARCHAR[]",
+    "row_versions": "VARCHAR[]",  # 'payer/15', for rows that name their model version
+}
+TABLES: dict[str, dict[str, str]] = {
+    "quarantine": {
+        "source_name": "VARCHAR",
+        "source_object": "VARCHAR",
+        "row_number": "BIGINT",
+        "column_name": "VARCHAR",
+        "value": "VARCHAR",
+        "reason": "VARCHAR",
+        "remedy": "VARCHAR",
+    },
+    "delivery_totals": {
+        "source_name": "VARCHAR",
+        "kind": "VARCHAR",
+        "partition": "VARCHAR",
+        "content_hash": "VARCHAR",
+        "payer_account_id": "VARCHAR",
+        "usage_month": "DATE",
+        "currency": "VARCHAR",
+        "line_count": "BIGINT",
+        "billed_cost": "DECIMAL(38, 12)",
+    },
+    "run_tag_keys": {"position": "BIGINT", "tag_key": "VARCHAR"},
+    "settings": {"carbon_weights": "VARCHAR", "reporting_currency": "VARCHAR"},
+    "months": {
+        "provider_name": "VARCHAR",
+        "payer_account_id": "VARCHAR",
+        "usage_month": "DATE",
+        "is_bill_landed": "BOOLEAN",
+        "is_bill_closed": "BOOLEAN",
+        "is_carbon_published": "BOOLEAN",
+        "is_carbon_final": "BOOLEAN",
+    },
+    "build_months": {"usage_month": "DATE"},
+}
+
+
+def create_raw(
+    con: duckdb.DuckDBPyConnection, settings: Settings, landing: Landing, election: Election, months: Sequence[date]
+) -> None:
+    """Create or replace everything in schema raw, in one transaction."""
+    con.execute("SET TimeZone = 'UTC'")  # naive times in our tables are UTC, whatever the machine thinks
+    con.execute("BEGIN")
+    con.execute("CREATE SCHEMA IF NOT EXISTS raw")
+    files = {kind: landed_files(landing, election, kind) for kind in built_kinds()}
+    _fill(con, FILES, FILE_COLUMNS, [row for found in files.values() for row, _ in found])
+    for kind, found in files.items():
+        con.execute(
+            f"CREATE OR REPLACE VIEW raw.{kind} AS {_view(kind, settings, [(row[0], columns) for row, columns in found])}"
+        )
+    rows = small_tables(settings, election, months)
+    for name, columns in TABLES.items():
+        _fill(con, f"raw.{name}", columns, rows[name])
+    con.execute("COMMIT")
+
+
+def small_tables(settings: Settings, election: Election, months: Sequence[date]) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of each of TABLES, for whatever engine."""
+    return {
+        "quarantine": _quarantine(election),
+        "delivery_totals": _delivery_totals(election),
+        "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in settings.run_tag_keys))),
+        "settings": [(settings.carbon_weights, settings.organisation.reporting_currency)],
+        "months": [
+            (m.provider_name, m.payer_account_id, _first_day(m.usage_month), m.is_bill_landed, m.is_bill_closed,
+             m.is_carbon_published, m.is_carbon_final)
+            for m in payer_months(election)
+        ],
+        "build_months": [(month,) for month in sorted(months)],
+    }  # fmt: skip
+
+
+def landed_files(landing: Landing, election: Election, kind: Kind) -> list[tuple[tuple[Any, ...], dict[str, str]]]:
+    """The elected Parquet files of a kind, as rows of FILE_COLUMNS, with their physical columns."""
+    found = []
+    for member in election.members:
+        generation = member.generation
+        if generation.kind != kind:
+            continue
+        versions = generation.controls.payer_versions
+        places = (
+            sorted(member.book_payers), sorted(f"{payer}/{month}" for payer, month in member.book),
+            sorted(member.version_payers), sorted(f"{payer}/{versions.get(payer, '')}" for payer in member.version_payers),
+        )  # fmt: skip
+        for part in generation.parts:
+            path = str(landing.store.part_path(generation, part))
+            published_at = generation.published_at.astimezone(UTC).replace(tzinfo=None)
+            row = (path, generation.source, generation.content_hash, part.source_object, published_at, *places)
+            found.append((row, part.columns))
+    return found
+
+
+def _view(kind: Kind, settings: Settings, files: list[tuple[str, dict[str, str]]]) -> str:
+    schema: Schema = connector_for(kind).SCHEMA
+    flags, tags = _flags(kind), _run_tag(kind, settings)
+    added = [
+        ("_source_name", "VARCHAR"), ("_delivery_content_hash", "VARCHAR"), ("_source_object", "VARCHAR"),
+        ("_row_number", "BIGINT"), ("_published_at", "TIMESTAMP"), *((name, "BOOLEAN") for name, _ in flags),
+        *((name, "VARCHAR") for name, _ in tags),
+    ]  # fmt: skip
+    if not files:
+        return empty_select([*typed_columns(schema), *added])
+    columns = ", ".join(f"typed.{quoted(name)}" for name, _ in typed_columns(schema))
+    return (
+        f"SELECT {columns}, files.source_name AS _source_name, files.content_hash AS _delivery_content_hash, "
+        f"files.source_object AS _source_object, typed._row_number, files.published_at AS _published_at, "
+        f"{', '.join(f'{expression} AS {name}' for name, expression in [*flags, *tags])} "
+        f"FROM ({parts_select(schema, files)}) AS typed JOIN {FILES} AS files ON files.file = typed._file"
+    )
+
+
+def _flags(kind: Kind) -> list[tuple[str, str]]:
+    """Name and expression of a kind's flags. By payer, because one export may hold several and be the book of some.
+
+    Where a partition is no month, or names no model version, the row itself says which one it is of.
+    """
+    facts = KINDS[kind]
+    if facts.payer_column is None:
+        return [("_is_book", "true")]
+    payer = f"typed.{quoted(facts.payer_column)}"
+    is_book, is_elected = f"list_contains(files.book_payers, {payer})", f"list_contains(files.version_payers, {payer})"
+    if facts.usage_column:
+        month = f"strftime(typed.{quoted(facts.usage_column)}, '%Y-%m')"
+        is_book = f"list_contains(files.book_months, {payer} || '/' || {month})"
+    if facts.version_column:
+        version = f"coalesce(typed.{quoted(facts.version_column)}, '')"
+        is_elected = f"list_contains(files.row_versions, {payer} || '/' || {version})"
+    return [("_is_book", is_book), *([("_is_elected_version", is_elected)] if facts.fact == "carbon" else [])]
+
+
+def _run_tag(kind: Kind, settings: Settings) -> list[tuple[str, str]]:
+    """`_run_tag`: the first configured run tag that a bill line carries, in each spelling its provider allows for the key."""
+    if kind not in TAG_COLUMNS:
+        return []
+    column, names = tag_names(kind, settings.run_tag_keys)
+    values = [f"nullif(typed.{column}[{literal(name)}], '')" for name in names]
+    return [("_run_tag", f"coalesce({', '.join([*values, 'NULL'])})")]
+
+
+def _quarantine(election: Election) -> list[tuple[Any, ...]]:
+    """Refused deliveries in force and refused records of elected generations; one row per place, the newest word on it."""
+    rows: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    records = sorted(election.refusals, key=lambda record: record.refused_at)
+    for source, refusal in [
+        *((member.generation.source, refusal) for member in election.members for refusal in member.generation.refusals),
+        *((record.source, refusal) for record in records for refusal in record.refusals),
+    ]:
+        rows[(source, refusal.source_object, refusal.row_number, refusal.column_name)] = _quarantine_row(source, refusal)
+    return list(rows.values())
+
+
+def _quarantine_row(source: str, refusal: RowRefusal) -> tuple[Any, ...]:
+    return (
+        source, refusal.source_object, refusal.row_number, refusal.column_name, refusal.value, refusal.reason, refusal.remedy,
+    )  # fmt: skip
+
+
+def _delivery_totals(election: Election) -> list[tuple[Any, ...]]:
+    return [
+        (generation.source, str(generation.kind), generation.partition, generation.content_hash, total.payer_account_id,
+         _first_day(total.usage_month), total.currency, total.line_count, total.billed_cost)
+        for member in election.of_fact("bill")
+        for generation in [member.generation]
+        for total in member.totals
+    ]  # fmt: skip
+
+
+def _first_day(month: str) -> date:
+    return date.fromisoformat(f"{month}-01")
+
+
+def _fill(con: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
+    declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
+    con.execute(f"CREATE OR REPLACE TABLE {table} ({declared})")
+    filled = [tuple(_plain(value) for value in row) for row in rows]
+    if filled:
+        con.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' for _ in columns)})", filled)
+
+
+def _plain(value: Any) -> Any:
+    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) and value.tzinfo else value
