@@ -126,7 +126,7 @@ def refresh(
         from dagster_project.commands.refreshing import refresh as run
         from dagster_project.settings import load_settings
 
-        return run(load_settings(config), only=only, full=full, wait=wait, say=say, is_debug=debug)
+        return run(load_settings(config), only=only, full=full, wait=wait, say=say).exit_code
 
     guarded(act, debug)
 
@@ -230,14 +230,14 @@ def prune(
     """
 
     def act() -> None:
+        from dagster_project.landing.opening import open_landing
         from dagster_project.landing.retention import prune as run
         from dagster_project.locking import writer_lock
         from dagster_project.settings import load_settings
-        from dagster_project.warehouse.line import Line
 
         settings = load_settings(config)
         with writer_lock(settings.home, "trainledger prune", wait):
-            removals = run(settings, Line(settings).landing, yes=yes)
+            removals = run(settings.sources, open_landing(settings), settings.home / "reports" / "issued.jsonl", yes=yes)
         for removal in removals:
             since = f"superseded {removal.superseded_at:%Y-%m-%d}, {removal.size} bytes"
             typer.echo(f"{'removed' if yes else 'would remove'} {removal.generation.path} ({since})")

@@ -6,6 +6,7 @@ Secrets never stand here: they come from the providers' credential chains or the
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -89,6 +90,16 @@ class SourceSettings(_Strict):
         return self.months is None or f"{day + timedelta(days=1):%Y-%m}" >= self.months[:7]
 
 
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What of the configuration changes a figure: nothing else of it may."""
+
+    run_tag_keys: tuple[str, ...]
+    carbon_weights: str
+    reporting_currency: str
+    books: dict[str, bool | None]  # by source: `book:` as configured
+
+
 class Settings(_Strict):
     """The whole of trainledger.yaml with its paths resolved against the file."""
 
@@ -112,6 +123,12 @@ class Settings(_Strict):
     def by_name(self) -> dict[str, SourceSettings]:
         """Sources by name."""
         return {source.name: source for source in self.sources}
+
+    @property
+    def rules(self) -> Rules:
+        """The part that fingerprints and SQL read."""
+        books = {source.name: source.book for source in self.sources}
+        return Rules(tuple(self.run_tag_keys), self.carbon_weights, self.organisation.reporting_currency, books)
 
     @property
     def base(self) -> Path:

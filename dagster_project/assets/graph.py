@@ -16,8 +16,7 @@ from dagster_project.assets.release import gates_asset, publication_asset, quart
 from dagster_project.kinds import built_kinds
 from dagster_project.settings import Settings
 from dagster_project.warehouse import modelling
-from dagster_project.warehouse.building import Site
-from dagster_project.warehouse.line import Line
+from dagster_project.warehouse.site import Site
 
 if TYPE_CHECKING:
     from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
@@ -27,12 +26,15 @@ FIRST_YEAR = 2020  # no Trainium and no TPU bill a quarter is asked of is older
 
 def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitions:
     """Everything Dagster shows and runs for these settings."""
-    line = Line(settings)
     manifest = modelling.project(settings.home)
-    models = model_assets(line, manifest)
-    before_release = [*(landing_assets(line, kind) for kind in built_kinds()), raw_assets(line, _raw_tables(manifest)), models]
-    release = [gates_asset(line, sorted(models.keys)), publication_asset(line)]
-    quarterly = quarterly_asset(line, quarters_until(clock.now()))
+    models = model_assets(settings, manifest)
+    before_release = [
+        *(landing_assets(settings, kind) for kind in built_kinds()),
+        raw_assets(settings, _raw_tables(manifest)),
+        models,
+    ]
+    release = [gates_asset(settings, sorted(models.keys)), publication_asset(settings)]
+    quarterly = quarterly_asset(settings, quarters_until(clock.now()))
     executor = dg.in_process_executor  # a process per step costs seconds, and one run holds the writer lock
     refresh = dg.define_asset_job(
         "refresh",

@@ -8,10 +8,11 @@ import dagster as dg
 
 from dagster_project.assets.common import POOL, SOURCE_MONTHS, WriterLock, partition_key, source_and_month
 from dagster_project.kinds import KINDS, Kind
-from dagster_project.landing.land import Landed
+from dagster_project.landing.land import Landed, Landing
+from dagster_project.landing.opening import open_landing
+from dagster_project.landing.planning import land_all, make_plan
 from dagster_project.landing.records import calendar_month
-from dagster_project.settings import SourceSettings
-from dagster_project.warehouse.line import Line
+from dagster_project.settings import Settings, SourceSettings
 
 CHECK = "every_delivery_is_landed"
 
@@ -22,7 +23,7 @@ class LandingConfig(dg.Config):
     only: str = ""
 
 
-def landing_assets(line: Line, kind: Kind) -> dg.AssetsDefinition:
+def landing_assets(settings: Settings, kind: Kind) -> dg.AssetsDefinition:
     """The asset of one kind: bills and carbon by source and month, a day below its month; all else as one."""
     is_monthly = KINDS[kind].fact in ("bill", "carbon")
     key = dg.AssetKey(["landing", str(kind)])
@@ -37,14 +38,15 @@ def landing_assets(line: Line, kind: Kind) -> dg.AssetsDefinition:
     )
     def landing(context: dg.AssetExecutionContext, config: LandingConfig, writer: WriterLock) -> Iterator:
         """Without a partition: everything that is new. With one: that source-month again, and nothing else."""
-        sources = [source for source in line.settings.sources if source.kind == kind and config.only in ("", source.name)]
+        sources = [source for source in settings.sources if source.kind == kind and config.only in ("", source.name)]
+        place = open_landing(settings)
         if context.has_partition_key:
             name, month = source_and_month(context.partition_key)
-            landed, problems = _land_month(line, [source for source in sources if source.name == name], month)
+            landed, problems = _land_month(settings, place, [source for source in sources if source.name == name], month)
         else:
-            landed, problems = _land_new(line, sources)
+            landed, problems = _land_new(settings, place, sources)
             if is_monthly:
-                _register_months(context, line, sources, key, landed)
+                _register_months(context, place, sources, key, landed)
         problems += [_problem(result) for result in landed if result.outcome in ("refused", "unreadable")]
         yield dg.AssetCheckResult(
             passed=not problems, check_name=CHECK, severity=dg.AssetCheckSeverity.WARN, metadata={"problems": problems or "none"}
@@ -54,17 +56,19 @@ def landing_assets(line: Line, kind: Kind) -> dg.AssetsDefinition:
     return landing
 
 
-def _land_new(line: Line, sources: list[SourceSettings]) -> tuple[list[Landed], list[str]]:
+def _land_new(settings: Settings, landing: Landing, sources: list[SourceSettings]) -> tuple[list[Landed], list[str]]:
     landed: list[Landed] = []
     problems: list[str] = []
     for source in sources:
-        plan = line.plan(source.name)
+        plan = make_plan([source], settings.base, landing)
         problems += [f"{missing.source}: {missing.message} {missing.remedy}" for missing in plan.unreadable]
-        landed += line.land_all(plan)
+        landed += land_all(landing, plan)
     return landed, problems
 
 
-def _land_month(line: Line, sources: list[SourceSettings], month: str) -> tuple[list[Landed], list[str]]:
+def _land_month(
+    settings: Settings, landing: Landing, sources: list[SourceSettings], month: str
+) -> tuple[list[Landed], list[str]]:
     from connectors.deliveries import Delivery
     from connectors.errors import ConnectorError
     from connectors.registry import connector_for
@@ -74,23 +78,23 @@ def _land_month(line: Line, sources: list[SourceSettings], month: str) -> tuple[
     problems: list[str] = []
     for source in sources:
         try:
-            found = list(connector_for(source.kind).find_deliveries(open_source(line.settings, source)))
+            found = list(connector_for(source.kind).find_deliveries(open_source(settings.base, source)))
         except ConnectorError as error:
             problems.append(f"{source.name}: {error.message} {error.remedy}")
             continue
         wanted = [item for item in found if calendar_month(item.partition) == month and isinstance(item, Delivery)]
-        landed += [line.land(source, item) for item in sorted(wanted, key=lambda item: (item.partition, item.published_at))]
+        landed += [landing.land(source, item) for item in sorted(wanted, key=lambda item: (item.partition, item.published_at))]
     return landed, problems
 
 
 def _register_months(
-    context: dg.AssetExecutionContext, line: Line, sources: list[SourceSettings], key: dg.AssetKey, landed: list[Landed]
+    context: dg.AssetExecutionContext, landing: Landing, sources: list[SourceSettings], key: dg.AssetKey, landed: list[Landed]
 ) -> None:
     """Let Dagster know the months there are, and which of them this run landed."""
     known = {
         partition_key(source.name, month)
         for source in sources
-        for generation in line.landing.read(source.name).generations
+        for generation in landing.read(source.name).generations
         if (month := calendar_month(generation.partition))
     }
     context.instance.add_dynamic_partitions(str(SOURCE_MONTHS.name), sorted(known))
@@ -110,7 +114,7 @@ def _summary(landed: list[Landed]) -> dict[str, int]:
         "unchanged": sum(result.outcome == "unchanged" for result in landed),
         "refused": sum(result.outcome == "refused" for result in landed),
         "unreadable": sum(result.outcome == "unreadable" for result in landed),
-        "rows": sum(generation.rows for generation in new),
+        "rows": sum(result.contents.rows for result in landed if result.contents),
         "bytes": sum(landed_object.size for generation in new for landed_object in generation.objects),
     }
 

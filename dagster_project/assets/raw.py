@@ -5,10 +5,13 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from dagster_project.assets.common import POOL, WriterLock
+from dagster_project.election.election import elect
+from dagster_project.election.units import fingerprints
 from dagster_project.kinds import built_kinds
-from dagster_project.warehouse import building
-from dagster_project.warehouse.building import Site
-from dagster_project.warehouse.line import Line
+from dagster_project.landing.opening import open_landing
+from dagster_project.settings import Settings
+from dagster_project.warehouse import building, builds
+from dagster_project.warehouse.site import Site
 
 
 class RawConfig(dg.Config):
@@ -17,7 +20,7 @@ class RawConfig(dg.Config):
     full: bool = False
 
 
-def raw_assets(line: Line, tables: Sequence[str]) -> dg.AssetsDefinition:
+def raw_assets(settings: Settings, tables: Sequence[str]) -> dg.AssetsDefinition:
     """One asset per table of schema raw; `tables` are the sources the dbt project names."""
     kinds = [str(kind) for kind in built_kinds()]
 
@@ -35,12 +38,14 @@ def raw_assets(line: Line, tables: Sequence[str]) -> dg.AssetsDefinition:
     )
     def raw(context: dg.AssetExecutionContext, config: RawConfig, writer: WriterLock) -> Iterator[dg.MaterializeResult]:
         """Elect generations, compare fingerprints, and create the raw views of a new build, or say that nothing changed."""
-        site, election = Site.of_home(line.settings.home), line.elect()
-        if not config.full and building.is_current(line, site, election):
+        site, place = Site.of_home(settings.home), open_landing(settings)
+        election = elect(settings.sources, place)
+        units = fingerprints(settings.rules, election)
+        if not config.full and builds.is_current(site, units):
             context.log.info("Nothing changed since the last publication: there is nothing to build.")
             return
-        build = building.start(line, site, election, full=config.full)
-        building.create_raw(line, site, build, election)
+        build = builds.start(site, units, full=config.full)
+        building.create_raw(site, build, settings, place, election)
         months = ", ".join(month[:7] for month in build.months) or "none"
         context.log.info(f"Build {build.build_id}: {'everything' if build.is_full else 'changed months'}: {months}")
         for table in tables:

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from dagster_project.assets.common import POOL, WriterLock
-from dagster_project.warehouse import building, expectations
-from dagster_project.warehouse.building import Site
-from dagster_project.warehouse.line import Line
+from dagster_project.settings import Settings
+from dagster_project.warehouse import building, builds, expectations
+from dagster_project.warehouse.site import Site
 
 GATES = dg.AssetKey("gates")
 PUBLICATION = dg.AssetKey("publication")
@@ -17,9 +17,9 @@ def _check_name(gate: str) -> str:
     return gate.removeprefix("gx.").replace(".", "__")
 
 
-def gates_asset(line: Line, models: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:
+def gates_asset(settings: Settings, models: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:
     """The Great Expectations suites, one asset check per expectation."""
-    site = Site.of_home(line.settings.home)
+    site = Site.of_home(settings.home)
 
     @dg.asset(
         key=GATES,
@@ -40,7 +40,7 @@ def gates_asset(line: Line, models: Sequence[dg.AssetKey]) -> dg.AssetsDefinitio
     )
     def gates(context: dg.AssetExecutionContext, writer: WriterLock) -> Iterator[dg.AssetCheckResult | dg.MaterializeResult]:
         """Deliveries against their history, and permission to publish, validated on the build under way."""
-        build = building.current(site)
+        build = builds.current(site)
         if build is None:
             raise dg.Failure("There is no build under way, so there is nothing to judge. Run the job `refresh`.")
         results = building.run_expectations(site, build)
@@ -65,14 +65,14 @@ def gates_asset(line: Line, models: Sequence[dg.AssetKey]) -> dg.AssetsDefinitio
     return gates
 
 
-def publication_asset(line: Line) -> dg.AssetsDefinition:
+def publication_asset(settings: Settings) -> dg.AssetsDefinition:
     """The one publication: whoever starts it, only a build with every expected gate passed becomes the published file."""
-    site = Site.of_home(line.settings.home)
+    site = Site.of_home(settings.home)
 
     @dg.asset(key=PUBLICATION, deps=[GATES], group_name="publication", kinds={"duckdb", "parquet"}, pool=POOL)
     def publication(context: dg.AssetExecutionContext, writer: WriterLock) -> dg.MaterializeResult:
         """Publish the build under way; without one the last publication already is what was built last."""
-        build = building.current(site)
+        build = builds.current(site)
         if build is None:
             raise dg.Failure("There is no build under way: the last publication stands. Run the job `refresh`.")
         record = building.publish_build(site, build)
@@ -89,9 +89,9 @@ def publication_asset(line: Line) -> dg.AssetsDefinition:
     return publication
 
 
-def quarterly_asset(line: Line, quarters: Sequence[str]) -> dg.AssetsDefinition:
+def quarterly_asset(settings: Settings, quarters: Sequence[str]) -> dg.AssetsDefinition:
     """The quarterly report of the published file."""
-    site = Site.of_home(line.settings.home)
+    site = Site.of_home(settings.home)
 
     @dg.asset(
         key=["reports", "quarterly"],
@@ -104,9 +104,7 @@ def quarterly_asset(line: Line, quarters: Sequence[str]) -> dg.AssetsDefinition:
         """Render one quarter in HTML and JSON."""
         from dagster_project.publishing.reporting import render_quarter
 
-        report = render_quarter(
-            site.published_file, site.root / "reports", context.partition_key, line.settings.organisation.name
-        )
+        report = render_quarter(site.published_file, site.root / "reports", context.partition_key, settings.organisation.name)
         return dg.MaterializeResult(metadata={"report": dg.MetadataValue.path(str(report.html)), "status": report.status})
 
     return quarterly

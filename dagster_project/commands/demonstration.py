@@ -57,7 +57,7 @@ def run(folder: Path, scale: int, say: Callable[[str], None], *, is_debug: bool 
     with writing_to(folder):
         config = prepare(folder, scale)
     settings = load_settings(config)
-    code = refresh(settings, only=None, full=False, wait=0, say=say, is_debug=is_debug)
+    code = refresh(settings, say=say).exit_code
     reports = {quarter: quarterly_report(settings, quarter, Asked(), None, 0, say) for quarter in QUARTERS}
     say("")
     say("Everything below is synthetic.")

@@ -114,7 +114,7 @@ def _check_source(settings: Settings, source: SourceSettings) -> Iterator[Check]
     from connectors.registry import connector_for
     from dagster_project.landing.sources import open_source
 
-    store = open_source(settings, source)
+    store = open_source(settings.base, source)
     connector = connector_for(source.kind)
     deliveries: list[Delivery] = []
     refusals: list[Refusal] = []

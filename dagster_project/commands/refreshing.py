@@ -1,48 +1,118 @@
-"""`trainledger refresh`: lock, plan, and only if there is something to do the Dagster job, in this process.
+"""`trainledger refresh`: lock, plan, and only if there is something to do land, build, gate and publish, in this process.
 
-A refresh that finds nothing new imports neither Dagster nor dbt nor DuckDB and writes nothing. Exit codes: 1 before 3
-before 0.
+A refresh that finds nothing new imports neither Dagster nor dbt nor DuckDB and writes nothing. What a refresh did is told to
+the Dagster instance of the home at its end, in one go, so that the UI shows it. Exit codes: 1 before 3 before 0.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dagster_project.failures import GateError
+from dagster_project.election.election import Election, elect
+from dagster_project.election.units import fingerprints
+from dagster_project.landing.land import Landed, Landing, NotDerivedError
+from dagster_project.landing.opening import open_landing
+from dagster_project.landing.planning import Plan, land_all, make_plan
 from dagster_project.locking import writer_lock
 from dagster_project.settings import Settings
-from dagster_project.warehouse import building
-from dagster_project.warehouse.building import Site
-from dagster_project.warehouse.line import Line
+from dagster_project.warehouse import builds
+from dagster_project.warehouse.building import Built, Listener, build_all, no_listener
+from dagster_project.warehouse.site import Site
 
 if TYPE_CHECKING:
-    from dagster_project.landing.planning import Plan
     from dagster_project.landing.records import RefusalRecord
 
 Say = Callable[[str], None]
 
 
-def refresh(settings: Settings, *, only: str | None, full: bool, wait: float, say: Say, is_debug: bool = False) -> int:
-    """Land what is new, build, gate, publish. Returns 0, or 3 when a source is unreadable or its newest delivery quarantined."""
-    line, site = Line(settings), Site.of_home(settings.home)
-    plan = line.plan(only)  # without the lock: a look changes nothing, not even a lock file
-    problems = [f"{missing.source}: {missing.message} {missing.remedy}" for missing in plan.unreadable]
-    if not full and plan.is_empty and building.is_current(line, site, line.elect()):
-        say("Nothing is new and nothing changed: the publication stands.")
+@dataclass(slots=True)
+class Refreshed:
+    """What a refresh did: deliveries it looked at, the build if there was one, and what could not be taken, in words."""
+
+    landed: list[Landed] = field(default_factory=list)
+    built: Built | None = None
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        """3 when a source is unreadable or its newest delivery is quarantined; the others are published."""
+        return 3 if self.problems else 0
+
+
+def refresh(
+    settings: Settings,
+    *,
+    only: str | None = None,
+    full: bool = False,
+    months: Collection[str] = (),
+    wait: float = 0,
+    say: Say,
+    listener: Listener = no_listener,
+) -> Refreshed:
+    """Land what is new, build, gate, publish. `months` are built again whether they changed or not.
+
+    Raises GateError when the build is not published; everything that was landed stays landed.
+    """
+    landing, site = open_landing(settings), Site.of_home(settings.home)
+    sources = [settings.source(only)] if only else settings.sources
+    plan = make_plan(sources, settings.base, landing)  # without the lock: a look changes nothing, not even a lock file
+    done = Refreshed(problems=[f"{missing.source}: {missing.message} {missing.remedy}" for missing in plan.unreadable])
+    election = None if full or months or not plan.is_empty else _current_election(settings, landing, site)
+    if election is not None:
+        say("Nothing is new and nothing changed: the publication is up to date.")
     else:
         with writer_lock(settings.home, "trainledger refresh", wait, say):
             _say_plan(plan, say)
-            problems += _run_job(settings, only, full, wait, is_debug)
-            _say_publication(site, say)
-    problems += [_refusal_text(record) for record in line.elect().refusals]
-    for problem in dict.fromkeys(problems):
+            election = _land_and_build(settings, landing, site, plan, done, full, months, listener)
+        _say_publication(done, site, say)
+    done.problems = list(dict.fromkeys([*done.problems, *(_refusal_text(record) for record in election.refusals)]))
+    for problem in done.problems:
         say(f"Unreadable or quarantined: {problem}")
-    return 3 if problems else 0
+    return done
+
+
+def _current_election(settings: Settings, landing: Landing, site: Site) -> Election | None:
+    """The election that the publication is of, or None when there is something to build."""
+    try:
+        election = elect(settings.sources, landing, contents_of=landing.contents_on_shelf)
+    except NotDerivedError:
+        return None
+    return election if builds.is_current(site, fingerprints(settings.rules, election)) else None
+
+
+def _land_and_build(
+    settings: Settings,
+    landing: Landing,
+    site: Site,
+    plan: Plan,
+    done: Refreshed,
+    full: bool,
+    months: Collection[str],
+    listener: Listener,
+) -> Election:
+    total = len(plan.new) + len(plan.refused)
+
+    def on_landed(landed: Landed) -> None:
+        done.landed.append(landed)
+        listener("landing", len(done.landed), total, f"{landed.source} {landed.partition}")
+
+    land_all(landing, plan, on_landed)
+    done.problems += [
+        f"{landed.source} {landed.partition}: {landed.error.message} {landed.error.remedy}"
+        for landed in done.landed
+        if landed.error
+    ]
+    election = elect(settings.sources, landing)
+    units = fingerprints(settings.rules, election)
+    if full or months or not builds.is_current(site, units):
+        build = builds.start(site, units, full=full, also=months)
+        done.built = build_all(site, build, settings, landing, election, listener)
+        if done.built.failure:
+            raise done.built.failure
+    return election
 
 
 def _say_plan(plan: Plan, say: Say) -> None:
@@ -51,69 +121,15 @@ def _say_plan(plan: Plan, say: Say) -> None:
     say(f"New deliveries: {news or 'none'}. Landing and building ...")
 
 
-def _say_publication(site: Site, say: Say) -> None:
+def _say_publication(done: Refreshed, site: Site, say: Say) -> None:
     publication = site.publication()
-    if publication:
-        rows = publication["rows"]
-        say(f"Published build {publication['build_id']}: {sum(rows.values())} rows in {len(rows)} tables.")
-        if held := rows.get("fct_quarantine"):
-            say(f'Held back or kept with a doubt: {held}. Ask `trainledger sql "from fct_quarantine"` what and why.')
-
-
-def _run_job(settings: Settings, only: str | None, full: bool, wait: float, is_debug: bool) -> list[str]:
-    """Run the job `refresh` against the instance the UI shows; returns what could not be landed, in words.
-
-    A refused build is told by its gates and their first failing rows, not by a stack of steps.
-    """
-    from dagster_project.assets.instance import prepare_instance
-    from dagster_project.warehouse.modelling import environment
-
-    site = Site.of_home(settings.home)
-    prepare_instance(settings.home)
-    os.environ.update(environment(site.build_file, site.target))
-    import dagster as dg
-
-    from dagster_project.assets.graph import build_definitions
-    from dagster_project.assets.landing import CHECK
-    from dagster_project.kinds import built_kinds
-
-    job = build_definitions(settings, wait).resolve_job_def("refresh")
-    config: dict[str, object] = {
-        "loggers": {"console": {"config": {"log_level": "DEBUG" if is_debug else "CRITICAL"}}},
-        "ops": {
-            "raw": {"config": {"full": full}},
-            **{f"landing__{kind}": {"config": {"only": only or ""}} for kind in built_kinds()},
-        },
-    }
-    try:
-        with contextlib.nullcontext() if is_debug else _quiet(), dg.DagsterInstance.get() as instance:
-            result = job.execute_in_process(instance=instance, run_config=config)
-    except GateError:
-        build = building.current(site)
-        if build is not None:
-            building.require_publishable(site, build)
-        raise
-    return [
-        problem
-        for check in result.get_asset_check_evaluations()
-        if check.check_name == CHECK and not check.passed
-        for problem in check.metadata["problems"].value
-    ]
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep dbt's log off standard output; Dagster still captures it for the run's page, from the same file descriptor."""
-    sys.stdout.flush()
-    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 1)
-        yield
-    finally:
-        sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)
+    if publication is None:
+        return
+    rows = publication["rows"]
+    verb = "Published build" if done.built else "Nothing changed; the publication is build"
+    say(f"{verb} {publication['build_id']}: {sum(rows.values())} rows in {len(rows)} tables.")
+    if held := rows.get("fct_quarantine"):
+        say(f'Held back or kept with a doubt: {held}. Ask `trainledger sql "from fct_quarantine"` what and why.')
 
 
 def _refusal_text(record: RefusalRecord) -> str:

@@ -1,4 +1,4 @@
-"""Reports on request: of the last publication, or of an as-of build that is made for the question and never touches
+"""`trainledger report`: of the last publication, or of an as-of build that is made for the question and never touches
 `published/`.
 
 Rendering is reports/, which reads one published file and nothing else.
@@ -12,12 +12,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dagster_project.election.election import elect
+from dagster_project.election.units import fingerprints
 from dagster_project.failures import UsageError
+from dagster_project.landing.opening import open_landing
 from dagster_project.locking import writer_lock
 from dagster_project.publishing.reporting import render_quarter
 from dagster_project.settings import Settings
-from dagster_project.warehouse.building import Site, build_all, is_current
-from dagster_project.warehouse.line import Line
+from dagster_project.warehouse import builds
+from dagster_project.warehouse.building import Listener, build_all, no_listener
+from dagster_project.warehouse.site import Site
 
 if TYPE_CHECKING:
     from reports.quarterly import QuarterlyReport
@@ -38,7 +42,7 @@ class Asked:
 
     @property
     def note(self) -> str | None:
-        """What the cover says of it; the published file itself does not know."""
+        """What the cover tells of it; the published file itself does not know."""
         if self.as_of:
             return f"As of {self.as_of:%Y-%m-%dT%H:%M:%SZ}: with the deliveries that had been landed by then."
         if self.as_published:
@@ -46,21 +50,27 @@ class Asked:
         return None
 
 
-def site_of(line: Line, asked: Asked, wait: float, say: Say) -> Site:
+def site_of(settings: Settings, asked: Asked, wait: float, say: Say, listener: Listener = no_listener) -> Site:
     """The site whose publication answers: the home's own, or that of an instant, which is built when it is not there yet."""
-    home, instant = line.settings.home, asked.as_of or asked.as_published
+    instant = asked.as_of or asked.as_published
     if instant is None:
-        return Site.of_home(home)
-    site = Site.of_instant(home, "as-of" if asked.as_of else "as-published", instant)
+        return Site.of_home(settings.home)
+    site = Site.of_instant(settings.home, "as-of" if asked.as_of else "as-published", instant)
     with writer_lock(site.root, f"trainledger report, {asked.note}", wait):
-        election = line.elect(as_of=asked.as_of, as_published=asked.as_published)
-        if not is_current(line, site, election):
+        landing = open_landing(settings)
+        election = elect(settings.sources, landing, as_of=asked.as_of, as_published=asked.as_published)
+        units = fingerprints(settings.rules, election)
+        if not builds.is_current(site, units):
             say(f"Building below {site.root}; the publication is not touched.")
-            build_all(line, site, election, full=True)
+            built = build_all(site, builds.start(site, units, full=True), settings, landing, election, listener)
+            if built.failure:
+                raise built.failure
     return site
 
 
-def quarterly_report(settings: Settings, quarter: str, asked: Asked, out: Path | None, wait: float, say: Say) -> QuarterlyReport:
-    """The report of a quarter as published, or as of an instant."""
-    site = site_of(Line(settings), asked, wait, say)
+def quarterly_report(
+    settings: Settings, quarter: str, asked: Asked, out: Path | None, wait: float, say: Say, listener: Listener = no_listener
+) -> QuarterlyReport:
+    """The report of a quarter as published, or as of an instant, in `out` or beside the publication."""
+    site = site_of(settings, asked, wait, say, listener)
     return render_quarter(site.published_file, out or site.root / "reports", quarter, settings.organisation.name, asked.note)

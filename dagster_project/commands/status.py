@@ -8,9 +8,11 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from dagster_project.election.election import Elected, Election, elect
+from dagster_project.landing.deriving.contents import Contents
+from dagster_project.landing.deriving.model_versions import version_order
 from dagster_project.landing.land import Landing
+from dagster_project.landing.opening import open_landing
 from dagster_project.landing.records import Generation, RefusalRecord, calendar_month
-from dagster_project.landing.versions import version_order
 from dagster_project.months import bill_closed_from, carbon_final_from, month_end
 from dagster_project.settings import Settings, SourceSettings
 
@@ -76,8 +78,8 @@ class Status:
 
 def read_status(settings: Settings) -> Status:
     """Read the landing's records and lay them out by source and month."""
-    landing = Landing(settings)
-    election = elect(settings, landing)
+    landing = open_landing(settings)
+    election = elect(settings.sources, landing, contents_of=landing.contents_to_show)
     return Status(election.at, [_source_status(source, landing, election) for source in settings.sources])
 
 
@@ -87,7 +89,7 @@ def _source_status(source: SourceSettings, landing: Landing, election: Election)
     refused = [record for record in election.refusals if record.source == source.name]
     landed: dict[str, int] = {}
     for generation in generations:
-        for month in _months_of(source, generation):
+        for month in _months_of(source, generation, landing.contents_to_show(source, generation)):
             landed[month] = landed.get(month, 0) + 1
     months = _months(source, election, members, refused, landed) if source.facts.fact in ("bill", "carbon", "telemetry") else []
     return SourceStatus(
@@ -99,28 +101,28 @@ def _source_status(source: SourceSettings, landing: Landing, election: Election)
         elected=len(members),
         months=months,
         quarantined=_quarantined(members, refused),
-        unknown_columns=sorted({name for member in members for name in member.generation.unknown_columns}),
+        unknown_columns=sorted({name for member in members for name in member.contents.unknown_columns}),
     )
 
 
-def _months_of(source: SourceSettings, generation: Generation) -> list[str]:
+def _months_of(source: SourceSettings, generation: Generation, contents: Contents) -> list[str]:
     """The months a delivery is shown under: that of its partition, else those of its rows."""
     if source.facts.fact == "telemetry":
-        return generation.controls.sample_months
+        return contents.controls.sample_months
     if generation.month:
         return [generation.month]
-    return sorted({total.usage_month for total in generation.controls.months if source.reads_month(total.usage_month)})
+    return sorted({total.usage_month for total in contents.controls.months if source.reads_month(total.usage_month)})
 
 
 def _months(
     source: SourceSettings, election: Election, members: list[Elected], refused: list[RefusalRecord], landed: dict[str, int]
 ) -> list[SourceMonth]:
     quarantined = {month for record in refused if (month := calendar_month(record.partition))}
-    found: dict[str, list[Generation]] = {}
+    found: dict[str, list[Elected]] = {}
     books: set[str] = {month for member in members for _, month in member.book}
     for member in members:
-        for month in _months_of(source, member.generation):
-            found.setdefault(month, []).append(member.generation)
+        for month in _months_of(source, member.generation, member.contents):
+            found.setdefault(month, []).append(member)
     if source.facts.fact == "telemetry":  # nobody knows when a run should have been seen
         return [_source_month(month, "landed", found[month], landed.get(month, 0), None) for month in sorted(found)]
     known = sorted(found.keys() | quarantined)
@@ -128,48 +130,49 @@ def _months(
     for month in _range(known[0], f"{election.at:%Y-%m}") if known else []:
         if not source.reads_month(month) and month not in found:
             continue
-        standing = found.get(month, [])
-        state = "quarantined" if month in quarantined else _state(source, month, standing, election.at)
-        rows.append(_source_month(month, state, standing, landed.get(month, 0), month in books))
+        elected = found.get(month, [])
+        state = "quarantined" if month in quarantined else _state(source, month, elected, election.at)
+        rows.append(_source_month(month, state, elected, landed.get(month, 0), month in books))
     return rows
 
 
-def _best(generations: list[Generation]) -> Generation | None:
+def _best(members: list[Elected]) -> Elected | None:
     """The one with the highest model version; among equals the newest."""
-    return max(generations, key=lambda g: (version_order(g.controls.model_version or ""), *g.order), default=None)
+    return max(members, key=lambda m: (version_order(m.contents.controls.model_version or ""), *m.generation.order), default=None)
 
 
-def _source_month(month: str, state: str, standing: list[Generation], landed: int, is_book: bool | None) -> SourceMonth:
-    best = _best(standing)
+def _source_month(month: str, state: str, members: list[Elected], landed: int, is_book: bool | None) -> SourceMonth:
+    best = _best(members)
     if best is None:
         return SourceMonth(month, state, landed)
-    of_month = [total.line_count for one in standing for total in one.controls.months if total.usage_month == month]
+    of_month = [total.line_count for one in members for total in one.contents.controls.months if total.usage_month == month]
+    summed = sum(of_month) if of_month else sum(one.contents.rows for one in members)
     return SourceMonth(
         month=month,
         state=state,
         landed=landed,
-        rows=best.rows if best.month else sum(of_month) if of_month else sum(one.rows for one in standing),
-        published_at=best.published_at,
-        landed_at=best.landed_at,
-        content_hash=best.content_hash,
-        model_version=best.controls.model_version,
+        rows=best.contents.rows if best.generation.month else summed,
+        published_at=best.generation.published_at,
+        landed_at=best.generation.landed_at,
+        content_hash=best.generation.content_hash,
+        model_version=best.contents.controls.model_version,
         is_book=is_book,
     )
 
 
-def _state(source: SourceSettings, month: str, standing: list[Generation], at: datetime) -> str:
-    is_bill, best = source.facts.fact == "bill", _best(standing)
+def _state(source: SourceSettings, month: str, members: list[Elected], at: datetime) -> str:
+    is_bill, best = source.facts.fact == "bill", _best(members)
     if best is None:
         expected = month_end(month) if is_bill else month_end(month) + CARBON_EXPECTED_AFTER
         return "missing" if at >= expected else "not_published"
     if is_bill:
-        totals = [total for one in standing for total in one.controls.months if total.usage_month == month]
+        totals = [total for one in members for total in one.contents.controls.months if total.usage_month == month]
         if any(total.uninvoiced_lines for total in totals):
             return "preliminary"  # as its costs are
         invoiced = max((total.invoice_month or month for total in totals), default=month)
         closes = bill_closed_from(month, invoiced)
     else:
-        closes = carbon_final_from(source.facts.provider_name or "", month, best.published_at)
+        closes = carbon_final_from(source.facts.provider_name or "", month, best.generation.published_at)
     return "final" if at >= closes else "preliminary"
 
 
@@ -183,7 +186,7 @@ def _range(first: str, last: str) -> list[str]:
 
 def _quarantined(members: list[Elected], refused: list[RefusalRecord]) -> list[dict[str, Any]]:
     deliveries = [(record.partition, refusal) for record in refused for refusal in record.refusals]
-    records = [(member.generation.partition, refusal) for member in members for refusal in member.generation.refusals]
+    records = [(member.generation.partition, refusal) for member in members for refusal in member.contents.refusals]
     return [
         {
             "partition": partition,

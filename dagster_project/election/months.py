@@ -33,7 +33,7 @@ def unit_months(election: Election) -> list[str]:
     """Every month that a bill line, a carbon file, a run's window or a sample lies in."""
     months: set[str] = set()
     for member in election.members:
-        controls = member.generation.controls
+        controls = member.contents.controls
         months.update(controls.run_months, controls.sample_months, (month for _, month in member.book))
         if member.fact in ("bill", "carbon") and member.generation.month:
             months.update({member.generation.month}, (total.usage_month for total in controls.months))

@@ -1,60 +1,133 @@
 """Build units and their fingerprints: what a provider's month is made of, hashed, so that unchanged months are not built again.
 
-A fingerprint takes row digests, not bytes: equal rows in other files rebuild nothing. It takes everything a month's numbers
-can depend on, also from other months (capacity blocks, run records), and no clock value but the flags of the month.
+What a unit depends on is declared in one place, DEPENDENCIES: one entry per kind of input, with the months that a row of it can
+change. A fingerprint may be coarser than that and never finer; tests/line change a row of every source and compare with a full
+build. It takes row digests, not bytes, so equal rows in other files rebuild nothing, and no clock value but the flags of the
+month.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
 
 from dagster_project.code import code_version
 from dagster_project.election.election import Elected, Election
-from dagster_project.election.months import payer_months, providers, unit_months
+from dagster_project.election.months import PayerMonth, payer_months, providers, unit_months
 from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id
 from dagster_project.kinds import Kind
-from dagster_project.settings import Settings
+from dagster_project.settings import Rules
 
 SHARED = "~shared"
 
 
-def fingerprints(settings: Settings, election: Election) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What one election offers to all units, laid out once."""
+
+    election: Election
+    months: list[str]
+    run_groups: list[list[Elected]]  # run records that can merge into one run
+    billed: dict[str, set[str]]  # month -> resources on its bills that run records may name, as short hashes
+    samples: list[tuple[Elected, str]]  # telemetry, and from which month on it can end a window that no record ends ('' never)
+    first_use: dict[tuple[str, str], str]  # provider, capacity block -> its first month
+    flags: dict[tuple[str, str], list[PayerMonth]]
+
+    @classmethod
+    def of(cls, election: Election) -> Inputs:
+        """Read an election once for all months."""
+        groups = _run_groups(election)
+        first: dict[tuple[str, str], str] = {}
+        billed: dict[str, set[str]] = {}
+        for member in election.of_fact("bill"):
+            for commitment in member.contents.controls.commitments:
+                key = (member.provider_name or "", commitment.commitment_id)
+                first[key] = min(first.get(key, commitment.first_month), commitment.first_month)
+            for month, resources in member.contents.controls.claimable_resources.items():
+                billed.setdefault(month, set()).update(resources)
+        flags: dict[tuple[str, str], list[PayerMonth]] = {}
+        for flag in payer_months(election):
+            flags.setdefault((flag.provider_name, flag.usage_month), []).append(flag)
+        return cls(election, unit_months(election), groups, billed, _samples_of(election, groups), first, flags)
+
+
+def _bills(inputs: Inputs, provider: str, month: str) -> list[Any]:
+    """A bill belongs to the months its rows are used in."""
+    return [
+        _digest_of(member)
+        for member in inputs.election.of_fact("bill")
+        if member.provider_name == provider and any(total.usage_month == month for total in member.contents.controls.months)
+    ]
+
+
+def _commitments(inputs: Inputs, provider: str, month: str) -> list[Any]:
+    """A capacity block belongs to every month from its first on: its fee is spread over its hours, the prepaid rest rolls on."""
+    return sorted(
+        [commitment.commitment_id, *_place(member), commitment.digest, sorted(member.book_payers)]
+        for member in inputs.election.of_fact("bill")
+        if member.provider_name == provider
+        for commitment in member.contents.controls.commitments
+        if inputs.first_use[provider, commitment.commitment_id] <= month
+    )
+
+
+def _carbon(inputs: Inputs, provider: str, month: str) -> list[Any]:
+    """A carbon file belongs to the month it is of."""
+    members = inputs.election.of_fact("carbon")
+    return [_digest_of(member) for member in members if member.provider_name == provider and member.generation.month == month]
+
+
+def _runs(inputs: Inputs, provider: str, month: str) -> list[Any]:
+    """Run records belong to the months they touch in time, and to those that bill a resource, alias or job that they name.
+
+    Records that can merge go together: which fields win depends on all of them.
+    """
+    billed = inputs.billed.get(month, set())
+    return [[_run_digest(member) for member in group] for group in inputs.run_groups if _touches(group, month, billed)]
+
+
+def _samples(inputs: Inputs, provider: str, month: str) -> list[Any]:
+    """Telemetry belongs to the months it lies in or can reach; that of a run without a recorded end also to all later ones."""
+    return [
+        _digest_of(member)
+        for member, begun in inputs.samples
+        if month in member.contents.controls.reached_months or (begun and month >= begun)
+    ]
+
+
+def _flags(inputs: Inputs, provider: str, month: str) -> list[Any]:
+    """Whether a month is billed, closed, published and final: the only way in which the clock reaches a figure."""
+    return [asdict(flag) for flag in inputs.flags.get((provider, month), [])]
+
+
+DEPENDENCIES: dict[str, Callable[[Inputs, str, str], list[Any]]] = {
+    "bills": _bills,
+    "commitments": _commitments,
+    "carbon": _carbon,
+    "runs": _runs,
+    "samples": _samples,
+    "flags": _flags,
+}
+
+
+def fingerprints(rules: Rules, election: Election) -> dict[str, str]:
     """One sha256 per unit ('AWS/2026-04'), and one for what every build reads ('~shared')."""
-    runs = _run_groups(election)
+    inputs = Inputs.of(election)
+    # what every month depends on: code, configuration, ambiguous run ids (a tag in any month may carry one), the user's tables
     base = {
         "code": code_version(),
-        "settings": {
-            "run_tag_keys": settings.run_tag_keys,
-            "carbon_weights": settings.carbon_weights,
-            "reporting_currency": settings.organisation.reporting_currency,
-            "books": {source.name: source.book for source in settings.sources},
-        },
-        "ambiguous": _ambiguous(runs),
+        "rules": asdict(rules),
+        "ambiguous": _ambiguous(inputs.run_groups),
         "inputs": [_digest_of(m) for m in election.of_fact("inputs") if m.generation.kind != Kind.FX_RATES],
     }
-    months = unit_months(election)
-    samples = _samples(election, runs, months)
-    flags: dict[tuple[str, str], list[Any]] = {}
-    for flag in payer_months(election):
-        flags.setdefault((flag.provider_name, flag.usage_month), []).append(asdict(flag))
     units = {}
-    for month in months:
-        resources = _claimable(election, month)
-        claimed = [[_run_digest(m) for m in group] for group in runs if _touches(group, month, resources)]
+    for month in inputs.months:
         for provider in providers(election):
-            carbon = [m for m in election.of_fact("carbon") if m.provider_name == provider and m.generation.month == month]
-            reads = {
-                "bills": [_digest_of(m) for m in election.of_fact("bill") if m.provider_name == provider and _bills(m, month)],
-                "commitments": _commitments(election, provider, month),
-                "carbon": [_digest_of(member) for member in carbon],
-                "runs": claimed,
-                "samples": samples[month],
-                "flags": flags.get((provider, month), []),
-            }
+            reads = {name: read(inputs, provider, month) for name, read in DEPENDENCIES.items()}
             units[f"{provider}/{month}"] = _hash({**base, **reads})
     units[SHARED] = _hash({**base, **_shared(election)})
     return units
@@ -66,9 +139,8 @@ def _shared(election: Election) -> dict[str, Any]:
         "runs": [_run_digest(member) for member in election.of_fact("runs")],
         "inputs": [_digest_of(member) for member in election.of_fact("inputs")],
         "refusals": sorted([r.source, r.partition, r.identity] for r in election.refusals),
-        "row_refusals": sorted([m.generation.source, m.generation.partition, m.generation.content_hash]
-                               for m in election.members if m.generation.refusals),
-    }  # fmt: skip
+        "row_refusals": sorted([*_place(m), m.generation.content_hash] for m in election.members if m.contents.refusals),
+    }
 
 
 def overall_fingerprint(units: dict[str, str]) -> str:
@@ -76,57 +148,27 @@ def overall_fingerprint(units: dict[str, str]) -> str:
     return _hash(units)
 
 
-def months_to_build(units: dict[str, str], publication: dict[str, Any] | None) -> list[date]:
-    """Months whose fingerprint is not the published one, also those that are no longer there; all without a publication."""
-    published = (publication or {}).get("units") or {}
-    changed = {name for name in units.keys() | published.keys() if units.get(name) != published.get(name)}
+def months_to_build(units: dict[str, str], published_units: dict[str, str]) -> list[date]:
+    """Months whose fingerprint is not the published one, also those that are no longer there."""
+    changed = {name for name in units.keys() | published_units.keys() if units.get(name) != published_units.get(name)}
     return sorted({date.fromisoformat(f"{name.rpartition('/')[2]}-01") for name in changed if name != SHARED})
 
 
+def _place(member: Elected) -> list[str]:
+    return [member.generation.source, member.generation.partition]
+
+
 def _digest_of(member: Elected) -> list[Any]:
-    generation = member.generation
-    book = sorted(member.book_payers) if generation.month else sorted(map(list, member.book))
-    return [generation.source, generation.partition, generation.row_digest, book, sorted(member.version_payers)]
+    """The rows of a generation, as the present connector reads them, and which of them count."""
+    book = sorted(member.book_payers) if member.generation.month else sorted(map(list, member.book))
+    contents = member.contents
+    return [*_place(member), contents.row_digest, contents.connector_version, book, sorted(member.version_payers)]
 
 
 def _run_digest(member: Elected) -> list[Any]:
     """A record with a node still held proves it until the record was written."""
-    is_open = member.generation.controls.open_run_month is not None
+    is_open = member.contents.controls.open_run_month is not None
     return [*_digest_of(member), *([member.generation.published_at.isoformat()] if is_open else [])]
-
-
-def _bills(member: Elected, month: str) -> bool:
-    return any(total.usage_month == month for total in member.generation.controls.months)
-
-
-def _commitments(election: Election, provider: str, month: str) -> list[Any]:
-    """The capacity blocks a month reads, from all bills: every block that began by then, as its prepaid rest rolls forward."""
-    found = [
-        (commitment, member)
-        for member in election.of_fact("bill")
-        if member.provider_name == provider
-        for commitment in member.generation.controls.commitments
-    ]
-    first: dict[str, str] = {}
-    for commitment, _ in found:
-        name = commitment.commitment_id
-        first[name] = min(first.get(name, commitment.first_month), commitment.first_month)
-    return sorted(
-        [
-            commitment.commitment_id,
-            member.generation.source,
-            member.generation.partition,
-            commitment.digest,
-            sorted(member.book_payers),
-        ]
-        for commitment, member in found
-        if first[commitment.commitment_id] <= month
-    )
-
-
-def _claimable(election: Election, month: str) -> set[str]:
-    bills = election.of_fact("bill")
-    return {resource for member in bills for resource in member.generation.controls.claimable_resources.get(month, [])}
 
 
 def _run_groups(election: Election) -> list[list[Elected]]:
@@ -134,56 +176,51 @@ def _run_groups(election: Election) -> list[list[Elected]]:
     members = election.of_fact("runs")
     names = []
     for member in members:
-        recorded = member.generation.controls.run_ids
-        names.append({*recorded, *map(normalised_run_id, recorded), *member.generation.controls.run_aliases})
+        controls = member.contents.controls
+        names.append({*controls.run_ids, *map(normalised_run_id, controls.run_ids), *controls.run_aliases})
     groups: dict[int, list[Elected]] = {}
     for member, number in zip(members, linked(names), strict=True):
         groups.setdefault(number, []).append(member)
     return list(groups.values())
 
 
-def _samples(election: Election, groups: list[list[Elected]], months: list[str]) -> dict[str, list[Any]]:
-    """The telemetry a month reads: what speaks of it, and, as it ends windows that no record ends, what names their runs."""
-    found: dict[str, list[Any]] = {month: [] for month in months}
-    open_from: dict[str, str] = {}
+def _open_since(groups: list[list[Elected]]) -> dict[str, str]:
+    """First month of each run with a window that no record ends, under every name that telemetry may write."""
+    since: dict[str, str] = {}
     for group in groups:
-        begun = [m.generation.controls.open_run_month for m in group if m.generation.controls.open_run_month]
-        for name in _names(group) if begun else ():
-            open_from[name] = min(begun)
-    for member in election.of_fact("telemetry"):
-        controls, digest = member.generation.controls, _digest_of(member)
-        touched = found.keys() & controls.reached_months
-        begun = [open_from[run] for run in map(normalised_run_id, controls.sample_runs) if run in open_from]
+        controls = [member.contents.controls for member in group]
+        begun = [one.open_run_month for one in controls if one.open_run_month]
         if begun:
-            touched |= {month for month in months if month >= min(begun)}
-        for month in touched:
-            found[month].append(digest)
+            names = {normalised_run_id(name) for one in controls for name in (*one.run_ids, *one.run_aliases)}
+            since |= {name: min(begun) for name in names}
+    return since
+
+
+def _samples_of(election: Election, groups: list[list[Elected]]) -> list[tuple[Elected, str]]:
+    since, found = _open_since(groups), []
+    for member in election.of_fact("telemetry"):
+        named = map(normalised_run_id, member.contents.controls.sample_runs)
+        found.append((member, min((since[run] for run in named if run in since), default="")))
     return found
 
 
-def _names(group: list[Elected]) -> set[str]:
-    """Every name of a run as telemetry may write it."""
-    controls = [member.generation.controls for member in group]
-    return {normalised_run_id(name) for one in controls for name in (*one.run_ids, *one.run_aliases)}
-
-
 def _ambiguous(groups: list[list[Elected]]) -> list[Any]:
-    """Ambiguous ids with all records that can make or mend the ambiguity: a tag in any month may carry such an id."""
+    """Ambiguous ids with all records that can make or mend the ambiguity."""
     found = []
     for group in groups:
-        ids = ambiguous_run_ids(run for member in group for run in member.generation.controls.run_ids)
+        ids = ambiguous_run_ids(run for member in group for run in member.contents.controls.run_ids)
         if ids:
             found.append([ids, [_digest_of(member) for member in group]])
     return found
 
 
-def _touches(group: list[Elected], month: str, resources: set[str]) -> bool:
+def _touches(group: list[Elected], month: str, billed: set[str]) -> bool:
     """Whether a record of the group does: by time, or because the month bills a resource, alias or job that it names."""
     for member in group:
-        controls = member.generation.controls
+        controls = member.contents.controls
         if month in controls.run_months or (controls.open_run_month is not None and month >= controls.open_run_month):
             return True
-        if not resources.isdisjoint(controls.run_resources):
+        if not billed.isdisjoint(controls.run_resources):
             return True
     return False
 

@@ -1,13 +1,12 @@
 """Landing: one delivery in, one immutable generation out, or a named reason why not.
 
-The same bytes as what stands before it in its partition add nothing. A delivery that is wrong is recorded as refused and
-the generation before it stays. What is in the bytes is the connector's and the controls' matter; where generations live is
-the store's.
+The same bytes as those of the generation before it in its partition add nothing. A delivery that is wrong is recorded as refused
+and the generation before it stays. What is in the bytes is found out by landing.deriving and kept on the shelf; where
+generations are kept is the store's matter.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 import tempfile
@@ -21,27 +20,29 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from connectors.deliveries import Delivery, Refusal, refusal_of
 from connectors.errors import ConnectorError, ExportContentError, ExportSchemaError
-from dagster_project import __version__, clock
-from dagster_project.landing.opening import open_landing
-from dagster_project.landing.records import (
-    Generation,
-    RefusalRecord,
-    RowRefusal,
-    content_hash_of,
-    encode,
-)
-from dagster_project.landing.store import LandingStore, SourceLanding
-from dagster_project.settings import Settings, SourceSettings
+from connectors.store import ObjectInfo
+from dagster_project import clock
+from dagster_project.landing.deriving.contents import Contents, ParquetPart
+from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, content_hash_of, encode
+from dagster_project.landing.shelf import Shelf
+from dagster_project.landing.sources import open_source
+from dagster_project.landing.store import LandingStore, SourceLanding, clear, tombstone_path
+from dagster_project.landing.versions import connector_version
+from dagster_project.settings import SourceSettings
 
 if TYPE_CHECKING:
-    import duckdb
-
-    from connectors.deliveries import Delivery, Refusal
     from connectors.store import ObjectStore
+    from dagster_project.landing.deriving.derive import Deriver
+    from dagster_project.landing.records import Tombstone
 
 WRONG_FOR_GOOD = (ExportSchemaError, ExportContentError)  # anything else may pass, so nothing is recorded of it
 IDENTITY = re.compile(r"[0-9a-f]{64}")
+
+
+class NotDerivedError(Exception):
+    """The shelf lacks what the present code makes of a generation, and the caller wanted nothing to be made."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +52,21 @@ class Landed:
     outcome: Literal["landed", "unchanged", "refused", "unreadable"]
     source: str
     partition: str
-    generation: Generation | None = None  # the one that was landed, or the one that stands
+    generation: Generation | None = None  # the one that was landed, or the one with the same bytes that was there
+    contents: Contents | None = None  # of the one that was landed
     refusal: RefusalRecord | None = None
     error: ConnectorError | None = None  # of an unreadable delivery: message and remedy
 
 
 class Landing:
-    """Everything landed of the configured sources."""
+    """Everything landed of the configured sources, and what our code made of it."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.store: LandingStore = open_landing(settings)
+    def __init__(self, store: LandingStore, cache: Path, base: Path) -> None:
+        """`cache` may be deleted at any time; relative locations of sources are meant from `base`."""
+        self.store = store
+        self.shelf = Shelf(cache / "derived")
+        self._cache = cache
+        self._base = base
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
         """Every record the landing holds of one source, or of one of its partitions."""
@@ -69,24 +74,39 @@ class Landing:
 
     def recover(self) -> list[str]:
         """Remove what killed processes left behind."""
-        return self.store.recover()
+        return [*self.store.recover(), *clear(self.shelf.staging)]
 
     @cached_property
-    def engine(self) -> duckdb.DuckDBPyConnection:
-        """An engine in memory that sums deliveries up; one for all, since starting it costs more than a small delivery."""
-        from dagster_project.landing.staged import open_engine
+    def deriver(self) -> Deriver:
+        """What reads deliveries; made when the first one needs it, for it loads the engine."""
+        from dagster_project.landing.deriving.derive import Deriver
 
-        return open_engine(self.settings.cache)
+        return Deriver(self._cache / "spill")
 
-    @cached_property
-    def connector_version(self) -> str:
-        """The version of the code that reads exports: what it refused is tried again when it changes."""
-        from connectors import errors
+    def contents(self, source: SourceSettings, generation: Generation) -> Contents:
+        """What the present code makes of a generation: from the shelf, else derived again from the bytes that were kept."""
+        version = connector_version(generation.kind)
+        return self.shelf.find(generation, version) or self._derive_again(source, generation, version)
 
-        digest = hashlib.sha256()
-        for path in sorted(Path(errors.__file__).parent.rglob("*.py")):
-            digest.update(path.read_bytes())
-        return f"{__version__}+{digest.hexdigest()[:12]}"
+    def contents_on_shelf(self, source: SourceSettings, generation: Generation) -> Contents:
+        """What the present code made of a generation; NotDerivedError when it has not yet. Reads no Parquet, writes nothing."""
+        contents = self.shelf.find(generation, connector_version(generation.kind))
+        if contents is None:
+            raise NotDerivedError(generation.path)
+        return contents
+
+    def contents_to_show(self, source: SourceSettings, generation: Generation) -> Contents:
+        """What some version of the code made of a generation, or nothing: for telling people, never for figures."""
+        version = connector_version(generation.kind)
+        empty = Contents(content_hash=generation.content_hash, connector_version="")
+        return self.shelf.find(generation, version) or self.shelf.find_any(generation) or empty
+
+    def part_path(self, generation: Generation, contents: Contents, part: ParquetPart) -> Path:
+        """A local path of one Parquet file that the raw view reads."""
+        if not part.is_original:
+            return self.shelf.path(generation, contents, part)
+        landed = next(landed for landed in generation.objects if landed.file == part.file)
+        return self.store.object_path(generation, landed)
 
     def seen(self, source: str) -> set[str]:
         """Identities of deliveries whose bytes were already there. A cache: without it they are read once more."""
@@ -97,47 +117,71 @@ class Landing:
 
     def land(self, source: SourceSettings, delivery: Delivery) -> Landed:
         """Land one delivery, or say why not. An object that changed while it was read is tried again by the next refresh."""
-        from connectors.deliveries import refusal_of
-        from dagster_project.landing.sources import open_source
-
         try:
-            return self._land(source, delivery, open_source(self.settings, source))
+            return self._land(source, delivery, open_source(self._base, source))
         except WRONG_FOR_GOOD as error:
             return self.refuse(source, refusal_of(delivery, error))
         except ConnectorError as error:
             return Landed("unreadable", source.name, delivery.partition, error=error)
 
     def _land(self, source: SourceSettings, delivery: Delivery, store: ObjectStore) -> Landed:
-        from connectors.registry import connector_for
-        from dagster_project.landing.staged import describe, fetch, row_refusal
+        from dagster_project.landing.fetching import fetch
 
-        with self._staging_folder() as folder:
+        with _folder_in(self.store.staging) as folder, _folder_in(self.shelf.staging) as made:
             objects = fetch(store, delivery, folder)
             content_hash = content_hash_of(delivery.kind, delivery.partition, [o.sha256 for o in objects if o.role == "data"])
-            standing = _standing(self.read(source.name, delivery.partition), delivery, content_hash)
-            if standing:
+            same = _same_bytes_before(self.read(source.name, delivery.partition), delivery, content_hash)
+            if same:
                 self._remember(source.name, delivery.identity)
-                return Landed("unchanged", source.name, delivery.partition, standing)
-            connector = connector_for(source.kind)
-            files = {landed_object.key: folder / landed_object.file for landed_object in objects}
-            converted = connector.convert(delivery, files, folder, store.uri)
-            refusals = [row_refusal(refusal) for refusal in converted.refusals]
-            if refusals and not converted.rows:  # nothing but refused records: what stood before is worth more
-                return self._refuse(source, delivery.partition, delivery.identity, delivery.published_at, refusals)
-            contents = describe(self.engine, source.kind, delivery.partition, converted.parts, connector.SCHEMA)
+                return Landed("unchanged", source.name, delivery.partition, same)
+            files = {landed.key: folder / landed.file for landed in objects}
+            version = connector_version(source.kind)
+            contents = self.deriver.derive(delivery, files, made, store.uri, content_hash, version)
+            if not contents.is_taken:
+                return self._refuse(source, delivery.partition, delivery.identity, delivery.published_at, contents.refusals)
             generation = Generation(
-                source=source.name, kind=source.kind, partition=delivery.partition, delivery_id=delivery.delivery_id,
-                identity=delivery.identity, published_at=delivery.published_at, landed_at=clock.now(),
-                connector_version=self.connector_version, content_hash=content_hash, row_digest=contents.row_digest,
-                rows=contents.rows, objects=objects, parts=contents.parts, unknown_columns=sorted(converted.unknown_columns),
-                refusals=refusals, controls=contents.controls,
-            )  # fmt: skip
-            self.store.commit(generation, folder)
-        return Landed("landed", source.name, delivery.partition, generation)
+                source=source.name,
+                kind=source.kind,
+                partition=delivery.partition,
+                delivery_id=delivery.delivery_id,
+                identity=delivery.identity,
+                published_at=delivery.published_at,
+                landed_at=clock.now(),
+                content_hash=content_hash,
+                objects=objects,
+            )
+            self.store.commit(generation, folder, {part.file for part in contents.parts if part.is_original})
+            self.shelf.put(generation, contents, made)
+        return Landed("landed", source.name, delivery.partition, generation, contents)
+
+    def _derive_again(self, source: SourceSettings, generation: Generation, version: str) -> Contents:
+        """Read the landed originals as if they came from their provider now; nothing is asked of the provider."""
+        infos = {
+            landed.key: ObjectInfo(landed.key, landed.size, landed.etag, landed.last_modified, landed.version_id)
+            for landed in generation.objects
+        }
+        manifest = next((infos[landed.key] for landed in generation.objects if landed.role == "manifest"), None)
+        delivery = Delivery(
+            kind=generation.kind,
+            partition=generation.partition,
+            delivery_id=generation.delivery_id,
+            published_at=generation.published_at,
+            objects=tuple(infos[landed.key] for landed in generation.objects if landed.role == "data"),
+            manifest=manifest,
+        )
+        with _folder_in(self.store.staging) as folder, _folder_in(self.shelf.staging) as made:
+            files = {}
+            for landed in generation.objects:
+                files[landed.key] = folder / landed.file  # under its landed name: a mirror names files by hash
+                files[landed.key].symlink_to(self.store.object_path(generation, landed).absolute())
+            uri = open_source(self._base, source).uri
+            contents = self.deriver.derive(delivery, files, made, uri, generation.content_hash, version)
+            self.shelf.put(generation, contents, made)
+        return contents
 
     def refuse(self, source: SourceSettings, refusal: Refusal) -> Landed:
         """Record a delivery that is not taken, so that it is not read again and the quarantine shows it."""
-        from dagster_project.landing.staged import row_refusal
+        from dagster_project.landing.deriving.derive import row_refusal
 
         return self._refuse(source, refusal.partition, refusal.identity, refusal.published_at, [row_refusal(refusal)])
 
@@ -145,9 +189,15 @@ class Landing:
         self, source: SourceSettings, partition: str, identity: str, published_at: datetime | None, refusals: list[RowRefusal]
     ) -> Landed:
         record = RefusalRecord(
-            source=source.name, kind=source.kind, partition=partition, identity=identity,
-            connector_version=self.connector_version, published_at=published_at, refused_at=clock.now(), refusals=refusals,
-        )  # fmt: skip
+            source=source.name,
+            kind=source.kind,
+            partition=partition,
+            identity=identity,
+            connector_version=connector_version(source.kind),
+            published_at=published_at,
+            refused_at=clock.now(),
+            refusals=refusals,
+        )
         self.store.put_record(record.path, encode(record))
         return Landed("refused", source.name, partition, refusal=record)
 
@@ -155,15 +205,15 @@ class Landing:
         """Note that a refused delivery is no longer at its source."""
         self.store.put_record(record.path, encode(msgspec.structs.replace(record, withdrawn_at=clock.now())))
 
-    @contextmanager
-    def _staging_folder(self) -> Iterator[Path]:
-        self.store.staging.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix="delivery-", dir=self.store.staging))
-        try:
-            yield folder
-        finally:
-            if folder.exists():  # after a commit it has moved
-                shutil.rmtree(folder)
+    def forget(self, tombstone: Tombstone) -> None:
+        """Remove a generation and what was made of it; its tombstone is written first and stays."""
+        self.store.put_record(tombstone_path(tombstone.generation), encode(tombstone))
+        self.remove(tombstone.generation)
+
+    def remove(self, generation: Generation) -> None:
+        """Remove the files of a generation whose tombstone is there, also after a removal that was cut short."""
+        self.store.remove(generation)
+        self.shelf.remove(generation)
 
     def _remember(self, source: str, identity: str) -> None:
         path = self._seen_path(source)
@@ -172,11 +222,23 @@ class Landing:
             file.write(f"\n{identity}\n")  # the first line end closes a line that a killed process cut
 
     def _seen_path(self, source: str) -> Path:
-        return self.settings.cache / "seen" / f"{source}.txt"
+        return self._cache / "seen" / f"{source}.txt"
 
 
-def _standing(landed: SourceLanding, delivery: Delivery, content_hash: str) -> Generation | None:
-    """The generation that makes a delivery no news: the one before it in its partition, if it has the same bytes.
+@contextmanager
+def _folder_in(staging: Path) -> Iterator[Path]:
+    """A new folder on the disk it will be renamed on; what is still there at the end goes."""
+    staging.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="delivery-", dir=staging))
+    try:
+        yield folder
+    finally:
+        if folder.exists():  # after a commit it has moved
+            shutil.rmtree(folder)
+
+
+def _same_bytes_before(landed: SourceLanding, delivery: Delivery, content_hash: str) -> Generation | None:
+    """The generation before a delivery in its partition, if it has the same bytes: then the delivery is no news.
 
     The one before it, not any: A, B, A is news. So is A after a refused B: the source is whole again.
     """

@@ -1,16 +1,21 @@
-"""Which landing the configuration means: a local folder, or s3://bucket/prefix."""
+"""The landing that the configuration means: a local folder, or s3://bucket/prefix."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from dagster_project.failures import UsageError
+from dagster_project.landing.land import Landing
 from dagster_project.landing.store import LandingStore, LocalLanding
 from dagster_project.settings import Settings
 
 
-def open_landing(settings: Settings) -> LandingStore:
-    """The landing that the settings name."""
+def open_landing(settings: Settings) -> Landing:
+    """Everything landed below `landing`, with its shelf in the home's cache."""
+    return Landing(_store_of(settings), settings.cache, settings.base)
+
+
+def _store_of(settings: Settings) -> LandingStore:
     if settings.landing.startswith("s3://"):
         from dagster_project.landing.s3 import S3Landing
 

@@ -14,10 +14,12 @@ from connectors.errors import ConnectorError
 from connectors.registry import connector_for
 from dagster_project.landing.records import RefusalRecord, partition_day, partition_month
 from dagster_project.landing.sources import open_source
-from dagster_project.settings import Settings, SourceSettings
+from dagster_project.landing.versions import connector_version
+from dagster_project.settings import SourceSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from dagster_project.landing.land import Landed, Landing
 
@@ -46,12 +48,12 @@ class Plan:
         return not (self.new or self.refused or self.withdrawn)
 
 
-def make_plan(settings: Settings, landing: Landing, only: str | None = None) -> Plan:
-    """List the sources, all or one, and keep what the landing does not know."""
+def make_plan(sources: Iterable[SourceSettings], base: Path, landing: Landing) -> Plan:
+    """List the sources and keep what the landing does not know. Relative locations are meant from `base`."""
     plan = Plan()
-    for source in [settings.source(only)] if only else settings.sources:
+    for source in sources:
         try:
-            found = list(connector_for(source.kind).find_deliveries(open_source(settings, source)))
+            found = list(connector_for(source.kind).find_deliveries(open_source(base, source)))
         except ConnectorError as error:
             plan.unreadable.append(Unreadable(source.name, error.message, error.remedy))
             continue
@@ -86,12 +88,12 @@ def _add_source(plan: Plan, landing: Landing, source: SourceSettings, found: lis
     landed = landing.read(source.name)
     known = landing.seen(source.name) | {generation.identity for generation in landed.generations}
     known |= {tombstone.generation.identity for tombstone in landed.tombstones}
-    standing = [record for record in landed.refusals if record.withdrawn_at is None]
-    # what older code refused is tried again
-    known |= {record.identity for record in standing if record.connector_version == landing.connector_version}
+    refused = [record for record in landed.refusals if record.withdrawn_at is None]
+    # what other code refused is tried again
+    known |= {record.identity for record in refused if record.connector_version == connector_version(source.kind)}
     news = [item for item in found if item.identity not in known]
     deliveries = [item for item in news if isinstance(item, Delivery)]
     plan.new += [(source, item) for item in sorted(deliveries, key=lambda item: (item.partition, item.published_at))]
     plan.refused += [(source, item) for item in news if isinstance(item, Refusal)]
     listed = {item.identity for item in found}
-    plan.withdrawn += [record for record in standing if record.identity not in listed]
+    plan.withdrawn += [record for record in refused if record.identity not in listed]

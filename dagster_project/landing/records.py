@@ -1,7 +1,8 @@
-"""What the landing says of itself: the records in `_generation.json`, `_refused/*.json` and `*.tombstone.json`.
+"""The records that describe the landing: `_generation.json`, `_refused/*.json` and `*.tombstone.json`.
 
-A generation is one landed delivery. Its record is written last, so its presence means the generation is whole. Everything
-the line knows of deliveries is read from these records; there is no second truth. Nothing here touches a disk.
+A generation is one landed delivery. Its record is written last, so its presence means the generation is whole. It holds the
+provider's facts and the hashes of the provider's bytes, nothing that our code made of them: that is kept by landing.shelf and
+can be made again. (A record written by 0.2.0 also holds what its code had made; it is read past.) Nothing here touches a disk.
 """
 
 from __future__ import annotations
@@ -37,57 +38,6 @@ class LandedObject(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
-class LandedPart(msgspec.Struct, frozen=True, kw_only=True):
-    """One Parquet file the raw view reads: a provider's original, or what was typed from one."""
-
-    file: str
-    source_object: str
-    rows: int
-    size: int
-    sha256: str
-    columns: dict[str, str]  # physical DuckDB type by column
-
-
-class BillMonth(msgspec.Struct, frozen=True, kw_only=True):
-    """Control total of a bill: one payer, usage month and currency."""
-
-    payer_account_id: str
-    usage_month: str
-    currency: str
-    line_count: int
-    billed_cost: str
-    invoice_month: str | None = None  # the latest that a row names, where a provider invoices use later than its month
-    uninvoiced_lines: int = 0  # lines without the invoice number that a settled month has on every one
-
-
-class Commitment(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows of a bill that belong to one capacity block; they touch every month from the first on."""
-
-    commitment_id: str
-    first_month: str
-    digest: str
-
-
-class Controls(msgspec.Struct, frozen=True, kw_only=True):
-    """Totals and keys of a generation, so that election and fingerprints need not open its Parquet."""
-
-    payers: list[str] = []
-    months: list[BillMonth] = []
-    commitments: list[Commitment] = []
-    claimable_resources: dict[str, list[str]] = {}  # usage month -> short hashes of resources that run records may name
-    model_version: str | None = None
-    payer_versions: dict[str, str] = {}  # the highest model version of a payer's rows, where rows name it
-    run_ids: list[str] = []
-    run_aliases: list[str] = []
-    run_months: list[str] = []
-    open_run_month: str | None = None  # a node still held: every later month reads this record too
-    run_resources: list[str] = []  # short hashes of every resource, alias and job that run records name
-    sample_months: list[str] = []  # months that samples lie in
-    reached_months: list[str] = []  # and those they can change: a point's length is found from the points around it
-    sample_runs: list[str] = []  # run ids in keys and labels, as recorded
-    sample_hosts: list[str] = []
-
-
 class RowRefusal(msgspec.Struct, frozen=True, kw_only=True):
     """Something refused, by object, row, column and value."""
 
@@ -101,7 +51,7 @@ class RowRefusal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
-    """One landed delivery."""
+    """One landed delivery: what the provider handed over, and when."""
 
     source: str
     kind: str
@@ -110,15 +60,8 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     identity: str
     published_at: datetime
     landed_at: datetime
-    connector_version: str
     content_hash: str
-    row_digest: str
-    rows: int
     objects: list[LandedObject]
-    parts: list[LandedPart]
-    unknown_columns: list[str]
-    refusals: list[RowRefusal]
-    controls: Controls
 
     @property
     def name(self) -> str:

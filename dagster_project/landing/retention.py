@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 from dagster_project import clock
 from dagster_project.failures import SourceError
-from dagster_project.landing.records import Generation, Tombstone, calendar_month, encode
-from dagster_project.landing.store import SourceLanding, tombstone_path
+from dagster_project.landing.records import Generation, Tombstone, calendar_month
+from dagster_project.landing.store import SourceLanding
 from dagster_project.months import BILL_CLOSES_AFTER, carbon_final_from, month_end
-from dagster_project.settings import Settings, SourceSettings
+from dagster_project.settings import SourceSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from dagster_project.landing.land import Landing
@@ -37,31 +38,40 @@ class Removal:
 
     @property
     def size(self) -> int:
-        """Bytes of its objects and converted parts; an original that is read as it is counts once."""
-        files = {item.file: item.size for item in (*self.generation.parts, *self.generation.objects)}
-        return sum(files.values())
+        """Bytes of its objects."""
+        return sum(landed.size for landed in self.generation.objects)
 
 
-def prune(settings: Settings, landing: Landing, *, yes: bool = False) -> list[Removal]:
-    """Say what retention removes; with `yes`, remove it. The caller holds the writer lock."""
-    at, cited = clock.now(), cited_hashes(settings.home / "reports" / "issued.jsonl")
+def prune(sources: Iterable[SourceSettings], landing: Landing, issued: Path, *, yes: bool = False) -> list[Removal]:
+    """Tell what retention removes; with `yes`, remove it. `issued` is the chain of issued reports. The caller holds the lock."""
+    at, cited = clock.now(), cited_hashes(issued)
     removals: list[Removal] = []
-    for source in settings.sources:
+    for source in sources:
         landed = landing.read(source.name)
-        found = removable(source, landed, at, cited)
+        found = removable(source, landed, at, cited, lambda generation: _counts(landing, generation))
         removals += found
         if yes:
             for leftover in landed.leftovers:  # a removal that was cut short
-                landing.store.remove(leftover)
+                landing.remove(leftover)
             for removal in found:
-                record = Tombstone(generation=removal.generation, removed_at=at)
-                landing.store.put_record(tombstone_path(removal.generation), encode(record))
-                landing.store.remove(removal.generation)
+                landing.forget(Tombstone(generation=removal.generation, removed_at=at))
     return removals
 
 
-def removable(source: SourceSettings, landed: SourceLanding, at: datetime, cited: set[str]) -> list[Removal]:
-    """The generations of a source that retention removes at an instant."""
+def _counts(landing: Landing, generation: Generation) -> bool:
+    """False for a generation that the present code refuses: election goes back to the one before it, which then must stay."""
+    contents = landing.shelf.find_any(generation)
+    return contents is None or contents.is_taken
+
+
+def removable(
+    source: SourceSettings,
+    landed: SourceLanding,
+    at: datetime,
+    cited: set[str],
+    counts: Callable[[Generation], bool] = lambda _: True,
+) -> list[Removal]:
+    """The generations of a source that retention removes at an instant; only one that `counts` supersedes another."""
     if source.facts.fact not in ("bill", "carbon"):
         return []  # run records and inputs are narrow, and each version is evidence
     partitions: dict[str, list[Generation]] = {}
@@ -69,7 +79,9 @@ def removable(source: SourceSettings, landed: SourceLanding, at: datetime, cited
         partitions.setdefault(generation.partition, []).append(generation)
     removals = []
     for _, generations in sorted(partitions.items()):
-        ordered = sorted(generations, key=lambda generation: generation.order)
+        ordered = sorted((one for one in generations if counts(one)), key=lambda generation: generation.order)
+        if not ordered:
+            continue
         kept = _kept(source, ordered, at)
         for generation, successor in pairwise(ordered):
             superseded_at = max(generation.landed_at, successor.landed_at)

@@ -14,7 +14,7 @@ from typing import Any
 
 from dagster_project import durable
 from dagster_project.failures import SourceError, UsageError
-from dagster_project.landing.records import RECORD, REFUSED, TOMBSTONE, Generation, LandedPart, encode, safe_name
+from dagster_project.landing.records import RECORD, REFUSED, TOMBSTONE, Generation, LandedObject, encode, safe_name
 from dagster_project.landing.store import SourceLanding, clear
 
 CHUNK = 1 << 20
@@ -79,8 +79,8 @@ class S3Landing:
         durable.write(path, data)
         return data
 
-    def commit(self, generation: Generation, folder: Path) -> None:
-        """Upload the staged files, then the record; keep the parts in the mirror."""
+    def commit(self, generation: Generation, folder: Path, read_next: set[str]) -> None:
+        """Upload the staged files, then the record; keep what the build will read in the mirror."""
         from botocore.exceptions import ClientError
 
         below = f"{self.prefix}{generation.path}/"
@@ -91,8 +91,9 @@ class S3Landing:
         except ClientError as error:
             if error.response["Error"]["Code"] not in ALREADY_THERE:  # another writer landed the same bytes: its record stands
                 raise
-        for part in generation.parts:
-            self._into_mirror(folder / part.file, part.sha256)
+        for landed in generation.objects:
+            if landed.file in read_next:
+                self._into_mirror(folder / landed.file, landed.sha256)
 
     def put_record(self, path: str, data: bytes) -> None:
         """Write or replace one small record; a put is atomic."""
@@ -105,11 +106,11 @@ class S3Landing:
         for key in sorted(keys, key=lambda key: key.endswith(f"/{RECORD}")):
             self.client.delete_object(Bucket=self.bucket, Key=key)
 
-    def part_path(self, generation: Generation, part: LandedPart) -> Path:
-        """The part in the mirror, fetched and checked against its hash when it is not there."""
-        path = self._mirrored(part.sha256)
+    def object_path(self, generation: Generation, landed: LandedObject) -> Path:
+        """The object in the mirror, fetched and checked against its hash when it is not there."""
+        path = self._mirrored(landed.sha256)
         if not path.exists():
-            self._fetch(f"{self.prefix}{generation.path}/{part.file}", part.sha256)
+            self._fetch(f"{self.prefix}{generation.path}/{landed.file}", landed.sha256)
         return path
 
     def _mirrored(self, sha256: str) -> Path:
@@ -133,10 +134,10 @@ class S3Landing:
                     digest.update(chunk)
                     file.write(chunk)
         except ClientError as error:
-            raise SourceError(f"a landed part cannot be read: {error}", where=f"s3://{self.bucket}/{key}") from error
+            raise SourceError(f"a landed object cannot be read: {error}", where=f"s3://{self.bucket}/{key}") from error
         if digest.hexdigest() != sha256:
             raise SourceError(
-                "a landed part has other bytes than were landed",
+                "a landed object has other bytes than were landed",
                 where=f"s3://{self.bucket}/{key}",
                 remedy="Restore the object's version, or remove its generation to land it again.",
             )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from connectors.store import ObjectStore, StoreOptions, open_store
-from dagster_project.settings import Settings, SourceSettings
+from dagster_project.settings import SourceSettings
 
 
-def open_source(settings: Settings, source: SourceSettings) -> ObjectStore:
-    """The object store of a source."""
+def open_source(base: Path, source: SourceSettings) -> ObjectStore:
+    """Nothing is read yet; a relative location is meant from `base`, the folder of trainledger.yaml."""
     options = StoreOptions(
         role_arn=source.role_arn,
         external_id=source.external_id,
         endpoint_url=source.endpoint_url,
         requester_pays=source.requester_pays,
     )
-    return open_store(source.location, base=settings.base, options=options)
+    return open_store(source.location, base=base, options=options)

@@ -21,7 +21,7 @@ from dagster_project.landing.records import (
     REFUSED,
     TOMBSTONE,
     Generation,
-    LandedPart,
+    LandedObject,
     RefusalRecord,
     Tombstone,
     decode,
@@ -67,8 +67,8 @@ class LandingStore(Protocol):
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
         """Every record of a source, or of one of its partitions."""
 
-    def commit(self, generation: Generation, folder: Path) -> None:
-        """Make the staged folder visible as this generation, whole or not at all."""
+    def commit(self, generation: Generation, folder: Path, read_next: set[str]) -> None:
+        """Make the staged folder visible as this generation, whole or not at all. `read_next` are files the build will read."""
 
     def put_record(self, path: str, data: bytes) -> None:
         """Write or replace one small record outside a generation."""
@@ -76,8 +76,8 @@ class LandingStore(Protocol):
     def remove(self, generation: Generation) -> None:
         """Remove a generation's files; its tombstone already stands."""
 
-    def part_path(self, generation: Generation, part: LandedPart) -> Path:
-        """A local path of one Parquet part."""
+    def object_path(self, generation: Generation, landed: LandedObject) -> Path:
+        """A local path of one landed object."""
 
     def recover(self) -> list[str]:
         """Remove what killed processes left; say what went."""
@@ -108,7 +108,7 @@ class LocalLanding:
                 elif is_folder and (folder / name / RECORD).exists():
                     yield folder / name / RECORD
 
-    def commit(self, generation: Generation, folder: Path) -> None:
+    def commit(self, generation: Generation, folder: Path, read_next: set[str]) -> None:
         """Write the record last, make all of it durable, and rename the folder into place."""
         durable.write(folder / RECORD, encode(generation))
         for path in folder.iterdir():
@@ -134,11 +134,11 @@ class LocalLanding:
         durable.sync((self.root / generation.path).parent)
         shutil.rmtree(hidden)
 
-    def part_path(self, generation: Generation, part: LandedPart) -> Path:
-        """Parts are read where they are."""
-        path = self.root / generation.path / part.file
+    def object_path(self, generation: Generation, landed: LandedObject) -> Path:
+        """Objects are read where they are."""
+        path = self.root / generation.path / landed.file
         if not path.exists():
-            raise SourceError("a landed part is gone", where=str(path), remedy="Restore it, or remove its generation's folder.")
+            raise SourceError("a landed object is gone", where=str(path), remedy="Restore it, or remove its generation's folder.")
         return path
 
     def recover(self) -> list[str]:

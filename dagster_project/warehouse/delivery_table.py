@@ -1,9 +1,8 @@
-"""ops.dim_deliveries: every generation the landing holds, as a table. A copy for SQL; the landing's own records stay the
-truth.
-"""
+"""ops.dim_deliveries: every generation the landing holds, as a table. A copy for SQL; the landing's own records are the truth."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dagster_project.kinds import KINDS, Kind
@@ -12,31 +11,34 @@ if TYPE_CHECKING:
     import duckdb
 
     from dagster_project.election.election import Election
-    from dagster_project.warehouse.line import Line
+    from dagster_project.landing.land import Landing
 
+# what our code made of a generation (row digest, rows, connector version) is null where it was not made, e.g. after the cache
+# was deleted: only generations that count are read again
 DDL = """
 create schema if not exists ops;
 create or replace table ops.dim_deliveries (
     source_name varchar not null, kind varchar not null, provider_name varchar, partition varchar not null,
     delivery_id varchar not null,
-    published_at timestamp not null, landed_at timestamp not null, content_hash varchar not null, row_digest varchar not null,
-    rows bigint not null, object_count bigint not null, bytes bigint not null, connector_version varchar not null,
+    published_at timestamp not null, landed_at timestamp not null, content_hash varchar not null, row_digest varchar,
+    rows bigint, object_count bigint not null, bytes bigint not null, connector_version varchar,
     is_elected boolean not null, is_book boolean not null
 )
 """
 
 
-def write_deliveries(connection: duckdb.DuckDBPyConnection, line: Line, election: Election) -> None:
+def write_deliveries(connection: duckdb.DuckDBPyConnection, sources: Iterable[str], landing: Landing, election: Election) -> None:
     """Write the table anew; what an as-of election cannot have known is left out."""
     elected = {member.generation.path: member for member in election.members}
     rows = []
-    for source in line.settings.sources:
-        for generation in line.landing.read(source.name).generations:
+    for source in sources:
+        for generation in landing.read(source).generations:
             if election.as_of and generation.landed_at > election.as_of:
                 continue
             if election.as_published and generation.published_at > election.as_published:
                 continue
             member = elected.get(generation.path)
+            contents = member.contents if member else landing.shelf.find_any(generation)
             data = [landed for landed in generation.objects if landed.role == "data"]
             rows.append(
                 (
@@ -48,11 +50,11 @@ def write_deliveries(connection: duckdb.DuckDBPyConnection, line: Line, election
                     generation.published_at.replace(tzinfo=None),
                     generation.landed_at.replace(tzinfo=None),
                     generation.content_hash,
-                    generation.row_digest,
-                    generation.rows,
+                    contents and contents.row_digest,
+                    contents and contents.rows,
                     len(data),
                     sum(landed.size for landed in data),
-                    generation.connector_version,
+                    contents and contents.connector_version,
                     member is not None,
                     member is not None and member.is_book,
                 )

@@ -16,7 +16,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from dagster_project.kinds import KINDS, Kind, built_kinds
-from dagster_project.warehouse.gates import GateResult, rows_as_text
+from dagster_project.warehouse.gates import GateResult
+from dagster_project.warehouse.nodes import rows_as_text
 
 if TYPE_CHECKING:
     import duckdb

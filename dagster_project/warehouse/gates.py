@@ -7,21 +7,18 @@ or failed. What the tests and suites say is in dbt/ and expectations.py.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dagster_project.failures import GateError
+from dagster_project.warehouse.nodes import SHOWN_ROWS, NodeResult
 
 if TYPE_CHECKING:
     import duckdb
 
 MODELS_GATE = "dbt.models"
-SHOWN_ROWS = 3
-DETAIL_LIMIT = 2000
 OPS_DDL = """
 create schema if not exists ops;
 create table if not exists ops.builds (
@@ -63,57 +60,19 @@ def expected_dbt_gates(manifest: dict[str, Any]) -> set[str]:
     return {MODELS_GATE, *(dbt_gate_name(node) for node in blocking_tests(manifest))}
 
 
-def dbt_gates(manifest: dict[str, Any], run_results: dict[str, Any], connection: duckdb.DuckDBPyConnection) -> list[GateResult]:
-    """Turn run_results.json of one `dbt build` into gates; failing tests show their first rows from the build file."""
-    nodes = {node["unique_id"]: node for node in _tests(manifest)}
-    gates, broken = [], []
-    for result in run_results["results"]:
-        node = nodes.get(result["unique_id"])
-        if node is not None:
-            gates.append(_test_gate(node, result, connection))
-        elif result["status"] not in ("success", "pass"):
-            broken.append(f"{result['unique_id'].split('.')[-1]} {result['status']}: {_one_line(result.get('message'))}")
-    # what is broken comes before what was skipped because of it
-    broken.sort(key=lambda text: " skipped: " in text)
-    gates.append(GateResult(MODELS_GATE, not broken, len(broken), "; ".join(broken[:SHOWN_ROWS]) or None))
-    return sorted(gates, key=lambda gate: gate.gate)
+def dbt_gates(nodes: Iterable[NodeResult]) -> list[GateResult]:
+    """Turn what became of one `dbt build` into gates: one for all models and seeds together, one for each test."""
+    nodes = list(nodes)
+    found = [GateResult(f"dbt.{node.name}", node.status == "pass", node.failures, node.detail) for node in nodes if node.is_test]
+    broken = broken_models(nodes)
+    found.append(GateResult(MODELS_GATE, not broken, len(broken), "; ".join(broken[:SHOWN_ROWS]) or None))
+    return sorted(found, key=lambda gate: gate.gate)
 
 
-def _test_gate(node: dict[str, Any], result: dict[str, Any], connection: duckdb.DuckDBPyConnection) -> GateResult:
-    name, status, failures = dbt_gate_name(node), result["status"], result.get("failures") or 0
-    if status == "pass":
-        return GateResult(name, True, 0)
-    if status in ("fail", "warn"):
-        return GateResult(name, False, failures, first_rows(connection, result.get("compiled_code")))
-    return GateResult(name, False, failures, f"{status}: {_one_line(result.get('message'))}")
-
-
-def _one_line(text: str | None) -> str:
-    return " ".join((text or "no message").split())[:500]
-
-
-def first_rows(connection: duckdb.DuckDBPyConnection, sql: str | None) -> str | None:
-    """The first rows of a failed test as JSON text, in the query's own column names."""
-    if not sql:
-        return None
-    cursor = connection.execute(f"select * from (\n{sql}\n) as failing limit {SHOWN_ROWS}")
-    names = [column[0] for column in cursor.description]
-    return rows_as_text([dict(zip(names, row, strict=True)) for row in cursor.fetchall()])
-
-
-def rows_as_text(rows: Sequence[dict[str, Any]]) -> str:
-    """A few rows as JSON text of bounded length; exact numbers keep their digits."""
-    return json.dumps(list(rows)[:SHOWN_ROWS], default=_plain, ensure_ascii=False)[:DETAIL_LIMIT]
-
-
-def _plain(value: object) -> str:
-    return (
-        value.isoformat()
-        if isinstance(value, date | datetime)
-        else format(value, "f")
-        if isinstance(value, Decimal)
-        else str(value)
-    )
+def broken_models(nodes: Iterable[NodeResult]) -> list[str]:
+    """Models and seeds that were not built, what is broken before what was skipped because of it."""
+    broken = [f"{node.name} {node.detail}" for node in nodes if not node.is_test and node.status not in ("success", "pass")]
+    return sorted(broken, key=lambda text: " skipped: " in text)
 
 
 def record(connection: duckdb.DuckDBPyConnection, build_id: str, results: Iterable[GateResult]) -> None:

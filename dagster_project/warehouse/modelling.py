@@ -15,6 +15,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -57,23 +59,46 @@ def dbt_executable(target: Path) -> Path:
     return launcher
 
 
-def run_dbt(arguments: list[str], build_file: Path, target: Path) -> subprocess.CompletedProcess[str]:
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """One model, seed or test that dbt just finished: the how-manieth of how many."""
+
+    name: str
+    number: int
+    total: int
+
+
+def run_dbt(
+    arguments: list[str], build_file: Path, target: Path, on_node: Callable[[Finished], None] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run one dbt command; its exit code 1 (a model or test failed) is the caller's to judge, 2 (dbt did not work) is raised."""
-    command = [
-        str(dbt_executable(target)),
-        "--quiet",
-        *arguments,
-        "--project-dir",
-        str(project_folder()),
-        "--profiles-dir",
-        str(project_folder()),
-    ]
-    done = subprocess.run(
-        command, env={**os.environ, **environment(build_file, target)}, capture_output=True, text=True, check=False, cwd=target
-    )
+    project = str(project_folder())
+    logging = ["--log-format", "json"] if on_node else ["--quiet"]
+    command = [str(dbt_executable(target)), *logging, *arguments, "--project-dir", project, "--profiles-dir", project]
+    surroundings = {**os.environ, **environment(build_file, target)}
+    # errors go to the same pipe: a second one nobody reads could fill up and stop dbt
+    with subprocess.Popen(
+        command, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", cwd=target
+    ) as process:
+        output = [_reported(line, on_node) for line in process.stdout or ()]
+    done = subprocess.CompletedProcess(command, process.returncode, "".join(output), "")
     if done.returncode not in (0, 1):
-        raise ModelsError(f"dbt {arguments[0]} did not work: {_last_lines(done)}", where=str(project_folder()))
+        raise ModelsError(f"dbt {arguments[0]} did not work: {_last_lines(done)}", where=project)
     return done
+
+
+def _reported(line: str, on_node: Callable[[Finished], None] | None) -> str:
+    """Tell of a finished node in dbt's log, and return the line as people read it."""
+    if on_node is None:
+        return line
+    try:
+        event = json.loads(line)
+        name, data, words = event["info"]["name"], event["data"], event["info"]["msg"]
+    except (ValueError, KeyError, TypeError):  # not of the log: a warning of Python, a traceback
+        return line
+    if name in ("LogModelResult", "LogSeedResult", "LogTestResult") and data.get("total"):
+        on_node(Finished(data["node_info"]["node_name"], data["index"], data["total"]))
+    return f"{words}\n"
 
 
 def _last_lines(done: subprocess.CompletedProcess[str]) -> str:

@@ -16,9 +16,9 @@ from dagster_project.election.election import Election
 from dagster_project.election.months import payer_months
 from dagster_project.election.run_tags import TAG_COLUMNS, tag_key, tag_names
 from dagster_project.kinds import KINDS, Kind, built_kinds
+from dagster_project.landing.deriving.typed_select import empty_select, literal, parts_select, quoted, typed_columns
 from dagster_project.landing.records import RowRefusal
-from dagster_project.landing.typed_select import empty_select, literal, parts_select, quoted, typed_columns
-from dagster_project.settings import Settings
+from dagster_project.settings import Rules
 
 if TYPE_CHECKING:
     import duckdb
@@ -74,7 +74,7 @@ TABLES: dict[str, dict[str, str]] = {
 
 
 def create_raw(
-    con: duckdb.DuckDBPyConnection, settings: Settings, landing: Landing, election: Election, months: Sequence[date]
+    con: duckdb.DuckDBPyConnection, rules: Rules, landing: Landing, election: Election, months: Sequence[date]
 ) -> None:
     """Create or replace everything in schema raw, in one transaction."""
     con.execute("SET TimeZone = 'UTC'")  # naive times in our tables are UTC, whatever the machine thinks
@@ -83,22 +83,20 @@ def create_raw(
     files = {kind: landed_files(landing, election, kind) for kind in built_kinds()}
     _fill(con, FILES, FILE_COLUMNS, [row for found in files.values() for row, _ in found])
     for kind, found in files.items():
-        con.execute(
-            f"CREATE OR REPLACE VIEW raw.{kind} AS {_view(kind, settings, [(row[0], columns) for row, columns in found])}"
-        )
-    rows = small_tables(settings, election, months)
+        con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {_view(kind, rules, [(row[0], columns) for row, columns in found])}")
+    rows = small_tables(rules, election, months)
     for name, columns in TABLES.items():
         _fill(con, f"raw.{name}", columns, rows[name])
     con.execute("COMMIT")
 
 
-def small_tables(settings: Settings, election: Election, months: Sequence[date]) -> dict[str, list[tuple[Any, ...]]]:
+def small_tables(rules: Rules, election: Election, months: Sequence[date]) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of each of TABLES, for whatever engine."""
     return {
         "quarantine": _quarantine(election),
         "delivery_totals": _delivery_totals(election),
-        "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in settings.run_tag_keys))),
-        "settings": [(settings.carbon_weights, settings.organisation.reporting_currency)],
+        "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in rules.run_tag_keys))),
+        "settings": [(rules.carbon_weights, rules.reporting_currency)],
         "months": [
             (m.provider_name, m.payer_account_id, _first_day(m.usage_month), m.is_bill_landed, m.is_bill_closed,
              m.is_carbon_published, m.is_carbon_final)
@@ -115,22 +113,23 @@ def landed_files(landing: Landing, election: Election, kind: Kind) -> list[tuple
         generation = member.generation
         if generation.kind != kind:
             continue
-        versions = generation.controls.payer_versions
+        contents = member.contents
+        versions = contents.controls.payer_versions
         places = (
             sorted(member.book_payers), sorted(f"{payer}/{month}" for payer, month in member.book),
             sorted(member.version_payers), sorted(f"{payer}/{versions.get(payer, '')}" for payer in member.version_payers),
         )  # fmt: skip
-        for part in generation.parts:
-            path = str(landing.store.part_path(generation, part))
+        for part in contents.parts:
+            path = str(landing.part_path(generation, contents, part))
             published_at = generation.published_at.astimezone(UTC).replace(tzinfo=None)
             row = (path, generation.source, generation.content_hash, part.source_object, published_at, *places)
             found.append((row, part.columns))
     return found
 
 
-def _view(kind: Kind, settings: Settings, files: list[tuple[str, dict[str, str]]]) -> str:
+def _view(kind: Kind, rules: Rules, files: list[tuple[str, dict[str, str]]]) -> str:
     schema: Schema = connector_for(kind).SCHEMA
-    flags, tags = _flags(kind), _run_tag(kind, settings)
+    flags, tags = _flags(kind), _run_tag(kind, rules)
     added = [
         ("_source_name", "VARCHAR"), ("_delivery_content_hash", "VARCHAR"), ("_source_object", "VARCHAR"),
         ("_row_number", "BIGINT"), ("_published_at", "TIMESTAMP"), *((name, "BOOLEAN") for name, _ in flags),
@@ -166,11 +165,11 @@ def _flags(kind: Kind) -> list[tuple[str, str]]:
     return [("_is_book", is_book), *([("_is_elected_version", is_elected)] if facts.fact == "carbon" else [])]
 
 
-def _run_tag(kind: Kind, settings: Settings) -> list[tuple[str, str]]:
+def _run_tag(kind: Kind, rules: Rules) -> list[tuple[str, str]]:
     """`_run_tag`: the first configured run tag that a bill line carries, in each spelling its provider allows for the key."""
     if kind not in TAG_COLUMNS:
         return []
-    column, names = tag_names(kind, settings.run_tag_keys)
+    column, names = tag_names(kind, rules.run_tag_keys)
     values = [f"nullif(typed.{column}[{literal(name)}], '')" for name in names]
     return [("_run_tag", f"coalesce({', '.join([*values, 'NULL'])})")]
 
@@ -180,7 +179,7 @@ def _quarantine(election: Election) -> list[tuple[Any, ...]]:
     rows: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     records = sorted(election.refusals, key=lambda record: record.refused_at)
     for source, refusal in [
-        *((member.generation.source, refusal) for member in election.members for refusal in member.generation.refusals),
+        *((member.generation.source, refusal) for member in election.members for refusal in member.contents.refusals),
         *((record.source, refusal) for record in records for refusal in record.refusals),
     ]:
         rows[(source, refusal.source_object, refusal.row_number, refusal.column_name)] = _quarantine_row(source, refusal)

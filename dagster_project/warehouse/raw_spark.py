@@ -18,8 +18,8 @@ from dagster_project.election.election import Election
 from dagster_project.election.run_tags import TAG_COLUMNS, tag_names
 from dagster_project.failures import TrainledgerError
 from dagster_project.kinds import KINDS, Kind, built_kinds
-from dagster_project.landing.typed_select import TEXT_SUFFIX, typed_columns
-from dagster_project.settings import Settings
+from dagster_project.landing.deriving.typed_select import TEXT_SUFFIX, typed_columns
+from dagster_project.settings import Rules
 from dagster_project.warehouse.raw import FILE_COLUMNS, TABLES, landed_files, small_tables
 
 if TYPE_CHECKING:
@@ -62,23 +62,23 @@ def open_session(folder: Path, cores: int = 2, memory: str = "2g", **options: st
     return builder.getOrCreate()
 
 
-def create_raw(spark: SparkSession, settings: Settings, landing: Landing, election: Election, months: Sequence[date]) -> None:
+def create_raw(spark: SparkSession, rules: Rules, landing: Landing, election: Election, months: Sequence[date]) -> None:
     """Create or replace every table of schema raw."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS raw")
     for kind in built_kinds():
         files = landed_files(landing, election, kind)
-        _save(_landed_rows(spark, kind, settings, files), kind)
+        _save(_landed_rows(spark, kind, rules, files), kind)
         expected, found = _landed_count(election, kind), spark.table(f"raw.{kind}").count()
         if expected != found:
             raise SparkReadError(
-                f"Spark read {found} of {expected} landed rows of {kind}", where=str(settings.landing), remedy="Report it."
+                f"Spark read {found} of {expected} landed rows of {kind}", where=landing.store.uri, remedy="Report it."
             )
-    for name, rows in small_tables(settings, election, months).items():
+    for name, rows in small_tables(rules, election, months).items():
         _save(_frame(spark, TABLES[name], rows), name)
 
 
 def _landed_count(election: Election, kind: Kind) -> int:
-    return sum(member.generation.rows for member in election.members if member.generation.kind == kind)
+    return sum(member.contents.rows for member in election.members if member.generation.kind == kind)
 
 
 def _save(frame: DataFrame, name: str) -> None:
@@ -86,7 +86,7 @@ def _save(frame: DataFrame, name: str) -> None:
 
 
 def _landed_rows(
-    spark: SparkSession, kind: Kind, settings: Settings, files: Sequence[tuple[tuple[Any, ...], dict[str, str]]]
+    spark: SparkSession, kind: Kind, rules: Rules, files: Sequence[tuple[tuple[Any, ...], dict[str, str]]]
 ) -> DataFrame:
     from pyspark.sql import functions as F
 
@@ -105,7 +105,7 @@ def _landed_rows(
         F.col("_row_number"),
         F.col("published_at").alias("_published_at"),
     ]
-    return joined.select(*(F.col(name) for name, _ in typed_columns(schema)), *added, *_flags(kind), *_run_tag(kind, settings))
+    return joined.select(*(F.col(name) for name, _ in typed_columns(schema)), *added, *_flags(kind), *_run_tag(kind, rules))
 
 
 def _typed(spark: SparkSession, schema: Schema, paths: list[str]) -> DataFrame:
@@ -161,12 +161,12 @@ def _flags(kind: Kind) -> list[Column]:
     return [is_book.alias("_is_book"), *([is_elected.alias("_is_elected_version")] if facts.fact == "carbon" else [])]
 
 
-def _run_tag(kind: Kind, settings: Settings) -> list[Column]:
+def _run_tag(kind: Kind, rules: Rules) -> list[Column]:
     from pyspark.sql import functions as F
 
     if kind not in TAG_COLUMNS:
         return []
-    column, names = tag_names(kind, settings.run_tag_keys)
+    column, names = tag_names(kind, rules.run_tag_keys)
     values = [F.nullif(F.col(column)[F.lit(name)], F.lit("")) for name in names]
     return [F.coalesce(*values, F.lit(None).cast("string")).alias("_run_tag")]
 

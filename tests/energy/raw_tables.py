@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import duckdb
 
 from connectors.registry import KINDS, connector_for
-from dagster_project.landing.typed_select import EMPTY_MAP, quoted, typed_columns
+from dagster_project.landing.deriving.typed_select import EMPTY_MAP, quoted, typed_columns
 from dagster_project.warehouse.raw import TABLES
 
 LANDED = {

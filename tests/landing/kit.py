@@ -13,9 +13,13 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dagster_project.election.election import Election, elect
+from dagster_project.election.units import fingerprints, months_to_build, overall_fingerprint
 from dagster_project.landing.land import Landed
-from dagster_project.settings import settings_of
-from dagster_project.warehouse.line import Line
+from dagster_project.landing.opening import open_landing
+from dagster_project.landing.planning import Plan, land_all, make_plan
+from dagster_project.settings import Settings, settings_of
+from dagster_project.warehouse.raw import create_raw
 from tests.connectors.gcp import CARBON, EMISSION, LINE, write_partition
 
 PAYER = "000000000017"
@@ -119,6 +123,37 @@ def write_points(path: Path, *ends: str, at: str, run: str | None = None) -> Non
     set_time(path, at)
 
 
+class Line:
+    """Short ways from sources to schema raw: plan, land, elect, fingerprint."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.landing = open_landing(settings)
+
+    def plan(self) -> Plan:
+        return make_plan(self.settings.sources, self.settings.base, self.landing)
+
+    def land_all(self, plan: Plan) -> list[Landed]:
+        return land_all(self.landing, plan)
+
+    def elect(self, **asked: Any) -> Election:
+        return elect(self.settings.sources, self.landing, **asked)
+
+    def units(self, election: Election) -> dict[str, str]:
+        return fingerprints(self.settings.rules, election)
+
+    def fingerprint(self, election: Election) -> str:
+        return overall_fingerprint(self.units(election))
+
+    def months_to_build(self, election: Election, full: bool = False) -> list[dt.date]:
+        publication = self.settings.home / "published" / "PUBLICATION.json"
+        published = json.loads(publication.read_text())["units"] if publication.exists() and not full else {}
+        return months_to_build(self.units(election), published)
+
+    def create_raw(self, con: duckdb.DuckDBPyConnection, election: Election, months: list[dt.date]) -> None:
+        create_raw(con, self.settings.rules, self.landing, election, months)
+
+
 class Organisation:
     """Exports below `folder/exports/<source>` and a line with its home beside them."""
 
@@ -143,6 +178,11 @@ class Organisation:
     @property
     def landing(self) -> Path:
         return self.folder / "home" / "landing"
+
+    @property
+    def issued(self) -> Path:
+        """The chain of issued reports."""
+        return self.folder / "home" / "reports" / "issued.jsonl"
 
     def deliver(self, rows: list[dict[str, Any]], *, at: str, month: str = "2026-04", source: str = "cur") -> None:
         """Write one billing period of an OVERWRITE export, as of a time."""

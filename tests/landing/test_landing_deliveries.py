@@ -31,7 +31,7 @@ def test_a_delivery_is_landed_with_its_bytes_hashes_and_totals(organisation: Org
     generation = landed.generation
     source = organisation.folder / "exports/cur/data/BILLING_PERIOD=2026-04/cur-00001.snappy.parquet"
     data, manifest = generation.objects
-    assert (landed.outcome, generation.partition, generation.rows, data.role, manifest.role) == (
+    assert (landed.outcome, generation.partition, landed.contents.rows, data.role, manifest.role) == (
         "landed",
         "2026-04",
         2,
@@ -42,7 +42,7 @@ def test_a_delivery_is_landed_with_its_bytes_hashes_and_totals(organisation: Org
     assert (organisation.landing / generation.path / data.file).read_bytes() == source.read_bytes()
     assert generation.published_at == instant("2026-05-02")
     assert generation.landed_at == instant("2026-05-10")
-    (total,) = generation.controls.months
+    (total,) = landed.contents.controls.months
     assert (total.payer_account_id, total.usage_month, total.line_count) == (PAYER, "2026-04", 2)
     assert total.billed_cost == "4101.220000018100"
     assert organisation.raw("select line_count, billed_cost from raw.delivery_totals") == [(2, Decimal("4101.220000018100"))]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagster_project.election.election import winner_of
+from dagster_project.election.winners import winner_of
 from dagster_project.failures import UsageError
-from dagster_project.landing.records import Controls, Generation
-from dagster_project.landing.versions import version_order
+from dagster_project.landing.deriving.model_versions import version_order
+from dagster_project.landing.records import Generation
 from tests.landing.kit import PAYER, Organisation, bill_line, carbon_row, instant
 
 UNBLENDED = "select line_item_unblended_cost from raw.aws_cur order by 1"
@@ -21,11 +21,16 @@ UNBLENDED = "select line_item_unblended_cost from raw.aws_cur order by 1"
 def generation(published_day: int, content: str, landed_day: int = 1) -> Generation:
     """A generation of which only the order counts."""
     return Generation(
-        source="cur", kind="aws_cur", partition="2026-04", delivery_id="", identity="", connector_version="",
+        source="cur",
+        kind="aws_cur",
+        partition="2026-04",
+        delivery_id="",
+        identity="",
         published_at=dt.datetime(2026, 5, published_day, tzinfo=dt.UTC),
         landed_at=dt.datetime(2026, 6, landed_day, tzinfo=dt.UTC),
-        content_hash=content, row_digest="", rows=0, objects=[], parts=[], unknown_columns=[], refusals=[], controls=Controls(),
-    )  # fmt: skip
+        content_hash=content,
+        objects=[],
+    )
 
 
 @given(

@@ -44,7 +44,7 @@ def flags(organisation: Organisation, **election: Any) -> dict[str, tuple[bool, 
 
 def changed(organisation: Organisation, before: dict[str, str]) -> list[dt.date]:
     organisation.refresh()
-    return months_to_build(organisation.line.units(organisation.line.elect()), {"units": before})
+    return months_to_build(organisation.line.units(organisation.line.elect()), before)
 
 
 def test_the_total_of_a_day_is_cost_and_every_credit_of_each_month_it_holds(organisation: Organisation) -> None:
@@ -221,7 +221,7 @@ def test_retention_thins_the_days_of_an_open_month_and_keeps_carbon_that_stood(
         organisation.deliver_google_carbon("2026-04", {"carbon_model_version": version}, at=day)
         organisation.refresh()
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-08-01T00:00:00Z")
-    removals = prune(organisation.settings, organisation.line.landing)
+    removals = prune(organisation.settings.sources, organisation.line.landing, organisation.issued)
     # 12 April counted at the month's end; version 14 stood for 21 days, 15 did not
     assert [(one.generation.source, f"{one.generation.published_at:%m-%d}") for one in removals] == [
         ("google", "04-11"),

@@ -28,7 +28,7 @@ def organisation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Organisatio
 
 
 def days_that_go(organisation: Organisation, *, yes: bool = False) -> list[str]:
-    removals = prune(organisation.settings, organisation.line.landing, yes=yes)
+    removals = prune(organisation.settings.sources, organisation.line.landing, organisation.issued, yes=yes)
     return [f"{removal.generation.published_at:%Y-%m-%d}" for removal in removals]
 
 

@@ -122,7 +122,7 @@ def test_a_removed_generation_leaves_only_its_tombstone(
         organisation.deliver([bill_line(cost)], at=day)
         organisation.refresh()
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-04-29T00:00:00Z")
-    (removal,) = prune(organisation.settings, organisation.line.landing, yes=True)
+    (removal,) = prune(organisation.settings.sources, organisation.line.landing, organisation.issued, yes=True)
     left = [key for key in keys(s3, tmp_path) if removal.generation.name in key]
     assert left == [f"ledger/cur/2026-04/{removal.generation.name}.tombstone.json"]
     assert organisation.raw(UNBLENDED) == [(2.0,)]

@@ -15,7 +15,7 @@ from connectors.registry import KINDS as CONNECTED
 from dagster_project import clock
 from dagster_project.failures import GateError, LockHeldError, SourceError, UsageError
 from dagster_project.kinds import KINDS, Kind, built_kinds
-from dagster_project.landing.controls import CONTROLS
+from dagster_project.landing.deriving.controls import CONTROLS
 from dagster_project.settings import load_settings, settings_of
 
 SOURCE = {"name": "cur", "kind": "aws_cur", "location": "./exports"}

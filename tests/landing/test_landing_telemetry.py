@@ -43,7 +43,7 @@ def units(organisation: Organisation) -> dict[str, str]:
 
 def changed(organisation: Organisation, before: dict[str, str]) -> list[dt.date]:
     assert {landed.outcome for landed in organisation.refresh()} <= {"landed"}
-    return months_to_build(units(organisation), {"units": before})
+    return months_to_build(units(organisation), before)
 
 
 def neuron(organisation: Organisation, name: str) -> Path:
@@ -51,8 +51,8 @@ def neuron(organisation: Organisation, name: str) -> Path:
 
 
 def controls(organisation: Organisation, source: str) -> Any:
-    (generation,) = organisation.line.landing.read(source).generations
-    return generation.controls
+    (member,) = [one for one in organisation.line.elect().members if one.generation.source == source]
+    return member.contents.controls
 
 
 def test_a_company_without_bills_has_its_months_under_no_payer(organisation: Organisation) -> None:

@@ -38,7 +38,7 @@ def changed(organisation: Organisation, before: dict[str, str]) -> list[dt.date]
     from dagster_project.election.units import months_to_build
 
     organisation.refresh()
-    return months_to_build(organisation.line.units(organisation.line.elect()), {"units": before})
+    return months_to_build(organisation.line.units(organisation.line.elect()), before)
 
 
 @pytest.fixture
@@ -184,16 +184,23 @@ def test_planning_and_fingerprints_import_no_engine(organisation: Organisation) 
     script = f"""
 import sys
 from pathlib import Path
+from dagster_project.election.election import elect
+from dagster_project.election.units import fingerprints
+from dagster_project.landing.opening import open_landing
+from dagster_project.landing.planning import make_plan
 from dagster_project.settings import settings_of
-from dagster_project.warehouse.line import Line
+from dagster_project.warehouse.builds import is_current
+from dagster_project.warehouse.site import Site
 sources = [
     {{"name": "cur", "kind": "aws_cur", "location": "./exports/cur"}},
     {{"name": "runs", "kind": "training_runs", "location": "./exports/runs"}},
 ]
 document = {{"organisation": {{"name": "Test"}}, "home": "./home", "sources": sources}}
-line = Line(settings_of(document, Path({str(organisation.folder / "trainledger.yaml")!r})))
-assert line.plan().is_empty
-line.fingerprint(line.elect()), line.publication()
+settings = settings_of(document, Path({str(organisation.folder / "trainledger.yaml")!r}))
+landing = open_landing(settings)
+assert make_plan(settings.sources, settings.base, landing).is_empty
+election = elect(settings.sources, landing, contents_of=landing.contents_on_shelf)
+assert not is_current(Site.of_home(settings.home), fingerprints(settings.rules, election))
 print([name for name in ("dagster", "dbt", "duckdb", "polars", "pyarrow", "pandas", "numpy") if name in sys.modules])
 """
     finished = subprocess.run(

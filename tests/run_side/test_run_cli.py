@@ -134,7 +134,7 @@ def test_a_refresh_that_finds_nothing_new_imports_nothing_heavy_and_writes_nothi
     import json
 
     from dagster_project.settings import load_settings
-    from dagster_project.warehouse.line import Line
+    from tests.landing.kit import Line
 
     config = write_config(tmp_path)
     line = Line(load_settings(config))

@@ -9,6 +9,7 @@ from run_side_kit import NOW
 from dagster_project.failures import GateError
 from dagster_project.warehouse import gates
 from dagster_project.warehouse.gates import GateResult
+from dagster_project.warehouse.nodes import node_results
 
 TEST = {"resource_type": "test", "config": {"severity": "ERROR"}}
 MANIFEST = {
@@ -39,13 +40,15 @@ def build(tmp_path: Path) -> duckdb.DuckDBPyConnection:
 
 def test_a_test_of_severity_warn_is_recorded_and_not_expected(build: duckdb.DuckDBPyConnection) -> None:
     assert gates.expected_dbt_gates(MANIFEST) == {"dbt.models", "dbt.adds_up", "dbt.not_null"}
-    found = gates.dbt_gates(MANIFEST, {"results": [result("test.t.looks_odd.3", "warn", failures=2)]}, build)
+    found = gates.dbt_gates(node_results(MANIFEST, {"results": [result("test.t.looks_odd.3", "warn", failures=2)]}, build))
     assert GateResult("dbt.looks_odd", False, 2, None) in found
 
 
 def test_a_failed_test_shows_its_first_rows_with_every_digit(build: duckdb.DuckDBPyConnection) -> None:
     sql = "select 'run-' || i as training_run_id, cast('0.000000000001' as decimal(38, 12)) as difference from range(5) as t (i)"
-    found = gates.dbt_gates(MANIFEST, {"results": [result("test.t.adds_up.1", "fail", failures=5, compiled_code=sql)]}, build)
+    found = gates.dbt_gates(
+        node_results(MANIFEST, {"results": [result("test.t.adds_up.1", "fail", failures=5, compiled_code=sql)]}, build)
+    )
     failed = next(gate for gate in found if gate.gate == "dbt.adds_up")
     assert (failed.passed, failed.failing_rows) == (False, 5)
     assert '{"training_run_id": "run-0", "difference": "0.000000000001"}' in str(failed.detail)
@@ -58,7 +61,7 @@ def test_a_broken_model_fails_the_gate_of_models_before_those_it_made_skip(build
         result("model.t.fct", "error", message="Binder Error:\n column x"),
         result("test.t.adds_up.1", "skipped"),
     ]
-    found = {gate.gate: gate for gate in gates.dbt_gates(MANIFEST, {"results": results}, build)}
+    found = {gate.gate: gate for gate in gates.dbt_gates(node_results(MANIFEST, {"results": results}, build))}
     assert found["dbt.models"].failing_rows == 2
     assert str(found["dbt.models"].detail).startswith("fct error: Binder Error: column x; after skipped")
     assert not found["dbt.adds_up"].passed

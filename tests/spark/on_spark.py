@@ -11,9 +11,9 @@ from pathlib import Path
 
 from dagster_project.kinds import built_kinds
 from dagster_project.settings import load_settings
-from dagster_project.warehouse.line import Line
 from dagster_project.warehouse.raw import TABLES
 from dagster_project.warehouse.raw_spark import create_raw, open_session
+from tests.landing.kit import Line
 
 DBT = Path(__file__).resolve().parents[2] / "dbt"
 # A hundred rows: compiling plans to Java, planning again while they run and optimising the JVM's code cost more than they save.
@@ -34,7 +34,7 @@ def build(config: Path, folder: Path, model: str) -> bool:
     spark = open_session(folder, **FOR_FEW_ROWS)
     spark.sparkContext.setLogLevel("ERROR")
     try:
-        create_raw(spark, line.settings, line.landing, election, line.months_to_build(election, full=True))
+        create_raw(spark, line.settings.rules, line.landing, election, line.months_to_build(election, full=True))
         os.environ |= {"DBT_TARGET_PATH": str(folder / "dbt"), "DBT_LOG_PATH": str(folder / "dbt"), "DO_NOT_TRACK": "1"}
         command = ["build", "--target", "spark", "--project-dir", str(DBT), "--profiles-dir", str(DBT), "--full-refresh"]
         # a test that also asks tables outside this model's line has nothing to ask here

@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from dagster_project.landing.records import Controls
-from dagster_project.landing.typed_select import short_hash
+from dagster_project.landing.deriving.contents import Controls
+from dagster_project.landing.deriving.typed_select import short_hash
 from dagster_project.months import months_touched
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dagster_project.kinds import Kind
-from dagster_project.landing.controls_gcp import bill_controls, carbon_controls
-from dagster_project.landing.controls_runs import MANAGED_JOB, no_controls, run_controls, sample_controls
-from dagster_project.landing.exact_sql import MONEY, exact
-from dagster_project.landing.records import BillMonth, Commitment, Controls
-from dagster_project.landing.typed_select import row_hash, short_hash
+from dagster_project.landing.deriving.contents import BillMonth, Commitment, Controls
+from dagster_project.landing.deriving.controls_gcp import bill_controls, carbon_controls
+from dagster_project.landing.deriving.controls_runs import MANAGED_JOB, no_controls, run_controls, sample_controls
+from dagster_project.landing.deriving.exact_sql import MONEY, exact
+from dagster_project.landing.deriving.typed_select import row_hash, short_hash
 
 if TYPE_CHECKING:
     import duckdb

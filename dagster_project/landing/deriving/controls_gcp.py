@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dagster_project.landing.exact_sql import MONEY, exact
-from dagster_project.landing.records import BillMonth, Controls
-from dagster_project.landing.typed_select import short_hash
-from dagster_project.landing.versions import highest_version
+from dagster_project.landing.deriving.contents import BillMonth, Controls
+from dagster_project.landing.deriving.exact_sql import MONEY, exact
+from dagster_project.landing.deriving.model_versions import highest_version
+from dagster_project.landing.deriving.typed_select import short_hash
 
 if TYPE_CHECKING:
     import duckdb

@@ -1,0 +1,79 @@
+"""What our code knows of a generation after reading its bytes: which Parquet to read, and totals and keys of its rows.
+
+Election and fingerprints are decided from these, so that a refresh without news opens no Parquet. Nothing here reads anything.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from dagster_project.landing.records import RowRefusal
+
+
+class ParquetPart(msgspec.Struct, frozen=True, kw_only=True):
+    """One Parquet file the raw view reads: a provider's original in the landing, or a typed copy on the shelf."""
+
+    file: str  # name in the generation's folder, or in its folder of the shelf
+    is_original: bool
+    source_object: str
+    rows: int
+    size: int
+    columns: dict[str, str]  # physical DuckDB type by column
+
+
+class BillMonth(msgspec.Struct, frozen=True, kw_only=True):
+    """Control total of a bill: one payer, usage month and currency."""
+
+    payer_account_id: str
+    usage_month: str
+    currency: str
+    line_count: int
+    billed_cost: str
+    invoice_month: str | None = None  # the latest that a row names, where a provider invoices use later than its month
+    uninvoiced_lines: int = 0  # lines without the invoice number that every line of a settled month has
+
+
+class Commitment(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of a bill that belong to one capacity block; they touch every month from the first on."""
+
+    commitment_id: str
+    first_month: str
+    digest: str
+
+
+class Controls(msgspec.Struct, frozen=True, kw_only=True):
+    """Totals and keys of a generation's rows."""
+
+    payers: list[str] = []
+    months: list[BillMonth] = []
+    commitments: list[Commitment] = []
+    claimable_resources: dict[str, list[str]] = {}  # usage month -> short hashes of resources that run records may name
+    model_version: str | None = None
+    payer_versions: dict[str, str] = {}  # the highest model version of a payer's rows, where rows name it
+    run_ids: list[str] = []
+    run_aliases: list[str] = []
+    run_months: list[str] = []
+    open_run_month: str | None = None  # a node still held: every later month reads this record too
+    run_resources: list[str] = []  # short hashes of every resource, alias and job that run records name
+    sample_months: list[str] = []  # months that samples lie in
+    reached_months: list[str] = []  # and those they can change: a point's length is found from the points around it
+    sample_runs: list[str] = []  # run ids in keys and labels, as recorded
+    sample_hosts: list[str] = []
+
+
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """What one version of a connector made of one generation.
+
+    `is_taken` is false when this version refuses the bytes that another version had landed: the generation then counts for
+    nothing, and `refusals` say why. Else `refusals` are single records left out, or kept with a remark.
+    """
+
+    content_hash: str
+    connector_version: str
+    row_digest: str = ""
+    rows: int = 0
+    parts: list[ParquetPart] = []
+    unknown_columns: list[str] = []
+    refusals: list[RowRefusal] = []
+    controls: Controls = Controls()
+    is_taken: bool = True

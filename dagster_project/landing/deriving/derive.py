@@ -1,0 +1,111 @@
+"""Reading the bytes of one delivery: its connector checks and types them, then they are summed up.
+
+Works on the landed originals and a folder for typed copies. Whether a delivery becomes a generation, and where the result is
+kept, is decided by the landing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from connectors.deliveries import Delivery, refusal_of
+from connectors.errors import ExportContentError, ExportSchemaError
+from connectors.registry import connector_for
+from dagster_project.kinds import Kind
+from dagster_project.landing.deriving.contents import Contents, ParquetPart
+from dagster_project.landing.deriving.controls import controls_of, row_digest
+from dagster_project.landing.deriving.typed_select import file_list, parts_select
+from dagster_project.landing.records import RowRefusal
+
+if TYPE_CHECKING:
+    from connectors.deliveries import Part, Refusal
+    from connectors.schema import Schema
+
+SMALL = 16 << 20
+WRONG_FOR_GOOD = (ExportSchemaError, ExportContentError)  # the bytes are wrong; any other error may pass and is no judgement
+
+
+class Deriver:
+    """An engine in memory that derives one delivery after the other; starting it costs more than a small delivery."""
+
+    def __init__(self, spill: Path) -> None:
+        spill.mkdir(parents=True, exist_ok=True)
+        self._engine = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
+
+    def derive(
+        self, delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, content_hash: str, version: str
+    ) -> Contents:
+        """Type and sum up a delivery whose originals are `files` by key; typed copies are written into `folder`.
+
+        A delivery whose bytes are wrong gives Contents that are not taken. Raises ConnectorError when nothing can be said.
+        """
+        connector = connector_for(delivery.kind)
+        try:
+            converted = connector.convert(delivery, files, folder, store_uri)
+            refusals = [row_refusal(refusal) for refusal in converted.refusals]
+            if refusals and not converted.rows:  # nothing but refused records: the delivery before it is worth more
+                return Contents(content_hash=content_hash, connector_version=version, refusals=refusals, is_taken=False)
+        except WRONG_FOR_GOOD as error:
+            refusals = [row_refusal(refusal_of(delivery, error))]
+            return Contents(content_hash=content_hash, connector_version=version, refusals=refusals, is_taken=False)
+        originals = {path: key for key, path in files.items()}
+        described = self._describe(Kind(delivery.kind), delivery.partition, converted.parts, originals, connector.SCHEMA)
+        return Contents(
+            content_hash=content_hash,
+            connector_version=version,
+            unknown_columns=sorted(converted.unknown_columns),
+            refusals=refusals,
+            **described,
+        )
+
+    def _describe(
+        self, kind: Kind, partition: str, parts: tuple[Part, ...], originals: Mapping[Path, str], schema: Schema
+    ) -> dict[str, Any]:
+        with self._engine.cursor() as con:  # a connection of its own: what it makes goes with it
+            con.execute("SET TimeZone = 'UTC'")
+            is_small = sum(part.path.stat().st_size for part in parts) < SMALL
+            con.execute("SET threads = 1" if is_small else "RESET threads")  # waking more costs more than they do
+            columns = {str(part.path): physical_columns(con, part.path) for part in parts}
+            con.execute(f"CREATE TEMP VIEW landed AS {parts_select(schema, columns.items())}")
+            rows = dict(con.execute("SELECT _file, count(*) FROM landed GROUP BY _file").fetchall())
+            return {
+                "parts": [
+                    ParquetPart(
+                        file=part.path.name,
+                        is_original=part.path in originals,
+                        source_object=part.source_object,
+                        rows=rows.get(str(part.path), 0),
+                        size=part.path.stat().st_size,
+                        columns=columns[str(part.path)],
+                    )
+                    for part in parts
+                ],
+                "rows": sum(rows.values()),
+                "row_digest": row_digest(con, "landed", schema),
+                "controls": controls_of(con, kind, partition, "landed", schema),
+            }
+
+
+def physical_columns(con: duckdb.DuckDBPyConnection, path: Path) -> dict[str, str]:
+    """The columns of a Parquet file as DuckDB sees them."""
+    described: list[tuple[Any, ...]] = con.execute(
+        f"DESCRIBE SELECT * FROM read_parquet({file_list([str(path)])}, hive_partitioning=false)"
+    ).fetchall()
+    return {name: kind for name, kind, *_ in described}
+
+
+def row_refusal(refusal: Refusal) -> RowRefusal:
+    """A connector's refusal as the landing records it."""
+    return RowRefusal(
+        source_object=refusal.source_object,
+        row_number=refusal.row_number,
+        column_name=refusal.column_name,
+        value=refusal.value,
+        reason=refusal.reason,
+        remedy=refusal.remedy,
+        message=refusal.message,
+    )

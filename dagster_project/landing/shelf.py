@@ -1,0 +1,67 @@
+"""The shelf: what our code made of each landed generation, below home/cache/derived. It can be deleted at any time.
+
+One folder per generation and connector version, with `contents.json` and the typed copies. A folder appears whole, by one
+rename. When the connector's code changes nothing on the shelf fits any more, and the landing derives anew from the bytes it
+kept; so a corrected connector reaches what was landed before, and two homes with the same exports and code agree.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from dagster_project import durable
+from dagster_project.landing.deriving.contents import Contents, ParquetPart
+from dagster_project.landing.records import Generation, decode, encode
+
+CONTENTS = "contents.json"
+
+
+class Shelf:
+    """Derived data by generation and connector version."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.staging = root / ".staging"  # no source's name begins with a dot
+
+    def find(self, generation: Generation, version: str) -> Contents | None:
+        """What a version of the connector made of a generation, if that is here."""
+        return self._read(generation, self._folder(generation) / version)
+
+    def find_any(self, generation: Generation) -> Contents | None:
+        """What some version made of a generation: for telling people about it, never for figures."""
+        folder = self._folder(generation)
+        versions = sorted(folder.iterdir()) if folder.is_dir() else []
+        return next((contents for version in versions if (contents := self._read(generation, version))), None)
+
+    def put(self, generation: Generation, contents: Contents, made: Path) -> None:
+        """Keep a folder of typed copies with its contents; what other versions made of the generation goes."""
+        durable.write(made / CONTENTS, encode(contents))
+        for path in made.iterdir():
+            durable.sync(path)
+        target = self._folder(generation) / contents.connector_version
+        for outdated in target.parent.glob("*"):
+            shutil.rmtree(outdated)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made.rename(target)
+        durable.sync(target.parent)
+
+    def path(self, generation: Generation, contents: Contents, part: ParquetPart) -> Path:
+        """Where a typed copy is."""
+        return self._folder(generation) / contents.connector_version / part.file
+
+    def remove(self, generation: Generation) -> None:
+        """Forget everything made of a generation."""
+        shutil.rmtree(self._folder(generation), ignore_errors=True)
+
+    def _read(self, generation: Generation, folder: Path) -> Contents | None:
+        try:
+            data = (folder / CONTENTS).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        contents: Contents = decode(data, Contents, str(folder / CONTENTS))
+        is_whole = all(part.is_original or (folder / part.file).exists() for part in contents.parts)
+        return contents if contents.content_hash == generation.content_hash and is_whole else None
+
+    def _folder(self, generation: Generation) -> Path:
+        return self.root / generation.path

@@ -1,0 +1,93 @@
+"""What is to be built, and the marker of a build under way.
+
+`building.json` exists from the decision to build until the publication: found by the next refresh, the build before was
+interrupted or refused, and everything is built again.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, replace
+from datetime import date
+
+from dagster_project import clock, durable
+from dagster_project.code import code_version
+from dagster_project.election.units import SHARED, months_to_build, overall_fingerprint
+from dagster_project.failures import UsageError
+from dagster_project.warehouse.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What a build is of, as its marker keeps it."""
+
+    build_id: str
+    started_at: str
+    fingerprint: str
+    code_version: str
+    units: dict[str, str]
+    months: list[str]  # first days of the months that are built again
+    is_full: bool
+    is_whole: bool = True  # false: single models were run; such a state is never published
+
+    @property
+    def month_dates(self) -> list[date]:
+        """First days of the months that are built again."""
+        return [date.fromisoformat(month) for month in self.months]
+
+
+def is_current(site: Site, units: dict[str, str]) -> bool:
+    """Whether the publication is of exactly these units. Imports nothing heavy."""
+    publication = site.publication()
+    return not site.marker.exists() and publication is not None and publication["fingerprint"] == overall_fingerprint(units)
+
+
+def start(site: Site, units: dict[str, str], *, full: bool = False, also: Collection[str] = ()) -> Build:
+    """Decide what to build and leave the marker. `also` are months, as '2026-04', to build again whether they changed or not."""
+    code, publication = code_version(), site.publication()
+    is_full = (
+        full or site.marker.exists() or publication is None or not site.build_file.exists() or publication["code_version"] != code
+    )
+    published = {} if is_full or publication is None else publication["units"]
+    months = {*months_to_build(units, published), *_known(units, also)}
+    fingerprint, now = overall_fingerprint(units), clock.now()
+    build = Build(
+        # the random end keeps two builds of the same second and fingerprint apart
+        build_id=f"{now:%Y%m%dT%H%M%SZ}-{fingerprint[:8]}-{secrets.token_hex(3)}",
+        started_at=now.isoformat(),
+        fingerprint=fingerprint,
+        code_version=code,
+        units=units,
+        months=[month.isoformat() for month in sorted(months)],
+        is_full=is_full,
+    )
+    _mark(site, build)
+    return build
+
+
+def _known(units: dict[str, str], months: Collection[str]) -> set[date]:
+    """The asked months as dates; one without any data is an error that names those there are."""
+    there = {name.rpartition("/")[2] for name in units if name != SHARED}
+    missing = sorted(set(months) - there)
+    if missing:
+        span = f"The ledger has {min(there)} to {max(there)}." if there else "The ledger has no month yet."
+        raise UsageError(f"there is nothing of {', '.join(missing)} to build again", remedy=span)
+    return {date.fromisoformat(f"{month}-01") for month in months}
+
+
+def current(site: Site) -> Build | None:
+    """The build under way, if there is one."""
+    return Build(**json.loads(site.marker.read_bytes())) if site.marker.exists() else None
+
+
+def mark_partial(site: Site) -> None:
+    """Single models are being run by hand: what they leave is not a build, and the next refresh builds everything."""
+    build = current(site) or Build("partial", clock.now().isoformat(), "", "", {}, [], True)
+    _mark(site, replace(build, is_whole=False))
+
+
+def _mark(site: Site, build: Build) -> None:
+    site.root.mkdir(parents=True, exist_ok=True)
+    durable.write_json(site.marker, asdict(build))
