@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from connectors.errors import ConnectorError, shorten
-from connectors.store import ObjectInfo
+from connectors.stores import ObjectInfo
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,21 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from connectors.deliveries import Converted, Delivery, Refusal
-from connectors.schema import Schema
-from connectors.store import ObjectStore
+from connectors.formats.schema import Schema
+from connectors.stores import ObjectStore
 
-KINDS = (
-    "aws_cur",
-    "aws_carbon",
-    "training_runs",
-    "gcp_billing",
-    "gcp_carbon",
-    "neuron_monitor",
-    "tpu_monitoring",
-    "fx_rates",
-    "user_inputs",
-)
+MODULES = {
+    "aws_cur": "connectors.aws.cur",
+    "aws_carbon": "connectors.aws.carbon",
+    "training_runs": "connectors.runs.training_runs",
+    "gcp_billing": "connectors.gcp.billing",
+    "gcp_carbon": "connectors.gcp.carbon",
+    "neuron_monitor": "connectors.telemetry.neuron_monitor",
+    "tpu_monitoring": "connectors.telemetry.tpu_monitoring",
+    "fx_rates": "connectors.inputs.fx_rates",
+    "user_inputs": "connectors.inputs.user_inputs",
+}
+KINDS = tuple(MODULES)
 
 
 class Connector(Protocol):
@@ -41,6 +42,6 @@ class Connector(Protocol):
 
 def connector_for(kind: str) -> Connector:
     """Return the module of a kind; ValueError when there is none."""
-    if kind not in KINDS:
+    if kind not in MODULES:
         raise ValueError(f"there is no connector for kind '{kind}'; known kinds: {', '.join(KINDS)}")
-    return cast(Connector, import_module(f"connectors.{kind}"))
+    return cast(Connector, import_module(MODULES[kind]))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from connectors.deliveries import Delivery, Refusal
-    from connectors.store import ObjectStore
+    from connectors.stores import ObjectStore
     from dagster_project.planning import Plan
 
 WRONG_FOR_GOOD = (ExportSchemaError, ExportContentError)  # anything else may pass, so nothing is recorded of it

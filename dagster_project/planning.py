@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError
 from connectors.registry import connector_for
-from connectors.store import ObjectStore, StoreOptions, open_store
+from connectors.stores import ObjectStore, StoreOptions
+from connectors.stores.opening import open_store
 from dagster_project.generations import RefusalRecord, partition_day, partition_month
 from dagster_project.settings import Settings, SourceSettings
 

@@ -20,8 +20,8 @@ from dagster_project.typed_select import file_list, parts_select
 
 if TYPE_CHECKING:
     from connectors.deliveries import Delivery, Part, Refusal
-    from connectors.schema import Schema
-    from connectors.store import ObjectStore
+    from connectors.formats.schema import Schema
+    from connectors.stores import ObjectStore
 
 CHUNK = 1 << 20
 SMALL = 16 << 20

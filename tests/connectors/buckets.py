@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from connectors.s3 import S3Store
-from connectors.store import ObjectStore, StoreOptions, open_store
+from connectors.stores import ObjectStore, StoreOptions
+from connectors.stores.opening import open_store
+from connectors.stores.s3 import S3Store
 
 BUCKET = "exports"
 

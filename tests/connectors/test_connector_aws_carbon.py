@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from connectors.aws_carbon import SCHEMA
+from connectors.aws.carbon import SCHEMA
 from connectors.deliveries import Delivery
 from connectors.errors import ConnectorError, ExportContentError, ExportSchemaError
 from tests.connectors.kit import (

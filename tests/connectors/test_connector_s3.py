@@ -13,8 +13,8 @@ import pytest
 from connectors.deliveries import Delivery
 from connectors.errors import ExportChangedError, ExportContentError, SourceUnreadableError
 from connectors.registry import connector_for
-from connectors.s3 import S3Store, s3_client
-from connectors.store import StoreOptions
+from connectors.stores import StoreOptions
+from connectors.stores.s3 import S3Store, s3_client
 from tests.connectors.buckets import BUCKET, calls_of, put, store_at
 from tests.connectors.kit import LINE, rows_of, table, write_parquet
 

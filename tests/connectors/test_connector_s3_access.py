@@ -13,8 +13,9 @@ from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError
 
 from connectors.errors import SourceUnreadableError
-from connectors.s3 import S3Store, _sts_endpoint
-from connectors.store import ObjectStore, StoreOptions, open_store
+from connectors.stores import ObjectStore, StoreOptions
+from connectors.stores.opening import open_store
+from connectors.stores.s3 import S3Store, _sts_endpoint
 from tests.connectors.buckets import BUCKET, calls_of, put, store_at
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ import pytest
 
 from connectors.deliveries import Converted
 from connectors.errors import ExportContentError
-from connectors.prometheus_text import parse_prometheus
+from connectors.formats.prometheus_text import parse_prometheus
 from tests.connectors.kit import converted, found, rows_of, write_bytes
 from tests.shared import SHARED, SHARED_REASON
 

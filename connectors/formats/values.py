@@ -1,0 +1,184 @@
+"""Text into declared types, and the checks a value must pass: numbers are finite and small enough, promised values are there.
+
+Numbers stay text as written: SQL turns them exact, once. Every refusal names object, row, column and value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from connectors.errors import ExportContentError, Place, shorten
+from connectors.formats.schema import Column
+from connectors.times import parse_utc
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BILLED_YEARS = 2006, 2100  # the first cloud bill, and before the sentinel dates that writers put for "never"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?$"
+_MAP = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Which rows of which object an array holds: those after `before`."""
+
+    key: str
+    uri: str
+    before: int = 0
+
+    def after(self, count: int) -> Rows:
+        """The rows behind the next `count`."""
+        return replace(self, before=self.before + count)
+
+    def error(self, column: str, index: int, value: object, what: str, reason: str) -> ExportContentError:
+        """Name one value of an array."""
+        row = self.before + index + 1
+        text = None if value is None else shorten(str(value))
+        shown = "nothing" if text is None else f"'{text}'"
+        return ExportContentError(
+            f"{self.uri}, row {row}: {column} is {shown}, {what}.",
+            place=Place(self.key, row_number=row, column_name=column, value=text),
+            reason=reason,
+        )
+
+
+def arrow_type(column: Column) -> pa.DataType:
+    """The type a column has in a typed copy."""
+    import pyarrow as pa
+
+    return {
+        "Text": pa.string(),
+        "Number": pa.string(),
+        "Timestamp": pa.timestamp("us"),
+        "Date": pa.date32(),
+        "BigInt": pa.int64(),
+        "Boolean": pa.bool_(),
+        "TextMap": pa.map_(pa.string(), pa.string()),
+    }[column.type]
+
+
+def typed(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
+    """Give a text array the type of its column. Null stays null."""
+    check_filled(column, values, rows)
+    match column.type:
+        case "Text":
+            return values
+        case "Number":
+            check_numbers(column, values, rows)
+            return values
+        case "Timestamp":
+            return _each_distinct(column, values, rows, lambda text: parse_utc(text).replace(tzinfo=None), "no time")
+        case "TextMap":
+            return _each_distinct(column, values, rows, _pairs, "no JSON object")
+    raise ValueError(f"a {column.type} is not read from text")
+
+
+def check_filled(column: Column, values: pa.Array, rows: Rows) -> None:
+    """Refuse a null, or the empty text, where the provider promises a value: without it the row could not be counted."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.types as t
+
+    if not column.filled:
+        return
+    if t.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    missing = values.is_null()
+    if t.is_string(values.type) or t.is_large_string(values.type) or t.is_string_view(values.type):
+        missing = pc.fill_null(pc.equal(values.cast(pa.string()), ""), True)  # a CSV cannot tell the two apart, Parquet can
+    index = pc.index(missing, True).as_py()
+    if index >= 0:
+        raise rows.error(column.name, index, None, "where every row must have a value", "missing_value")
+
+
+def check_numbers(column: Column, values: pa.Array, rows: Rows) -> None:
+    """Refuse what is no number, not finite, or too large to be an exact amount. Takes text, decimals, integers and doubles."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.types as t
+
+    if t.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if t.is_null(values.type):
+        return
+    floats = values
+    if t.is_string(values.type) or t.is_large_string(values.type) or t.is_string_view(values.type):
+        text = values.cast(pa.string())
+        text = pc.if_else(pc.equal(text, ""), None, text)  # Parquet may hold the empty text where a CSV has nothing
+        _refuse_first(column, values, pc.match_substring_regex(text, _NUMBER), rows, "no number")
+        floats = pc.replace_substring_regex(text, r"^\+", "")  # Arrow reads no plus sign
+    floats = floats.cast(pa.float64())
+    good = pc.is_finite(floats)
+    if column.below is not None:
+        good = pc.and_(good, pc.less(pc.abs(floats), column.below))
+    limit = "no finite number" if column.below is None else f"no finite number below {column.below:.0e}"
+    _refuse_first(column, values, good, rows, limit)
+
+
+def check_month(name: str, values: pa.Array, month: str, rows: Rows) -> None:
+    """Refuse a time outside the month of its folder: here it would be counted for a month whose own delivery has it too."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    first = datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC).replace(tzinfo=None)
+    following = (first + timedelta(days=31)).replace(day=1)
+    times = values.cast(pa.timestamp("us"), safe=False)
+    inside = pc.and_(pc.greater_equal(times, pa.scalar(first, times.type)), pc.less(times, pa.scalar(following, times.type)))
+    index = pc.index(inside, False).as_py()
+    if index >= 0:
+        raise rows.error(name, index, values[index].as_py(), f"outside {month}, the month of its folder", "contradicts_partition")
+
+
+def check_years(name: str, values: pa.Array, rows: Rows) -> None:
+    """Refuse a time in a year that no cloud has billed: the row would stand in a month nobody looks at, or in none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    times = values.cast(pa.timestamp("us"), safe=False)
+    first, last = (pa.scalar(datetime(year, 1, 1, tzinfo=UTC).replace(tzinfo=None), times.type) for year in _BILLED_YEARS)
+    index = pc.index(pc.and_(pc.greater_equal(times, first), pc.less(times, last)), False).as_py()
+    if index >= 0:
+        what = f"outside the years {_BILLED_YEARS[0]} to {_BILLED_YEARS[1] - 1}"
+        raise rows.error(name, index, values[index].as_py(), what, "wrong_type")
+
+
+def _refuse_first(column: Column, values: pa.Array, good: pa.Array, rows: Rows, what: str) -> None:
+    import pyarrow.compute as pc
+
+    index = pc.index(good, False).as_py()
+    if index >= 0:
+        raise rows.error(column.name, index, values[index].as_py(), what, "wrong_type")
+
+
+def _each_distinct(column: Column, values: pa.Array, rows: Rows, read: Callable[[str], Any], what: str) -> pa.Array:
+    """Read each distinct text once; in a bill the same times and tags stand in thousands of rows."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    encoded = values.dictionary_encode()
+    found = []
+    for text in encoded.dictionary.to_pylist():
+        try:
+            found.append(read(text))
+        except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
+            index = pc.index(values, pa.scalar(text, values.type)).as_py()
+            raise rows.error(column.name, index, text, what, "wrong_type") from error
+    return pa.array(found, arrow_type(column)).take(encoded.indices)
+
+
+def _pairs(text: str) -> list[tuple[str, str | None]]:
+    """Read a JSON object as a map of texts; a number keeps its spelling."""
+    return [(key, _text_of(bytes(raw))) for key, raw in _MAP.decode(text).items()]
+
+
+def _text_of(raw: bytes) -> str | None:
+    raw = raw.strip()
+    if raw.startswith(b'"'):
+        return msgspec.json.decode(raw, type=str)
+    return None if raw == b"null" else raw.decode()

@@ -1,0 +1,170 @@
+"""Google Cloud bills: the detailed (or standard) BigQuery export as Parquet with nested records, one delivery per partition.
+
+The export appends: a correction is a new row and equal rows are legal, so nothing is dropped here, and a partition that grew is
+delivered again as a whole. What a partition's day means is not settled, so rows are not checked against it. The originals stay;
+beside each one lies a flat copy with a row per export row and a row per credit. What a cost or credit means is decided in SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from connectors.deliveries import Converted, Delivery, Part, Refusal
+from connectors.errors import ExportContentError, Place
+from connectors.formats.nested import NestedFile, flat, open_nested, pairs_of, value_at
+from connectors.formats.values import Rows
+from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, LINE_COLUMNS, MAPS, SCHEMA, SHAPE
+from connectors.layouts.partition_folders import find_partition_deliveries
+from connectors.stores import ObjectInfo, ObjectStore
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
+
+KIND = "gcp_billing"
+
+
+def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
+    """Yield the partition of each day. Its files are the delivery: this export has no manifest."""
+    return find_partition_deliveries(store, KIND, date.isoformat)
+
+
+def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
+    """Check the landed objects and write lines-<n>.parquet for the n-th of them into `folder`."""
+    parts: list[Part] = []
+    rows = 0
+    unknown: dict[str, None] = {}
+    remarks: list[Refusal] = []
+    for number, info in enumerate(delivery.objects, start=1):
+        uri = f"{store_uri}/{info.key}"
+        if not info.size:
+            raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(info.key), reason="truncated")
+        source = open_nested(files[info.key], SHAPE, info.key, uri)
+        if source is None:
+            continue
+        target = folder / f"lines-{number}.parquet"
+        count, repeated = _flatten(source, target)
+        parts.append(Part(target, info.key))
+        rows += count
+        unknown |= dict.fromkeys(source.unknown)
+        remarks += [_remark(delivery, info, uri, name, seen) for name, seen in repeated.items()]
+    return Converted(tuple(parts), rows, tuple(unknown), tuple(remarks))
+
+
+@dataclass(slots=True)
+class _Repeated:
+    """Keys that one row has twice: the first such row, and how many there are."""
+
+    row: int
+    count: int
+
+
+def _flatten(source: NestedFile, target: Path) -> tuple[int, dict[str, _Repeated]]:
+    """Write the flat copy and return its rows, and what was repeated in which map."""
+    import pyarrow.parquet as pq
+
+    repeated: dict[str, _Repeated] = {}
+    shape, written = _flat_shape(source), 0
+    with pq.ParquetWriter(target, shape, compression="zstd") as writer:
+        for rows, batch in source.batches():
+            lines = _lines(source, batch, rows, repeated)
+            for part in (lines, _credits(source, batch, rows, lines)):
+                if part:
+                    writer.write_batch(_record_batch(part, shape))
+                    written += len(part["part"])
+    return written, repeated
+
+
+def _lines(source: NestedFile, batch: pa.RecordBatch, rows: Rows, repeated: dict[str, _Repeated]) -> dict[str, pa.Array]:
+    import pyarrow as pa
+
+    first = rows.before + 1
+    arrays = {
+        "part": pa.repeat(pa.scalar("line"), batch.num_rows),
+        "line_number": pa.array(range(first, first + batch.num_rows), pa.int64()),
+    }
+    paths = set(source.paths)
+    for path, column in LINE_COLUMNS.items():
+        if path in paths:
+            arrays[column.name] = source.column(path, batch, rows)
+    for name, pairs in MAPS.items():
+        if pairs.path in paths:
+            arrays[name], again = pairs_of(batch, pairs)
+            if len(again):
+                seen = repeated.setdefault(name, _Repeated(rows.before + again[0].as_py() + 1, 0))
+                seen.count += len(again)
+    return arrays
+
+
+@dataclass(frozen=True, slots=True)
+class _CreditRows(Rows):
+    """Places of credits: an error in one names the row of the export it belongs to."""
+
+    parents: pa.Array | None = None
+
+    def error(self, column: str, index: int, value: object, what: str, reason: str) -> ExportContentError:
+        """Name the value of one credit."""
+        return Rows(self.key, self.uri, self.before).error(column, self.parents[index].as_py(), value, what, reason)
+
+
+def _credits(source: NestedFile, batch: pa.RecordBatch, rows: Rows, lines: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    """A row per credit, in the order of the lines; nothing at all when there is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if "credits" not in source.paths or pa.types.is_null(value_at(batch, "credits").type):
+        return {}
+    lists = value_at(batch, "credits")
+    parents, elements = pc.list_parent_indices(lists), pc.list_flatten(lists)
+    parents, elements = parents.filter(elements.is_valid()), elements.filter(elements.is_valid())
+    if not len(elements):
+        return {}
+    places = _CreditRows(rows.key, rows.uri, rows.before, parents)
+    arrays = {"part": pa.repeat(pa.scalar("credit"), len(elements)), "line_number": lines["line_number"].take(parents)}
+    present = {field.name for field in elements.type}
+    for field, column in CREDIT_COLUMNS.items():
+        if field in present:
+            values = pc.struct_field(elements, [field])
+            arrays[column.name] = flat(replace(column, name=f"credits.{field}"), values, places)
+    return arrays | {name: lines[name].take(parents) for name in CREDIT_KEYS if name in lines}
+
+
+def _flat_shape(source: NestedFile) -> pa.Schema:
+    """The columns this file has; numbers keep the type the provider gave them."""
+    import pyarrow as pa
+
+    nothing, nowhere = source.empty(), Rows(source.key, source.uri)
+    types = {name: array.type for name, array in _lines(source, nothing, nowhere, {}).items()}
+    lists = value_at(nothing, "credits").type if "credits" in source.paths else pa.null()
+    for field in () if pa.types.is_null(lists) else lists.value_type:
+        if column := CREDIT_COLUMNS.get(field.name):
+            types[column.name] = flat(column, pa.array([], field.type), nowhere).type
+    return pa.schema([(name, types[name]) for name in SCHEMA.names if name in types])
+
+
+def _record_batch(arrays: dict[str, pa.Array], shape: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    length = len(arrays["part"])
+    return pa.record_batch([arrays.get(field.name, pa.nulls(length, field.type)) for field in shape], schema=shape)
+
+
+def _remark(delivery: Delivery, info: ObjectInfo, uri: str, name: str, seen: _Repeated) -> Refusal:
+    """Say that rows have a key twice: the first value stands, the row itself is kept."""
+    return Refusal(
+        partition=delivery.partition,
+        identity=delivery.identity,
+        source_object=info.key,
+        row_number=seen.row,
+        column_name=name,
+        value=f"{seen.count} pairs",
+        reason="repeated_key",
+        remedy="Give each key once; the rows are kept with the first value of the key.",
+        message=f"{uri}: {name} has a key more than once in a row, {seen.count} times, first in row {seen.row}.",
+        published_at=delivery.published_at,
+    )

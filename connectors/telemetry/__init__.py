@@ -1,0 +1,1 @@
+"""Utilisation of accelerators, whoever measured it, as samples per device."""

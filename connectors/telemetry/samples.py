@@ -1,0 +1,183 @@
+"""The one shape of telemetry: a row per device and interval.
+
+How long a gauge's point counts, and which rows are copies of each other, is decided in SQL: a file never knows what the next one
+holds, and cutting telemetry into other files must change nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
+
+from connectors.deliveries import Converted, Delivery, Part, Refusal
+from connectors.formats.schema import BigInt, Boolean, Number, Schema, Text, Timestamp, optional, required
+from connectors.formats.values import arrow_type
+from connectors.times import execution_time, parse_utc
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_FLUSH = 1 << 16
+_ENDINGS = re.compile(r"\.(jsonl|ndjson|json|prom|txt)(\.(gz|zst))?$", re.I)
+
+COLUMNS = (
+    # equal for the same observation, however often and in whichever file it was delivered
+    required("document_hash", Text, filled=True),
+    required("line_number", BigInt, filled=True),  # where in the object the observation stands
+    *optional("run_key", Text),  # as it stands in the object's key or in a label
+    required("host_id", Text, filled=True),
+    *optional("device_index device_count", BigInt),
+    *optional("sample_start", Timestamp),  # null: a gauge's point, which covers the spacing before it
+    required("sample_end", Timestamp, filled=True),
+    *optional("utilisation_ratio", Number),  # 0 to 1 over all cores of the device; null: unknown because of an error
+    # measured: the device's own utilisation; presence: the device was seen alive and reported none
+    required("evidence", Text, filled=True),
+    required("is_idle_by_absence", Boolean, filled=True),
+    *optional("accelerator_type", Text),
+    *optional("effective_flops", Number),  # per second
+)
+
+
+def samples_schema(page: str) -> Schema:
+    """The SCHEMA of a kind of telemetry."""
+    return Schema(columns=COLUMNS, remedy_page=page)
+
+
+class Sample(NamedTuple):
+    """One row, in the order of the columns. Times are microseconds since 1970."""
+
+    document_hash: str
+    line_number: int
+    run_key: str | None
+    host_id: str
+    device_index: int | None
+    device_count: int | None
+    sample_start: int | None
+    sample_end: int
+    utilisation_ratio: float | None
+    evidence: str
+    is_idle_by_absence: bool
+    accelerator_type: str | None
+    effective_flops: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFacts:
+    """What the key of an object says: `run=<id>/host=<resource_id>/<UTC start>.jsonl[.gz|.zst]`, any of it may be absent."""
+
+    run: str | None
+    host: str | None
+    started_at: int | None
+
+
+def facts_of(key: str) -> KeyFacts:
+    """Read a key. An id that holds a slash is percent-encoded in it."""
+    *folders, name = key.split("/")
+    named = {label: unquote(value) for label, _, value in (folder.partition("=") for folder in folders) if value}
+    return KeyFacts(named.get("run"), named.get("host"), _start_of(_ENDINGS.sub("", name)))
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+class SampleError(Exception):
+    """A document or series that says nothing usable: why, and what to do about it."""
+
+    def __init__(self, reason: str, column: str | None, remedy: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.column = column
+        self.remedy = remedy
+
+
+@dataclass(slots=True)
+class Problems:
+    """What was left out of one object, one row of the quarantine per reason: a broken exporter repeats itself in every line."""
+
+    first: dict[str, tuple[int, SampleError]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, line: int, error: SampleError) -> None:
+        """Count a document that is left out."""
+        self.first.setdefault(error.reason, (line, error))
+        self.counts[error.reason] += 1
+
+    def refusals(self, delivery: Delivery, uri: str) -> Iterator[Refusal]:
+        """Yield a row per reason with the place of the first and how many there are."""
+        for reason, (line, error) in self.first.items():
+            count = self.counts[reason]
+            yield Refusal(
+                partition=delivery.partition,
+                identity=delivery.identity,
+                source_object=delivery.objects[0].key,
+                row_number=line,
+                column_name=error.column,
+                value=f"{count} left out",
+                reason=reason,
+                remedy=error.remedy,
+                message=f"{uri}: {count} left out ({reason}), the first in line {line}.",
+                published_at=delivery.published_at,
+            )
+
+
+def write_samples(samples: Iterator[Sample], target: Path) -> int:
+    """Write samples in batches and return their number; without any there is no file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types = {column.name: pa.float64() if column.type == Number else arrow_type(column) for column in COLUMNS}
+    shape = pa.schema(types.items())
+    writer, written = None, 0
+    rows: list[Sample] = []
+    try:
+        for sample in samples:
+            rows.append(sample)
+            if len(rows) == _FLUSH:
+                writer = writer or pq.ParquetWriter(target, shape, compression="zstd")
+                writer.write_batch(_batch(rows, shape))
+                written += len(rows)
+                rows.clear()
+        if rows:
+            writer = writer or pq.ParquetWriter(target, shape, compression="zstd")
+            writer.write_batch(_batch(rows, shape))
+    finally:
+        if writer is not None:
+            writer.close()
+    return written + len(rows)
+
+
+def converted(delivery: Delivery, samples: Iterator[Sample], problems: Problems, folder: Path, uri: str) -> Converted:
+    """Write samples.parquet; `problems` fills while the samples are drawn."""
+    target = folder / "samples.parquet"
+    rows = write_samples(samples, target)
+    parts = (Part(target, delivery.objects[0].key),) if rows else ()
+    return Converted(parts, rows, refusals=tuple(problems.refusals(delivery, uri)))
+
+
+def _batch(rows: list[Sample], shape: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    columns: list[Any] = list(zip(*rows, strict=True))
+    return pa.record_batch([pa.array(values, type_) for values, type_ in zip(columns, shape.types, strict=True)], schema=shape)
+
+
+def _start_of(stem: str) -> int | None:
+    """The time that names an object; 2026-04-01T00-00-00Z is for file systems that allow no colon."""
+    dashed = re.sub(r"T(\d{2})-(\d{2})-(\d{2})", r"T\1:\2:\3", stem)
+    moment = execution_time(dashed)
+    if moment is None:
+        try:
+            moment = parse_utc(dashed)
+        except ValueError:
+            return None
+    return micros(moment)
