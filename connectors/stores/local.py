@@ -6,17 +6,17 @@ export copied from elsewhere must not name files of this machine.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from connectors.errors import ExportChangedError, ExportContentError, Place, SourceUnreadableError
+from connectors.errors import ExportContentError, Place, SourceUnreadableError
 from connectors.stores import READ_LIMIT, ObjectInfo
+from connectors.stores.transfer import CHUNK, changed, check_size, write_hashed
 
-_CHUNK = 1 << 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -51,8 +51,7 @@ class LocalStore:
 
     def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
         """Return a small file whole."""
-        if info.size > limit:
-            raise too_large(self.uri_of(info.key), info, limit)
+        check_size(self.uri_of(info.key), info, limit)
         with self._open(info) as source:
             content = source.read(limit + 1)
             self._must_be(info, source)
@@ -60,15 +59,10 @@ class LocalStore:
 
     def fetch(self, info: ObjectInfo, path: Path) -> str:
         """Copy a file, hashing on the way; what is copied is what was listed, or an error."""
-        digest = hashlib.sha256()
-        with self._open(info) as source, path.open("wb") as target:
-            while chunk := source.read(_CHUNK):
-                digest.update(chunk)
-                target.write(chunk)
-            target.flush()
-            os.fsync(target.fileno())
+        with self._open(info) as source:
+            sha256 = write_hashed(iter(partial(source.read, CHUNK), b""), path)
             self._must_be(info, source)
-        return digest.hexdigest()
+        return sha256
 
     def _walk(self, folder: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
         try:
@@ -106,7 +100,7 @@ class LocalStore:
         try:
             source = path.open("rb")
         except FileNotFoundError as error:
-            raise changed(self.uri_of(info.key), info) from error
+            raise changed(self.uri_of(info.key), info.key) from error
         except OSError as error:
             raise self._unreadable(info.key, error) from error
         self._must_be(info, source)
@@ -115,7 +109,7 @@ class LocalStore:
     def _must_be(self, info: ObjectInfo, source: BinaryIO) -> None:
         if _etag(os.fstat(source.fileno())) != info.etag:
             source.close()
-            raise changed(self.uri_of(info.key), info)
+            raise changed(self.uri_of(info.key), info.key)
 
     def _unreadable(self, key: str, error: OSError) -> SourceUnreadableError:
         return SourceUnreadableError(
@@ -124,21 +118,6 @@ class LocalStore:
             reason="permission_denied" if isinstance(error, PermissionError) else "source_unreadable",
             remedy="Let the user that runs trainledger read this folder and its files.",
         )
-
-
-def changed(uri: str, info: ObjectInfo) -> ExportChangedError:
-    """Name an object that is no longer the one that was listed."""
-    return ExportChangedError(f"{uri} changed or vanished after it was listed.", place=Place(info.key))
-
-
-def too_large(uri: str, info: ObjectInfo, limit: int) -> ExportContentError:
-    """Name an object that is larger than such an object may be."""
-    return ExportContentError(
-        f"{uri} has {info.size} bytes; the limit for such a file is {limit}.",
-        place=Place(info.key, value=str(info.size)),
-        reason="too_large",
-        remedy="Check what wrote this file: manifests and run records are small.",
-    )
 
 
 def _info(key: str, status: os.stat_result) -> ObjectInfo:

@@ -1,41 +1,38 @@
-"""Objects in S3 through boto3: listing, conditional reads, assumed roles. The only module that knows boto3.
+"""Objects in S3 through boto3: listing, conditional reads and writes. The only client of S3, for exports and for a landing.
 
-It asks for s3:ListBucket on the bucket, s3:GetObject below the prefix and, with `role_arn`, sts:AssumeRole; for nothing else.
+Reading an export asks for s3:ListBucket on the bucket and s3:GetObject below the prefix; a landing also for s3:PutObject and
+s3:DeleteObject. Credentials and roles are the matter of `s3_access`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
 
-import boto3
-from botocore.config import Config
-from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
+from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
-from botocore.session import get_session
 
 from connectors.errors import ConnectorError, Place, SourceUnreadableError
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions
-from connectors.stores.local import changed, too_large
+from connectors.stores.s3_access import meaning_of, s3_client
+from connectors.stores.transfer import CHUNK, changed, check_size, write_hashed
 
-_CHUNK = 1 << 20
-_ATTEMPTS = 3  # of a stream that broke; botocore itself retries requests, never a body
-_DENIED = {"403", "AccessDenied", "AllAccessDisabled", "Forbidden"}
-_BAD_CREDENTIALS = {
-    "ExpiredToken", "ExpiredTokenException", "InvalidAccessKeyId", "InvalidClientTokenId", "InvalidToken",
-    "RequestExpired", "SignatureDoesNotMatch", "UnrecognizedClientException",
-}  # fmt: skip
+_T = TypeVar("_T")
+_ATTEMPTS = 3  # botocore itself retries requests, but neither a body that breaks off nor two writers that collide
 _MISSING = {"404", "NoSuchKey", "NoSuchVersion"}
+_PRECONDITION = {"412", "PreconditionFailed"}
 
 
-class S3Store:
-    """A bucket and prefix as an object store. Nothing is asked of S3 before the first listing."""
+class S3Bucket:
+    """The objects below s3://bucket/prefix, by keys relative to the prefix. Nothing is asked of S3 before the first call.
 
-    def __init__(self, location: str, options: StoreOptions) -> None:
+    Every failure is a ConnectorError with the object's name, a reason and a remedy; of AWS's answer only the code is repeated.
+    """
+
+    def __init__(self, location: str, options: StoreOptions | None = None) -> None:
         bucket, _, prefix = location.removeprefix("s3://").partition("/")
         if not bucket:
             remedy = "Write s3://bucket/prefix."
@@ -45,9 +42,16 @@ class S3Store:
         self.uri = f"s3://{bucket}/{prefix}" if prefix else f"s3://{bucket}"
         self._bucket = bucket
         self._prefix = f"{prefix}/" if prefix else ""
-        self._options = options
-        self._payer = {"RequestPayer": "requester"} if options.requester_pays else {}
-        self._lazy_client: Any = None
+        self._options = options or StoreOptions()
+        self._payer = {"RequestPayer": "requester"} if self._options.requester_pays else {}
+
+    @cached_property
+    def client(self) -> Any:
+        """The client of boto3, made when it is first needed."""
+        try:
+            return s3_client(self._options)
+        except (BotoCoreError, ClientError, ValueError) as error:  # ValueError: an endpoint that is no URL
+            raise self._failure(error) from error
 
     def uri_of(self, key: str) -> str:
         """Return the s3:// name of an object."""
@@ -55,141 +59,132 @@ class S3Store:
 
     def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
         """List all pages; S3 lists in the order of UTF-8 bytes, which is the order of the keys."""
-        pages = self._client().get_paginator("list_objects_v2")
-        try:
+        pages = self.client.get_paginator("list_objects_v2")
+        with self._named_errors():
             for page in pages.paginate(Bucket=self._bucket, Prefix=self._prefix + prefix, **self._payer):
                 for entry in page.get("Contents", ()):
                     if not entry["Key"].endswith("/"):  # the empty objects that consoles create as folders
-                        yield self._info(entry)
-        except (BotoCoreError, ClientError) as error:
-            raise self._failure(error, None) from error
+                        key = entry["Key"][len(self._prefix) :]
+                        yield ObjectInfo(key, entry["Size"], entry["ETag"].strip('"'), entry["LastModified"])
 
-    def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
-        """Return a small object whole."""
-        if info.size > limit:
-            raise too_large(self.uri_of(info.key), info, limit)
-        return b"".join(self._stream(info))
+    def get(self, key: str, listed: ObjectInfo | None = None) -> bytes:
+        """Return a small object whole; with `listed`, exactly the object that was listed, else ExportChangedError."""
+        return self._retried("broken_stream", lambda: b"".join(self._stream(key, listed)))
 
-    def fetch(self, info: ObjectInfo, path: Path) -> str:
+    def download_hashed(self, key: str, path: Path, listed: ObjectInfo | None = None) -> str:
         """Stream an object to a file and return its sha256; a stream that breaks is started again, a changed object is not."""
-        for attempt in range(_ATTEMPTS):
-            digest = hashlib.sha256()
-            try:
-                with path.open("wb") as target:
-                    for chunk in self._stream(info):
-                        digest.update(chunk)
-                        target.write(chunk)
-                    target.flush()
-                    os.fsync(target.fileno())
-                return digest.hexdigest()
-            except SourceUnreadableError as error:
-                if error.reason != "broken_stream" or attempt == _ATTEMPTS - 1:
-                    raise
-        raise AssertionError("unreachable: the last attempt returns or raises")
+        return self._retried("broken_stream", lambda: write_hashed(self._stream(key, listed), path))
 
-    def _stream(self, info: ObjectInfo) -> Iterator[bytes]:
-        """Yield the bytes of exactly the object that was listed."""
-        wanted = {"Bucket": self._bucket, "Key": self._prefix + info.key, "IfMatch": f'"{info.etag}"', **self._payer}
-        read = 0
+    def put(self, key: str, data: bytes) -> None:
+        """Write or replace a small object; readers see the old or the new one."""
+        with self._named_errors(key):
+            self.client.put_object(**self._named(key), Body=data)
+
+    def put_new(self, key: str, data: bytes) -> bool:
+        """Write an object unless its key is taken, and return whether it was free. Of several writers exactly one wins."""
         try:
-            body = self._client().get_object(**wanted)["Body"]
-            with body:
-                for chunk in body.iter_chunks(_CHUNK):
+            self._retried("write_conflict", lambda: self._put_if_absent(key, data))
+        except SourceUnreadableError as error:
+            if error.reason != "key_taken":
+                raise
+            return False
+        return True
+
+    def upload(self, path: Path, key: str) -> None:
+        """Copy a local file of any size to an object."""
+        with self._named_errors(key):
+            self.client.upload_file(str(path), self._bucket, self._prefix + key, ExtraArgs=self._payer)
+
+    def delete(self, key: str) -> None:
+        """Delete an object; one that is not there is no error."""
+        with self._named_errors(key):
+            self.client.delete_object(**self._named(key))
+
+    def _named(self, key: str) -> dict[str, str]:
+        return {"Bucket": self._bucket, "Key": self._prefix + key, **self._payer}
+
+    def _put_if_absent(self, key: str, data: bytes) -> None:
+        with self._named_errors(key):
+            self.client.put_object(**self._named(key), Body=data, IfNoneMatch="*")
+
+    def _stream(self, key: str, listed: ObjectInfo | None) -> Iterator[bytes]:
+        """Yield the bytes of an object, all of them or an error."""
+        condition = {"IfMatch": f'"{listed.etag}"'} if listed else {}
+        size, read = listed and listed.size, 0
+        try:
+            answer = self.client.get_object(**self._named(key), **condition)
+            size = answer["ContentLength"] if size is None else size
+            body = answer["Body"]
+            with body:  # closes it; what `with` itself gives is the raw connection
+                for chunk in body.iter_chunks(CHUNK):
                     read += len(chunk)
                     yield chunk
-        except ClientError as error:
-            raise self._failure(error, info) from error
-        except NoCredentialsError as error:
-            raise self._failure(error, info) from error
+        except (ClientError, NoCredentialsError) as error:
+            raise self._failure(error, key, listed) from error
         except BotoCoreError as error:
-            raise self._broken(info, read, type(error).__name__) from error
-        if read != info.size:
-            raise self._broken(info, read, "short body")
+            raise self._broken(key, read, size, type(error).__name__) from error
+        if read != size:
+            raise self._broken(key, read, size, "short body")
 
-    def _info(self, entry: dict[str, Any]) -> ObjectInfo:
-        return ObjectInfo(entry["Key"][len(self._prefix) :], entry["Size"], entry["ETag"].strip('"'), entry["LastModified"])
-
-    def _client(self) -> Any:
-        if self._lazy_client is None:
+    def _retried(self, reason: str, call: Callable[[], _T]) -> _T:
+        """Call again where the last try failed for this reason."""
+        for _ in range(_ATTEMPTS - 1):
             try:
-                self._lazy_client = s3_client(self._options)
-            except (BotoCoreError, ClientError, ValueError) as error:  # ValueError: an endpoint that is no URL
-                raise self._failure(error, None) from error
-        return self._lazy_client
+                return call()
+            except SourceUnreadableError as error:
+                if error.reason != reason:
+                    raise
+        return call()
 
-    def _broken(self, info: ObjectInfo, read: int, what: str) -> SourceUnreadableError:
+    @contextlib.contextmanager
+    def _named_errors(self, key: str | None = None) -> Iterator[None]:
+        try:
+            yield
+        except (BotoCoreError, ClientError) as error:
+            raise self._failure(error, key) from error
+        except S3UploadFailedError as error:  # boto3 wraps the error of an upload in a text
+            raise self._failure(error.__context__ or error, key) from error
+
+    def _broken(self, key: str, read: int, size: int | None, what: str) -> SourceUnreadableError:
+        of = "" if size is None else f" of {size}"
         return SourceUnreadableError(
-            f"{self.uri_of(info.key)}: the stream ended after {read} of {info.size} bytes ({what}).",
-            place=Place(info.key),
+            f"{self.uri_of(key)}: the stream ended after {read}{of} bytes ({what}).",
+            place=Place(key),
             reason="broken_stream",
             remedy="Try again; if it stays, check the network and the endpoint.",
         )
 
-    def _failure(self, error: Exception, info: ObjectInfo | None) -> ConnectorError:
-        """Say what an AWS error means for this location. Only its code is repeated."""
-        where = self.uri_of(info.key) if info else self.uri
-        place = Place(info.key) if info else Place()
+    def _failure(self, error: BaseException, key: str | None = None, listed: ObjectInfo | None = None) -> ConnectorError:
+        """Translate an AWS error. Its text is left out: it may repeat an access key's id."""
+        where = self.uri if key is None else self.uri_of(key)
         code = error.response["Error"].get("Code", "?") if isinstance(error, ClientError) else type(error).__name__
         action = getattr(error, "operation_name", "the request")
-        if info and code in {"PreconditionFailed", "412", *_MISSING}:
-            return changed(where, info)
-        reason, remedy = _meaning(code, action, self._bucket, self._options)
-        return SourceUnreadableError(f"{where}: {action} failed with {code}.", place=place, reason=reason, remedy=remedy)
+        if listed and code in _MISSING | _PRECONDITION:
+            return changed(where, listed.key)
+        reason, remedy = meaning_of(code, action, self._bucket, self._options)
+        return SourceUnreadableError(f"{where}: {action} failed with {code}.", place=Place(key), reason=reason, remedy=remedy)
 
 
-def s3_client(options: StoreOptions) -> Any:
-    """Return an S3 client with the default credential chain, or with a role assumed through it and renewed in time."""
-    session = get_session()
-    config = Config(
-        retries={"mode": "standard", "max_attempts": 5},
-        connect_timeout=10,
-        read_timeout=60,
-        # a custom endpoint has no DNS name per bucket
-        s3={"addressing_style": "path"} if options.endpoint_url else None,
-    )
-    region = session.get_config_variable("region") or "us-east-1"
-    if options.role_arn:
-        session = _assumed(session, options, region)
-    return boto3.Session(botocore_session=session).client(
-        "s3", endpoint_url=options.endpoint_url, region_name=region, config=config
-    )
+class S3Store:
+    """A bucket and prefix as an object store: it reads exactly what was listed, and writes nothing."""
 
+    def __init__(self, location: str, options: StoreOptions) -> None:
+        self.bucket = S3Bucket(location, options)
+        self.uri = self.bucket.uri
 
-def _assumed(source: Any, options: StoreOptions, region: str) -> Any:
-    """Return a session whose credentials are those of the role."""
-    credentials = source.get_credentials()
-    if credentials is None:
-        raise NoCredentialsError()
-    endpoint = _sts_endpoint(options.endpoint_url)
+    def uri_of(self, key: str) -> str:
+        """Return the s3:// name of an object."""
+        return self.bucket.uri_of(key)
 
-    def create_client(service: str, **settings: Any) -> Any:
-        return source.create_client(service, endpoint_url=endpoint, **{**settings, "region_name": region})
+    def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
+        """List all objects below a prefix in the order of their keys."""
+        return self.bucket.list_objects(prefix)
 
-    extra = {"RoleSessionName": "trainledger"} | ({"ExternalId": options.external_id} if options.external_id else {})
-    fetcher = AssumeRoleCredentialFetcher(create_client, credentials, options.role_arn, extra_args=extra)
-    session = get_session()
-    # botocore has no public way to hand refreshable credentials to a session
-    session._credentials = DeferredRefreshableCredentials(method="assume-role", refresh_using=fetcher.fetch_credentials)
-    return session
+    def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
+        """Return a small object whole."""
+        check_size(self.uri_of(info.key), info, limit)
+        return self.bucket.get(info.key, info)
 
-
-def _sts_endpoint(endpoint_url: str | None) -> str | None:
-    """An S3-compatible store answers sts at its own endpoint; an S3 endpoint of AWS (a VPC's) does not."""
-    host = urlsplit(endpoint_url or "").hostname or ""
-    named = any(os.environ.get(name) for name in ("AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL"))
-    return None if named or not host or host.endswith((".amazonaws.com", ".amazonaws.com.cn")) else endpoint_url
-
-
-def _meaning(code: str, action: str, bucket: str, options: StoreOptions) -> tuple[str, str]:
-    if code in {"NoSuchBucket", "PermanentRedirect", "InvalidBucketName", "ParamValidationError"}:
-        return "missing_bucket", f"Check the name of bucket '{bucket}', its region, and `endpoint_url`."
-    if action == "AssumeRole" or (code in _DENIED and action not in {"ListObjectsV2", "GetObject"}):
-        return "role_denied", f"Let these credentials assume {options.role_arn}, with the `external_id` of its trust policy."
-    if code in _DENIED:
-        permission = "s3:ListBucket on the bucket" if action == "ListObjectsV2" else "s3:GetObject below the prefix"
-        return "permission_denied", f"Grant {permission} '{bucket}'; a requester-pays bucket needs `requester_pays: true`."
-    if code in _BAD_CREDENTIALS or code in {"NoCredentialsError", "PartialCredentialsError", "ProfileNotFound"}:
-        return "no_credentials", "Log in again: the AWS credential chain gives no valid credentials here."
-    if code == "InvalidObjectState":
-        return "archived_object", "Restore the object from its archive storage class."
-    return "source_unreadable", "Check the network, `endpoint_url` and the AWS credentials; then try again."
+    def fetch(self, info: ObjectInfo, path: Path) -> str:
+        """Copy an object to a local file in one stream and return its sha256."""
+        return self.bucket.download_hashed(info.key, path, info)
