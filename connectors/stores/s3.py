@@ -110,7 +110,7 @@ class S3Bucket:
     def _stream(self, key: str, listed: ObjectInfo | None) -> Iterator[bytes]:
         """Yield the bytes of an object, all of them or an error."""
         condition = {"IfMatch": f'"{listed.etag}"'} if listed else {}
-        size, read = listed and listed.size, 0
+        size, read = listed.size if listed else None, 0
         try:
             answer = self.client.get_object(**self._named(key), **condition)
             size = answer["ContentLength"] if size is None else size
