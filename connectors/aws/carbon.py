@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from connectors.deliveries import Converted, Delivery, Part, Refusal
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.delimited import CsvFile
+from connectors.formats.parquet import check_parquet, open_parquet, read_rows
 from connectors.formats.schema import Number, Schema, Text, Timestamp, optional, required
-from connectors.formats.typed_copies import Plan, check_parquet, copy_csv, copy_parquet, open_parquet, read_rows
+from connectors.formats.typed_copies import Plan, copy_csv, copy_parquet
 from connectors.formats.values import Rows, check_month
 from connectors.layouts.exports import Layout, find_export_deliveries
 from connectors.stores import ObjectStore
@@ -157,8 +158,9 @@ def _check_rows(path: Path, partition: str, key: str, uri: str) -> None:
     import pyarrow.compute as pc
 
     month, _, version = partition.partition("@")
-    units = [name for name in _UNITS if name in open_parquet(path, key, uri).schema_arrow.names]
-    for rows, batch in read_rows(path, ["usage_period_start", "model_version", *units], key, uri):
+    file = open_parquet(path, key, uri)
+    units = [name for name in _UNITS if name in file.schema_arrow.names]
+    for rows, batch in read_rows(file, ["usage_period_start", "model_version", *units], Rows(key, uri)):
         check_month("usage_period_start", batch.column("usage_period_start"), month, rows)
         # a folder may write v3.0.0 where the column has 3.0.0
         given = pc.utf8_ltrim(pc.utf8_lower(batch.column("model_version").cast("string")), "v")

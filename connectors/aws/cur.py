@@ -14,8 +14,9 @@ from connectors.aws.cur_legacy import is_legacy, legacy_plan
 from connectors.deliveries import Converted, Delivery, Part, Refusal
 from connectors.errors import ExportContentError, Place
 from connectors.formats.delimited import CsvFile
-from connectors.formats.typed_copies import Plan, check_parquet, copy_csv, read_rows
-from connectors.formats.values import check_month, check_years
+from connectors.formats.parquet import check_parquet, open_parquet, read_rows
+from connectors.formats.typed_copies import Plan, copy_csv
+from connectors.formats.values import Rows, check_month, check_years
 from connectors.layouts.exports import Layout, find_export_deliveries
 from connectors.stores import ObjectInfo, ObjectStore
 from connectors.times import is_month
@@ -93,6 +94,6 @@ def _convert_csv(csv: CsvFile, target: Path) -> tuple[int, tuple[str, ...]]:
 def _must_be_of_period(partition: str, path: Path, info: ObjectInfo, uri: str) -> None:
     """Refuse a bill in the folder of another month, where it would be counted beside its own, and usage in no month at all."""
     period, usage = "bill_billing_period_start_date", "line_item_usage_start_date"
-    for rows, batch in read_rows(path, [period, usage], info.key, uri):
+    for rows, batch in read_rows(open_parquet(path, info.key, uri), [period, usage], Rows(info.key, uri)):
         check_month(period, batch.column(period), partition, rows)
         check_years(usage, batch.column(usage), rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from connectors.formats.schema import Number, Schema, Text, TextMap, Timestamp, optional, required
 
 # Above this a double no longer has the digits of an exact amount (docs/adr on exact numbers).
-_MONEY = {"below": 1e12}
+_MONEY = 1e12
 
 # Everything else that AWS documents for CUR 2.0. Only what is in neither list is reported as unknown.
 _DOCUMENTED = """
@@ -50,10 +50,10 @@ SCHEMA = Schema(
         *optional("line_item_usage_type line_item_operation line_item_availability_zone line_item_resource_id", Text),
         *optional("line_item_usage_amount", Number),
         required("line_item_currency_code", Text, filled=True),
-        required("line_item_unblended_cost", Number, filled=True, **_MONEY),
-        *optional("line_item_net_unblended_cost", Number, **_MONEY),
+        required("line_item_unblended_cost", Number, filled=True, below=_MONEY),
+        *optional("line_item_net_unblended_cost", Number, below=_MONEY),
         *optional("line_item_line_item_description line_item_tax_type", Text),
-        *optional("pricing_public_on_demand_cost", Number, **_MONEY),
+        *optional("pricing_public_on_demand_cost", Number, below=_MONEY),
         *optional("pricing_term pricing_unit pricing_purchase_option", Text),
         *optional("product_region_code product_instance_type product_servicecode product_product_family", Text),
         *optional("product resource_tags cost_category", TextMap),
@@ -63,7 +63,7 @@ SCHEMA = Schema(
             reservation_unused_amortized_upfront_fee_for_billing_period reservation_unused_recurring_fee
             reservation_net_unused_amortized_upfront_fee_for_billing_period reservation_net_unused_recurring_fee""",
             Number,
-            **_MONEY,
+            below=_MONEY,
         ),
         # text in Parquet too; SQL reads them where a capacity block's fee needs them
         *optional("reservation_start_time reservation_end_time reservation_number_of_reservations", Text),
@@ -72,7 +72,7 @@ SCHEMA = Schema(
             """savings_plan_savings_plan_effective_cost savings_plan_net_savings_plan_effective_cost
             savings_plan_total_commitment_to_date savings_plan_used_commitment""",
             Number,
-            **_MONEY,
+            below=_MONEY,
         ),
         *optional(
             """capacity_reservation_capacity_reservation_arn capacity_reservation_capacity_reservation_status

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from connectors.errors import ExportContentError, ExportSchemaError, Place
-from connectors.formats.delimited import MAX_BYTES
+from connectors.errors import ExportSchemaError, Place
+from connectors.formats.parquet import open_parquet, read_rows
 from connectors.formats.schema import Column, Schema
-from connectors.formats.typed_copies import open_parquet
-from connectors.formats.values import Rows, arrow_type, check_filled, check_numbers
+from connectors.formats.values import Rows, arrow_type, check_filled, check_numbers, decoded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,17 +100,8 @@ class NestedFile:
         return pa.RecordBatch.from_pylist([], schema=self.file.schema_arrow)
 
     def batches(self) -> Iterator[tuple[Rows, pa.RecordBatch]]:
-        """Yield the declared columns in row order, with where the rows stand."""
-        import pyarrow as pa
-
-        rows = Rows(self.key, self.uri)
-        try:
-            for batch in self.file.iter_batches(_BATCH, columns=list(self.paths)):
-                yield rows, batch
-                rows = rows.after(batch.num_rows)
-        except (pa.ArrowException, OSError) as error:
-            what = f"{self.uri} is cut off or damaged: it cannot be read as Parquet ({type(error).__name__})."
-            raise ExportContentError(what, place=Place(self.key), reason="truncated") from error
+        """Yield the declared columns in row order, each batch with the place of its rows."""
+        return read_rows(self.file, self.paths, Rows(self.key, self.uri), _BATCH)
 
     def column(self, path: str, batch: pa.RecordBatch, rows: Rows) -> pa.Array:
         """One flat column, checked. A double stays a double and a decimal a decimal; other numbers stay as written."""
@@ -122,12 +112,7 @@ class NestedFile:
 def open_nested(path: Path, shape: Shape, key: str, uri: str) -> NestedFile | None:
     """Open and check a file; None when it has no rows, for a file without rows may have any shape."""
     file = open_parquet(path, key, uri)
-    metadata = file.metadata
-    size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    if size > MAX_BYTES:
-        what = f"{uri} holds {size} bytes when decompressed; the limit is {MAX_BYTES}."
-        raise ExportContentError(what, place=Place(key, value=str(size)), reason="too_large")
-    if not metadata.num_rows:
+    if not file.metadata.num_rows:
         return None
     unknown = shape.check(file.schema_arrow, uri, key)
     declared = (*shape.columns, *dict.fromkeys(pairs.path for pairs in shape.pairs.values()), *shape.records)
@@ -149,8 +134,7 @@ def flat(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
     import pyarrow as pa
     import pyarrow.types as t
 
-    if t.is_dictionary(values.type):
-        values = values.dictionary_decode()
+    values = decoded(values)
     check_filled(column, values, rows)
     if column.type == "Number":
         check_numbers(column, values, rows)

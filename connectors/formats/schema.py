@@ -98,14 +98,23 @@ class Schema:
         return unknown
 
 
-def required(name: str, type_: str, **more: object) -> Column:
+def required(
+    name: str, type_: str, *, filled: bool = False, below: float | None = None, from_partition: tuple[str, ...] = ()
+) -> Column:
     """Declare a column without which a file is refused."""
-    return Column(name, type_, required=True, **more)  # type: ignore[arg-type]
+    return Column(name, type_, required=True, filled=filled, below=below, from_partition=from_partition)
 
 
-def optional(names: str | Iterable[str], type_: str, **more: object) -> tuple[Column, ...]:
+def optional(names: str | Iterable[str], type_: str, *, below: float | None = None) -> tuple[Column, ...]:
     """Declare columns that may be absent, one name per word."""
-    return tuple(Column(name, type_, **more) for name in (names.split() if isinstance(names, str) else names))  # type: ignore[arg-type]
+    return tuple(Column(name, type_, below=below) for name in (names.split() if isinstance(names, str) else names))
+
+
+def is_text(found: pa.DataType) -> bool:
+    """Whether a type is one of Arrow's three for text."""
+    import pyarrow.types as t
+
+    return t.is_string(found) or t.is_large_string(found) or t.is_string_view(found)
 
 
 def _fits(column: Column, found: pa.DataType) -> bool:
@@ -115,12 +124,11 @@ def _fits(column: Column, found: pa.DataType) -> bool:
         found = found.value_type
     if t.is_null(found):  # a writer that saw no value; nothing is lost, unless values are promised
         return not column.filled
-    text = t.is_string(found) or t.is_large_string(found) or t.is_string_view(found)
     match column.type:
         case "Text":
-            return text
+            return is_text(found)
         case "Number":
-            return t.is_float64(found) or text or t.is_decimal(found) or t.is_integer(found)
+            return t.is_float64(found) or is_text(found) or t.is_decimal(found) or t.is_integer(found)
         case "Timestamp":
             return t.is_timestamp(found) or t.is_date(found)
         case "Date":
@@ -130,11 +138,5 @@ def _fits(column: Column, found: pa.DataType) -> bool:
         case "Boolean":
             return t.is_boolean(found)
         case "TextMap":
-            return t.is_map(found) and all(_is_text(part) for part in (found.key_type, found.item_type))
+            return t.is_map(found) and all(is_text(part) for part in (found.key_type, found.item_type))
     raise ValueError(f"unknown column type {column.type}")
-
-
-def _is_text(found: pa.DataType) -> bool:
-    import pyarrow.types as t
-
-    return t.is_string(found) or t.is_large_string(found) or t.is_string_view(found)

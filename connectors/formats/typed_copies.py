@@ -1,24 +1,22 @@
-"""Parquet beside its original: a typed copy of a CSV object, and the checks of a Parquet object that is read as it is.
+"""Typed copies: Parquet written beside an original that cannot be read as it is, a CSV or a Parquet file with older names.
 
-Row order is kept, so a row number means the same data row in the original and in what is read.
+The order of rows is kept: row 7 of the copy is data row 7 of the original, so that an error found in the copy names its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from connectors.errors import ExportContentError, Place
-from connectors.formats.delimited import MAX_BYTES, CsvFile
+from connectors.formats.delimited import CsvFile
+from connectors.formats.parquet import read_table
 from connectors.formats.schema import Column, Schema
-from connectors.formats.values import Rows, arrow_type, check_filled, check_numbers, typed
+from connectors.formats.values import Rows, arrow_type, typed
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_BATCH = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,86 +62,10 @@ def copy_parquet(path: Path, target: Path, names: Mapping[str, str], constants: 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        table = open_parquet(path, key, uri).read(columns=list(names))
-    except (pa.ArrowException, OSError) as error:
-        raise _damaged(key, uri, error) from error
-    table = table.select(list(names)).rename_columns(list(names.values()))
+    table = read_table(path, list(names), key, uri).rename_columns(list(names.values()))
     for name, value in constants.items():
         table = table.append_column(name, pa.repeat(pa.scalar(value), table.num_rows))
     pq.write_table(table, target, compression="zstd")
-
-
-def check_parquet(path: Path, schema: Schema, key: str, uri: str) -> tuple[int, tuple[str, ...]]:
-    """Check a provider's Parquet: footer, declared columns and the numbers. Return its rows and unknown columns."""
-    with_footer = open_parquet(path, key, uri)
-    metadata = with_footer.metadata
-    size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    if size > MAX_BYTES:
-        raise ExportContentError(
-            f"{uri} holds {size} bytes when decompressed; the limit is {MAX_BYTES}.",
-            place=Place(key, value=str(size)),
-            reason="too_large",
-        )
-    if not metadata.num_rows:
-        return 0, ()  # a chunk or month without data may have any shape
-    arrow_schema = with_footer.schema_arrow
-    unknown = schema.check(arrow_schema, uri, key)
-    present = set(arrow_schema.names)
-    numbers = [column for column in schema if column.type == "Number" and column.name in present]
-    doubtful = [column for column in schema if column.filled and column.name in present and _may_lack(metadata, column.name)]
-    for rows, batch in read_rows(path, [column.name for column in {*numbers, *doubtful}], key, uri):
-        for column in doubtful:
-            check_filled(column, batch.column(column.name), rows)
-        for column in numbers:
-            check_numbers(column, batch.column(column.name), rows)
-    return metadata.num_rows, unknown
-
-
-def read_rows(path: Path, names: Sequence[str], key: str, uri: str) -> Iterator[tuple[Rows, pa.RecordBatch]]:
-    """Yield some columns of a Parquet file in row order, with where the rows stand."""
-    import pyarrow as pa
-
-    rows = Rows(key, uri)
-    try:
-        for batch in open_parquet(path, key, uri).iter_batches(_BATCH, columns=list(names)) if names else ():
-            yield rows, batch
-            rows = rows.after(batch.num_rows)
-    except (pa.ArrowException, OSError) as error:
-        raise _damaged(key, uri, error) from error
-
-
-def open_parquet(path: Path, key: str, uri: str) -> Any:
-    """Open a Parquet file by its footer; one that is cut off has none."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        # int96 times would else wrap around outside 1677 to 2262
-        return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
-    except (pa.ArrowException, OSError) as error:
-        raise _damaged(key, uri, error) from error
-
-
-def _damaged(key: str, uri: str, error: Exception) -> ExportContentError:
-    # Arrow's texts may repeat the local path, so only the kind of error is told
-    what = f"{uri} is cut off or damaged: it cannot be read as Parquet ({type(error).__name__})."
-    return ExportContentError(what, place=Place(key), reason="truncated")
-
-
-def _may_lack(metadata: Any, name: str) -> bool:
-    """Whether the footer cannot exclude a null or an empty text in a column."""
-    for group in range(metadata.num_row_groups):
-        row_group = metadata.row_group(group)
-        chunks = [row_group.column(i) for i in range(row_group.num_columns)]
-        for chunk in chunks:
-            if chunk.path_in_schema == name:
-                statistics = chunk.statistics
-                if statistics is None or not statistics.has_null_count or statistics.null_count:
-                    return True
-                if chunk.physical_type == "BYTE_ARRAY" and not (statistics.has_min_max and statistics.min):
-                    return True  # the empty text is the smallest there is
-    return False
 
 
 def _array(column: Column, batch: pa.RecordBatch, plan: Plan, rows: Rows) -> pa.Array:

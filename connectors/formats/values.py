@@ -5,7 +5,7 @@ Numbers stay text as written: SQL turns them exact, once. Every refusal names ob
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from connectors.errors import ExportContentError, Place, shorten
-from connectors.formats.schema import Column
+from connectors.formats.schema import Column, Number, is_text
 from connectors.times import parse_utc
 
 if TYPE_CHECKING:
@@ -63,6 +63,20 @@ def arrow_type(column: Column) -> pa.DataType:
     }[column.type]
 
 
+def measured_schema(columns: Iterable[Column]) -> pa.Schema:
+    """The shape of a table of measurements, in which numbers are doubles: nobody adds them up to the cent."""
+    import pyarrow as pa
+
+    return pa.schema([(one.name, pa.float64() if one.type == Number else arrow_type(one)) for one in columns])
+
+
+def decoded(values: pa.Array) -> pa.Array:
+    """An array without dictionary encoding."""
+    import pyarrow.types as t
+
+    return values.dictionary_decode() if t.is_dictionary(values.type) else values
+
+
 def typed(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
     """Give a text array the type of its column. Null stays null."""
     check_filled(column, values, rows)
@@ -83,14 +97,12 @@ def check_filled(column: Column, values: pa.Array, rows: Rows) -> None:
     """Refuse a null, or the empty text, where the provider promises a value: without it the row could not be counted."""
     import pyarrow as pa
     import pyarrow.compute as pc
-    import pyarrow.types as t
 
     if not column.filled:
         return
-    if t.is_dictionary(values.type):
-        values = values.dictionary_decode()
+    values = decoded(values)
     missing = values.is_null()
-    if t.is_string(values.type) or t.is_large_string(values.type) or t.is_string_view(values.type):
+    if is_text(values.type):
         missing = pc.fill_null(pc.equal(values.cast(pa.string()), ""), True)  # a CSV cannot tell the two apart, Parquet can
     index = pc.index(missing, True).as_py()
     if index >= 0:
@@ -103,12 +115,11 @@ def check_numbers(column: Column, values: pa.Array, rows: Rows) -> None:
     import pyarrow.compute as pc
     import pyarrow.types as t
 
-    if t.is_dictionary(values.type):
-        values = values.dictionary_decode()
+    values = decoded(values)
     if t.is_null(values.type):
         return
     floats = values
-    if t.is_string(values.type) or t.is_large_string(values.type) or t.is_string_view(values.type):
+    if is_text(values.type):
         text = values.cast(pa.string())
         text = pc.if_else(pc.equal(text, ""), None, text)  # Parquet may hold the empty text where a CSV has nothing
         _refuse_first(column, values, pc.match_substring_regex(text, _NUMBER), rows, "no number")

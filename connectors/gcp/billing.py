@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal
-from connectors.errors import ExportContentError, Place
+from connectors.errors import ExportContentError
 from connectors.formats.nested import NestedFile, flat, open_nested, pairs_of, value_at
 from connectors.formats.values import Rows
 from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, LINE_COLUMNS, MAPS, SCHEMA, SHAPE
@@ -42,8 +42,6 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     remarks: list[Refusal] = []
     for number, info in enumerate(delivery.objects, start=1):
         uri = f"{store_uri}/{info.key}"
-        if not info.size:
-            raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(info.key), reason="truncated")
         source = open_nested(files[info.key], SHAPE, info.key, uri)
         if source is None:
             continue

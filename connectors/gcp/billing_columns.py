@@ -10,8 +10,8 @@ from connectors.formats.nested import Pairs, Shape
 from connectors.formats.schema import BigInt, Column, Number, Schema, Text, TextMap, Timestamp, optional, required
 
 PAGE = "docs/sources/gcp_billing.md"
-_MONEY = {"below": 1e12}
-_QUANTITY = {"below": 1e24}  # bytes of a large company and month stay far below
+_MONEY = 1e12
+_QUANTITY = 1e24  # bytes of a large company and month stay far below
 
 LINE_COLUMNS: dict[str, Column] = {
     "billing_account_id": required("billing_account_id", Text, filled=True),
@@ -29,19 +29,19 @@ LINE_COLUMNS: dict[str, Column] = {
     "location.zone": Column("location_zone", Text),
     "resource.name": Column("resource_name", Text),
     "resource.global_name": Column("resource_global_name", Text),
-    "cost": required("cost", Number, filled=True, **_MONEY),
+    "cost": required("cost", Number, filled=True, below=_MONEY),
     "currency": required("currency", Text, filled=True),
     "currency_conversion_rate": Column("currency_conversion_rate", Number, below=1e12),
-    "usage.amount": Column("usage_amount", Number, **_QUANTITY),
+    "usage.amount": Column("usage_amount", Number, below=_QUANTITY),
     "usage.unit": Column("usage_unit", Text),
-    "usage.amount_in_pricing_units": Column("usage_amount_in_pricing_units", Number, **_QUANTITY),
+    "usage.amount_in_pricing_units": Column("usage_amount_in_pricing_units", Number, below=_QUANTITY),
     "usage.pricing_unit": Column("usage_pricing_unit", Text),
     "invoice.month": Column("invoice_month", Text),
     "cost_type": Column("cost_type", Text),
     "adjustment_info.type": Column("adjustment_type", Text),
     "adjustment_info.mode": Column("adjustment_mode", Text),
-    "cost_at_list": Column("cost_at_list", Number, **_MONEY),
-    "cost_at_effective_price_default": Column("cost_at_effective_price_default", Number, **_MONEY),
+    "cost_at_list": Column("cost_at_list", Number, below=_MONEY),
+    "cost_at_effective_price_default": Column("cost_at_effective_price_default", Number, below=_MONEY),
     "transaction_type": Column("transaction_type", Text),
     "subscription.instance_id": Column("subscription_instance_id", Text),
     "consumption_model.id": Column("consumption_model_id", Text),
@@ -53,7 +53,7 @@ CREDIT_COLUMNS: dict[str, Column] = {
     "type": Column("credit_type", Text),
     "name": Column("credit_name", Text),
     "id": Column("credit_id", Text),
-    "amount": required("credit_amount", Number, filled=True, **_MONEY),
+    "amount": required("credit_amount", Number, filled=True, below=_MONEY),
 }
 
 # a credit row repeats these of its line, so that a total per account, month and currency needs no join

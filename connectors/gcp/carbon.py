@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal
-from connectors.errors import ExportContentError, Place
 from connectors.formats.nested import NestedFile, Shape, open_nested
 from connectors.formats.schema import BigInt, Column, Date, Number, Schema, Text, required
 from connectors.formats.values import Rows, check_month
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 KIND = "gcp_carbon"
 PAGE = "docs/sources/gcp_carbon.md"
 
-_MASS = {"below": 1e15}  # kilograms
+_MASS = 1e15  # kilograms
 _COLUMNS: dict[str, Column] = {
     "usage_month": required("usage_month", Date, filled=True),
     "billing_account_id": required("billing_account_id", Text, filled=True),
@@ -37,12 +36,12 @@ _COLUMNS: dict[str, Column] = {
     "service.description": Column("service_description", Text),
     "location.location": Column("location_location", Text),
     "location.region": Column("location_region", Text),
-    "carbon_footprint_kgCO2e.scope1": Column("scope1", Number, **_MASS),
-    "carbon_footprint_kgCO2e.scope2.location_based": Column("scope2_location_based", Number, **_MASS),
-    "carbon_footprint_kgCO2e.scope2.market_based": Column("scope2_market_based", Number, **_MASS),
-    "carbon_footprint_kgCO2e.scope3": Column("scope3", Number, **_MASS),
-    "carbon_footprint_total_kgCO2e.location_based": Column("total_location_based", Number, **_MASS),
-    "carbon_footprint_total_kgCO2e.market_based": Column("total_market_based", Number, **_MASS),
+    "carbon_footprint_kgCO2e.scope1": Column("scope1", Number, below=_MASS),
+    "carbon_footprint_kgCO2e.scope2.location_based": Column("scope2_location_based", Number, below=_MASS),
+    "carbon_footprint_kgCO2e.scope2.market_based": Column("scope2_market_based", Number, below=_MASS),
+    "carbon_footprint_kgCO2e.scope3": Column("scope3", Number, below=_MASS),
+    "carbon_footprint_total_kgCO2e.location_based": Column("total_location_based", Number, below=_MASS),
+    "carbon_footprint_total_kgCO2e.market_based": Column("total_market_based", Number, below=_MASS),
     "carbon_model_version": Column("carbon_model_version", BigInt),
 }
 # deprecated by Google in August 2025 and always null since
@@ -71,8 +70,6 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     unknown: dict[str, None] = {}
     for number, info in enumerate(delivery.objects, start=1):
         uri = f"{store_uri}/{info.key}"
-        if not info.size:
-            raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(info.key), reason="truncated")
         source = open_nested(files[info.key], _SHAPE, info.key, uri)
         if source is not None:
             copies.append(_copy(source, folder / f"carbon-{number}.parquet", delivery.partition))
