@@ -81,17 +81,22 @@ def identity_of(kind: str, partition: str, objects: Iterable[ObjectInfo | None])
 
 
 def refusal_of(delivery: Delivery, error: ConnectorError) -> Refusal:
-    """Turn the error that stopped a delivery into its row of the quarantine."""
-    named = error.source_object or (delivery.manifest or delivery.objects[0]).key
+    """Turn an error into its row of the quarantine: what stopped a delivery, or a remark about one that is taken."""
+    main = delivery.manifest or delivery.objects[0]
+    return refusal(error, delivery.partition, delivery.identity, main.key, delivery.published_at)
+
+
+def refusal(error: ConnectorError, partition: str, identity: str, key: str, published_at: datetime) -> Refusal:
+    """Turn an error into a row of the quarantine; `key` names the object when the error names none."""
     return Refusal(
-        partition=delivery.partition,
-        identity=delivery.identity,
-        source_object=shorten(named, 1000),
+        partition=partition,
+        identity=identity,
+        source_object=shorten(error.source_object or key, 1000),
         row_number=error.row_number,
         column_name=error.column_name,
         value=error.value,
         reason=error.reason,
         remedy=error.remedy,
         message=error.message,
-        published_at=delivery.published_at,
+        published_at=published_at,
     )

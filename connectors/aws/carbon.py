@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.delimited import CsvFile
+from connectors.formats.lazy import pa, pc
 from connectors.formats.parquet import check_parquet, open_parquet, read_rows
 from connectors.formats.schema import Number, Schema, Text, Timestamp, optional, required
 from connectors.formats.typed_copies import Plan, copy_csv, copy_parquet
@@ -21,9 +21,6 @@ from connectors.formats.values import Rows, check_month
 from connectors.layouts.exports import Layout, find_export_deliveries
 from connectors.stores import ObjectStore
 from connectors.times import is_month
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 KIND = "aws_carbon"
 UNIT = "MTCO2e"  # the only one AWS has; another one would be a factor of a thousand in silence
@@ -155,8 +152,6 @@ def _constants(sources: dict[str, str], delivery: Delivery) -> dict[str, str]:
 
 def _check_rows(path: Path, partition: str, key: str, uri: str) -> None:
     """Refuse rows of another month or model version than their folder's, and any unit but the one we convert from."""
-    import pyarrow.compute as pc
-
     month, _, version = partition.partition("@")
     file = open_parquet(path, key, uri)
     units = [name for name in _UNITS if name in file.schema_arrow.names]
@@ -171,8 +166,6 @@ def _check_rows(path: Path, partition: str, key: str, uri: str) -> None:
 
 
 def _refuse(name: str, expected: str, batch: pa.RecordBatch, right: pa.Array, rows: Rows, reason: str) -> None:
-    import pyarrow.compute as pc
-
     index = pc.index(right, False).as_py()
     if index >= 0:
         raise rows.error(name, index, batch.column(name)[index].as_py(), f"where {expected} is expected", reason)

@@ -1,4 +1,4 @@
-"""CSV as AWS writes it: plain, gzip or zip; read in a stream, every value as the text that stands there.
+"""CSV as AWS writes it: plain, gzip or zip; read in a stream, every value as the text that is written there.
 
 No type is ever guessed (an account id is no number, 1.81E-8 stays 1.81E-8) and an empty value is null, quoted or not. What is
 larger than it may be, cut off or no CSV is an ExportContentError with the row.
@@ -16,12 +16,13 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Protocol
 
 from connectors.errors import ExportContentError, Place, shorten
+from connectors.formats.lazy import pa, pacsv
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from _typeshed import WriteableBuffer
 
 MAX_BYTES = 20 << 30  # of one object, decompressed
 MAX_RATIO = 200  # decompressed to compressed; bills reach about 30
@@ -57,16 +58,13 @@ class CsvFile:
 
     def batches(self, header: Sequence[str], wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the wanted columns as text, in the order of the rows."""
-        import pyarrow as pa
-        import pyarrow.csv as pc
-
         with self._named_errors(), self._open() as source:
-            reader = pc.open_csv(
+            reader = pacsv.open_csv(
                 source,
                 # one thread: row numbers in errors are only known in serial reading
-                read_options=pc.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES, column_names=list(header), skip_rows=1),
-                parse_options=pc.ParseOptions(newlines_in_values=True),
-                convert_options=pc.ConvertOptions(
+                read_options=pacsv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES, column_names=header, skip_rows=1),
+                parse_options=pacsv.ParseOptions(newlines_in_values=True),
+                convert_options=pacsv.ConvertOptions(
                     column_types={name: pa.string() for name in wanted},
                     include_columns=list(wanted),
                     null_values=[""],
@@ -88,14 +86,14 @@ class CsvFile:
         name = self.key.lower()
         with contextlib.ExitStack() as stack:
             if name.endswith(".gz"):
-                source: BinaryIO = stack.enter_context(gzip.open(self.path, "rb"))  # type: ignore[assignment]
+                source: _Readable = stack.enter_context(gzip.open(self.path, "rb"))
             elif name.endswith(".zip"):
                 archive = stack.enter_context(zipfile.ZipFile(self.path))
                 members = [member for member in archive.infolist() if not member.is_dir()]
                 if len(members) != 1 or not members[0].filename.lower().endswith(".csv") or members[0].flag_bits & 1:
                     raise self._content_error("the zip does not hold exactly one readable CSV file", "bad_archive")
                 try:
-                    source = stack.enter_context(archive.open(members[0]))  # type: ignore[assignment]
+                    source = stack.enter_context(archive.open(members[0]))
                 except NotImplementedError as error:  # zipfile's word for a way of packing it does not know
                     raise self._content_error(f"the zip is packed in a way nobody can read ({error})", "bad_archive") from error
             else:
@@ -105,8 +103,6 @@ class CsvFile:
     @contextlib.contextmanager
     def _named_errors(self) -> Iterator[None]:
         """Give the errors of gzip, zip and Arrow the name of the object, and the row where they know it."""
-        import pyarrow as pa
-
         try:
             yield
         except _BROKEN as error:
@@ -134,10 +130,14 @@ class CsvFile:
         )
 
 
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
 class _Limited(io.RawIOBase):
     """Pass bytes through, stop where a decompression bomb would go on, and count the quotes."""
 
-    def __init__(self, source: BinaryIO, limit: int, file: CsvFile) -> None:
+    def __init__(self, source: _Readable, limit: int, file: CsvFile) -> None:
         self._source = source
         self._limit = limit
         self._left = limit
@@ -147,11 +147,12 @@ class _Limited(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        chunk = self._source.read(min(len(buffer), 1 << 20))
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer)
+        chunk = self._source.read(min(len(view), 1 << 20))
         self._left -= len(chunk)
         if self._left < 0:
             raise self._file.too_much(self._limit)
         self.quotes += chunk.count(b'"')
-        buffer[: len(chunk)] = chunk
+        view[: len(chunk)] = chunk
         return len(chunk)

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from connectors.errors import ExportSchemaError, Place
+from connectors.formats.lazy import pa, pc
 from connectors.formats.parquet import open_parquet, read_rows
 from connectors.formats.schema import Column, Schema
 from connectors.formats.values import Rows, arrow_type, check_filled, check_numbers, decoded
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _BATCH = 1 << 15
 
@@ -43,8 +41,6 @@ class Shape:
 
     def check(self, arrow_schema: pa.Schema, uri: str, key: str) -> tuple[str, ...]:
         """Check names and types and return the paths nobody knows; a path below a documented one is known."""
-        import pyarrow as pa
-
         repeated = {pairs.path for pairs in self.pairs.values()} | set(self.records)
         source = Schema(tuple(replace(column, name=path) for path, column in self.columns.items()), remedy_page=self.remedy_page)
         leaves = list(_leaves(arrow_schema, repeated | self.documented))
@@ -59,19 +55,14 @@ class Shape:
 
     def _is_empty_record(self, name: str, found: pa.DataType) -> bool:
         """Whether a record of ours never had a value, so that its writer could not know its fields."""
-        import pyarrow.types as t
-
-        return t.is_null(found) and any(path.startswith(f"{name}.") for path in self.columns)
+        return pa.types.is_null(found) and any(path.startswith(f"{name}.") for path in self.columns)
 
     def _check_list(
         self, path: str, found: pa.DataType, fields: Mapping[str, Column] | None, needed: list[str], uri: str, key: str
     ) -> None:
-        import pyarrow as pa
-        import pyarrow.types as t
-
-        if t.is_null(found):
+        if pa.types.is_null(found):
             return
-        if not (t.is_list(found) or t.is_large_list(found)) or not t.is_struct(found.value_type):
+        if not (pa.types.is_list(found) or pa.types.is_large_list(found)) or not pa.types.is_struct(found.value_type):
             raise _wrong_type(path, found, "no repeated record", self.remedy_page, uri, key)
         present = {field.name: field for field in found.value_type}
         if fields:
@@ -95,8 +86,6 @@ class NestedFile:
 
     def empty(self) -> pa.RecordBatch:
         """A batch without rows, of the types this file has."""
-        import pyarrow as pa
-
         return pa.RecordBatch.from_pylist([], schema=self.file.schema_arrow)
 
     def batches(self) -> Iterator[tuple[Rows, pa.RecordBatch]]:
@@ -122,8 +111,6 @@ def open_nested(path: Path, shape: Shape, key: str, uri: str) -> NestedFile | No
 
 def value_at(batch: pa.RecordBatch, path: str) -> pa.Array:
     """The values at a dotted path; null where a record on the way is null."""
-    import pyarrow.compute as pc
-
     first, *rest = path.split(".")
     values = batch.column(first)
     return pc.struct_field(values, rest) if rest else values
@@ -131,24 +118,18 @@ def value_at(batch: pa.RecordBatch, path: str) -> pa.Array:
 
 def flat(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
     """Check an array and give it the type of a typed copy."""
-    import pyarrow as pa
-    import pyarrow.types as t
-
     values = decoded(values)
     check_filled(column, values, rows)
     if column.type == "Number":
         check_numbers(column, values, rows)
-        return values if t.is_float64(values.type) or t.is_decimal(values.type) else values.cast(pa.string())
-    if column.type == "Timestamp" and t.is_timestamp(values.type):
+        return values if pa.types.is_float64(values.type) or pa.types.is_decimal(values.type) else values.cast(pa.string())
+    if column.type == "Timestamp" and pa.types.is_timestamp(values.type):
         values = values.cast(pa.timestamp(values.type.unit))  # the zone says how to show a time, not when it was
     return values.cast(arrow_type(column), safe=column.type != "Timestamp")
 
 
 def pairs_of(batch: pa.RecordBatch, pairs: Pairs) -> tuple[pa.Array, pa.Array]:
     """A map array of repeated pairs, and the positions in the batch whose keys repeat: there the first pair stands."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     lists = value_at(batch, pairs.path)
     if pa.types.is_null(lists.type):
         return _maps(batch.num_rows, pa.array([], pa.int64()), pa.array([], pa.string()), pa.array([], pa.string())), pa.array([])
@@ -167,9 +148,6 @@ def pairs_of(batch: pa.RecordBatch, pairs: Pairs) -> tuple[pa.Array, pa.Array]:
 
 def _first_of_each(parents: pa.Array, keys: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Positions of the first pair of each (row, key), in order, and the rows that had another one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     everything = pa.array(range(len(keys)), pa.int64())
     codes = keys.dictionary_encode()
     combined = pc.add(pc.multiply(parents.cast(pa.int64()), len(codes.dictionary)), codes.indices.cast(pa.int64()))
@@ -183,9 +161,6 @@ def _first_of_each(parents: pa.Array, keys: pa.Array) -> tuple[pa.Array, pa.Arra
 
 
 def _maps(rows: int, parents: pa.Array, keys: pa.Array, values: pa.Array) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     counted = pc.value_counts(parents.cast(pa.int64()))
     counts = dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
     offsets = pc.cumulative_sum(pa.array([0, *(counts.get(row, 0) for row in range(rows))], pa.int32()))
@@ -194,11 +169,9 @@ def _maps(rows: int, parents: pa.Array, keys: pa.Array, values: pa.Array) -> pa.
 
 def _leaves(fields: Any, stop: Collection[str], prefix: str = "") -> Iterator[pa.Field]:
     """The fields of a schema with their paths as names; structs are walked through, `stop` paths are not."""
-    import pyarrow.types as t
-
     for field in fields:
         path = prefix + field.name
-        if t.is_struct(field.type) and path not in stop:
+        if pa.types.is_struct(field.type) and path not in stop:
             yield from _leaves(field.type, stop, f"{path}.")
         else:
             yield field.with_name(path)

@@ -8,23 +8,19 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from connectors.errors import ExportContentError, Place
 from connectors.formats.delimited import MAX_BYTES
+from connectors.formats.lazy import pa, pq
 from connectors.formats.schema import Schema
 from connectors.formats.values import Rows, check_filled, check_numbers
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _BATCH = 1 << 16
 
 
 def open_parquet(path: Path, key: str, uri: str) -> Any:
     """Open a Parquet file by its footer, which a file that is cut off has lost. One that would fill the memory is refused."""
-    import pyarrow.parquet as pq
-
     if not path.stat().st_size:
         raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(key), reason="truncated")
     with _named_errors(key, uri):
@@ -71,8 +67,6 @@ def read_table(path: Path, names: Sequence[str], key: str, uri: str) -> pa.Table
 
 @contextlib.contextmanager
 def _named_errors(key: str, uri: str) -> Iterator[None]:
-    import pyarrow as pa
-
     try:
         yield
     except (pa.ArrowException, OSError) as error:

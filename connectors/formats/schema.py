@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from connectors.errors import ExportSchemaError, Place
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from connectors.formats.lazy import pa
 
 Text = "Text"
 Number = "Number"  # money or quantity: a double, or a text or decimal that stays as written; a float32 has lost digits already
@@ -112,31 +109,27 @@ def optional(names: str | Iterable[str], type_: str, *, below: float | None = No
 
 def is_text(found: pa.DataType) -> bool:
     """Whether a type is one of Arrow's three for text."""
-    import pyarrow.types as t
-
-    return t.is_string(found) or t.is_large_string(found) or t.is_string_view(found)
+    return pa.types.is_string(found) or pa.types.is_large_string(found) or pa.types.is_string_view(found)
 
 
 def _fits(column: Column, found: pa.DataType) -> bool:
-    import pyarrow.types as t
-
-    if t.is_dictionary(found):
+    if pa.types.is_dictionary(found):
         found = found.value_type
-    if t.is_null(found):  # a writer that saw no value; nothing is lost, unless values are promised
+    if pa.types.is_null(found):  # a writer that saw no value; nothing is lost, unless values are promised
         return not column.filled
     match column.type:
         case "Text":
             return is_text(found)
         case "Number":
-            return t.is_float64(found) or is_text(found) or t.is_decimal(found) or t.is_integer(found)
+            return pa.types.is_float64(found) or is_text(found) or pa.types.is_decimal(found) or pa.types.is_integer(found)
         case "Timestamp":
-            return t.is_timestamp(found) or t.is_date(found)
+            return pa.types.is_timestamp(found) or pa.types.is_date(found)
         case "Date":
-            return t.is_date(found) or t.is_timestamp(found)
+            return pa.types.is_date(found) or pa.types.is_timestamp(found)
         case "BigInt":
-            return t.is_integer(found) and not t.is_uint64(found)
+            return pa.types.is_integer(found) and not pa.types.is_uint64(found)
         case "Boolean":
-            return t.is_boolean(found)
+            return pa.types.is_boolean(found)
         case "TextMap":
-            return t.is_map(found) and all(is_text(part) for part in (found.key_type, found.item_type))
+            return pa.types.is_map(found) and all(is_text(part) for part in (found.key_type, found.item_type))
     raise ValueError(f"unknown column type {column.type}")

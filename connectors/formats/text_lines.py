@@ -16,6 +16,7 @@ from typing import Any
 
 from connectors.errors import ExportContentError, Place
 from connectors.formats.delimited import MAX_BYTES, MAX_RATIO
+from connectors.formats.lazy import pa
 from connectors.stores import READ_LIMIT
 
 MAX_LINE = READ_LIMIT
@@ -72,8 +73,6 @@ class TextFile:
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any]:
-        import pyarrow as pa
-
         with contextlib.ExitStack() as stack:
             plain = stack.enter_context(self.path.open("rb"))
             magic = plain.read(4)

@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from connectors.formats.delimited import CsvFile
+from connectors.formats.lazy import pa, pc, pq
 from connectors.formats.parquet import read_table
 from connectors.formats.schema import Column, Schema
 from connectors.formats.values import Rows, arrow_type, typed
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +34,6 @@ class Plan:
 
 def copy_csv(csv: CsvFile, header: Sequence[str], schema: Schema, plan: Plan, target: Path) -> int:
     """Write the typed copy of a CSV object and return its rows. A file without rows leaves no copy."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     columns = [column for column in schema if column.name in {*plan.columns, *plan.maps, *plan.constants}]
     shape = pa.schema([(column.name, arrow_type(column)) for column in columns])
     rows = Rows(csv.key, csv.uri)
@@ -59,9 +53,6 @@ def copy_csv(csv: CsvFile, header: Sequence[str], schema: Schema, plan: Plan, ta
 
 def copy_parquet(path: Path, target: Path, names: Mapping[str, str], constants: Mapping[str, str], key: str, uri: str) -> None:
     """Write a copy of some columns under other names, with constant text columns beside them. For small files only."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     table = read_table(path, list(names), key, uri).rename_columns(list(names.values()))
     for name, value in constants.items():
         table = table.append_column(name, pa.repeat(pa.scalar(value), table.num_rows))
@@ -69,8 +60,6 @@ def copy_parquet(path: Path, target: Path, names: Mapping[str, str], constants: 
 
 
 def _array(column: Column, batch: pa.RecordBatch, plan: Plan, rows: Rows) -> pa.Array:
-    import pyarrow as pa
-
     if column.name in plan.maps:
         return _map_array(batch, plan.maps[column.name])
     if column.name in plan.constants:
@@ -79,17 +68,12 @@ def _array(column: Column, batch: pa.RecordBatch, plan: Plan, rows: Rows) -> pa.
 
 
 def _first_value(batch: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
-    import pyarrow.compute as pc
-
     arrays = [batch.column(name) for name in names]
     return arrays[0] if len(arrays) == 1 else pc.coalesce(*arrays)
 
 
 def _map_array(batch: pa.RecordBatch, entries: Mapping[str, Sequence[str]]) -> pa.Array:
     """Fold columns into one map column: an entry for each that has a value in the row, in the order of the columns."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     row_numbers = pa.array(range(batch.num_rows), pa.int32())
     counts = pa.array([0] * batch.num_rows, pa.int32())
     where, keys, items = [], [], []

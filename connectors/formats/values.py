@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from connectors.errors import ExportContentError, Place, shorten
+from connectors.formats.lazy import pa, pc
 from connectors.formats.schema import Column, Number, is_text
 from connectors.times import parse_utc
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _BILLED_YEARS = 2006, 2100  # the first cloud bill, and before the sentinel dates that writers put for "never"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?$"
@@ -50,8 +48,6 @@ class Rows:
 
 def arrow_type(column: Column) -> pa.DataType:
     """The type a column has in a typed copy."""
-    import pyarrow as pa
-
     return {
         "Text": pa.string(),
         "Number": pa.string(),
@@ -65,16 +61,12 @@ def arrow_type(column: Column) -> pa.DataType:
 
 def measured_schema(columns: Iterable[Column]) -> pa.Schema:
     """The shape of a table of measurements, in which numbers are doubles: nobody adds them up to the cent."""
-    import pyarrow as pa
-
     return pa.schema([(one.name, pa.float64() if one.type == Number else arrow_type(one)) for one in columns])
 
 
 def decoded(values: pa.Array) -> pa.Array:
     """An array without dictionary encoding."""
-    import pyarrow.types as t
-
-    return values.dictionary_decode() if t.is_dictionary(values.type) else values
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
 def typed(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
@@ -95,9 +87,6 @@ def typed(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
 
 def check_filled(column: Column, values: pa.Array, rows: Rows) -> None:
     """Refuse a null, or the empty text, where the provider promises a value: without it the row could not be counted."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not column.filled:
         return
     values = decoded(values)
@@ -111,12 +100,8 @@ def check_filled(column: Column, values: pa.Array, rows: Rows) -> None:
 
 def check_numbers(column: Column, values: pa.Array, rows: Rows) -> None:
     """Refuse what is no number, not finite, or too large to be an exact amount. Takes text, decimals, integers and doubles."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.types as t
-
     values = decoded(values)
-    if t.is_null(values.type):
+    if pa.types.is_null(values.type):
         return
     floats = values
     if is_text(values.type):
@@ -134,9 +119,6 @@ def check_numbers(column: Column, values: pa.Array, rows: Rows) -> None:
 
 def check_month(name: str, values: pa.Array, month: str, rows: Rows) -> None:
     """Refuse a time outside the month of its folder: here it would be counted for a month whose own delivery has it too."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     first = datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC).replace(tzinfo=None)
     following = (first + timedelta(days=31)).replace(day=1)
     times = values.cast(pa.timestamp("us"), safe=False)
@@ -148,9 +130,6 @@ def check_month(name: str, values: pa.Array, month: str, rows: Rows) -> None:
 
 def check_years(name: str, values: pa.Array, rows: Rows) -> None:
     """Refuse a time in a year that no cloud has billed: the row would stand in a month nobody looks at, or in none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     times = values.cast(pa.timestamp("us"), safe=False)
     first, last = (pa.scalar(datetime(year, 1, 1, tzinfo=UTC).replace(tzinfo=None), times.type) for year in _BILLED_YEARS)
     index = pc.index(pc.and_(pc.greater_equal(times, first), pc.less(times, last)), False).as_py()
@@ -160,8 +139,6 @@ def check_years(name: str, values: pa.Array, rows: Rows) -> None:
 
 
 def _refuse_first(column: Column, values: pa.Array, good: pa.Array, rows: Rows, what: str) -> None:
-    import pyarrow.compute as pc
-
     index = pc.index(good, False).as_py()
     if index >= 0:
         raise rows.error(column.name, index, values[index].as_py(), what, "wrong_type")
@@ -169,9 +146,6 @@ def _refuse_first(column: Column, values: pa.Array, good: pa.Array, rows: Rows, 
 
 def _each_distinct(column: Column, values: pa.Array, rows: Rows, read: Callable[[str], Any], what: str) -> pa.Array:
     """Read each distinct text once; in a bill the same times and tags stand in thousands of rows."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     encoded = values.dictionary_encode()
     found = []
     for text in encoded.dictionary.to_pylist():

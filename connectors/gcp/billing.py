@@ -11,18 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from connectors.deliveries import Converted, Delivery, Part, Refusal
-from connectors.errors import ExportContentError
+from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
+from connectors.errors import ExportContentError, Place
+from connectors.formats.lazy import pa, pc, pq
 from connectors.formats.nested import NestedFile, flat, open_nested, pairs_of, value_at
 from connectors.formats.values import Rows
 from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, LINE_COLUMNS, MAPS, SCHEMA, SHAPE
 from connectors.layouts.partition_folders import find_partition_deliveries
-from connectors.stores import ObjectInfo, ObjectStore
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from connectors.stores import ObjectStore
 
 __all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
 
@@ -41,8 +38,7 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     unknown: dict[str, None] = {}
     remarks: list[Refusal] = []
     for number, info in enumerate(delivery.objects, start=1):
-        uri = f"{store_uri}/{info.key}"
-        source = open_nested(files[info.key], SHAPE, info.key, uri)
+        source = open_nested(files[info.key], SHAPE, info.key, f"{store_uri}/{info.key}")
         if source is None:
             continue
         target = folder / f"lines-{number}.parquet"
@@ -50,7 +46,7 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
         parts.append(Part(target, info.key))
         rows += count
         unknown |= dict.fromkeys(source.unknown)
-        remarks += [_remark(delivery, info, uri, name, seen) for name, seen in repeated.items()]
+        remarks += [_remark(delivery, source, name, seen) for name, seen in repeated.items()]
     return Converted(tuple(parts), rows, tuple(unknown), tuple(remarks))
 
 
@@ -64,8 +60,6 @@ class _Repeated:
 
 def _flatten(source: NestedFile, target: Path) -> tuple[int, dict[str, _Repeated]]:
     """Write the flat copy and return its rows, and what was repeated in which map."""
-    import pyarrow.parquet as pq
-
     repeated: dict[str, _Repeated] = {}
     shape, written = _flat_shape(source), 0
     with pq.ParquetWriter(target, shape, compression="zstd") as writer:
@@ -79,8 +73,6 @@ def _flatten(source: NestedFile, target: Path) -> tuple[int, dict[str, _Repeated
 
 
 def _lines(source: NestedFile, batch: pa.RecordBatch, rows: Rows, repeated: dict[str, _Repeated]) -> dict[str, pa.Array]:
-    import pyarrow as pa
-
     first = rows.before + 1
     arrays = {
         "part": pa.repeat(pa.scalar("line"), batch.num_rows),
@@ -99,11 +91,11 @@ def _lines(source: NestedFile, batch: pa.RecordBatch, rows: Rows, repeated: dict
     return arrays
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _CreditRows(Rows):
     """Places of credits: an error in one names the row of the export it belongs to."""
 
-    parents: pa.Array | None = None
+    parents: pa.Array
 
     def error(self, column: str, index: int, value: object, what: str, reason: str) -> ExportContentError:
         """Name the value of one credit."""
@@ -112,9 +104,6 @@ class _CreditRows(Rows):
 
 def _credits(source: NestedFile, batch: pa.RecordBatch, rows: Rows, lines: dict[str, pa.Array]) -> dict[str, pa.Array]:
     """A row per credit, in the order of the lines; nothing at all when there is none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if "credits" not in source.paths or pa.types.is_null(value_at(batch, "credits").type):
         return {}
     lists = value_at(batch, "credits")
@@ -122,7 +111,7 @@ def _credits(source: NestedFile, batch: pa.RecordBatch, rows: Rows, lines: dict[
     parents, elements = parents.filter(elements.is_valid()), elements.filter(elements.is_valid())
     if not len(elements):
         return {}
-    places = _CreditRows(rows.key, rows.uri, rows.before, parents)
+    places = _CreditRows(rows.key, rows.uri, rows.before, parents=parents)
     arrays = {"part": pa.repeat(pa.scalar("credit"), len(elements)), "line_number": lines["line_number"].take(parents)}
     present = {field.name for field in elements.type}
     for field, column in CREDIT_COLUMNS.items():
@@ -134,8 +123,6 @@ def _credits(source: NestedFile, batch: pa.RecordBatch, rows: Rows, lines: dict[
 
 def _flat_shape(source: NestedFile) -> pa.Schema:
     """The columns this file has; numbers keep the type the provider gave them."""
-    import pyarrow as pa
-
     nothing, nowhere = source.empty(), Rows(source.key, source.uri)
     types = {name: array.type for name, array in _lines(source, nothing, nowhere, {}).items()}
     lists = value_at(nothing, "credits").type if "credits" in source.paths else pa.null()
@@ -146,23 +133,16 @@ def _flat_shape(source: NestedFile) -> pa.Schema:
 
 
 def _record_batch(arrays: dict[str, pa.Array], shape: pa.Schema) -> pa.RecordBatch:
-    import pyarrow as pa
-
     length = len(arrays["part"])
     return pa.record_batch([arrays.get(field.name, pa.nulls(length, field.type)) for field in shape], schema=shape)
 
 
-def _remark(delivery: Delivery, info: ObjectInfo, uri: str, name: str, seen: _Repeated) -> Refusal:
-    """Say that rows have a key twice: the first value stands, the row itself is kept."""
-    return Refusal(
-        partition=delivery.partition,
-        identity=delivery.identity,
-        source_object=info.key,
-        row_number=seen.row,
-        column_name=name,
-        value=f"{seen.count} pairs",
+def _remark(delivery: Delivery, source: NestedFile, name: str, seen: _Repeated) -> Refusal:
+    """Name rows that have a key twice. They are kept: of two labels team=a and team=b, a is taken."""
+    remark = ExportContentError(
+        f"{source.uri}: {name} has a key more than once in a row, {seen.count} times, first in row {seen.row}.",
+        place=Place(source.key, seen.row, name, f"{seen.count} pairs"),
         reason="repeated_key",
         remedy="Give each key once; the rows are kept with the first value of the key.",
-        message=f"{uri}: {name} has a key more than once in a row, {seen.count} times, first in row {seen.row}.",
-        published_at=delivery.published_at,
     )
+    return refusal_of(delivery, remark)

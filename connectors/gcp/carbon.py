@@ -10,18 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from connectors.deliveries import Converted, Delivery, Part, Refusal
+from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
+from connectors.errors import ExportContentError, Place
+from connectors.formats.lazy import pa, pl, pq
 from connectors.formats.nested import NestedFile, Shape, open_nested
 from connectors.formats.schema import BigInt, Column, Date, Number, Schema, Text, required
 from connectors.formats.values import Rows, check_month
 from connectors.layouts.partition_folders import find_partition_deliveries
 from connectors.stores import ObjectStore
-
-if TYPE_CHECKING:
-    import polars as pl
-    import pyarrow as pa
 
 KIND = "gcp_carbon"
 PAGE = "docs/sources/gcp_carbon.md"
@@ -69,8 +66,7 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     copies: list[_Copy] = []
     unknown: dict[str, None] = {}
     for number, info in enumerate(delivery.objects, start=1):
-        uri = f"{store_uri}/{info.key}"
-        source = open_nested(files[info.key], _SHAPE, info.key, uri)
+        source = open_nested(files[info.key], _SHAPE, info.key, f"{store_uri}/{info.key}")
         if source is not None:
             copies.append(_copy(source, folder / f"carbon-{number}.parquet", delivery.partition))
             unknown |= dict.fromkeys(source.unknown)
@@ -91,8 +87,6 @@ class _Copy:
 
 
 def _copy(source: NestedFile, target: Path, partition: str) -> _Copy:
-    import pyarrow.parquet as pq
-
     copy = _Copy(target, source.key, source.uri)
     shape = _flat(source, source.empty(), Rows(source.key, source.uri)).schema
     with pq.ParquetWriter(target, shape, compression="zstd") as writer:
@@ -106,8 +100,6 @@ def _copy(source: NestedFile, target: Path, partition: str) -> _Copy:
 
 
 def _flat(source: NestedFile, nested: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
-    import pyarrow as pa
-
     arrays = {"line_number": pa.array(range(rows.before + 1, rows.before + nested.num_rows + 1), pa.int64())}
     for path in source.paths:
         arrays[_COLUMNS[path].name] = source.column(path, nested, rows)
@@ -118,20 +110,16 @@ def _flat(source: NestedFile, nested: pa.RecordBatch, rows: Rows) -> pa.RecordBa
 
 
 def _hashes(batch: pa.RecordBatch) -> pl.DataFrame:
-    """Two hashes of each row over what the provider said, absent columns as null: 128 bits, so that rows that differ stay two."""
-    import polars as pl
-
-    frame = pl.from_arrow(batch)
-    said = [column.name for column in _COLUMNS.values()]
-    columns = [pl.col(name).cast(pl.String) if name in frame.columns else pl.lit(None, pl.String).alias(name) for name in said]
+    """Two hashes of each row over what Google delivered, absent columns as null: 128 bits, so that rows that differ stay two."""
+    frame = pl.DataFrame(batch)
+    given = [column.name for column in _COLUMNS.values()]
+    columns = [pl.col(name).cast(pl.String) if name in frame.columns else pl.lit(None, pl.String).alias(name) for name in given]
     rows = frame.select(columns)
     return pl.DataFrame({"first": rows.hash_rows(seed=1), "second": rows.hash_rows(seed=2)})
 
 
 def _drop_repeats(delivery: Delivery, copies: list[_Copy]) -> tuple[Refusal, ...]:
-    """Keep the first of equal rows, across all files of the month, and say in which file the others were."""
-    import polars as pl
-
+    """Keep the first of equal rows, across all files of the month, and name the files of the others."""
     if not copies:
         return ()
     hashes = pl.concat([frame for copy in copies for frame in copy.hashes])
@@ -152,15 +140,10 @@ def _drop_repeats(delivery: Delivery, copies: list[_Copy]) -> tuple[Refusal, ...
 
 
 def _remark(delivery: Delivery, copy: _Copy, first: int, dropped: int) -> Refusal:
-    return Refusal(
-        partition=delivery.partition,
-        identity=delivery.identity,
-        source_object=copy.key,
-        row_number=first,
-        column_name=None,
-        value=f"{dropped} rows",
+    remark = ExportContentError(
+        f"{copy.uri}: {dropped} rows are equal to earlier ones in every column, first row {first}.",
+        place=Place(copy.key, first, value=f"{dropped} rows"),
         reason="repeated_row",
         remedy="Run the transfer of this month once more: Google delivered rows twice; each is counted once.",
-        message=f"{copy.uri}: {dropped} rows are equal to earlier ones in every column, first row {first}.",
-        published_at=delivery.published_at,
     )
+    return refusal_of(delivery, remark)

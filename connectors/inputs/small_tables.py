@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from connectors.deliveries import Converted, Delivery, Part
 from connectors.errors import ExportContentError, Place
 from connectors.formats.delimited import CsvFile
+from connectors.formats.lazy import pa, pq
 from connectors.formats.schema import Column, Schema
 from connectors.formats.values import Rows, check_filled, typed
 from connectors.stores import READ_LIMIT
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 RowCheck = Callable[[dict[str, Any], int, Rows], None]
 
@@ -27,9 +25,6 @@ def convert_table(
     delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, schema: Schema, check: RowCheck
 ) -> Converted:
     """Read the one CSV of a delivery, check each row with its index, and write table.parquet into `folder`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     (info,) = delivery.objects
     uri = f"{store_uri}/{info.key}"
     if info.size > READ_LIMIT:
@@ -69,8 +64,6 @@ def unique_by(names: Sequence[str]) -> RowCheck:
 
 
 def _typed(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
-    import pyarrow as pa
-
     if column.type != "Date":
         return typed(column, values, rows)
     check_filled(column, values, rows)

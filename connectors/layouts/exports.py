@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
 
-from connectors.deliveries import Delivery, Refusal, identity_of
+from connectors.deliveries import Delivery, Refusal, identity_of, refusal
 from connectors.errors import ConnectorError, ExportContentError, ExportNotPublishedError, Place
 from connectors.layouts.manifests import Manifest, parse_manifest, resolve
 from connectors.stores import ObjectInfo, ObjectStore
@@ -74,11 +74,8 @@ def _read(store: ObjectStore, kind: str, layout: Layout, match: re.Match[str], l
     except ConnectorError as error:
         if not isinstance(error, ExportContentError | ExportNotPublishedError):
             raise  # the location is unreadable or is being written: no statement about this delivery
-        refusal = Refusal(
-            partition, identity_of(kind, partition, (info,)), error.source_object or info.key, error.row_number,
-            error.column_name, error.value, error.reason, error.remedy, error.message, published_at,
-        )  # fmt: skip
-        return _Found(partition, published_at, bool(folder), refusal)
+        refused = refusal(error, partition, identity_of(kind, partition, (info,)), info.key, published_at)
+        return _Found(partition, published_at, bool(folder), refused)
 
 
 def _objects(

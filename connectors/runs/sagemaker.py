@@ -24,7 +24,7 @@ def sagemaker_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
     base = {"record_system": "sagemaker", "recorded_id": name}
     started_at, ended_at = _time(document, "TrainingStartTime"), _time(document, "TrainingEndTime")
     must_be_in_order(started_at, ended_at, "TrainingEndTime")
-    times = {"started_at": started_at, "ended_at": ended_at}
+    times: dict[str, Any] = {"started_at": started_at, "ended_at": ended_at}
     status = document.get("TrainingJobStatus")
     state = state_of(status if isinstance(status, str) else None)
     rows = [
@@ -58,8 +58,8 @@ def _groups(document: dict[str, Any]) -> list[tuple[str | None, int]]:
             raise RecordError("is no count", field="ResourceConfig.InstanceCount", value=count)
         name = type_.removeprefix("ml.") if type_ else None
         found[name] = found.get(name, 0) + count  # two groups of one type hold the machines of both
-    with_accelerators = [(name, count) for name, count in found.items() if name and _ACCELERATED.match(name)]
-    return with_accelerators or list(found.items())
+    accelerated = {name: count for name, count in found.items() if name and _ACCELERATED.match(name)}
+    return list((accelerated or found).items())
 
 
 def _text(document: dict[str, Any], field: str) -> str:

@@ -12,10 +12,11 @@ from typing import Any
 
 import msgspec
 
-from connectors.deliveries import Converted, Delivery, Part, Refusal
+from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
 from connectors.errors import ExportContentError, Place, shorten
+from connectors.formats.lazy import pa, pq
 from connectors.formats.schema import BigInt, Number, Schema, Text, Timestamp, optional, required
-from connectors.formats.values import arrow_type
+from connectors.formats.values import measured_schema
 from connectors.layouts.single_files import partition_of
 from connectors.runs.run_records import RecordError, run_json_rows
 from connectors.runs.sagemaker import is_sagemaker, sagemaker_rows
@@ -59,13 +60,14 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     (info,) = delivery.objects
     uri = f"{store_uri}/{info.key}"
     document = _decode(files[info.key], info.key, uri)
+    unknown: tuple[str, ...] = ()
     try:
         if is_sagemaker(document):
-            rows, unknown = sagemaker_rows(document), ()
+            rows = sagemaker_rows(document)
         elif info.key.endswith(".run.json") or "training_run_id" in document:
             rows, unknown = run_json_rows(document)
         elif is_vertex(document):
-            rows, unknown = vertex_rows(document), ()
+            rows = vertex_rows(document)
         else:
             raise RecordError("is no run.json, no DescribeTrainingJob answer and no CustomJob", reason="unknown_record")
     except RecordError as error:
@@ -98,26 +100,18 @@ def _decode(path: Path, key: str, uri: str) -> dict[str, Any]:
 
 
 def _remarks(delivery: Delivery, rows: list[dict[str, Any]], uri: str) -> Iterator[Refusal]:
-    """Say that a record without machines stands, but can hold no machine's cost."""
+    """A record without machines is taken, but no machine's cost can ever be its own: the team should know."""
     if not any(row["part"] == "node" for row in rows):
-        yield Refusal(
-            partition=delivery.partition,
-            identity=delivery.identity,
-            source_object=delivery.objects[0].key,
-            row_number=1,
-            column_name="attempts.nodes",
-            value=None,
+        remark = ExportContentError(
+            f"{uri} names no node: only tags and job ids can give this run a cost.",
+            place=Place(row_number=1, column_name="attempts.nodes"),
             reason="run_without_node",
             remedy="Add the nodes to the record, or tag the resources with the run's id; the record itself is kept.",
-            message=f"{uri} names no node: only tags and job ids can give this run a cost.",
-            published_at=delivery.published_at,
         )
+        yield refusal_of(delivery, remark)
 
 
 def _write(rows: list[dict[str, Any]], target: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    types = {column.name: pa.float64() if column.type == Number else arrow_type(column) for column in SCHEMA}
-    arrays = [pa.array([row.get(name) for row in rows], type_) for name, type_ in types.items()]
-    pq.write_table(pa.table(arrays, schema=pa.schema(types.items())), target, compression="zstd")
+    shape = measured_schema(SCHEMA)
+    arrays = [pa.array([row.get(field.name) for row in rows], field.type) for field in shape]
+    pq.write_table(pa.table(arrays, schema=shape), target, compression="zstd")

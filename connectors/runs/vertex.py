@@ -32,15 +32,15 @@ def vertex_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
     # createTime is when the job began to wait: it holds nothing yet
     started_at, ended_at = (time_of(_text(document, field), field) for field in ("startTime", "endTime"))
     must_be_in_order(started_at, ended_at, "endTime")
-    times = {"started_at": started_at, "ended_at": ended_at}
-    rows = [
+    times: dict[str, Any] = {"started_at": started_at, "ended_at": ended_at}
+    rows: list[dict[str, Any]] = [
         {"part": "run", "provider_name": "Google Cloud"},
         {"part": "alias", "alias_system": "vertex", "alias_id": name},
         {"part": "attempt", "attempt_id": "1", "state": _state(_text(document, "state")), **times},
     ]
     for type_, chips, count in _pools(document) if started_at else ():
-        node = {"part": "node", "attempt_id": "1", "resource_id": name, "accelerator_type": type_, "chips": chips}
-        rows.append(node | {"node_count": count} | times)
+        node = {"part": "node", "attempt_id": "1", "resource_id": name, "accelerator_type": type_}
+        rows.append({**node, "chips": chips, "node_count": count, **times})
     return [base | row for row in rows]
 
 

@@ -18,12 +18,21 @@ from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
 from connectors.stores import ObjectStore
 from connectors.telemetry.neuron_documents import Document, devices_of, period_of, run_tag_of
-from connectors.telemetry.samples import KeyFacts, Problems, Sample, SampleError, converted, facts_of, micros, samples_schema
-from connectors.times import parse_utc
+from connectors.telemetry.samples import (
+    KeyFacts,
+    Problems,
+    Sample,
+    SampleError,
+    convert_samples,
+    decode_json,
+    micros_of,
+    samples_schema,
+)
 
 KIND = "neuron_monitor"
 SCHEMA = samples_schema("docs/sources/neuron_monitor.md")
 
+_REMEDY = "Deliver neuron-monitor's documents as it prints them."
 _ENDINGS = tuple(f"{name}{packed}" for name in (".jsonl", ".ndjson", ".json") for packed in ("", ".gz", ".zst"))
 
 
@@ -53,11 +62,7 @@ def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Read a file's documents and write samples.parquet into `folder`; lines that are none are counted and left out."""
-    (info,) = delivery.objects
-    uri = f"{store_uri}/{info.key}"
-    problems = Problems()
-    samples = _samples(TextFile(files[info.key], info.key, uri), facts_of(info.key), problems)
-    return converted(delivery, samples, problems, folder, uri)
+    return convert_samples(delivery, files, folder, store_uri, _samples)
 
 
 def _samples(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sample]:
@@ -66,14 +71,16 @@ def _samples(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sa
     for number, text in file.lines():
         before = clock
         try:
-            line = _decode(text)
+            line = decode_json(
+                _LINE, text, _REMEDY, broken="A line cut off by a crash stays lost; else deliver whole lines of JSON."
+            )
             document = line.document or line
             period = period_of(document)
             if period is None:
                 raise SampleError("missing_period", "period", "Keep the groups of neuron-monitor's default configuration.")
             length = round(period * 1e9)
             if line.collected_at is not None:
-                end = _time(line.collected_at) * 1000
+                end = micros_of(line.collected_at, "collected_at", "Stamp documents in UTC, as 2026-04-01T00:00:00Z.") * 1000
                 clock = None if clock is None else end  # a bare document after it goes on from there
             elif clock is None:
                 remedy = "Wrap each document with collected_at, or name the object by its UTC start."
@@ -95,34 +102,12 @@ def _devices(line: Line, document: Document, facts: KeyFacts, number: int, start
         raise SampleError("missing_host", "host.resource_id", "Name the host in the wrapper or in the key as host=<resource_id>.")
     devices = devices_of(document)
     is_idle = not document.neuron_runtime_data
-    type_ = (instance.instance_type if instance else None) or host.instance_type
+    type_ = (instance.instance_type if instance else None) or host.instance_type or None
     run = facts.run or run_tag_of(document)
     digest = _digest(document, host_id, start, end)
-    for index, device in enumerate(devices):
-        yield Sample(
-            digest, number, run, host_id, index, len(devices), start, end, device.utilisation_ratio,
-            "presence" if is_idle else "measured", is_idle, type_ or None, device.effective_flops,
-        )  # fmt: skip
-
-
-def _decode(text: bytes) -> Line:
-    try:
-        return _LINE.decode(text)
-    except msgspec.ValidationError as error:
-        path = str(error).partition(" - at `$")[2].strip("`.") or None
-        raise SampleError("wrong_type", path, "Deliver neuron-monitor's documents as it prints them.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        remedy = "A line cut off by a crash stays lost; else deliver whole lines of JSON."
-        raise SampleError("bad_json", None, remedy) from error
-    except RecursionError as error:
-        raise SampleError("too_deep", None, "Deliver neuron-monitor's documents as it prints them.") from error
-
-
-def _time(text: str) -> int:
-    try:
-        return micros(parse_utc(text))
-    except ValueError as error:
-        raise SampleError("bad_time", "collected_at", "Stamp documents in UTC, as 2026-04-01T00:00:00Z.") from error
+    count, evidence = len(devices), "presence" if is_idle else "measured"
+    for index, (ratio, flops) in enumerate(devices):
+        yield Sample(digest, number, run, host_id, index, count, start, end, ratio, evidence, is_idle, type_, flops)
 
 
 def _digest(document: Document, host_id: str, start: int, end: int) -> str:

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
-from connectors.deliveries import Converted, Delivery, Part, Refusal
+import msgspec
+
+from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
+from connectors.errors import ExportContentError, Place
+from connectors.formats.lazy import pa, pq
 from connectors.formats.schema import BigInt, Boolean, Number, Schema, Text, Timestamp, optional, required
-from connectors.formats.values import arrow_type
+from connectors.formats.text_lines import TextFile
+from connectors.formats.values import measured_schema
 from connectors.times import execution_time, parse_utc
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
+_T = TypeVar("_T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FLUSH = 1 << 16
@@ -115,28 +118,15 @@ class Problems:
     def refusals(self, delivery: Delivery, uri: str) -> Iterator[Refusal]:
         """Yield a row per reason with the place of the first and how many there are."""
         for reason, (line, error) in self.first.items():
-            count = self.counts[reason]
-            yield Refusal(
-                partition=delivery.partition,
-                identity=delivery.identity,
-                source_object=delivery.objects[0].key,
-                row_number=line,
-                column_name=error.column,
-                value=f"{count} left out",
-                reason=reason,
-                remedy=error.remedy,
-                message=f"{uri}: {count} left out ({reason}), the first in line {line}.",
-                published_at=delivery.published_at,
-            )
+            count = f"{self.counts[reason]} left out"
+            message = f"{uri}: {count} ({reason}), the first in line {line}."
+            place = Place(row_number=line, column_name=error.column, value=count)
+            yield refusal_of(delivery, ExportContentError(message, place=place, reason=reason, remedy=error.remedy))
 
 
 def write_samples(samples: Iterator[Sample], target: Path) -> int:
     """Write samples in batches and return their number; without any there is no file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    types = {column.name: pa.float64() if column.type == Number else arrow_type(column) for column in COLUMNS}
-    shape = pa.schema(types.items())
+    shape = measured_schema(COLUMNS)
     writer, written = None, 0
     rows: list[Sample] = []
     try:
@@ -156,17 +146,42 @@ def write_samples(samples: Iterator[Sample], target: Path) -> int:
     return written + len(rows)
 
 
-def converted(delivery: Delivery, samples: Iterator[Sample], problems: Problems, folder: Path, uri: str) -> Converted:
-    """Write samples.parquet; `problems` fills while the samples are drawn."""
+Reader = Callable[[TextFile, KeyFacts, Problems], Iterator[Sample]]
+
+
+def convert_samples(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, read: Reader) -> Converted:
+    """Write the samples of a delivery's one file to samples.parquet; `read` adds to the problems what it leaves out."""
+    (info,) = delivery.objects
+    uri = f"{store_uri}/{info.key}"
+    problems = Problems()
     target = folder / "samples.parquet"
-    rows = write_samples(samples, target)
-    parts = (Part(target, delivery.objects[0].key),) if rows else ()
+    rows = write_samples(read(TextFile(files[info.key], info.key, uri), facts_of(info.key), problems), target)
+    parts = (Part(target, info.key),) if rows else ()
     return Converted(parts, rows, refusals=tuple(problems.refusals(delivery, uri)))
 
 
-def _batch(rows: list[Sample], shape: pa.Schema) -> pa.RecordBatch:
-    import pyarrow as pa
+def decode_json(decoder: msgspec.json.Decoder[_T], text: bytes, remedy: str, broken: str) -> _T:
+    """Decode a document; SampleError with `broken` as its remedy for what is no JSON at all."""
+    try:
+        return decoder.decode(text)
+    except msgspec.ValidationError as error:
+        path = str(error).partition(" - at `$")[2].strip("`.") or None
+        raise SampleError("wrong_type", path, remedy) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SampleError("bad_json", None, broken) from error
+    except RecursionError as error:
+        raise SampleError("too_deep", None, remedy) from error
 
+
+def micros_of(text: str, column: str, remedy: str) -> int:
+    """Read a time as microseconds since 1970; SampleError when it is none."""
+    try:
+        return micros(parse_utc(text))
+    except ValueError as error:
+        raise SampleError("bad_time", column, remedy) from error
+
+
+def _batch(rows: list[Sample], shape: pa.Schema) -> pa.RecordBatch:
     columns: list[Any] = list(zip(*rows, strict=True))
     return pa.record_batch([pa.array(values, type_) for values, type_ in zip(columns, shape.types, strict=True)], schema=shape)
 

@@ -17,9 +17,17 @@ from connectors.formats.prometheus_text import parse_prometheus
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
 from connectors.stores import ObjectStore
-from connectors.telemetry.samples import KeyFacts, Problems, Sample, SampleError, converted, facts_of, micros, samples_schema
+from connectors.telemetry.samples import (
+    KeyFacts,
+    Problems,
+    Sample,
+    SampleError,
+    convert_samples,
+    decode_json,
+    micros_of,
+    samples_schema,
+)
 from connectors.telemetry.tpu_points import samples_of, series_of
-from connectors.times import parse_utc
 
 KIND = "tpu_monitoring"
 SCHEMA = samples_schema("docs/sources/tpu_monitoring.md")
@@ -89,17 +97,14 @@ def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Read a file's points and write samples.parquet into `folder`; what is no answer is counted and left out."""
-    (info,) = delivery.objects
-    uri = f"{store_uri}/{info.key}"
-    file, facts, problems = TextFile(files[info.key], info.key, uri), facts_of(info.key), Problems()
-    read = _prometheus if info.key.lower().endswith(_TEXT) else _answers
-    return converted(delivery, read(file, facts, problems), problems, folder, uri)
+    read = _prometheus if delivery.objects[0].key.lower().endswith(_TEXT) else _answers
+    return convert_samples(delivery, files, folder, store_uri, read)
 
 
 def _answers(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sample]:
     for number, text in _documents(file):
         try:
-            decoded = _decode(text)
+            decoded = decode_json(_DECODER, text, _REMEDY, broken=_REMEDY)
         except SampleError as error:
             problems.add(number, error)
             continue
@@ -131,18 +136,6 @@ def _documents(file: TextFile) -> Iterator[tuple[int, bytes]]:
         yield 1, whole
 
 
-def _decode(text: bytes) -> list[Entry] | Entry:
-    try:
-        return _DECODER.decode(text)
-    except msgspec.ValidationError as error:
-        path = str(error).partition(" - at `$")[2].strip("`.") or None
-        raise SampleError("wrong_type", path, _REMEDY) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SampleError("bad_json", None, _REMEDY) from error
-    except RecursionError as error:
-        raise SampleError("too_deep", None, _REMEDY) from error
-
-
 def _series(entry: Entry, facts: KeyFacts, number: int, unit: str | None, *, is_complete: bool) -> Iterator[Sample]:
     if entry.metric is None or not entry.points:
         return
@@ -160,7 +153,8 @@ def _series(entry: Entry, facts: KeyFacts, number: int, unit: str | None, *, is_
 
 
 def _interval(interval: Interval) -> tuple[int | None, int]:
-    start, end = interval.start_time and _time(interval.start_time), _time(interval.end_time)
+    end = _time(interval.end_time)
+    start = _time(interval.start_time) if interval.start_time else None
     return (start if start is not None and start < end else None), end
 
 
@@ -173,10 +167,7 @@ def _value(value: Value | None) -> float | None:
 
 
 def _time(text: str) -> int:
-    try:
-        return micros(parse_utc(text))
-    except ValueError as error:
-        raise SampleError("bad_time", "points.interval", "Deliver times as the API gives them, in RFC 3339.") from error
+    return micros_of(text, "points.interval", "Deliver times as the API gives them, in RFC 3339.")
 
 
 def _prometheus(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sample]:

@@ -70,16 +70,15 @@ def samples_of(
     series: Series, points: Iterator[tuple[int, int | None, int, float | None]], *, is_complete: bool
 ) -> Iterator[Sample]:
     """Turn points (line, start, end, value) into samples. `is_complete` is false when the answer they stand in reports errors."""
+    host, index, run, type_ = series.host_id, series.device_index, series.run_key, series.accelerator_type
+    evidence, is_idle = ("measured", False) if series.is_utilisation else ("presence", is_complete)
     for line, start, end, value in points:
         absent = 0.0 if is_complete else None
         ratio = _ratio(value, series.scale) if series.is_utilisation else absent
         # copies of a point are one: metrics that prove the same chip alive, or two pods that report it while it changes hands
-        said = (series.host_id, series.device_index, start, end, ratio, series.is_utilisation)
-        yield Sample(
-            hashlib.sha256(repr(said).encode()).hexdigest(), line, series.run_key, series.host_id, series.device_index, None,
-            start, end, ratio, "measured" if series.is_utilisation else "presence",
-            not series.is_utilisation and is_complete, series.accelerator_type, None,
-        )  # fmt: skip
+        observed = (host, index, start, end, ratio, series.is_utilisation)
+        digest = hashlib.sha256(repr(observed).encode()).hexdigest()
+        yield Sample(digest, line, run, host, index, None, start, end, ratio, evidence, is_idle, type_, None)
 
 
 def _ratio(value: float | None, scale: float) -> float | None:
