@@ -81,8 +81,7 @@ class CsvFile:
     @contextlib.contextmanager
     def _open(self) -> Iterator[io.BufferedReader[_Limited]]:
         """Open the text inside, never more of it than the limits allow."""
-        size = self.path.stat().st_size
-        limit = min(MAX_BYTES, max(_RATIO_FROM, MAX_RATIO * size))
+        limit = limit_of(self.path)
         name = self.key.lower()
         with contextlib.ExitStack() as stack:
             if name.endswith(".gz"):
@@ -128,6 +127,11 @@ class CsvFile:
             reason="too_large",
             remedy="Check what wrote this file; a bill of this size is delivered in several objects.",
         )
+
+
+def limit_of(path: Path) -> int:
+    """The bytes a compressed file may hold: what is beyond is a decompression bomb, not a bill."""
+    return min(MAX_BYTES, max(_RATIO_FROM, MAX_RATIO * path.stat().st_size))
 
 
 class _Readable(Protocol):

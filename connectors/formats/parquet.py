@@ -6,7 +6,7 @@ Arrow's own messages are never repeated, for they may hold a path of this machin
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,17 @@ def read_table(path: Path, names: Sequence[str], key: str, uri: str) -> pa.Table
         return open_parquet(path, key, uri).read(columns=list(names)).select(list(names))
 
 
+def write_batches(batches: Iterable[pa.RecordBatch], shape: pa.Schema, target: Path) -> int:
+    """Write batches to a file and return the number of rows; without any batch there is no file."""
+    writer, written = None, 0
+    with contextlib.ExitStack() as stack:
+        for batch in batches:
+            writer = writer or stack.enter_context(pq.ParquetWriter(target, shape, compression="zstd"))
+            writer.write_batch(batch)
+            written += batch.num_rows
+    return written
+
+
 @contextlib.contextmanager
 def _named_errors(key: str, uri: str) -> Iterator[None]:
     try:
@@ -78,8 +89,7 @@ def _may_lack(metadata: Any, name: str) -> bool:
     """Whether a column may hold a null or an empty text, as far as the statistics in the footer go."""
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
-        chunks = [row_group.column(i) for i in range(row_group.num_columns)]
-        for chunk in chunks:
+        for chunk in (row_group.column(i) for i in range(row_group.num_columns)):
             if chunk.path_in_schema == name:
                 statistics = chunk.statistics
                 if statistics is None or not statistics.has_null_count or statistics.null_count:

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from connectors.errors import ExportContentError, Place
-from connectors.formats.delimited import MAX_BYTES, MAX_RATIO
+from connectors.formats.delimited import limit_of
 from connectors.formats.lazy import pa
 from connectors.stores import READ_LIMIT
 
 MAX_LINE = READ_LIMIT
-_RATIO_FROM = 64 << 20  # small files may be as repetitive as they like
 _CHUNK = 1 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
@@ -58,8 +57,7 @@ class TextFile:
         return b"".join(parts)
 
     def _chunks(self) -> Iterator[bytes]:
-        limit = min(MAX_BYTES, max(_RATIO_FROM, MAX_RATIO * self.path.stat().st_size))
-        read = 0
+        limit, read = limit_of(self.path), 0
         try:
             with self._open() as source:
                 while chunk := source.read(_CHUNK):

@@ -5,13 +5,13 @@ The order of rows is kept: row 7 of the copy is data row 7 of the original, so t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from connectors.formats.delimited import CsvFile
 from connectors.formats.lazy import pa, pc, pq
-from connectors.formats.parquet import read_table
+from connectors.formats.parquet import read_table, write_batches
 from connectors.formats.schema import Column, Schema
 from connectors.formats.values import Rows, arrow_type, typed
 
@@ -36,19 +36,14 @@ def copy_csv(csv: CsvFile, header: Sequence[str], schema: Schema, plan: Plan, ta
     """Write the typed copy of a CSV object and return its rows. A file without rows leaves no copy."""
     columns = [column for column in schema if column.name in {*plan.columns, *plan.maps, *plan.constants}]
     shape = pa.schema([(column.name, arrow_type(column)) for column in columns])
-    rows = Rows(csv.key, csv.uri)
-    writer = None
-    try:
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        rows = Rows(csv.key, csv.uri)
         for batch in csv.batches(header, plan.wanted):
-            if writer is None:
-                writer = pq.ParquetWriter(target, shape, compression="zstd")
-            arrays = [_array(column, batch, plan, rows) for column in columns]
-            writer.write_batch(pa.record_batch(arrays, schema=shape))
+            yield pa.record_batch([_array(column, batch, plan, rows) for column in columns], schema=shape)
             rows = rows.after(batch.num_rows)
-    finally:
-        if writer is not None:
-            writer.close()
-    return rows.before
+
+    return write_batches(batches(), shape, target)
 
 
 def copy_parquet(path: Path, target: Path, names: Mapping[str, str], constants: Mapping[str, str], key: str, uri: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -80,6 +80,8 @@ def typed(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
             return values
         case "Timestamp":
             return _each_distinct(column, values, rows, lambda text: parse_utc(text).replace(tzinfo=None), "no time")
+        case "Date":
+            return _each_distinct(column, values, rows, _date, "no date of the form 2026-04-01")
         case "TextMap":
             return _each_distinct(column, values, rows, _pairs, "no JSON object")
     raise ValueError(f"a {column.type} is not read from text")
@@ -155,6 +157,12 @@ def _each_distinct(column: Column, values: pa.Array, rows: Rows, read: Callable[
             index = pc.index(values, pa.scalar(text, values.type)).as_py()
             raise rows.error(column.name, index, text, what, "wrong_type") from error
     return pa.array(found, arrow_type(column)).take(encoded.indices)
+
+
+def _date(text: str) -> date:
+    if len(text) != 10:
+        raise ValueError(text)  # the standard library also reads 20260401 and 2026-W14-3
+    return date.fromisoformat(text)
 
 
 def _pairs(text: str) -> list[tuple[str, str | None]]:

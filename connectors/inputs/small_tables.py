@@ -6,16 +6,16 @@ Only for small files. What the rows of a table mean stays with the kinds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 from connectors.deliveries import Converted, Delivery, Part
 from connectors.errors import ExportContentError, Place
 from connectors.formats.delimited import CsvFile
-from connectors.formats.lazy import pa, pq
-from connectors.formats.schema import Column, Schema
-from connectors.formats.values import Rows, check_filled, typed
+from connectors.formats.parquet import open_parquet
+from connectors.formats.schema import Schema
+from connectors.formats.typed_copies import Plan, copy_csv
+from connectors.formats.values import Rows
 from connectors.stores import READ_LIMIT
 
 RowCheck = Callable[[dict[str, Any], int, Rows], None]
@@ -32,21 +32,14 @@ def convert_table(
     csv = CsvFile(files[info.key], info.key, uri)
     header = csv.header()
     unknown = schema.check_names(header, uri, info.key)
-    columns = [column for column in schema if column.name in header]
-    batches, rows = [], Rows(info.key, uri)
-    for batch in csv.batches(header, [column.name for column in columns]):
-        arrays = [_typed(column, batch.column(column.name), rows) for column in columns]
-        batches.append(pa.record_batch(arrays, names=[column.name for column in columns]))
-        rows = rows.after(batch.num_rows)
-    if not batches:
-        return Converted((), 0, unknown)
-    table = pa.Table.from_batches(batches)
-    everything = Rows(info.key, uri)
-    for index, row in enumerate(table.to_pylist()):
-        check(row, index, everything)
     target = folder / "table.parquet"
-    pq.write_table(table, target, compression="zstd")
-    return Converted((Part(target, info.key),), table.num_rows, unknown)
+    count = copy_csv(csv, header, schema, Plan({name: (name,) for name in schema.names if name in header}), target)
+    if not count:
+        return Converted((), 0, unknown)
+    rows = Rows(info.key, uri)
+    for index, row in enumerate(open_parquet(target, info.key, uri).read().to_pylist()):
+        check(row, index, rows)
+    return Converted((Part(target, info.key),), count, unknown)
 
 
 def unique_by(names: Sequence[str]) -> RowCheck:
@@ -61,21 +54,3 @@ def unique_by(names: Sequence[str]) -> RowCheck:
             raise rows.error(", ".join(names), index, shown, f"as in row {first + 1} already", "repeated_row")
 
     return check
-
-
-def _typed(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
-    if column.type != "Date":
-        return typed(column, values, rows)
-    check_filled(column, values, rows)
-    return pa.array([_date(column, text, index, rows) for index, text in enumerate(values.to_pylist())], pa.date32())
-
-
-def _date(column: Column, text: str | None, index: int, rows: Rows) -> date | None:
-    if text is None:
-        return None
-    try:
-        if len(text) != 10:
-            raise ValueError(text)
-        return date.fromisoformat(text)
-    except ValueError:
-        raise rows.error(column.name, index, text, "no date of the form 2026-04-01", "wrong_type") from None

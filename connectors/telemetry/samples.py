@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
@@ -19,7 +20,8 @@ import msgspec
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
 from connectors.errors import ExportContentError, Place
-from connectors.formats.lazy import pa, pq
+from connectors.formats.lazy import pa
+from connectors.formats.parquet import write_batches
 from connectors.formats.schema import BigInt, Boolean, Number, Schema, Text, Timestamp, optional, required
 from connectors.formats.text_lines import TextFile
 from connectors.formats.values import measured_schema
@@ -127,23 +129,8 @@ class Problems:
 def write_samples(samples: Iterator[Sample], target: Path) -> int:
     """Write samples in batches and return their number; without any there is no file."""
     shape = measured_schema(COLUMNS)
-    writer, written = None, 0
-    rows: list[Sample] = []
-    try:
-        for sample in samples:
-            rows.append(sample)
-            if len(rows) == _FLUSH:
-                writer = writer or pq.ParquetWriter(target, shape, compression="zstd")
-                writer.write_batch(_batch(rows, shape))
-                written += len(rows)
-                rows.clear()
-        if rows:
-            writer = writer or pq.ParquetWriter(target, shape, compression="zstd")
-            writer.write_batch(_batch(rows, shape))
-    finally:
-        if writer is not None:
-            writer.close()
-    return written + len(rows)
+    groups = iter(lambda: list(islice(samples, _FLUSH)), [])
+    return write_batches((_batch(group, shape) for group in groups), shape, target)
 
 
 Reader = Callable[[TextFile, KeyFacts, Problems], Iterator[Sample]]
