@@ -1,4 +1,4 @@
-"""Times and months as providers write them. Everything becomes UTC; a time without a zone is UTC, as all our providers say."""
+"""Times and months as providers write them. All become UTC, and a time without a zone is UTC, as our providers document."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from connectors.deliveries import Converted, Delivery, Part, Refusal
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.delimited import CsvFile
-from connectors.formats.lazy import pa, pc
+from connectors.formats.lazy import pc
 from connectors.formats.parquet import check_parquet, open_parquet, read_rows
 from connectors.formats.schema import Number, Schema, Text, Timestamp, optional, required
 from connectors.formats.typed_copies import Plan, copy_csv, copy_parquet
@@ -23,7 +23,7 @@ from connectors.stores import ObjectStore
 from connectors.times import is_month
 
 KIND = "aws_carbon"
-UNIT = "MTCO2e"  # the only one AWS has; another one would be a factor of a thousand in silence
+UNIT = "MTCO2e"  # the only one AWS has; kilograms read as tonnes would be wrong by a factor of a thousand, in silence
 
 _MASSES = ("lbm", "mbm", "scope_1", "scope_2_lbm", "scope_2_mbm", "scope_3_lbm", "scope_3_mbm")
 _VALUES = tuple(f"total_{mass}_emissions_value" for mass in _MASSES)
@@ -101,7 +101,7 @@ def _take_csv(csv: CsvFile, target: Path, delivery: Delivery) -> tuple[int, tupl
     SCHEMA.check_repeated(header, csv.uri, csv.key)
     sources = _sources(header)
     if not any(csv.batches(header, header[:1])):
-        return 0, ()  # without rows the header says nothing
+        return 0, ()  # a file without rows may have any header
     unknown = _check_names(header, sources, csv.uri, csv.key)
     plan = Plan({declared: (name,) for declared, name in sources.items()}, constants=_constants(sources, delivery))
     return copy_csv(csv, header, SCHEMA, plan, target), unknown
@@ -159,13 +159,9 @@ def _check_rows(path: Path, partition: str, key: str, uri: str) -> None:
         check_month("usage_period_start", batch.column("usage_period_start"), month, rows)
         # a folder may write v3.0.0 where the column has 3.0.0
         given = pc.utf8_ltrim(pc.utf8_lower(batch.column("model_version").cast("string")), "v")
-        _refuse("model_version", version, batch, pc.equal(given, version.lower().lstrip("v")), rows, "contradicts_partition")
+        right = pc.equal(given, version.lower().lstrip("v"))
+        rows.check("model_version", batch.column("model_version"), right, f"where {version} is expected", "contradicts_partition")
         for name in units:
             unit = batch.column(name).cast("string")
-            _refuse(name, UNIT, batch, pc.or_(pc.equal(unit, UNIT), pc.equal(unit, "")), rows, "wrong_unit")
-
-
-def _refuse(name: str, expected: str, batch: pa.RecordBatch, right: pa.Array, rows: Rows, reason: str) -> None:
-    index = pc.index(right, False).as_py()
-    if index >= 0:
-        raise rows.error(name, index, batch.column(name)[index].as_py(), f"where {expected} is expected", reason)
+            right = pc.or_(pc.equal(unit, UNIT), pc.equal(unit, ""))
+            rows.check(name, unit, right, f"where {UNIT} is expected", "wrong_unit")

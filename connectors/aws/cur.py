@@ -1,6 +1,7 @@
 """AWS bills: CUR 2.0 in Parquet or CSV and the legacy Cost and Usage Report, one delivery per billing period and execution.
 
-Which bill is in force is decided by election, which cost means what in SQL; here a bill is found, checked and given one shape.
+Here a bill is found, checked and given one shape. Which of several bills of a month counts is decided by the election, and what
+each cost means in SQL.
 """
 
 from __future__ import annotations

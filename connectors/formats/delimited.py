@@ -75,7 +75,7 @@ class CsvFile:
             for batch in reader:
                 if batch.num_rows:
                     yield batch
-            if source.raw.quotes % 2:  # Arrow takes everything behind an open quote as one value and says nothing
+            if source.raw.quotes % 2:  # Arrow takes all that follows an open quote as one value, without an error
                 raise self._content_error("a quoted value is never closed", "bad_csv")
 
     @contextlib.contextmanager
@@ -93,7 +93,7 @@ class CsvFile:
                     raise self._content_error("the zip does not hold exactly one readable CSV file", "bad_archive")
                 try:
                     source = stack.enter_context(archive.open(members[0]))
-                except NotImplementedError as error:  # zipfile's word for a way of packing it does not know
+                except NotImplementedError as error:  # what zipfile raises for a compression it does not know
                     raise self._content_error(f"the zip is packed in a way nobody can read ({error})", "bad_archive") from error
             else:
                 source = stack.enter_context(self.path.open("rb"))

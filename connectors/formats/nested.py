@@ -1,7 +1,7 @@
 """Flat columns out of nested records: Parquet as BigQuery writes it, with structs, repeated key-value pairs and repeated records.
 
-A declared column names its place by a dotted path (`service.id`), and every error names that path. What columns mean stays with
-the kinds.
+A declared column names its place by a dotted path (`service.id`), and every error names that path. What columns
+mean is not known here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Shape:
     remedy_page: str
 
     def check(self, arrow_schema: pa.Schema, uri: str, key: str) -> tuple[str, ...]:
-        """Check names and types and return the paths nobody knows; a path below a documented one is known."""
+        """Check names and types and return the unknown paths; a path below a documented one is known."""
         repeated = {pairs.path for pairs in self.pairs.values()} | set(self.records)
         source = Schema(tuple(replace(column, name=path) for path, column in self.columns.items()), remedy_page=self.remedy_page)
         leaves = list(_leaves(arrow_schema, repeated | self.documented))
@@ -54,7 +54,7 @@ class Shape:
         return tuple(name for name in unknown if name not in known and not self._is_empty_record(name, names[name]))
 
     def _is_empty_record(self, name: str, found: pa.DataType) -> bool:
-        """Whether a record of ours never had a value, so that its writer could not know its fields."""
+        """Whether a declared record is null in all rows, so that its writer could not know its fields."""
         return pa.types.is_null(found) and any(path.startswith(f"{name}.") for path in self.columns)
 
     def _check_list(
@@ -124,12 +124,12 @@ def flat(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
         check_numbers(column, values, rows)
         return values if pa.types.is_float64(values.type) or pa.types.is_decimal(values.type) else values.cast(pa.string())
     if column.type == "Timestamp" and pa.types.is_timestamp(values.type):
-        values = values.cast(pa.timestamp(values.type.unit))  # the zone says how to show a time, not when it was
+        values = values.cast(pa.timestamp(values.type.unit))  # Arrow holds UTC; the zone is only how to show it
     return values.cast(arrow_type(column), safe=column.type != "Timestamp")
 
 
 def pairs_of(batch: pa.RecordBatch, pairs: Pairs) -> tuple[pa.Array, pa.Array]:
-    """A map array of repeated pairs, and the positions in the batch whose keys repeat: there the first pair stands."""
+    """A map array of repeated pairs, and the rows of the batch in which a key repeats; of these the first pair is taken."""
     lists = value_at(batch, pairs.path)
     if pa.types.is_null(lists.type):
         return _maps(batch.num_rows, pa.array([], pa.int64()), pa.array([], pa.string()), pa.array([], pa.string())), pa.array([])

@@ -1,4 +1,4 @@
-"""Declared columns: what a connector promises to everyone behind it, and the check of a file against that promise.
+"""Declared columns: what every later step may rely on, and the check of a file against it.
 
 Column order never matters, columns are matched by name. A required column must be there; an optional one may be absent and
 is then null; an unknown one is reported and left in the landed bytes.
@@ -36,7 +36,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The columns of a kind. `documented` names are the provider's too, but nothing here reads them."""
+    """The columns of a kind. `documented` names are further columns of the provider: not read, and not reported as unknown."""
 
     columns: tuple[Column, ...]
     documented: frozenset[str] = frozenset()

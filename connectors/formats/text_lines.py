@@ -76,7 +76,7 @@ class TextFile:
             magic = plain.read(4)
             plain.seek(0)
             if not magic and self.key.lower().endswith((".gz", ".zst")):
-                raise EOFError  # even nothing at all is some bytes when it is compressed
+                raise EOFError  # even an empty text is some bytes when it is compressed
             if magic.startswith(_GZIP):
                 yield stack.enter_context(gzip.open(plain, "rb"))
             elif magic == _ZSTD:

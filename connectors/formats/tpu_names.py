@@ -25,7 +25,7 @@ def tpu_type_of(name: str | None) -> str | None:
 
 
 def tpu_chips_of(machine_type: str | None) -> int | None:
-    """The chips of a machine type such as ct5p-hightpu-4t, or None when its name does not say."""
+    """The chips of a machine type such as ct5p-hightpu-4t, or None when its name does not give them."""
     match = _CHIPS.search(machine_type or "")
     return int(match[1]) if match else None
 

@@ -1,13 +1,14 @@
-"""Text into declared types, and the checks a value must pass: numbers are finite and small enough, promised values are there.
+"""Text into declared types, and the checks of values: numbers are finite and small enough, required values are present.
 
-Numbers stay text as written: SQL turns them exact, once. Every refusal names object, row, column and value.
+Numbers stay text as written (1.81E-8 stays 1.81E-8): SQL makes them exact decimals, once. Every refusal names object, row,
+column and value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -24,7 +25,7 @@ _MAP = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Which rows of which object an array holds: those after `before`."""
+    """The place of an array in its object: its first row is row `before` + 1."""
 
     key: str
     uri: str
@@ -45,6 +46,12 @@ class Rows:
             reason=reason,
         )
 
+    def check(self, column: str, values: pa.Array, good: pa.Array, what: str, reason: str) -> None:
+        """Refuse the first value for which `good` is false; where it is null, nothing is known against the value."""
+        index = pc.index(good, False).as_py()
+        if index >= 0:
+            raise self.error(column, index, values[index].as_py(), what, reason)
+
 
 def arrow_type(column: Column) -> pa.DataType:
     """The type a column has in a typed copy."""
@@ -60,7 +67,7 @@ def arrow_type(column: Column) -> pa.DataType:
 
 
 def measured_schema(columns: Iterable[Column]) -> pa.Schema:
-    """The shape of a table of measurements, in which numbers are doubles: nobody adds them up to the cent."""
+    """The Arrow schema of a table of measurements. Their numbers are doubles, for they are never added up to the cent."""
     return pa.schema([(one.name, pa.float64() if one.type == Number else arrow_type(one)) for one in columns])
 
 
@@ -88,13 +95,13 @@ def typed(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
 
 
 def check_filled(column: Column, values: pa.Array, rows: Rows) -> None:
-    """Refuse a null, or the empty text, where the provider promises a value: without it the row could not be counted."""
+    """Refuse a null, or the empty text, where every row needs a value: a cost without its account belongs to nobody."""
     if not column.filled:
         return
     values = decoded(values)
     missing = values.is_null()
     if is_text(values.type):
-        missing = pc.fill_null(pc.equal(values.cast(pa.string()), ""), True)  # a CSV cannot tell the two apart, Parquet can
+        missing = pc.fill_null(pc.equal(values.cast(pa.string()), ""), True)  # Parquet has null and '', a CSV only one of them
     index = pc.index(missing, True).as_py()
     if index >= 0:
         raise rows.error(column.name, index, None, "where every row must have a value", "missing_value")
@@ -109,45 +116,37 @@ def check_numbers(column: Column, values: pa.Array, rows: Rows) -> None:
     if is_text(values.type):
         text = values.cast(pa.string())
         text = pc.if_else(pc.equal(text, ""), None, text)  # Parquet may hold the empty text where a CSV has nothing
-        _refuse_first(column, values, pc.match_substring_regex(text, _NUMBER), rows, "no number")
+        rows.check(column.name, values, pc.match_substring_regex(text, _NUMBER), "no number", "wrong_type")
         floats = pc.replace_substring_regex(text, r"^\+", "")  # Arrow reads no plus sign
     floats = floats.cast(pa.float64())
     good = pc.is_finite(floats)
     if column.below is not None:
         good = pc.and_(good, pc.less(pc.abs(floats), column.below))
     limit = "no finite number" if column.below is None else f"no finite number below {column.below:.0e}"
-    _refuse_first(column, values, good, rows, limit)
+    rows.check(column.name, values, good, limit, "wrong_type")
 
 
 def check_month(name: str, values: pa.Array, month: str, rows: Rows) -> None:
-    """Refuse a time outside the month of its folder: here it would be counted for a month whose own delivery has it too."""
-    first = datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC).replace(tzinfo=None)
+    """Refuse a time outside the month of its folder: a June row in May's folder would be counted in both months."""
+    first = datetime.fromisoformat(f"{month}-01")
     following = (first + timedelta(days=31)).replace(day=1)
-    times = values.cast(pa.timestamp("us"), safe=False)
-    inside = pc.and_(pc.greater_equal(times, pa.scalar(first, times.type)), pc.less(times, pa.scalar(following, times.type)))
-    index = pc.index(inside, False).as_py()
-    if index >= 0:
-        raise rows.error(name, index, values[index].as_py(), f"outside {month}, the month of its folder", "contradicts_partition")
+    _check_between(name, values, first, following, rows, f"outside {month}, the month of its folder", "contradicts_partition")
 
 
 def check_years(name: str, values: pa.Array, rows: Rows) -> None:
-    """Refuse a time in a year that no cloud has billed: the row would stand in a month nobody looks at, or in none."""
+    """Refuse a time in a year that no cloud has billed, such as 0001 or 9999: no report covers such a month."""
+    first, last = (datetime.fromisoformat(f"{year}-01-01") for year in _BILLED_YEARS)
+    _check_between(name, values, first, last, rows, f"outside the years {first.year} to {last.year - 1}", "wrong_type")
+
+
+def _check_between(name: str, values: pa.Array, first: datetime, end: datetime, rows: Rows, what: str, reason: str) -> None:
     times = values.cast(pa.timestamp("us"), safe=False)
-    first, last = (pa.scalar(datetime(year, 1, 1, tzinfo=UTC).replace(tzinfo=None), times.type) for year in _BILLED_YEARS)
-    index = pc.index(pc.and_(pc.greater_equal(times, first), pc.less(times, last)), False).as_py()
-    if index >= 0:
-        what = f"outside the years {_BILLED_YEARS[0]} to {_BILLED_YEARS[1] - 1}"
-        raise rows.error(name, index, values[index].as_py(), what, "wrong_type")
-
-
-def _refuse_first(column: Column, values: pa.Array, good: pa.Array, rows: Rows, what: str) -> None:
-    index = pc.index(good, False).as_py()
-    if index >= 0:
-        raise rows.error(column.name, index, values[index].as_py(), what, "wrong_type")
+    inside = pc.and_(pc.greater_equal(times, pa.scalar(first, times.type)), pc.less(times, pa.scalar(end, times.type)))
+    rows.check(name, values, inside, what, reason)
 
 
 def _each_distinct(column: Column, values: pa.Array, rows: Rows, read: Callable[[str], Any], what: str) -> pa.Array:
-    """Read each distinct text once; in a bill the same times and tags stand in thousands of rows."""
+    """Read each distinct text once: in a bill the same times and tags are repeated in thousands of rows."""
     encoded = values.dictionary_encode()
     found = []
     for text in encoded.dictionary.to_pylist():

@@ -1,8 +1,9 @@
 """Google Cloud bills: the detailed (or standard) BigQuery export as Parquet with nested records, one delivery per partition.
 
 The export appends: a correction is a new row and equal rows are legal, so nothing is dropped here, and a partition that grew is
-delivered again as a whole. What a partition's day means is not settled, so rows are not checked against it. The originals stay;
-beside each one lies a flat copy with a row per export row and a row per credit. What a cost or credit means is decided in SQL.
+delivered again as a whole. Rows are not checked against the day of their partition, whose meaning Google leaves open. The
+originals stay; beside each lies a flat copy with a row per export row and a row per credit. What a cost or credit means is
+decided in SQL.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from pathlib import Path
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
 from connectors.errors import ExportContentError, Place
-from connectors.formats.lazy import pa, pc, pq
+from connectors.formats.lazy import pa, pc
 from connectors.formats.nested import NestedFile, flat, open_nested, pairs_of, value_at
+from connectors.formats.parquet import write_batches
 from connectors.formats.values import Rows
 from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, LINE_COLUMNS, MAPS, SCHEMA, SHAPE
 from connectors.layouts.partition_folders import find_partition_deliveries
@@ -61,15 +63,16 @@ class _Repeated:
 def _flatten(source: NestedFile, target: Path) -> tuple[int, dict[str, _Repeated]]:
     """Write the flat copy and return its rows, and what was repeated in which map."""
     repeated: dict[str, _Repeated] = {}
-    shape, written = _flat_shape(source), 0
-    with pq.ParquetWriter(target, shape, compression="zstd") as writer:
+    shape = _flat_shape(source)
+
+    def batches() -> Iterator[pa.RecordBatch]:
         for rows, batch in source.batches():
             lines = _lines(source, batch, rows, repeated)
-            for part in (lines, _credits(source, batch, rows, lines)):
-                if part:
-                    writer.write_batch(_record_batch(part, shape))
-                    written += len(part["part"])
-    return written, repeated
+            yield _record_batch(lines, shape)
+            if paid_back := _credits(source, batch, rows, lines):
+                yield _record_batch(paid_back, shape)
+
+    return write_batches(batches(), shape, target), repeated
 
 
 def _lines(source: NestedFile, batch: pa.RecordBatch, rows: Rows, repeated: dict[str, _Repeated]) -> dict[str, pa.Array]:
@@ -93,7 +96,7 @@ def _lines(source: NestedFile, batch: pa.RecordBatch, rows: Rows, repeated: dict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CreditRows(Rows):
-    """Places of credits: an error in one names the row of the export it belongs to."""
+    """The places of credits: an error in the third credit of row 7 names row 7."""
 
     parents: pa.Array
 

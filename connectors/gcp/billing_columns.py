@@ -1,4 +1,4 @@
-"""The columns of Google's detailed billing export: where they lie in its nested rows, and the flat names everyone else sees.
+"""The columns of Google's detailed billing export: where they lie in its nested rows, and the flat names they get.
 
 Older tables lack the later columns (project.number before October 2020, credit types before September 2020, resource before
 August 2021, tags, subscription, consumption model): all these are optional. The standard export has no resource at all.

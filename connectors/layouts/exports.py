@@ -1,7 +1,7 @@
 """The folders of AWS exports: which manifests there are, and which deliveries they make.
 
 Knows Data Exports (OVERWRITE and CREATE_NEW) and legacy reports (with and without assembly folders). Everything is decided
-from one listing and the manifests; a folder without its manifest is no delivery. What columns mean stays with the kinds.
+from one listing and the manifests; a folder without its manifest is no delivery. Columns are not known here.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A manifest and what was read from it: a delivery, or the reason why not."""
+class _Candidate:
+    """What one manifest gives: a delivery, or the reason why not."""
 
     partition: str
     published_at: datetime
@@ -45,9 +45,9 @@ class _Found:
 def find_export_deliveries(store: ObjectStore, kind: str, layouts: Iterable[Layout]) -> Iterator[Delivery | Refusal]:
     """Yield deliveries and refusals by partition, oldest first."""
     listed = {info.key: info for info in store.list_objects()}
-    found = [_read(store, kind, layout, match, listed) for layout, match in _manifests(listed, tuple(layouts))]
-    found.sort(key=lambda one: (one.partition, one.published_at, not one.is_execution, _key_of(one.result)))
-    for _, group in groupby(found, key=attrgetter("partition")):
+    candidates = [_read(store, kind, layout, match, listed) for layout, match in _manifests(listed, tuple(layouts))]
+    candidates.sort(key=lambda one: (one.partition, one.published_at, not one.is_execution, _key_of(one.result)))
+    for _, group in groupby(candidates, key=attrgetter("partition")):
         yield from _each_once(list(group))
 
 
@@ -59,7 +59,7 @@ def _manifests(listed: dict[str, ObjectInfo], layouts: tuple[Layout, ...]) -> It
                     yield layout, match
 
 
-def _read(store: ObjectStore, kind: str, layout: Layout, match: re.Match[str], listed: dict[str, ObjectInfo]) -> _Found:
+def _read(store: ObjectStore, kind: str, layout: Layout, match: re.Match[str], listed: dict[str, ObjectInfo]) -> _Candidate:
     info = listed[match.string]
     folder = match["execution"]
     published_at = (execution_time(folder) if folder else None) or info.last_modified
@@ -70,12 +70,12 @@ def _read(store: ObjectStore, kind: str, layout: Layout, match: re.Match[str], l
             raise ExportContentError(what, place=Place(info.key), reason="bad_partition")
         objects, manifest = _objects(store, layout, info, listed)
         result = _delivery(store, kind, partition, folder, info, objects, manifest.execution_id)
-        return _Found(partition, result.published_at, bool(folder), result)
+        return _Candidate(partition, result.published_at, bool(folder), result)
     except ConnectorError as error:
         if not isinstance(error, ExportContentError | ExportNotPublishedError):
-            raise  # the location is unreadable or is being written: no statement about this delivery
+            raise  # the location cannot be read, or is being written: this delivery may be fine
         refused = refusal(error, partition, identity_of(kind, partition, (info,)), info.key, published_at)
-        return _Found(partition, published_at, bool(folder), refused)
+        return _Candidate(partition, published_at, bool(folder), refused)
 
 
 def _objects(
@@ -105,10 +105,10 @@ def _delivery(
     objects: tuple[ObjectInfo, ...],
     execution_id: str | None,
 ) -> Delivery:
-    # the manifest of the whole month repeats the newest execution; its files say which one that is
+    # the month's own manifest repeats the newest execution, which is known by the folder of its files
     execution = folder or _execution_folder(objects)
     published_at = (execution_time(execution) if execution else None) or info.last_modified
-    # in a folder the times are those of whoever copied it and say nothing
+    # only on S3: in a local folder the times are those of the copy, not the provider's
     newest = max(data.last_modified for data in objects)
     if not execution and store.uri.startswith("s3://") and newest > info.last_modified + _REWRITING:
         what = f"{store.uri_of(info.key)} is older than the files it names: the provider is rewriting them."
@@ -123,11 +123,11 @@ def _execution_folder(objects: tuple[ObjectInfo, ...]) -> str | None:
     return name if execution_time(name) else None
 
 
-def _each_once(found: list[_Found]) -> Iterator[Delivery | Refusal]:
-    """Drop what another manifest of the partition already said: an execution's own manifest speaks before the month's."""
-    executions = {_files(one.result) for one in found if one.is_execution and isinstance(one.result, Delivery)}
+def _each_once(candidates: list[_Candidate]) -> Iterator[Delivery | Refusal]:
+    """Drop repeats: of two manifests that name the same files, the month's and an execution's, the execution's is taken."""
+    executions = {_files(one.result) for one in candidates if one.is_execution and isinstance(one.result, Delivery)}
     refused: set[tuple[str, int | None, str | None]] = set()
-    for one in found:
+    for one in candidates:
         result = one.result
         if isinstance(result, Delivery):
             if one.is_execution or _files(result) not in executions:

@@ -1,4 +1,4 @@
-"""What a manifest says, and which objects of the location it means.
+"""The file list of a manifest, and which objects of the location its names mean.
 
 A manifest comes from outside and may be hostile: it can name files, never lead out of the location. Bucket and prefix in it
 are ignored, so that a copied export works: a name counts by what follows `/<export>/`, else by what follows the folder

@@ -1,7 +1,7 @@
 """Folders named `_PARTITIONTIME=YYYY-MM-DD`, one per partition of a BigQuery table: the files of a folder are its delivery.
 
 There is no manifest, so the newest file's time is when the partition was published. A Parquet file that lies in no such folder
-is refused by name: what nobody reads would be missing from a bill in silence.
+is refused by name: left aside in silence, its costs would be missing from the bill.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sources in which each file speaks for itself, such as telemetry and tables people write: one delivery per file, by its key."""
+"""Sources without manifests or folders of partitions, such as telemetry and tables people write: each file is one delivery."""
 
 from __future__ import annotations
 

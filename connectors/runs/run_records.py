@@ -90,12 +90,12 @@ class RunRecord(msgspec.Struct):
 
 
 def run_json_rows(document: dict[str, Any]) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """Return the rows of a run.json, the run's own first, and the names of fields that nobody reads."""
+    """Return the rows of a run.json, the run's own first, and the names of fields that are not read."""
     try:
         record = msgspec.convert(document, RunRecord)
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$")
-        # a missing field is told without a path when it is the record's own
+        # msgspec gives no path for a missing field of the record itself
         named = path.strip("`.") or what.rpartition("field `")[2].rstrip("`") if "field `" in what or path else None
         reason = "missing_value" if "missing" in what else "wrong_type"
         raise RecordError(f"is refused: {what}", field=named, reason=reason) from error
@@ -107,7 +107,7 @@ def run_json_rows(document: dict[str, Any]) -> tuple[list[dict[str, Any]], tuple
 
 
 def state_of(word: str | None) -> str:
-    """Translate a scheduler's word for the end of a run; one nobody knows is `unknown`."""
+    """Translate a scheduler's word for the end of a run; any other is `unknown`."""
     return _STATE_OF.get((word or "").strip().lower().replace("-", "_").replace(" ", "_"), "unknown")
 
 

@@ -49,7 +49,7 @@ def _groups(document: dict[str, Any]) -> list[tuple[str | None, int]]:
         raise RecordError("is no list of objects", field="ResourceConfig.InstanceGroups")
     found: dict[str | None, int] = {}
     for group in groups:
-        # where a job named several types it would take, the answer says which one SageMaker gave it
+        # a job may name several types; the answer then has the one that SageMaker chose
         chosen = "Selected" if group.get("SelectedInstanceType") else ""
         type_, count = group.get(f"{chosen}InstanceType"), group.get(f"{chosen}InstanceCount", 1)
         if not isinstance(type_, str | None):

@@ -1,6 +1,6 @@
 """Records of training runs: our own *.run.json, SageMaker's DescribeTrainingJob, Vertex's CustomJob; one delivery per file.
 
-A record says who ran what, when, on which machines. It is taken whole or refused whole; merging records by id or alias, and
+A record tells who ran what, when, on which machines. It is taken whole or refused whole; merging records by id or alias, and
 times that a node inherits from its attempt, are decided in SQL.
 """
 

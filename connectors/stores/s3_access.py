@@ -1,4 +1,4 @@
-"""Access to S3: the client with its retries, roles assumed for it, and what a refusal by AWS means for whoever runs this.
+"""Access to S3: the client with its retries, roles assumed for it, and what each error code of AWS calls for.
 
 Every client of S3 is made here, so that exports and a landing on S3 share one retry policy and one set of timeouts.
 """

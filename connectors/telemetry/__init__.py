@@ -1,1 +1,1 @@
-"""Utilisation of accelerators, whoever measured it, as samples per device."""
+"""Utilisation of accelerators from any monitor, as samples per device."""

@@ -1,4 +1,4 @@
-"""What one neuron-monitor document says: the utilisation of each Neuron device over the document's own period.
+"""One neuron-monitor document: the utilisation of each Neuron device over the document's own period.
 
 Knows the fields of neuron-monitor since 2022 and their traps: several runtimes list the same cores, an error means unknown and
 not zero, `flops` became `effective_flops`, indices are logical cores on Trainium2 and later. Times and hosts come from the
@@ -65,7 +65,7 @@ class Timed(msgspec.Struct, omit_defaults=True):
 
 
 class System(msgspec.Struct, omit_defaults=True):
-    """The host's groups: they say how long a document without any runtime covers."""
+    """The host's groups: their period is that of a document without any runtime."""
 
     vcpu_usage: Timed | None = None
     memory_info: Timed | None = None
@@ -118,7 +118,7 @@ def period_of(document: Document) -> float | None:
 
 
 def run_tag_of(document: Document) -> str | None:
-    """The tag all runtimes were started with; a process id is none, for it says nothing about a run."""
+    """The tag all runtimes were started with; a process id is no tag: it is the default where none was set."""
     tags = {
         None if one.neuron_runtime_tag == str(one.pid) else one.neuron_runtime_tag for one in document.neuron_runtime_data or ()
     }
@@ -126,7 +126,7 @@ def run_tag_of(document: Document) -> str | None:
 
 
 def devices_of(document: Document) -> list[Device]:
-    """Sum the runtimes per core, at most 100 %, and average over all cores of each device; cores nobody uses count 0."""
+    """Sum the runtimes per core, at most 100 %, and average over all cores of each device; unused cores count 0."""
     devices, cores = _hardware(document)
     used: dict[int, float] = {}
     shared: dict[int, list[float]] = {}  # cores that several runtimes use

@@ -1,7 +1,7 @@
-"""The one shape of telemetry: a row per device and interval.
+"""The one shape of telemetry, a row per device and interval, and what its kinds share: decoding, times, problems, writing.
 
-How long a gauge's point counts, and which rows are copies of each other, is decided in SQL: a file never knows what the next one
-holds, and cutting telemetry into other files must change nothing.
+How long a gauge's point counts, and which rows are copies of each other, is decided in SQL over all files: a day delivered as one
+file or as 24 must give the same result.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _ENDINGS = re.compile(r"\.(jsonl|ndjson|json|prom|txt)(\.(gz|zst))?$", re.I)
 COLUMNS = (
     # equal for the same observation, however often and in whichever file it was delivered
     required("document_hash", Text, filled=True),
-    required("line_number", BigInt, filled=True),  # where in the object the observation stands
-    *optional("run_key", Text),  # as it stands in the object's key or in a label
+    required("line_number", BigInt, filled=True),  # the line of the object that holds the observation
+    *optional("run_key", Text),  # as written in the object's key or in a label
     required("host_id", Text, filled=True),
     *optional("device_index device_count", BigInt),
     *optional("sample_start", Timestamp),  # null: a gauge's point, which covers the spacing before it
@@ -76,7 +76,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeyFacts:
-    """What the key of an object says: `run=<id>/host=<resource_id>/<UTC start>.jsonl[.gz|.zst]`, any of it may be absent."""
+    """Facts in the key of an object: `run=<id>/host=<resource_id>/<UTC start>.jsonl[.gz|.zst]`, any of it may be absent."""
 
     run: str | None
     host: str | None
@@ -96,7 +96,7 @@ def micros(moment: datetime) -> int:
 
 
 class SampleError(Exception):
-    """A document or series that says nothing usable: why, and what to do about it."""
+    """A document or series that gives no sample: why, and what to do about it."""
 
     def __init__(self, reason: str, column: str | None, remedy: str) -> None:
         super().__init__(reason)
@@ -107,7 +107,7 @@ class SampleError(Exception):
 
 @dataclass(slots=True)
 class Problems:
-    """What was left out of one object, one row of the quarantine per reason: a broken exporter repeats itself in every line."""
+    """What was left out of one object, with one refusal per reason: a broken exporter makes its mistake in every line."""
 
     first: dict[str, tuple[int, SampleError]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)

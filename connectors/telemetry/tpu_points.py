@@ -1,9 +1,9 @@
-"""Points of TPU metrics, whoever delivered them, as samples of chips.
+"""Points of TPU metrics, from Cloud Monitoring or Prometheus, as samples of chips.
 
 A duty cycle is a chip's utilisation. Every other metric of a chip proves that it lives: where Google emits no duty cycle for a
 living chip, it is idle. The duty cycle numbers chips by their place in the slice and the others by their place in the host, so
-the two do not join per chip: who reads the samples counts both per host. An answer that reports an error proves nothing by
-absence.
+the two do not join per chip: SQL counts both per host. In an answer that
+reports an error, a missing duty cycle means nothing.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def series_of(metric: str, labels: Mapping[str, str], unit: str | None, facts: K
 def samples_of(
     series: Series, points: Iterator[tuple[int, int | None, int, float | None]], *, is_complete: bool
 ) -> Iterator[Sample]:
-    """Turn points (line, start, end, value) into samples. `is_complete` is false when the answer they stand in reports errors."""
+    """Turn points (line, start, end, value) into samples. `is_complete` is false when their answer reports errors."""
     host, index, run, type_ = series.host_id, series.device_index, series.run_key, series.accelerator_type
     evidence, is_idle = ("measured", False) if series.is_utilisation else ("presence", is_complete)
     for line, start, end, value in points:
@@ -100,7 +100,7 @@ def _chip(accelerator: str | None) -> tuple[str | None, int | None]:
 
 
 def _worker(labels: Mapping[str, str], run: str | None) -> str | None:
-    """The host of a TPU VM's worker: its instance's id, else its number, which says something within its run alone."""
+    """The host of a TPU VM's worker: its instance's id, else its number, which is unique within its run only."""
     worker = labels.get("worker_id")
     if not worker or _INSTANCE.fullmatch(worker):
         return worker or None

@@ -71,6 +71,13 @@ def test_a_gauges_point_has_no_length_and_an_aligned_one_has(tmp_path: Path) -> 
     assert [row["sample_start"] for row in rows] == [None, NOON]
 
 
+def test_an_empty_start_is_no_start(tmp_path: Path) -> None:
+    """It ended a whole refresh with a TypeError."""
+    one = duty({"interval": {"startTime": "", "endTime": "2026-04-01T12:01:00Z"}, "value": {"doubleValue": 10.0}})
+    (row,) = rows_of(read(tmp_path, answer(one)))
+    assert (row["sample_start"], row["utilisation_ratio"]) == (None, 0.1)
+
+
 @pytest.mark.parametrize(
     ("unit", "value", "ratio"),
     [("percent", 50.0, 0.5), ("%", 50.0, 0.5), ("1", 0.5, 0.5), ("10^2.%", 0.5, 0.5), ("%", 100.4, 1.0)],
