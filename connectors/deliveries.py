@@ -1,6 +1,6 @@
-"""What passes between a connector and the landing: deliveries, what they become, and what is refused.
+"""The values that a connector and the landing exchange: deliveries, what they become, and what is refused.
 
-Plain values only. Nothing here reads a byte, so that a plan costs one listing.
+Nothing here reads a file: a plan is made from one listing of the location.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from connectors.errors import ConnectorError, shorten
-from connectors.store import ObjectInfo
+from connectors.stores import ObjectInfo
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Delivery:
 
     @property
     def identity(self) -> str:
-        """The same for the same objects, known without reading them."""
+        """A hash that is equal for equal objects, known from the listing without reading them."""
         return identity_of(self.kind, self.partition, (*self.objects, self.manifest))
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Something that was delivered and is not taken, with the place and the remedy."""
+    """Something in a delivery that is not taken, with its place and a remedy: a row of the quarantine."""
 
     partition: str
     identity: str
@@ -58,7 +58,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Converted:
-    """What a delivery became. `refusals` are single records left out or kept with a remark; the rest stands."""
+    """What a delivery became. `refusals` name single records that were left out, or kept with a remark."""
 
     parts: tuple[Part, ...]
     rows: int
@@ -67,7 +67,7 @@ class Converted:
 
 
 def identity_of(kind: str, partition: str, objects: Iterable[ObjectInfo | None]) -> str:
-    """Hash what a listing says of some objects; a separator no key can hold keeps different lists apart."""
+    """Hash keys, etags, sizes and times of some objects as listed. No key can hold the separator, so no two lists look alike."""
     digest = hashlib.sha256()
     for text in (kind, partition):
         digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
@@ -81,17 +81,22 @@ def identity_of(kind: str, partition: str, objects: Iterable[ObjectInfo | None])
 
 
 def refusal_of(delivery: Delivery, error: ConnectorError) -> Refusal:
-    """Turn the error that stopped a delivery into its row of the quarantine."""
-    named = error.source_object or (delivery.manifest or delivery.objects[0]).key
+    """Turn an error into its row of the quarantine: what stopped a delivery, or a remark about one that is taken."""
+    main = delivery.manifest or delivery.objects[0]
+    return refusal(error, delivery.partition, delivery.identity, main.key, delivery.published_at)
+
+
+def refusal(error: ConnectorError, partition: str, identity: str, key: str, published_at: datetime) -> Refusal:
+    """Turn an error into a row of the quarantine; `key` names the object when the error names none."""
     return Refusal(
-        partition=delivery.partition,
-        identity=delivery.identity,
-        source_object=shorten(named, 1000),
+        partition=partition,
+        identity=identity,
+        source_object=shorten(error.source_object or key, 1000),
         row_number=error.row_number,
         column_name=error.column_name,
         value=error.value,
         reason=error.reason,
         remedy=error.remedy,
         message=error.message,
-        published_at=delivery.published_at,
+        published_at=published_at,
     )

@@ -5,7 +5,7 @@ ConnectorError
 ├── ExportChangedError       an object changed while it was read: trying again now can help
 ├── ExportSchemaError        the provider changed the file: only a person can help
 ├── ExportContentError       truncated, wrongly typed, too large or hostile: only a new delivery can help
-└── SourceUnreadableError    no bucket, folder, permission or network: whoever runs the source can help
+└── SourceUnreadableError    no bucket, folder, permission or network: the person who runs the source can help
 
 No message holds a secret: of a provider's answer only its error code is repeated, never its text.
 """

@@ -1,4 +1,4 @@
-"""Times and months as providers write them. Everything becomes UTC; a time without a zone is UTC, as all our providers say."""
+"""Times and months as providers write them. All become UTC, and a time without a zone is UTC, as our providers document."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def execution_time(folder: str) -> datetime | None:
     match = re.match(r"(\d{4})-?(\d{2})-?(\d{2})T(\d{2}):?(\d{2}):?(\d{2})(?:\.(\d{1,6})\d*)?Z(?:-|$)", folder, re.ASCII)
     if not match:
         return None
-    *whole, fraction = match.groups()
+    year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
     try:
-        return datetime(*(int(part) for part in whole), int((fraction or "0").ljust(6, "0")), tzinfo=UTC)  # type: ignore[misc]
+        return datetime(year, month, day, hour, minute, second, int((match[7] or "0").ljust(6, "0")), tzinfo=UTC)
     except ValueError:
         return None

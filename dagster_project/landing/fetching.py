@@ -9,7 +9,7 @@ from dagster_project.landing.records import LandedObject, file_names
 
 if TYPE_CHECKING:
     from connectors.deliveries import Delivery
-    from connectors.store import ObjectStore
+    from connectors.stores import ObjectStore
 
 
 def fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedObject]:

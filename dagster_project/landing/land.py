@@ -22,7 +22,7 @@ import msgspec
 
 from connectors.deliveries import Delivery, Refusal, refusal_of
 from connectors.errors import ConnectorError, ExportContentError, ExportSchemaError
-from connectors.store import ObjectInfo
+from connectors.stores import ObjectInfo
 from dagster_project import clock
 from dagster_project.landing.deriving.contents import Contents, ParquetPart
 from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, content_hash_of, encode
@@ -33,7 +33,7 @@ from dagster_project.landing.versions import connector_version
 from dagster_project.settings import SourceSettings
 
 if TYPE_CHECKING:
-    from connectors.store import ObjectStore
+    from connectors.stores import ObjectStore
     from dagster_project.landing.deriving.derive import Deriver
     from dagster_project.landing.records import Tombstone
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from connectors.store import ObjectStore, StoreOptions, open_store
+from connectors.stores import ObjectStore, StoreOptions
+from connectors.stores.opening import open_store
 from dagster_project.settings import SourceSettings
 
 

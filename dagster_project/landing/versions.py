@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import connectors
+from connectors.registry import modules_of
 
 ENGINES = ("duckdb", "pyarrow")  # row digests and typed copies are theirs
 
@@ -20,9 +20,9 @@ ENGINES = ("duckdb", "pyarrow")  # row digests and typed copies are theirs
 def connector_version(kind: str) -> str:
     """Twelve hex digits that change with the code, and with the engines, that read a kind's exports."""
     here = Path(__file__).resolve().parent
-    modules = [*Path(connectors.__file__).parent.rglob("*.py"), *(here / "deriving").glob("*.py")]
-    modules += [here.parent / "kinds.py", here.parent / "months.py"]
+    root = here.parent.parent
+    summing_up = [*sorted((here / "deriving").glob("*.py")), here.parent / "kinds.py", here.parent / "months.py"]
     digest = hashlib.sha256(" ".join(version(engine) for engine in ENGINES).encode())
-    for path in sorted(modules):
-        digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    for path in [*modules_of(kind), *summing_up]:
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:12]

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
+from connectors.formats.schema import Schema
 from connectors.registry import connector_for
-from connectors.schema import Schema
 from dagster_project.election.election import Election
 from dagster_project.election.months import payer_months
 from dagster_project.election.run_tags import TAG_COLUMNS, tag_key, tag_names

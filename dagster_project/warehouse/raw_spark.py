@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
-    from connectors.schema import Schema
+    from connectors.formats.schema import Schema
     from dagster_project.landing.land import Landing
 
 SPARK_TYPES = {"VARCHAR": "string", "VARCHAR[]": "array<string>", "MAP(VARCHAR, VARCHAR)": "map<string,string>"}

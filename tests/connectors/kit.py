@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 
 from connectors.deliveries import Converted, Delivery, Refusal
 from connectors.registry import connector_for
-from connectors.store import ObjectStore, open_store
+from connectors.stores import ObjectStore
+from connectors.stores.opening import open_store
 
 MONTH = dt.datetime(2026, 4, 1)
 

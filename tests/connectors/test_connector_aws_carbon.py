@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from connectors.aws_carbon import SCHEMA
+from connectors.aws.carbon import SCHEMA
 from connectors.deliveries import Delivery
 from connectors.errors import ConnectorError, ExportContentError, ExportSchemaError
+from connectors.formats import parquet
 from tests.connectors.kit import (
     CARBON,
     MONTH,
@@ -101,6 +102,15 @@ def test_the_older_names_of_the_period_get_the_declared_ones(tmp_path: Path) -> 
     read = rows_of(result)[0]
     assert (read["usage_period_start"], read["model_version"]) == (MONTH, "v3.0.0")
     assert result.unknown_columns == ()
+
+
+def test_a_file_that_would_fill_the_memory_is_refused_before_any_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = export(tmp_path / "carbon", table(without("model_version")))
+    monkeypatch.setattr(parquet, "MAX_BYTES", 10)
+    with pytest.raises(ExportContentError, match=r"bytes when decompressed; the limit is 10") as caught:
+        converted("aws_carbon", folder, tmp_path / "landing")
+    assert caught.value.reason == "too_large"
+    assert not list((tmp_path / "landing").rglob("*.parquet.parquet"))
 
 
 def test_csv_keeps_the_digits_and_reads_the_documented_time(tmp_path: Path) -> None:

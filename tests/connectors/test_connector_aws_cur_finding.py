@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from connectors.aws_cur import find_deliveries
+from connectors.aws.cur import find_deliveries
 from connectors.deliveries import Delivery, Refusal
-from connectors.store import ObjectInfo, ObjectStore
+from connectors.stores import ObjectInfo, ObjectStore
 from tests.connectors.bills import DATA, EARLY, LATE, META, execution, overwrite
 from tests.connectors.kit import (
     LINE,

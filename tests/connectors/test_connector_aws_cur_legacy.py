@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from connectors.aws_cur_columns import SCHEMA
-from connectors.aws_cur_legacy import legacy_plan, snake_case
+from connectors.aws.cur_columns import SCHEMA
+from connectors.aws.cur_legacy import legacy_plan, snake_case
 from connectors.errors import ExportSchemaError
 from tests.connectors.kit import converted, rows_of, write_csv, write_manifest
 from tests.shared import SHARED, SHARED_REASON

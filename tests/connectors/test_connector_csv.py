@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import connectors.delimited as delimited
-from connectors.delimited import CsvFile
+import connectors.formats.delimited as delimited
 from connectors.errors import ExportContentError
+from connectors.formats.delimited import CsvFile
 from tests.connectors.kit import write_bytes, write_csv
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from connectors.errors import ExportContentError, ExportSchemaError
-from connectors.gcp_billing_columns import SCHEMA
+from connectors.gcp.billing_columns import SCHEMA
 from tests.connectors.gcp import BILLING, BILLING_2019, DAY, LINE, cud_rows, koku_rows, line, write_partition
 from tests.connectors.kit import converted, rows_of
 from tests.shared import SHARED, SHARED_REASON

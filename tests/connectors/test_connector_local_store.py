@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from connectors.errors import ExportChangedError, ExportContentError, SourceUnreadableError
-from connectors.store import open_store
+from connectors.stores.opening import open_store
 from tests.connectors.kit import store_of, write_bytes
 
 

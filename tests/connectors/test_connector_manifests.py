@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.errors import ExportContentError
-from connectors.manifests import parse_manifest, resolve
-from connectors.store import ObjectInfo
+from connectors.layouts.manifests import parse_manifest, resolve
+from connectors.stores import ObjectInfo
 
 KEY = "metadata/BILLING_PERIOD=2026-04/cur-Manifest.json"
 NOON = datetime(2026, 4, 1, 12, tzinfo=UTC)

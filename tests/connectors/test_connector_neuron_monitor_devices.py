@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.neuron_documents import Document, devices_of
-from connectors.samples import SampleError
+from connectors.telemetry.neuron_documents import Document, devices_of
+from connectors.telemetry.samples import SampleError
 from tests.connectors.kit import rows_of
 from tests.connectors.neuron import NOON, document, read, runtime, wrapped
 from tests.shared import SHARED, SHARED_REASON

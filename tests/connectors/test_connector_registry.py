@@ -32,7 +32,7 @@ def test_planning_imports_neither_a_parquet_reader_nor_a_cloud(tmp_path: Path) -
     program = (
         "import sys, pathlib\n"
         "from connectors.registry import KINDS, connector_for\n"
-        "from connectors.store import open_store\n"
+        "from connectors.stores.opening import open_store\n"
         "store = open_store('cur', base=pathlib.Path(sys.argv[1]))\n"
         "plans = [list(connector_for(kind).find_deliveries(store)) for kind in KINDS]\n"
         "heavy = {'pyarrow', 'polars', 'boto3', 'botocore', 'duckdb'} & set(sys.modules)\n"

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.deliveries import Delivery
-from connectors.run_records import RecordError, run_json_rows
-from connectors.training_runs import SCHEMA, partition_of
+from connectors.runs.run_records import RecordError, run_json_rows
+from connectors.runs.training_runs import SCHEMA, partition_of
 from tests.connectors.kit import found, rows_of, write_bytes
 from tests.connectors.records import ANY_JSON, part, read, refused
 

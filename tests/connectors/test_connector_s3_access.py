@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import botocore.client
 import pytest
-from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError
 
 from connectors.errors import SourceUnreadableError
-from connectors.s3 import S3Store, _sts_endpoint
-from connectors.store import ObjectStore, StoreOptions, open_store
-from tests.connectors.buckets import BUCKET, calls_of, put, store_at
+from connectors.stores import StoreOptions
+from connectors.stores.opening import open_store
+from connectors.stores.s3 import S3Store
+from connectors.stores.s3_access import _sts_endpoint
+from tests.connectors.buckets import BUCKET, calls_of, denying, put, store_at
 
 pytestmark = pytest.mark.slow
 
@@ -43,21 +43,6 @@ def test_no_credentials_are_named(s3: Any, endpoint: str, monkeypatch: pytest.Mo
         assert caught.value.reason == "no_credentials"
 
 
-def denying(store: ObjectStore, operation: str, code: str, status: int) -> None:
-    """Let one operation of a store's client answer with an error, as the server has no policies by default."""
-    assert isinstance(store, S3Store)
-    body = f"<Error><Code>{code}</Code><Message>user planted-key-id is not authorized</Message></Error>".encode()
-
-    def answer(request: Any, **_: Any) -> Any:
-        class Raw:
-            def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
-                yield body
-
-        return AWSResponse(request.url, status, {"Content-Type": "application/xml"}, Raw())
-
-    store._client().meta.events.register(f"before-send.s3.{operation}", answer)
-
-
 @pytest.mark.parametrize(
     ("operation", "code", "status", "reason", "remedy"),
     [
@@ -72,7 +57,8 @@ def test_a_refused_call_says_which_permission_is_missing_and_tells_no_secret(
 ) -> None:
     put(s3, "p/cur/f")
     store = store_at(endpoint)
-    denying(store, operation, code, status)
+    assert isinstance(store, S3Store)
+    denying(store.bucket.client, operation, code, status)
     with pytest.raises(SourceUnreadableError, match=f"{operation} failed with {code}") as caught:
         for info in store.list_objects():
             store.fetch(info, tmp_path / "copy")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.run_records import RecordError
-from connectors.sagemaker_records import sagemaker_rows
+from connectors.runs.run_records import RecordError
+from connectors.runs.sagemaker import sagemaker_rows
 from tests.connectors.records import ANY_JSON, part, read, refused
 
 JOB: dict[str, Any] = {

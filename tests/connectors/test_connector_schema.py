@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from connectors.errors import ExportSchemaError
-from connectors.schema import BigInt, Boolean, Date, Number, Schema, Text, TextMap, Timestamp, optional, required
+from connectors.formats.schema import BigInt, Boolean, Date, Number, Schema, Text, TextMap, Timestamp, optional, required
 
 SCHEMA = Schema(
     columns=(

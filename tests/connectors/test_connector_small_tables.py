@@ -10,7 +10,7 @@ import pytest
 from connectors.deliveries import Delivery
 from connectors.errors import ExportContentError, ExportSchemaError
 from connectors.registry import connector_for
-from connectors.store import open_store
+from connectors.stores.opening import open_store
 from tests.connectors.kit import converted, found, rows_of, write_csv
 
 RATES = "rate_date,base_currency,quote_currency,rate,source\n"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors import text_lines
 from connectors.errors import ExportContentError
-from connectors.text_lines import TextFile
+from connectors.formats import text_lines
+from connectors.formats.text_lines import TextFile
 
 
 def file_of(folder: Path, content: bytes, key: str = "a.jsonl") -> TextFile:

@@ -14,7 +14,7 @@ import pytest
 
 from connectors.deliveries import Converted
 from connectors.errors import ExportContentError
-from connectors.prometheus_text import parse_prometheus
+from connectors.formats.prometheus_text import parse_prometheus
 from tests.connectors.kit import converted, found, rows_of, write_bytes
 from tests.shared import SHARED, SHARED_REASON
 
@@ -69,6 +69,13 @@ def test_a_gauges_point_has_no_length_and_an_aligned_one_has(tmp_path: Path) -> 
     aligned = point({"doubleValue": 10.0}, "2026-04-01T12:10:00Z", "2026-04-01T12:00:00Z")
     rows = rows_of(read(tmp_path, answer(duty(point({"doubleValue": 10.0}), aligned))))
     assert [row["sample_start"] for row in rows] == [None, NOON]
+
+
+def test_an_empty_start_is_no_start(tmp_path: Path) -> None:
+    """It ended a whole refresh with a TypeError."""
+    one = duty({"interval": {"startTime": "", "endTime": "2026-04-01T12:01:00Z"}, "value": {"doubleValue": 10.0}})
+    (row,) = rows_of(read(tmp_path, answer(one)))
+    assert (row["sample_start"], row["utilisation_ratio"]) == (None, 0.1)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from connectors.errors import ExportContentError
-from connectors.run_records import RecordError
-from connectors.tpu_names import topology_chips_of, tpu_chips_of, tpu_type_of
-from connectors.vertex_records import is_vertex, vertex_rows
+from connectors.formats.tpu_names import topology_chips_of, tpu_chips_of, tpu_type_of
+from connectors.runs.run_records import RecordError
+from connectors.runs.vertex import is_vertex, vertex_rows
 from tests.connectors.kit import converted, rows_of, write_bytes
 
 NAME = "projects/000123456789/locations/us-west4/customJobs/4711"

@@ -20,7 +20,7 @@ from dagster_project.landing.deriving.typed_select import row_hash, short_hash
 if TYPE_CHECKING:
     import duckdb
 
-    from connectors.schema import Schema
+    from connectors.formats.schema import Schema
 
 # supersets of the rows that run records can claim: they decide what is built again, never what anything costs
 ACCELERATOR_USAGE = r":(ml\.)?(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*\."

@@ -15,7 +15,7 @@ from dagster_project.landing.deriving.typed_select import short_hash
 if TYPE_CHECKING:
     import duckdb
 
-    from connectors.schema import Schema
+    from connectors.formats.schema import Schema
 
 # supersets of the rows that run records can claim, whatever time they are of
 ACCELERATOR_SKU = r"tpu|gpu|nvidia|^dws"

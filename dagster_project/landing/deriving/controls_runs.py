@@ -15,7 +15,7 @@ from dagster_project.months import months_touched
 if TYPE_CHECKING:
     import duckdb
 
-    from connectors.schema import Schema
+    from connectors.formats.schema import Schema
 
 MANAGED_JOB = "training-job/"
 # SQL finds what a gauge's point covers from the points of two days around it; a day more leaves no edge to think about

@@ -23,7 +23,7 @@ from dagster_project.landing.records import RowRefusal
 
 if TYPE_CHECKING:
     from connectors.deliveries import Part, Refusal
-    from connectors.schema import Schema
+    from connectors.formats.schema import Schema
 
 SMALL = 16 << 20
 WRONG_FOR_GOOD = (ExportSchemaError, ExportContentError)  # the bytes are wrong; any other error may pass and is no judgement

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from connectors.schema import Schema
+from connectors.formats.schema import Schema
 
 SQL_TYPES = {
     "Text": "VARCHAR",

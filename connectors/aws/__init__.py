@@ -1,0 +1,1 @@
+"""What AWS delivers: bills and carbon exports."""

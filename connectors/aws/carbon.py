@@ -1,0 +1,167 @@
+"""AWS carbon exports: a row per payer, account, region, product, month and model version, in MTCO2e as AWS delivers it.
+
+Values are handed on as delivered; tonnes become kilograms, and versions are elected, in SQL. Months without data are legal.
+A file in AWS's present shape is read as it is; one in an older spelling gets a copy with the declared names beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from connectors.deliveries import Converted, Delivery, Part, Refusal
+from connectors.errors import ExportSchemaError, Place
+from connectors.formats.delimited import CsvFile
+from connectors.formats.lazy import pc
+from connectors.formats.parquet import check_parquet, open_parquet, read_rows
+from connectors.formats.schema import Number, Schema, Text, Timestamp, optional, required
+from connectors.formats.typed_copies import Plan, copy_csv, copy_parquet
+from connectors.formats.values import Rows, check_month
+from connectors.layouts.exports import Layout, find_export_deliveries
+from connectors.stores import ObjectStore
+from connectors.times import is_month
+
+KIND = "aws_carbon"
+UNIT = "MTCO2e"  # the only one AWS has; kilograms read as tonnes would be wrong by a factor of a thousand, in silence
+
+_MASSES = ("lbm", "mbm", "scope_1", "scope_2_lbm", "scope_2_mbm", "scope_3_lbm", "scope_3_mbm")
+_VALUES = tuple(f"total_{mass}_emissions_value" for mass in _MASSES)
+_UNITS = tuple(f"total_{mass}_emissions_unit" for mass in _MASSES)
+
+SCHEMA = Schema(
+    columns=(
+        required("payer_account_id", Text, filled=True),
+        required("usage_account_id", Text, filled=True),
+        required("usage_period_start", Timestamp, filled=True),
+        *optional("usage_period_end last_refresh_timestamp", Timestamp),
+        required("model_version", Text, filled=True, from_partition=("model_version", "carbon_model_version")),
+        *optional("location region_code product_code", Text),
+        # deliveries before June 2025 have no location-based total, before October 2025 no scopes; no export gains columns later
+        *optional(_VALUES, Number, below=1e12),
+        *optional(_UNITS, Text),
+    ),
+    remedy_page="docs/sources/aws_carbon.md",
+)
+
+_OTHER_NAMES = {
+    "usage_period_start": ("usage_period_start_date",),
+    "usage_period_end": ("usage_period_end_date",),
+    "model_version": ("carbon_model_version",),
+}
+
+
+def _month_and_version(match: re.Match[str]) -> str | None:
+    month, version = match["month"], match["version"]
+    return f"{month}@{version}" if is_month(month) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}", version) else None
+
+
+_LAYOUT = Layout(
+    re.compile(
+        r"metadata/(?:carbon_)?model_version=(?P<version>[^/]+)/usage_period=(?P<month>[^/]+)/"
+        r"(?:(?P<execution>[^/]+)/)?[^/]*Manifest\.json",
+        re.I,
+    ),
+    _month_and_version,
+    (".parquet", ".csv.gz", ".csv"),
+)
+
+
+def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
+    """Yield each complete delivery of one month and model version, oldest first. A folder without its manifest is not one."""
+    return find_export_deliveries(store, KIND, (_LAYOUT,))
+
+
+def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
+    """Check the landed objects; write a typed copy of a CSV, or of a Parquet file with other names, into `folder`."""
+    parts: list[Part] = []
+    rows = 0
+    unknown: dict[str, None] = {}
+    for info in delivery.objects:
+        path, uri = files[info.key], f"{store_uri}/{info.key}"
+        if not info.size:
+            continue  # a month without data still has its file
+        copy = folder / f"{path.name}.parquet"
+        if info.key.lower().endswith(".parquet"):
+            target, count, names = _take_parquet(path, copy, delivery, info.key, uri)
+        else:
+            target, (count, names) = copy, _take_csv(CsvFile(path, info.key, uri), copy, delivery)
+        if count:
+            _check_rows(target, delivery.partition, info.key, uri)
+            parts.append(Part(target, info.key))
+            rows += count
+            unknown |= dict.fromkeys(names)
+    return Converted(tuple(parts), rows, tuple(unknown))
+
+
+def _take_csv(csv: CsvFile, target: Path, delivery: Delivery) -> tuple[int, tuple[str, ...]]:
+    header = csv.header()
+    if not header:
+        return 0, ()
+    SCHEMA.check_repeated(header, csv.uri, csv.key)
+    sources = _sources(header)
+    if not any(csv.batches(header, header[:1])):
+        return 0, ()  # a file without rows may have any header
+    unknown = _check_names(header, sources, csv.uri, csv.key)
+    plan = Plan({declared: (name,) for declared, name in sources.items()}, constants=_constants(sources, delivery))
+    return copy_csv(csv, header, SCHEMA, plan, target), unknown
+
+
+def _take_parquet(path: Path, copy: Path, delivery: Delivery, key: str, uri: str) -> tuple[Path, int, tuple[str, ...]]:
+    """Return the original if it has the declared names, else a copy that has them."""
+    file = open_parquet(path, key, uri)
+    if not file.metadata.num_rows:
+        return path, 0, ()
+    names = file.schema_arrow.names
+    SCHEMA.check_repeated(names, uri, key)
+    sources = _sources(names)
+    unknown = _check_names(names, sources, uri, key)
+    constants = _constants(sources, delivery)
+    target = path
+    if constants or any(declared != name for declared, name in sources.items()):
+        copy_parquet(path, copy, {name: declared for declared, name in sources.items()}, constants, key, uri)
+        target = copy
+    count, _ = check_parquet(target, SCHEMA, key, uri)
+    return target, count, unknown
+
+
+def _sources(names: Sequence[str]) -> dict[str, str]:
+    """Which column of a file gives which declared one; the declared name itself comes first."""
+    found = {}
+    for declared in SCHEMA.names:
+        for name in (declared, *_OTHER_NAMES.get(declared, ())):
+            if name in names:
+                found[declared] = name
+                break
+    return found
+
+
+def _check_names(names: Sequence[str], sources: dict[str, str], uri: str, key: str) -> tuple[str, ...]:
+    SCHEMA.check_names(list(sources), uri, key)
+    if not any(value in sources for value in _VALUES):
+        raise ExportSchemaError(
+            f"{uri} has none of the columns {', '.join(_VALUES)}. See {SCHEMA.remedy_page}.",
+            place=Place(key, column_name=", ".join(_VALUES[:2])),
+        )
+    return tuple(name for name in names if name not in sources.values())
+
+
+def _constants(sources: dict[str, str], delivery: Delivery) -> dict[str, str]:
+    return {} if "model_version" in sources else {"model_version": delivery.partition.partition("@")[2]}
+
+
+def _check_rows(path: Path, partition: str, key: str, uri: str) -> None:
+    """Refuse rows of another month or model version than their folder's, and any unit but the one we convert from."""
+    month, _, version = partition.partition("@")
+    file = open_parquet(path, key, uri)
+    units = [name for name in _UNITS if name in file.schema_arrow.names]
+    for rows, batch in read_rows(file, ["usage_period_start", "model_version", *units], Rows(key, uri)):
+        check_month("usage_period_start", batch.column("usage_period_start"), month, rows)
+        # a folder may write v3.0.0 where the column has 3.0.0
+        given = pc.utf8_ltrim(pc.utf8_lower(batch.column("model_version").cast("string")), "v")
+        right = pc.equal(given, version.lower().lstrip("v"))
+        rows.check("model_version", batch.column("model_version"), right, f"where {version} is expected", "contradicts_partition")
+        for name in units:
+            unit = batch.column(name).cast("string")
+            right = pc.or_(pc.equal(unit, UNIT), pc.equal(unit, ""))
+            rows.check(name, unit, right, f"where {UNIT} is expected", "wrong_unit")

@@ -1,0 +1,100 @@
+"""AWS bills: CUR 2.0 in Parquet or CSV and the legacy Cost and Usage Report, one delivery per billing period and execution.
+
+Here a bill is found, checked and given one shape. Which of several bills of a month counts is decided by the election, and what
+each cost means in SQL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from connectors.aws.cur_columns import SCHEMA
+from connectors.aws.cur_legacy import is_legacy, legacy_plan
+from connectors.deliveries import Converted, Delivery, Part, Refusal
+from connectors.errors import ExportContentError, Place
+from connectors.formats.delimited import CsvFile
+from connectors.formats.parquet import check_parquet, open_parquet, read_rows
+from connectors.formats.typed_copies import Plan, copy_csv
+from connectors.formats.values import Rows, check_month, check_years
+from connectors.layouts.exports import Layout, find_export_deliveries
+from connectors.stores import ObjectInfo, ObjectStore
+from connectors.times import is_month
+
+__all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
+
+KIND = "aws_cur"
+
+
+def _period(match: re.Match[str]) -> str | None:
+    return match["month"] if is_month(match["month"]) else None
+
+
+def _dates(match: re.Match[str]) -> str | None:
+    """A legacy folder runs from the first of a month to the first of the next, which is excluded."""
+    year, month = int(match["start"][:4]), int(match["start"][4:6])
+    following = f"{year + month // 12:04}{month % 12 + 1:02}01"
+    name = f"{year:04}-{month:02}"
+    return name if match["start"][6:] == "01" and is_month(name) and match["end"] == following else None
+
+
+_LAYOUTS = (
+    Layout(re.compile(r"metadata/BILLING_PERIOD=(?P<month>[^/]+)/(?:(?P<execution>[^/]+)/)?[^/]*Manifest\.json", re.I), _period),
+    Layout(
+        re.compile(r"(?P<start>\d{8})-(?P<end>\d{8})/(?:(?P<execution>[^/]+)/)?[^/]*Manifest\.json"),
+        _dates,
+        (".csv.gz", ".csv", ".zip"),
+    ),
+)
+
+
+def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
+    """Yield each complete delivery of a billing period, oldest first. A folder without its manifest is not one."""
+    return find_export_deliveries(store, KIND, _LAYOUTS)
+
+
+def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
+    """Check the landed objects and write a typed copy of each CSV into `folder`."""
+    parts: list[Part] = []
+    rows = 0
+    unknown: dict[str, None] = {}
+    for info in delivery.objects:
+        path, uri = files[info.key], f"{store_uri}/{info.key}"
+        if not info.size:
+            raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(info.key), reason="truncated")
+        if info.key.lower().endswith(".parquet"):
+            target = path
+            count, names = check_parquet(path, SCHEMA, info.key, uri)
+        else:
+            target = folder / f"{path.name}.parquet"
+            count, names = _convert_csv(CsvFile(path, info.key, uri), target)
+        if count:
+            _must_be_of_period(delivery.partition, target, info, uri)
+            parts.append(Part(target, info.key))
+            rows += count
+            unknown |= dict.fromkeys(names)
+    return Converted(tuple(parts), rows, tuple(unknown))
+
+
+def _convert_csv(csv: CsvFile, target: Path) -> tuple[int, tuple[str, ...]]:
+    header = csv.header()
+    if not header:
+        return 0, ()  # a surplus chunk of a shrunken export is overwritten with nothing
+    if is_legacy(header):
+        SCHEMA.check_repeated(header, csv.uri, csv.key)
+        plan = legacy_plan(header, SCHEMA)
+        SCHEMA.check_names([*plan.columns, *plan.maps], csv.uri, csv.key)
+    else:
+        unknown = SCHEMA.check_names(header, csv.uri, csv.key)
+        declared = set(SCHEMA.names)
+        plan = Plan({name: (name,) for name in header if name in declared}, unknown=unknown)
+    return copy_csv(csv, header, SCHEMA, plan, target), plan.unknown
+
+
+def _must_be_of_period(partition: str, path: Path, info: ObjectInfo, uri: str) -> None:
+    """Refuse a bill in the folder of another month, where it would be counted beside its own, and usage in no month at all."""
+    period, usage = "bill_billing_period_start_date", "line_item_usage_start_date"
+    for rows, batch in read_rows(open_parquet(path, info.key, uri), [period, usage], Rows(info.key, uri)):
+        check_month(period, batch.column(period), partition, rows)
+        check_years(usage, batch.column(usage), rows)

@@ -1,0 +1,1 @@
+"""Readers of file formats: bytes into declared columns. They know no provider, no folder and no delivery."""

@@ -1,0 +1,99 @@
+"""A provider's Parquet, read as it is: its size, its declared columns and the values they promise are checked first.
+
+Arrow's own messages are never repeated, for they may hold a path of this machine: only the kind of error is named.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from connectors.errors import ExportContentError, Place
+from connectors.formats.delimited import MAX_BYTES
+from connectors.formats.lazy import pa, pq
+from connectors.formats.schema import Schema
+from connectors.formats.values import Rows, check_filled, check_numbers
+
+_BATCH = 1 << 16
+
+
+def open_parquet(path: Path, key: str, uri: str) -> Any:
+    """Open a Parquet file by its footer, which a file that is cut off has lost. One that would fill the memory is refused."""
+    if not path.stat().st_size:
+        raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(key), reason="truncated")
+    with _named_errors(key, uri):
+        # times of 96 bits would else wrap around outside the years 1677 to 2262
+        file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+    size = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
+    if size > MAX_BYTES:
+        what = f"{uri} holds {size} bytes when decompressed; the limit is {MAX_BYTES}."
+        raise ExportContentError(what, place=Place(key, value=str(size)), reason="too_large")
+    return file
+
+
+def check_parquet(path: Path, schema: Schema, key: str, uri: str) -> tuple[int, tuple[str, ...]]:
+    """Check the declared columns and their values; return the number of rows and the unknown columns."""
+    file = open_parquet(path, key, uri)
+    metadata = file.metadata
+    if not metadata.num_rows:
+        return 0, ()  # a chunk or month without data may have any shape
+    unknown = schema.check(file.schema_arrow, uri, key)
+    present = [column for column in schema if column.name in set(file.schema_arrow.names)]
+    numbers = [column for column in present if column.type == "Number"]
+    doubtful = [column for column in present if column.filled and _may_lack(metadata, column.name)]
+    for rows, batch in read_rows(file, [column.name for column in {*numbers, *doubtful}], Rows(key, uri)):
+        for column in doubtful:
+            check_filled(column, batch.column(column.name), rows)
+        for column in numbers:
+            check_numbers(column, batch.column(column.name), rows)
+    return metadata.num_rows, unknown
+
+
+def read_rows(file: Any, names: Sequence[str], rows: Rows, size: int = _BATCH) -> Iterator[tuple[Rows, pa.RecordBatch]]:
+    """Yield some columns of an open file in batches, in row order, each with the place of its rows."""
+    with _named_errors(rows.key, rows.uri):
+        for batch in file.iter_batches(size, columns=list(names)) if names else ():
+            yield rows, batch
+            rows = rows.after(batch.num_rows)
+
+
+def read_table(path: Path, names: Sequence[str], key: str, uri: str) -> pa.Table:
+    """Read some columns whole, in the order asked for. For small files only."""
+    with _named_errors(key, uri):
+        return open_parquet(path, key, uri).read(columns=list(names)).select(list(names))
+
+
+def write_batches(batches: Iterable[pa.RecordBatch], shape: pa.Schema, target: Path) -> int:
+    """Write batches to a file and return the number of rows; without any batch there is no file."""
+    writer, written = None, 0
+    with contextlib.ExitStack() as stack:
+        for batch in batches:
+            writer = writer or stack.enter_context(pq.ParquetWriter(target, shape, compression="zstd"))
+            writer.write_batch(batch)
+            written += batch.num_rows
+    return written
+
+
+@contextlib.contextmanager
+def _named_errors(key: str, uri: str) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        what = f"{uri} is cut off or damaged: it cannot be read as Parquet ({type(error).__name__})."
+        raise ExportContentError(what, place=Place(key), reason="truncated") from error
+
+
+def _may_lack(metadata: Any, name: str) -> bool:
+    """Whether a column may hold a null or an empty text, as far as the statistics in the footer go."""
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        for chunk in (row_group.column(i) for i in range(row_group.num_columns)):
+            if chunk.path_in_schema == name:
+                statistics = chunk.statistics
+                if statistics is None or not statistics.has_null_count or statistics.null_count:
+                    return True
+                if chunk.physical_type == "BYTE_ARRAY" and not (statistics.has_min_max and statistics.min):
+                    return True  # the empty text is the smallest there is
+    return False

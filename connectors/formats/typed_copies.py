@@ -1,0 +1,89 @@
+"""Typed copies: Parquet written beside an original that cannot be read as it is, a CSV or a Parquet file with older names.
+
+The order of rows is kept: row 7 of the copy is data row 7 of the original, so that an error found in the copy names its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from connectors.formats.delimited import CsvFile
+from connectors.formats.lazy import pa, pc, pq
+from connectors.formats.parquet import read_table, write_batches
+from connectors.formats.schema import Column, Schema
+from connectors.formats.values import Rows, arrow_type, typed
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where each declared column comes from in a CSV file: the first named column with a value wins."""
+
+    columns: Mapping[str, Sequence[str]]
+    maps: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)  # map column -> entry -> CSV columns
+    constants: Mapping[str, str] = field(default_factory=dict)  # declared text columns that only the folder's name gives
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The CSV columns that are read at all."""
+        sources = [*self.columns.values(), *(source for entries in self.maps.values() for source in entries.values())]
+        return tuple(dict.fromkeys(name for names in sources for name in names))
+
+
+def copy_csv(csv: CsvFile, header: Sequence[str], schema: Schema, plan: Plan, target: Path) -> int:
+    """Write the typed copy of a CSV object and return its rows. A file without rows leaves no copy."""
+    columns = [column for column in schema if column.name in {*plan.columns, *plan.maps, *plan.constants}]
+    shape = pa.schema([(column.name, arrow_type(column)) for column in columns])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        rows = Rows(csv.key, csv.uri)
+        for batch in csv.batches(header, plan.wanted):
+            yield pa.record_batch([_array(column, batch, plan, rows) for column in columns], schema=shape)
+            rows = rows.after(batch.num_rows)
+
+    return write_batches(batches(), shape, target)
+
+
+def copy_parquet(path: Path, target: Path, names: Mapping[str, str], constants: Mapping[str, str], key: str, uri: str) -> None:
+    """Write a copy of some columns under other names, with constant text columns beside them. For small files only."""
+    table = read_table(path, list(names), key, uri).rename_columns(list(names.values()))
+    for name, value in constants.items():
+        table = table.append_column(name, pa.repeat(pa.scalar(value), table.num_rows))
+    pq.write_table(table, target, compression="zstd")
+
+
+def _array(column: Column, batch: pa.RecordBatch, plan: Plan, rows: Rows) -> pa.Array:
+    if column.name in plan.maps:
+        return _map_array(batch, plan.maps[column.name])
+    if column.name in plan.constants:
+        return pa.repeat(pa.scalar(plan.constants[column.name]), batch.num_rows)
+    return typed(column, _first_value(batch, plan.columns[column.name]), rows)
+
+
+def _first_value(batch: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
+    arrays = [batch.column(name) for name in names]
+    return arrays[0] if len(arrays) == 1 else pc.coalesce(*arrays)
+
+
+def _map_array(batch: pa.RecordBatch, entries: Mapping[str, Sequence[str]]) -> pa.Array:
+    """Fold columns into one map column: an entry for each that has a value in the row, in the order of the columns."""
+    row_numbers = pa.array(range(batch.num_rows), pa.int32())
+    counts = pa.array([0] * batch.num_rows, pa.int32())
+    where, keys, items = [], [], []
+    for key, names in entries.items():
+        values = _first_value(batch, names)
+        filled = values.is_valid()
+        count = len(values) - values.null_count
+        if count:
+            counts = pc.add(counts, filled.cast(pa.int32()))
+            where.append(row_numbers.filter(filled))
+            keys.append(pa.array([key] * count, pa.string()))
+            items.append(values.filter(filled))
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(counts)])
+    if not where:
+        return pa.MapArray.from_arrays(offsets, pa.array([], pa.string()), pa.array([], pa.string()))
+    # sorting by row is stable, so entries keep the order of their columns
+    order = pc.sort_indices(pa.concat_arrays(where))
+    return pa.MapArray.from_arrays(offsets, pa.concat_arrays(keys).take(order), pa.concat_arrays(items).take(order))

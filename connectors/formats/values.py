@@ -1,0 +1,176 @@
+"""Text into declared types, and the checks of values: numbers are finite and small enough, required values are present.
+
+Numbers stay text as written (1.81E-8 stays 1.81E-8): SQL makes them exact decimals, once. Every refusal names object, row,
+column and value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from connectors.errors import ExportContentError, Place, shorten
+from connectors.formats.lazy import pa, pc
+from connectors.formats.schema import Column, Number, is_text
+from connectors.times import parse_utc
+
+_BILLED_YEARS = 2006, 2100  # the first cloud bill, and before the sentinel dates that writers put for "never"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?$"
+_MAP = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The place of an array in its object: its first row is row `before` + 1."""
+
+    key: str
+    uri: str
+    before: int = 0
+
+    def after(self, count: int) -> Rows:
+        """The rows behind the next `count`."""
+        return replace(self, before=self.before + count)
+
+    def error(self, column: str, index: int, value: object, what: str, reason: str) -> ExportContentError:
+        """Name one value of an array."""
+        row = self.before + index + 1
+        text = None if value is None else shorten(str(value))
+        shown = "nothing" if text is None else f"'{text}'"
+        return ExportContentError(
+            f"{self.uri}, row {row}: {column} is {shown}, {what}.",
+            place=Place(self.key, row_number=row, column_name=column, value=text),
+            reason=reason,
+        )
+
+    def check(self, column: str, values: pa.Array, good: pa.Array, what: str, reason: str) -> None:
+        """Refuse the first value for which `good` is false; where it is null, nothing is known against the value."""
+        index = pc.index(good, False).as_py()
+        if index >= 0:
+            raise self.error(column, index, values[index].as_py(), what, reason)
+
+
+def arrow_type(column: Column) -> pa.DataType:
+    """The type a column has in a typed copy."""
+    return {
+        "Text": pa.string(),
+        "Number": pa.string(),
+        "Timestamp": pa.timestamp("us"),
+        "Date": pa.date32(),
+        "BigInt": pa.int64(),
+        "Boolean": pa.bool_(),
+        "TextMap": pa.map_(pa.string(), pa.string()),
+    }[column.type]
+
+
+def measured_schema(columns: Iterable[Column]) -> pa.Schema:
+    """The Arrow schema of a table of measurements. Their numbers are doubles, for they are never added up to the cent."""
+    return pa.schema([(one.name, pa.float64() if one.type == Number else arrow_type(one)) for one in columns])
+
+
+def decoded(values: pa.Array) -> pa.Array:
+    """An array without dictionary encoding."""
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+
+def typed(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
+    """Give a text array the type of its column. Null stays null."""
+    check_filled(column, values, rows)
+    match column.type:
+        case "Text":
+            return values
+        case "Number":
+            check_numbers(column, values, rows)
+            return values
+        case "Timestamp":
+            return _each_distinct(column, values, rows, lambda text: parse_utc(text).replace(tzinfo=None), "no time")
+        case "Date":
+            return _each_distinct(column, values, rows, _date, "no date of the form 2026-04-01")
+        case "TextMap":
+            return _each_distinct(column, values, rows, _pairs, "no JSON object")
+    raise ValueError(f"a {column.type} is not read from text")
+
+
+def check_filled(column: Column, values: pa.Array, rows: Rows) -> None:
+    """Refuse a null, or the empty text, where every row needs a value: a cost without its account belongs to nobody."""
+    if not column.filled:
+        return
+    values = decoded(values)
+    missing = values.is_null()
+    if is_text(values.type):
+        missing = pc.fill_null(pc.equal(values.cast(pa.string()), ""), True)  # Parquet has null and '', a CSV only one of them
+    index = pc.index(missing, True).as_py()
+    if index >= 0:
+        raise rows.error(column.name, index, None, "where every row must have a value", "missing_value")
+
+
+def check_numbers(column: Column, values: pa.Array, rows: Rows) -> None:
+    """Refuse what is no number, not finite, or too large to be an exact amount. Takes text, decimals, integers and doubles."""
+    values = decoded(values)
+    if pa.types.is_null(values.type):
+        return
+    floats = values
+    if is_text(values.type):
+        text = values.cast(pa.string())
+        text = pc.if_else(pc.equal(text, ""), None, text)  # Parquet may hold the empty text where a CSV has nothing
+        rows.check(column.name, values, pc.match_substring_regex(text, _NUMBER), "no number", "wrong_type")
+        floats = pc.replace_substring_regex(text, r"^\+", "")  # Arrow reads no plus sign
+    floats = floats.cast(pa.float64())
+    good = pc.is_finite(floats)
+    if column.below is not None:
+        good = pc.and_(good, pc.less(pc.abs(floats), column.below))
+    limit = "no finite number" if column.below is None else f"no finite number below {column.below:.0e}"
+    rows.check(column.name, values, good, limit, "wrong_type")
+
+
+def check_month(name: str, values: pa.Array, month: str, rows: Rows) -> None:
+    """Refuse a time outside the month of its folder: a June row in May's folder would be counted in both months."""
+    first = datetime.fromisoformat(f"{month}-01")
+    following = (first + timedelta(days=31)).replace(day=1)
+    _check_between(name, values, first, following, rows, f"outside {month}, the month of its folder", "contradicts_partition")
+
+
+def check_years(name: str, values: pa.Array, rows: Rows) -> None:
+    """Refuse a time in a year that no cloud has billed, such as 0001 or 9999: no report covers such a month."""
+    first, last = (datetime.fromisoformat(f"{year}-01-01") for year in _BILLED_YEARS)
+    _check_between(name, values, first, last, rows, f"outside the years {first.year} to {last.year - 1}", "wrong_type")
+
+
+def _check_between(name: str, values: pa.Array, first: datetime, end: datetime, rows: Rows, what: str, reason: str) -> None:
+    times = values.cast(pa.timestamp("us"), safe=False)
+    inside = pc.and_(pc.greater_equal(times, pa.scalar(first, times.type)), pc.less(times, pa.scalar(end, times.type)))
+    rows.check(name, values, inside, what, reason)
+
+
+def _each_distinct(column: Column, values: pa.Array, rows: Rows, read: Callable[[str], Any], what: str) -> pa.Array:
+    """Read each distinct text once: in a bill the same times and tags are repeated in thousands of rows."""
+    encoded = values.dictionary_encode()
+    found = []
+    for text in encoded.dictionary.to_pylist():
+        try:
+            found.append(read(text))
+        except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
+            index = pc.index(values, pa.scalar(text, values.type)).as_py()
+            raise rows.error(column.name, index, text, what, "wrong_type") from error
+    return pa.array(found, arrow_type(column)).take(encoded.indices)
+
+
+def _date(text: str) -> date:
+    if len(text) != 10:
+        raise ValueError(text)  # the standard library also reads 20260401 and 2026-W14-3
+    return date.fromisoformat(text)
+
+
+def _pairs(text: str) -> list[tuple[str, str | None]]:
+    """Read a JSON object as a map of texts; a number keeps its spelling."""
+    return [(key, _text_of(bytes(raw))) for key, raw in _MAP.decode(text).items()]
+
+
+def _text_of(raw: bytes) -> str | None:
+    raw = raw.strip()
+    if raw.startswith(b'"'):
+        return msgspec.json.decode(raw, type=str)
+    return None if raw == b"null" else raw.decode()

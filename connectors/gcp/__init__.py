@@ -1,0 +1,1 @@
+"""What Google Cloud delivers: billing and carbon exports."""

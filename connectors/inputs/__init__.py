@@ -1,0 +1,1 @@
+"""Tables that the organisation keeps itself, as CSV."""

@@ -1,0 +1,145 @@
+"""The folders of AWS exports: which manifests there are, and which deliveries they make.
+
+Knows Data Exports (OVERWRITE and CREATE_NEW) and legacy reports (with and without assembly folders). Everything is decided
+from one listing and the manifests; a folder without its manifest is no delivery. Columns are not known here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from operator import attrgetter
+
+from connectors.deliveries import Delivery, Refusal, identity_of, refusal
+from connectors.errors import ConnectorError, ExportContentError, ExportNotPublishedError, Place
+from connectors.layouts.manifests import Manifest, parse_manifest, resolve
+from connectors.stores import ObjectInfo, ObjectStore
+from connectors.times import execution_time
+
+# A provider that rewrites writes its manifest last, some hours after the one before; a copy is made in one go.
+_REWRITING = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A manifest's key, with groups named for the partition and optionally `execution`, and how to name the partition."""
+
+    manifest: re.Pattern[str]
+    partition_of: Callable[[re.Match[str]], str | None]  # None: the folder's name is no partition
+    data_formats: tuple[str, ...] = (".parquet", ".csv.gz", ".csv", ".zip")
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """What one manifest gives: a delivery, or the reason why not."""
+
+    partition: str
+    published_at: datetime
+    is_execution: bool
+    result: Delivery | Refusal
+
+
+def find_export_deliveries(store: ObjectStore, kind: str, layouts: Iterable[Layout]) -> Iterator[Delivery | Refusal]:
+    """Yield deliveries and refusals by partition, oldest first."""
+    listed = {info.key: info for info in store.list_objects()}
+    candidates = [_read(store, kind, layout, match, listed) for layout, match in _manifests(listed, tuple(layouts))]
+    candidates.sort(key=lambda one: (one.partition, one.published_at, not one.is_execution, _key_of(one.result)))
+    for _, group in groupby(candidates, key=attrgetter("partition")):
+        yield from _each_once(list(group))
+
+
+def _manifests(listed: dict[str, ObjectInfo], layouts: tuple[Layout, ...]) -> Iterator[tuple[Layout, re.Match[str]]]:
+    for key in listed:
+        if key.endswith("Manifest.json"):
+            for layout in layouts:
+                if match := layout.manifest.fullmatch(key):
+                    yield layout, match
+
+
+def _read(store: ObjectStore, kind: str, layout: Layout, match: re.Match[str], listed: dict[str, ObjectInfo]) -> _Candidate:
+    info = listed[match.string]
+    folder = match["execution"]
+    published_at = (execution_time(folder) if folder else None) or info.last_modified
+    partition = layout.partition_of(match) or match.string.rpartition("/")[0].replace("/", "~")
+    try:
+        if layout.partition_of(match) is None:
+            what = f"{store.uri_of(info.key)} lies in a folder that is no month of an export."
+            raise ExportContentError(what, place=Place(info.key), reason="bad_partition")
+        objects, manifest = _objects(store, layout, info, listed)
+        result = _delivery(store, kind, partition, folder, info, objects, manifest.execution_id)
+        return _Candidate(partition, result.published_at, bool(folder), result)
+    except ConnectorError as error:
+        if not isinstance(error, ExportContentError | ExportNotPublishedError):
+            raise  # the location cannot be read, or is being written: this delivery may be fine
+        refused = refusal(error, partition, identity_of(kind, partition, (info,)), info.key, published_at)
+        return _Candidate(partition, published_at, bool(folder), refused)
+
+
+def _objects(
+    store: ObjectStore, layout: Layout, info: ObjectInfo, listed: dict[str, ObjectInfo]
+) -> tuple[tuple[ObjectInfo, ...], Manifest]:
+    """Read a manifest and find the objects it names."""
+    uri = store.uri_of(info.key)
+    manifest = parse_manifest(store.read(info), info.key, uri)
+    objects = resolve(manifest.names, store.uri.rpartition("/")[2], listed, info.key, uri)
+    for data in objects:
+        if not data.key.lower().endswith(layout.data_formats):
+            raise ExportContentError(
+                f"{uri} names {data.key}; this layout is read as {', '.join(layout.data_formats)}.",
+                place=Place(data.key),
+                reason="unsupported_format",
+                remedy="Deliver a legacy report as gzip CSV, or switch to a CUR 2.0 export.",
+            )
+    return objects, manifest
+
+
+def _delivery(
+    store: ObjectStore,
+    kind: str,
+    partition: str,
+    folder: str | None,
+    info: ObjectInfo,
+    objects: tuple[ObjectInfo, ...],
+    execution_id: str | None,
+) -> Delivery:
+    # the month's own manifest repeats the newest execution, which is known by the folder of its files
+    execution = folder or _execution_folder(objects)
+    published_at = (execution_time(execution) if execution else None) or info.last_modified
+    # only on S3: in a local folder the times are those of the copy, not the provider's
+    newest = max(data.last_modified for data in objects)
+    if not execution and store.uri.startswith("s3://") and newest > info.last_modified + _REWRITING:
+        what = f"{store.uri_of(info.key)} is older than the files it names: the provider is rewriting them."
+        raise ExportNotPublishedError(what, place=Place(info.key), reason="being_rewritten")
+    return Delivery(kind, partition, execution or execution_id or info.etag, published_at, objects, info)
+
+
+def _execution_folder(objects: tuple[ObjectInfo, ...]) -> str | None:
+    """The folder that all data files share, when it is named by an execution and not by a partition."""
+    folders = {info.key.rpartition("/")[0].rpartition("/")[2] for info in objects}
+    name = folders.pop() if len(folders) == 1 else ""
+    return name if execution_time(name) else None
+
+
+def _each_once(candidates: list[_Candidate]) -> Iterator[Delivery | Refusal]:
+    """Drop repeats: of two manifests that name the same files, the month's and an execution's, the execution's is taken."""
+    executions = {_files(one.result) for one in candidates if one.is_execution and isinstance(one.result, Delivery)}
+    refused: set[tuple[str, int | None, str | None]] = set()
+    for one in candidates:
+        result = one.result
+        if isinstance(result, Delivery):
+            if one.is_execution or _files(result) not in executions:
+                yield result
+        elif (place := (result.source_object, result.row_number, result.column_name)) not in refused:
+            refused.add(place)
+            yield result
+
+
+def _files(delivery: Delivery) -> frozenset[str]:
+    return frozenset(info.key for info in delivery.objects)
+
+
+def _key_of(result: Delivery | Refusal) -> str:
+    return result.source_object if isinstance(result, Refusal) else (result.manifest or result.objects[0]).key

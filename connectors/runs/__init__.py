@@ -1,0 +1,1 @@
+"""Records of training runs, whichever system wrote them."""

@@ -1,0 +1,207 @@
+"""Our own run record, *.run.json: the one document a team writes itself. Knows its fields, their types and their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from connectors.times import parse_utc
+
+_MAX_BIGINT = 2**63 - 1
+# Schedulers and people have many words for six ends of a run.
+_STATES = {
+    "succeeded": "succeeded success successful completed complete finished done",
+    "failed": "failed failure error errored timeout timed_out node_fail out_of_memory",
+    "stopped": "stopped cancelled canceled killed aborted",
+    "interrupted": "interrupted preempted evicted spot_interrupted suspended",
+    "running": "running inprogress in_progress started stopping restarting",
+}
+_STATE_OF = {word: state for state, words in _STATES.items() for word in words.split()}
+_PROVIDERS = {
+    "aws": "AWS",
+    "amazon web services": "AWS",
+    "google cloud": "Google Cloud",
+    "google": "Google Cloud",
+    "gcp": "Google Cloud",
+}
+
+
+class RecordError(Exception):
+    """A record that cannot be taken: which field, which value."""
+
+    def __init__(self, message: str, *, field: str | None = None, value: Any = None, reason: str = "wrong_type") -> None:
+        super().__init__(message)
+        self.field = field
+        self.value = None if value is None else str(value)
+        self.reason = reason
+
+
+class Alias(msgspec.Struct):
+    """The same run in another system."""
+
+    system: str
+    id: str
+
+
+class Node(msgspec.Struct):
+    """A machine held for a time; without an end it is still held."""
+
+    resource_id: str
+    accelerator_type: str | None = None
+    chips: int | float | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+
+
+class Attempt(msgspec.Struct):
+    """One try at the run."""
+
+    attempt_id: str | int | None = None
+    state: str | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+    nodes: list[Node] | None = None
+
+
+class RunRecord(msgspec.Struct):
+    """A run as its team recorded it."""
+
+    training_run_id: str
+    aliases: list[Alias] | None = None
+    provider_name: str | None = None
+    workload_key: str | None = None
+    pair_key: str | None = None
+    model_name: str | None = None
+    framework: str | None = None
+    team: str | None = None
+    tokens: int | float | None = None
+    useful_tokens: int | float | None = None
+    steps: int | float | None = None
+    model_flops: int | float | None = None
+    target_metric: str | None = None
+    target_direction: str | None = None
+    target_value: int | float | None = None
+    final_value: int | float | None = None
+    tags: dict[str, str | int | float | bool | None] | None = None
+    attempts: list[Attempt] | None = None
+
+
+def run_json_rows(document: dict[str, Any]) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """Return the rows of a run.json, the run's own first, and the names of fields that are not read."""
+    try:
+        record = msgspec.convert(document, RunRecord)
+    except msgspec.ValidationError as error:
+        what, _, path = str(error).partition(" - at `$")
+        # msgspec gives no path for a missing field of the record itself
+        named = path.strip("`.") or what.rpartition("field `")[2].rstrip("`") if "field `" in what or path else None
+        reason = "missing_value" if "missing" in what else "wrong_type"
+        raise RecordError(f"is refused: {what}", field=named, reason=reason) from error
+    if not record.training_run_id.strip():
+        raise RecordError("is empty", field="training_run_id", reason="missing_value")
+    base = {"record_system": "run_json", "recorded_id": record.training_run_id}
+    rows = [base | row for row in _rows(record)]
+    return rows, tuple(name for name in document if name not in RunRecord.__struct_fields__)
+
+
+def state_of(word: str | None) -> str:
+    """Translate a scheduler's word for the end of a run; any other is `unknown`."""
+    return _STATE_OF.get((word or "").strip().lower().replace("-", "_").replace(" ", "_"), "unknown")
+
+
+def time_of(text: str | None, field: str) -> datetime | None:
+    """Read a time of a record as naive UTC, which is what Parquet holds."""
+    if text is None:
+        return None
+    try:
+        return parse_utc(text).replace(tzinfo=None)
+    except ValueError as error:
+        raise RecordError(f"is no UTC time ({error})", field=field, value=text) from error
+
+
+def must_be_in_order(started_at: datetime | None, ended_at: datetime | None, field: str) -> None:
+    """Refuse an end before its start."""
+    if started_at and ended_at and ended_at < started_at:
+        what = f"lies before its start {started_at.isoformat()}"
+        raise RecordError(what, field=field, value=ended_at.isoformat(), reason="ends_before_start")
+
+
+def _rows(record: RunRecord) -> Iterator[dict[str, Any]]:
+    yield {
+        "part": "run",
+        "provider_name": _provider(record.provider_name),
+        **{name: getattr(record, name) for name in ("workload_key", "pair_key", "model_name", "framework", "team")},
+        **{name: _whole(getattr(record, name), name) for name in ("tokens", "useful_tokens", "steps")},
+        **{name: _float(getattr(record, name), name) for name in ("model_flops", "target_value", "final_value")},
+        "target_metric": record.target_metric,
+        "target_direction": record.target_direction,
+    }
+    for alias in record.aliases or ():
+        yield {"part": "alias", "alias_system": alias.system, "alias_id": alias.id}
+    known: set[str] = set()
+    for index, attempt in enumerate(record.attempts or ()):
+        yield from _attempt_rows(attempt, index, known)
+    for key, value in (record.tags or {}).items():
+        if value is not None:
+            yield {"part": "tag", "tag_key": key, "tag_value": str(value).lower() if isinstance(value, bool) else str(value)}
+
+
+def _attempt_rows(attempt: Attempt, index: int, known: set[str]) -> Iterator[dict[str, Any]]:
+    field = f"attempts[{index}]"
+    attempt_id = str(index + 1 if attempt.attempt_id is None else attempt.attempt_id)
+    while attempt_id in known:
+        attempt_id += "'"  # a node takes its attempt's times by this id: two attempts must never have one
+    known.add(attempt_id)
+    started_at = time_of(attempt.started_at, f"{field}.started_at")
+    ended_at = time_of(attempt.ended_at, f"{field}.ended_at")
+    must_be_in_order(started_at, ended_at, f"{field}.ended_at")
+    state = state_of(attempt.state)
+    yield {"part": "attempt", "attempt_id": attempt_id, "state": state, "started_at": started_at, "ended_at": ended_at}
+    for number, node in enumerate(attempt.nodes or ()):
+        at = f"{field}.nodes[{number}]"
+        node_start = time_of(node.started_at, f"{at}.started_at")
+        node_end = time_of(node.ended_at, f"{at}.ended_at")
+        if not (node_start or started_at):
+            raise RecordError("is missing, in the node and in its attempt", field=f"{at}.started_at", reason="missing_value")
+        must_be_in_order(node_start or started_at, node_end or ended_at, f"{at}.ended_at")
+        if not node.resource_id.strip():
+            raise RecordError("is empty", field=f"{at}.resource_id", reason="missing_value")
+        yield {
+            "part": "node",
+            "attempt_id": attempt_id,
+            "resource_id": node.resource_id,
+            "accelerator_type": node.accelerator_type,
+            "chips": _whole(node.chips, f"{at}.chips"),
+            "node_count": 1,
+            "started_at": node_start,
+            "ended_at": node_end,
+        }
+
+
+def _provider(name: str | None) -> str | None:
+    if name is None:
+        return None
+    known = _PROVIDERS.get(name.strip().lower())
+    if known is None:
+        raise RecordError("is neither AWS nor Google Cloud", field="provider_name", value=name, reason="wrong_value")
+    return known
+
+
+def _whole(value: int | float | None, field: str) -> int | None:
+    """Take a count: 1e12 is one, 1.5 and -1 are none."""
+    if value is None:
+        return None
+    if value != value or int(value) != value or not 0 <= value <= _MAX_BIGINT:
+        raise RecordError("is no count", field=field, value=value)
+    return int(value)
+
+
+def _float(value: int | float | None, field: str) -> float | None:
+    if value is None:
+        return None
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise RecordError("is too large", field=field, value=value) from error

@@ -1,0 +1,92 @@
+"""Vertex AI's CustomJob as a run record: its full name is alias and resource, its machines are counted per worker pool."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from connectors.formats.tpu_names import topology_chips_of, tpu_chips_of, tpu_type_of
+from connectors.runs.run_records import RecordError, must_be_in_order, state_of, time_of
+
+_NAME = re.compile(r"projects/[^/]+/locations/[^/]+/customJobs/([^/]+)")
+_RUN_LABEL = "training_run_id"
+_STATES = {"cancelling": "running", "expired": "failed", "paused": "interrupted"}
+
+
+def is_vertex(document: dict[str, Any]) -> bool:
+    """Whether a document is a CustomJob."""
+    name = document.get("name")
+    return "jobSpec" in document or (isinstance(name, str) and _NAME.fullmatch(name) is not None)
+
+
+def vertex_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a job. Display names may repeat, so its run is the one its label names, else the job's own number."""
+    name = document.get("name")
+    match = _NAME.fullmatch(name) if isinstance(name, str) else None
+    if not match:
+        reason = "wrong_value" if name else "missing_value"
+        raise RecordError("is no projects/../locations/../customJobs/N", field="name", value=name, reason=reason)
+    labels = document.get("labels") or {}
+    label = labels.get(_RUN_LABEL) if isinstance(labels, dict) else None
+    base = {"record_system": "vertex", "recorded_id": label if isinstance(label, str) and label.strip() else match[1]}
+    # createTime is when the job began to wait: it holds nothing yet
+    started_at, ended_at = (time_of(_text(document, field), field) for field in ("startTime", "endTime"))
+    must_be_in_order(started_at, ended_at, "endTime")
+    times: dict[str, Any] = {"started_at": started_at, "ended_at": ended_at}
+    rows: list[dict[str, Any]] = [
+        {"part": "run", "provider_name": "Google Cloud"},
+        {"part": "alias", "alias_system": "vertex", "alias_id": name},
+        {"part": "attempt", "attempt_id": "1", "state": _state(_text(document, "state")), **times},
+    ]
+    for type_, chips, count in _pools(document) if started_at else ():
+        node = {"part": "node", "attempt_id": "1", "resource_id": name, "accelerator_type": type_}
+        rows.append({**node, "chips": chips, "node_count": count, **times})
+    return [base | row for row in rows]
+
+
+def _state(word: str | None) -> str:
+    plain = (word or "").removeprefix("JOB_STATE_").lower()
+    return _STATES.get(plain) or state_of(plain)
+
+
+def _pools(document: dict[str, Any]) -> list[tuple[str, int | None, int]]:
+    """Type, chips of one machine and number of machines of each kind of machine that has accelerators."""
+    spec = document.get("jobSpec") or {}
+    pools = spec.get("workerPoolSpecs") or [] if isinstance(spec, dict) else None
+    if not isinstance(pools, list) or not all(isinstance(pool, dict) for pool in pools):
+        raise RecordError("is no list of objects", field="jobSpec.workerPoolSpecs")
+    found: dict[tuple[str, int | None], int] = {}
+    for pool in pools:
+        machine = pool.get("machineSpec") or {}
+        if not isinstance(machine, dict):
+            raise RecordError("is no object", field="jobSpec.workerPoolSpecs.machineSpec", value=machine)
+        machine_type, accelerator = _text(machine, "machineType"), _text(machine, "acceleratorType")
+        accelerator = None if accelerator == "ACCELERATOR_TYPE_UNSPECIFIED" else accelerator
+        # the enumeration of accelerators ends at v5e: later TPUs are known by their machine type alone
+        type_ = tpu_type_of(machine_type) or tpu_type_of(accelerator) or (accelerator and machine_type)
+        count = _count(pool, "replicaCount", default=1)
+        if type_ and count:
+            chips = tpu_chips_of(machine_type) or _count(machine, "acceleratorCount", default=None) or None
+            slice_chips = topology_chips_of(_text(machine, "tpuTopology"))
+            # one replica is one slice, and a slice of several machines is still one replica
+            machines = max(count, slice_chips // chips) if slice_chips and chips else count
+            # a chief and a worker of one kind are two machines: as two equal rows they would be read as one row delivered twice
+            found[type_, chips] = found.get((type_, chips), 0) + machines
+    return [(type_, chips, machines) for (type_, chips), machines in found.items()]
+
+
+def _text(document: dict[str, Any], field: str) -> str | None:
+    value = document.get(field)
+    if value is not None and not isinstance(value, str):
+        raise RecordError("is no text", field=field, value=value)
+    return value or None
+
+
+def _count(document: dict[str, Any], field: str, default: int | None) -> int | None:
+    """Read a count. The API writes 64-bit numbers as text."""
+    value = document.get(field)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int | str) or not re.fullmatch(r"\d{1,6}", str(value), re.ASCII):
+        raise RecordError("is no count", field=field, value=value)
+    return int(value)

@@ -1,0 +1,130 @@
+"""Objects in a local folder: the same layout as in a bucket, read without leaving the folder.
+
+Symbolic links to folders are not followed, and a link to a file outside the location is refused when it is read: an
+export copied from elsewhere must not name files of this machine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from connectors.errors import ExportContentError, Place, SourceUnreadableError
+from connectors.stores import READ_LIMIT, ObjectInfo
+from connectors.stores.transfer import CHUNK, changed, check_size, write_hashed
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class LocalStore:
+    """A folder, or one single file, as an object store. The etag is size and modification time, so listing reads no byte."""
+
+    def __init__(self, location: str, base: Path) -> None:
+        root = Path(os.path.normpath(base / Path(location).expanduser()))
+        written = location.rstrip("/")
+        self.uri = written if written.rsplit("/", 1)[-1] not in {"", ".", ".."} else root.as_posix()
+        self._root = root
+
+    def uri_of(self, key: str) -> str:
+        """Return the location as configured, with the key behind it."""
+        return self.uri if self._root.is_file() else f"{self.uri}/{key}"
+
+    def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
+        """List regular files in key order. A missing folder is an error here, not an empty source."""
+        if not self._root.exists():
+            raise SourceUnreadableError(
+                f"{self.uri}: there is no such folder.",
+                reason="missing_folder",
+                remedy="Create the folder or correct `location`; relative paths are meant from the configuration file.",
+            )
+        if self._root.is_file():
+            found = [(self._root.name, self._root.stat())]
+        else:
+            folder = prefix.rpartition("/")[0]
+            found = list(self._walk(self._root / folder, f"{folder}/" if folder else ""))
+        infos = (_info(key, status) for key, status in sorted(found, key=lambda pair: pair[0]) if key.startswith(prefix))
+        return iter(list(infos))
+
+    def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
+        """Return a small file whole."""
+        check_size(self.uri_of(info.key), info, limit)
+        with self._open(info) as source:
+            content = source.read(limit + 1)
+            self._must_be(info, source)
+        return content
+
+    def fetch(self, info: ObjectInfo, path: Path) -> str:
+        """Copy a file, hashing on the way; what is copied is what was listed, or an error."""
+        with self._open(info) as source:
+            sha256 = write_hashed(iter(partial(source.read, CHUNK), b""), path)
+            self._must_be(info, source)
+        return sha256
+
+    def _walk(self, folder: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
+        try:
+            entries = list(os.scandir(folder))
+        except FileNotFoundError:
+            return  # a prefix without objects, or a folder removed while we list
+        except OSError as error:
+            raise self._unreadable(prefix, error) from error
+        for entry in entries:
+            try:
+                entry.name.encode("utf-8")
+                if entry.is_dir(follow_symlinks=False):
+                    yield from self._walk(Path(entry.path), f"{prefix}{entry.name}/")
+                elif entry.is_file():
+                    yield prefix + entry.name, entry.stat()
+            except UnicodeEncodeError as error:
+                raise SourceUnreadableError(
+                    f"{self.uri}: below '{prefix}' a file name is not UTF-8.", reason="bad_file_name", remedy="Rename the file."
+                ) from error
+            except FileNotFoundError:
+                continue  # removed while we list: it is simply not there
+            except OSError as error:
+                raise self._unreadable(prefix + entry.name, error) from error
+
+    def _open(self, info: ObjectInfo) -> BinaryIO:
+        path = self._root if self._root.is_file() else self._root / info.key
+        root = self._root.resolve()
+        if not path.resolve().is_relative_to(root):
+            raise ExportContentError(
+                f"{self.uri_of(info.key)} leads out of its location.",
+                place=Place(info.key),
+                reason="unsafe_path",
+                remedy="Replace the link by the file it points to.",
+            )
+        try:
+            source = path.open("rb")
+        except FileNotFoundError as error:
+            raise changed(self.uri_of(info.key), info.key) from error
+        except OSError as error:
+            raise self._unreadable(info.key, error) from error
+        self._must_be(info, source)
+        return source
+
+    def _must_be(self, info: ObjectInfo, source: BinaryIO) -> None:
+        if _etag(os.fstat(source.fileno())) != info.etag:
+            source.close()
+            raise changed(self.uri_of(info.key), info.key)
+
+    def _unreadable(self, key: str, error: OSError) -> SourceUnreadableError:
+        return SourceUnreadableError(
+            f"{self.uri}: '{key}' cannot be read ({error.strerror}).",
+            place=Place(key),
+            reason="permission_denied" if isinstance(error, PermissionError) else "source_unreadable",
+            remedy="Let the user that runs trainledger read this folder and its files.",
+        )
+
+
+def _info(key: str, status: os.stat_result) -> ObjectInfo:
+    # from nanoseconds in integers: a float of seconds would move the last digits
+    written = _EPOCH + timedelta(microseconds=status.st_mtime_ns // 1000)
+    return ObjectInfo(key, status.st_size, _etag(status), written)
+
+
+def _etag(status: os.stat_result) -> str:
+    return f"{status.st_size:x}-{status.st_mtime_ns:x}"

@@ -1,0 +1,27 @@
+"""Which store a location means. The client of a store is imported only when a location asks for it: boto3 alone takes 0.15 s."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from connectors.errors import SourceUnreadableError
+from connectors.stores import ObjectStore, StoreOptions
+
+
+def open_store(location: str, *, base: Path, options: StoreOptions | None = None) -> ObjectStore:
+    """Return the store of a location; a relative folder is meant from `base`. Nothing is read yet."""
+    options = options or StoreOptions()
+    scheme, separator, _ = location.partition("://")
+    if not separator:
+        from connectors.stores.local import LocalStore
+
+        return LocalStore(location, base)
+    if scheme == "s3":
+        from connectors.stores.s3 import S3Store
+
+        return S3Store(location, options)
+    raise SourceUnreadableError(
+        f"{location}: {scheme}:// is not a location this version reads.",
+        reason="unknown_scheme",
+        remedy="Use s3://bucket/prefix or a local folder with the same layout inside.",
+    )

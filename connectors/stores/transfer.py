@@ -1,0 +1,41 @@
+"""What every client does alike: copy bytes to a file with their hash, and name an object that changed or is too large."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from connectors.errors import ExportChangedError, ExportContentError, Place
+from connectors.stores import ObjectInfo
+
+CHUNK = 1 << 20
+
+
+def write_hashed(chunks: Iterable[bytes], path: Path) -> str:
+    """Write chunks to a file, make it survive a power cut, and return the sha256 of its bytes."""
+    digest = hashlib.sha256()
+    with path.open("wb") as target:
+        for chunk in chunks:
+            digest.update(chunk)
+            target.write(chunk)
+        target.flush()
+        os.fsync(target.fileno())
+    return digest.hexdigest()
+
+
+def changed(uri: str, key: str) -> ExportChangedError:
+    """Name an object that is no longer the one that was listed."""
+    return ExportChangedError(f"{uri} changed or vanished after it was listed.", place=Place(key))
+
+
+def check_size(uri: str, info: ObjectInfo, limit: int) -> None:
+    """Refuse an object that is larger than such an object may be."""
+    if info.size > limit:
+        raise ExportContentError(
+            f"{uri} has {info.size} bytes; the limit for such a file is {limit}.",
+            place=Place(info.key, value=str(info.size)),
+            reason="too_large",
+            remedy="Check what wrote this file: manifests and run records are small.",
+        )

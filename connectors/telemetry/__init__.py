@@ -1,0 +1,1 @@
+"""Utilisation of accelerators from any monitor, as samples per device."""

@@ -1,0 +1,187 @@
+"""One neuron-monitor document: the utilisation of each Neuron device over the document's own period.
+
+Knows the fields of neuron-monitor since 2022 and their traps: several runtimes list the same cores, an error means unknown and
+not zero, `flops` became `effective_flops`, indices are logical cores on Trainium2 and later. Times and hosts come from the
+collector.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import msgspec
+
+from connectors.telemetry.samples import SampleError
+
+_MAX_DEVICES = 1024
+_MAX_CORES = 64  # of one device
+_MAX_PERIOD = 86_400
+_REMEDY = "Start neuron-monitor with its neuroncore_counters, vcpu_usage and hardware information, which is its default."
+
+
+class PhysicalCore(msgspec.Struct, omit_defaults=True):
+    """A core behind a logical one (Trainium2 and later)."""
+
+    neuroncore_utilization: float | None = None
+
+
+class Core(msgspec.Struct, omit_defaults=True):
+    """A core as one runtime sees it: percent of the period, and operations per second."""
+
+    neuroncore_utilization: float | None = None
+    effective_flops: float | None = None
+    flops: float | None = None
+    v3d: dict[str, PhysicalCore] | None = None
+
+
+class Counters(msgspec.Struct, omit_defaults=True):
+    """The cores of one runtime."""
+
+    period: float | None = None
+    error: str | None = None
+    neuroncores_in_use: dict[str, Core] | None = None
+
+
+class Report(msgspec.Struct, omit_defaults=True):
+    """What is read of a runtime's report; its other groups may be in error without harm."""
+
+    neuroncore_counters: Counters | None = None
+
+
+class Runtime(msgspec.Struct, omit_defaults=True):
+    """One process that uses devices."""
+
+    pid: int | None = None
+    neuron_runtime_tag: str | None = None
+    error: str | None = None
+    report: Report | None = None
+
+
+class Timed(msgspec.Struct, omit_defaults=True):
+    """A group of which only the period counts here."""
+
+    period: float | None = None
+
+
+class System(msgspec.Struct, omit_defaults=True):
+    """The host's groups: their period is that of a document without any runtime."""
+
+    vcpu_usage: Timed | None = None
+    memory_info: Timed | None = None
+    neuron_hw_counters: Timed | None = None
+
+
+class Instance(msgspec.Struct, omit_defaults=True):
+    """The machine."""
+
+    instance_id: str | None = None
+    instance_type: str | None = None
+
+
+class Hardware(msgspec.Struct, omit_defaults=True):
+    """Its devices. With logical cores the count of cores is that of the logical ones."""
+
+    neuron_device_count: int | None = None
+    neuroncore_per_device_count: int | None = None
+    logical_neuroncore_config: int | None = None
+    error: str | None = None
+
+
+class Document(msgspec.Struct, omit_defaults=True):
+    """One line of neuron-monitor, as far as it is read."""
+
+    neuron_runtime_data: list[Runtime] | None = None
+    system_data: System | None = None
+    instance_info: Instance | None = None
+    neuron_hardware_info: Hardware | None = None
+
+
+class Device(NamedTuple):
+    """A device over a document's period; None is unknown."""
+
+    utilisation_ratio: float | None
+    effective_flops: float | None
+
+
+def period_of(document: Document) -> float | None:
+    """The seconds a document covers: what its counters captured, else what its host's groups did."""
+    counters = [runtime.report.neuroncore_counters for runtime in document.neuron_runtime_data or () if runtime.report]
+    periods = [group.period for group in counters if group and group.period and 0 < group.period <= _MAX_PERIOD]
+    if periods:
+        return max(periods)
+    system = document.system_data or System()
+    for group in (system.vcpu_usage, system.memory_info, system.neuron_hw_counters):
+        if group and group.period and 0 < group.period <= _MAX_PERIOD:
+            return group.period
+    return None
+
+
+def run_tag_of(document: Document) -> str | None:
+    """The tag all runtimes were started with; a process id is no tag: it is the default where none was set."""
+    tags = {
+        None if one.neuron_runtime_tag == str(one.pid) else one.neuron_runtime_tag for one in document.neuron_runtime_data or ()
+    }
+    return (tags.pop() or None) if len(tags) == 1 else None
+
+
+def devices_of(document: Document) -> list[Device]:
+    """Sum the runtimes per core, at most 100 %, and average over all cores of each device; unused cores count 0."""
+    devices, cores = _hardware(document)
+    used: dict[int, float] = {}
+    shared: dict[int, list[float]] = {}  # cores that several runtimes use
+    flops: list[list[float]] = [[] for _ in range(devices)]
+    unknown: set[int] = set()
+    for runtime in document.neuron_runtime_data or ():
+        counters = runtime.report.neuroncore_counters if runtime.report else None
+        if runtime.error or counters is None or counters.error or counters.neuroncores_in_use is None:
+            unknown.update(range(devices))  # which cores it holds is as unknown as how much it uses them
+            continue
+        for name, core in counters.neuroncores_in_use.items():
+            index = int(name) if name.isdecimal() and name.isascii() else -1
+            if not 0 <= index < devices * cores:
+                raise SampleError("core_out_of_range", "neuroncores_in_use", _REMEDY)
+            percent = core.neuroncore_utilization
+            if percent is None:
+                percent = _behind(core, document)
+            if percent is None:
+                unknown.add(index // cores)
+            elif percent < 0:
+                raise SampleError("negative_utilisation", "neuroncore_utilization", _REMEDY)
+            elif index in used:
+                shared.setdefault(index, [used[index]]).append(percent)
+            else:
+                used[index] = percent
+            rate = core.flops if core.effective_flops is None else core.effective_flops
+            if rate is not None:
+                flops[index // cores].append(rate)
+    # fsum, so that the order of runtimes and cores changes nothing
+    used.update((index, math.fsum(percents)) for index, percents in shared.items())
+    busy: list[list[float]] = [[] for _ in range(devices)]
+    for index, percent in used.items():
+        busy[index // cores].append(percent if percent < 100 else 100.0)
+    return [
+        Device(
+            None if device in unknown else round(math.fsum(busy[device]) / (100 * cores), 12),
+            math.fsum(flops[device]) if flops[device] else None,
+        )
+        for device in range(devices)
+    ]
+
+
+def _hardware(document: Document) -> tuple[int, int]:
+    hardware = document.neuron_hardware_info or Hardware()
+    devices, cores = hardware.neuron_device_count or 0, hardware.neuroncore_per_device_count or 0
+    if hardware.error or not 0 < devices <= _MAX_DEVICES or not 0 < cores <= _MAX_CORES:
+        raise SampleError("missing_hardware", "neuron_hardware_info", _REMEDY)
+    return devices, cores
+
+
+def _behind(core: Core, document: Document) -> float | None:
+    """The mean of the physical cores behind a logical one that has no utilisation of its own."""
+    percents = [one.neuroncore_utilization for one in (core.v3d or {}).values()]
+    known = [percent for percent in percents if percent is not None]
+    if not known or len(known) < len(percents):
+        return None
+    hardware = document.neuron_hardware_info or Hardware()
+    return math.fsum(known) / max(hardware.logical_neuroncore_config or 1, len(known))

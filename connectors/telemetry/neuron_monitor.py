@@ -1,0 +1,116 @@
+"""neuron-monitor's JSON lines, plain or compressed: a sample per document and Neuron device, one delivery per file.
+
+Documents carry neither time nor run. A collector wraps them and stamps its host and the time they arrived, which ends their
+period; a bare document takes its host from the object's key and its time from the key's start plus the periods before it.
+Utilisation is not power: what it costs in energy is decided in SQL.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from connectors.deliveries import Converted, Delivery
+from connectors.formats.text_lines import TextFile
+from connectors.layouts.single_files import find_file_deliveries
+from connectors.stores import ObjectStore
+from connectors.telemetry.neuron_documents import Document, devices_of, period_of, run_tag_of
+from connectors.telemetry.samples import (
+    KeyFacts,
+    Problems,
+    Sample,
+    SampleError,
+    convert_samples,
+    decode_json,
+    micros_of,
+    samples_schema,
+)
+
+KIND = "neuron_monitor"
+SCHEMA = samples_schema("docs/sources/neuron_monitor.md")
+
+_REMEDY = "Deliver neuron-monitor's documents as it prints them."
+_ENDINGS = tuple(f"{name}{packed}" for name in (".jsonl", ".ndjson", ".json") for packed in ("", ".gz", ".zst"))
+
+
+class Host(msgspec.Struct):
+    """Where a collector ran."""
+
+    resource_id: str | None = None
+    instance_type: str | None = None
+
+
+class Line(Document):
+    """A line: a document wrapped by a collector, or a bare one."""
+
+    collected_at: str | None = None
+    host: Host | None = None
+    document: Document | None = None
+
+
+_LINE = msgspec.json.Decoder(Line)
+_CANONICAL = msgspec.json.Encoder(order="deterministic")
+
+
+def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
+    """Yield a delivery for each file of JSON lines."""
+    return find_file_deliveries(store, KIND, _ENDINGS)
+
+
+def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
+    """Read a file's documents and write samples.parquet into `folder`; lines that are none are counted and left out."""
+    return convert_samples(delivery, files, folder, store_uri, _samples)
+
+
+def _samples(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sample]:
+    clock = None if facts.started_at is None else facts.started_at * 1000  # nanoseconds: periods are that fine
+    length = 0
+    for number, text in file.lines():
+        before = clock
+        try:
+            line = decode_json(
+                _LINE, text, _REMEDY, broken="A line cut off by a crash stays lost; else deliver whole lines of JSON."
+            )
+            document = line.document or line
+            period = period_of(document)
+            if period is None:
+                raise SampleError("missing_period", "period", "Keep the groups of neuron-monitor's default configuration.")
+            length = round(period * 1e9)
+            if line.collected_at is not None:
+                end = micros_of(line.collected_at, "collected_at", "Stamp documents in UTC, as 2026-04-01T00:00:00Z.") * 1000
+                clock = None if clock is None else end  # a bare document after it goes on from there
+            elif clock is None:
+                remedy = "Wrap each document with collected_at, or name the object by its UTC start."
+                raise SampleError("missing_time", "collected_at", remedy)
+            else:
+                clock = end = clock + length
+            yield from _devices(line, document, facts, number, (end - length) // 1000, end // 1000)
+        except SampleError as error:
+            problems.add(number, error)
+            if clock is not None and clock == before:
+                clock += length  # a bare line that cannot be read took time too, most likely as much as the one before it
+
+
+def _devices(line: Line, document: Document, facts: KeyFacts, number: int, start: int, end: int) -> Iterator[Sample]:
+    host = line.host or Host()
+    instance = document.instance_info
+    host_id = host.resource_id or facts.host or (instance.instance_id if instance else None)
+    if not host_id:
+        raise SampleError("missing_host", "host.resource_id", "Name the host in the wrapper or in the key as host=<resource_id>.")
+    devices = devices_of(document)
+    is_idle = not document.neuron_runtime_data
+    type_ = (instance.instance_type if instance else None) or host.instance_type or None
+    run = facts.run or run_tag_of(document)
+    digest = _digest(document, host_id, start, end)
+    count, evidence = len(devices), "presence" if is_idle else "measured"
+    for index, (ratio, flops) in enumerate(devices):
+        yield Sample(digest, number, run, host_id, index, count, start, end, ratio, evidence, is_idle, type_, flops)
+
+
+def _digest(document: Document, host_id: str, start: int, end: int) -> str:
+    """Hash what is read of a document with its host and time: spelling, order of fields and other metrics do not count."""
+    read = [getattr(document, name) for name in Document.__struct_fields__]
+    return hashlib.sha256(_CANONICAL.encode([host_id, start, end, read])).hexdigest()

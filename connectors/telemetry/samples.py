@@ -1,0 +1,185 @@
+"""The one shape of telemetry, a row per device and interval, and what its kinds share: decoding, times, problems, writing.
+
+How long a gauge's point counts, and which rows are copies of each other, is decided in SQL over all files: a day delivered as one
+file or as 24 must give the same result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import unquote
+
+import msgspec
+
+from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
+from connectors.errors import ExportContentError, Place
+from connectors.formats.lazy import pa
+from connectors.formats.parquet import write_batches
+from connectors.formats.schema import BigInt, Boolean, Number, Schema, Text, Timestamp, optional, required
+from connectors.formats.text_lines import TextFile
+from connectors.formats.values import measured_schema
+from connectors.times import execution_time, parse_utc
+
+_T = TypeVar("_T")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_FLUSH = 1 << 16
+_ENDINGS = re.compile(r"\.(jsonl|ndjson|json|prom|txt)(\.(gz|zst))?$", re.I)
+
+COLUMNS = (
+    # equal for the same observation, however often and in whichever file it was delivered
+    required("document_hash", Text, filled=True),
+    required("line_number", BigInt, filled=True),  # the line of the object that holds the observation
+    *optional("run_key", Text),  # as written in the object's key or in a label
+    required("host_id", Text, filled=True),
+    *optional("device_index device_count", BigInt),
+    *optional("sample_start", Timestamp),  # null: a gauge's point, which covers the spacing before it
+    required("sample_end", Timestamp, filled=True),
+    *optional("utilisation_ratio", Number),  # 0 to 1 over all cores of the device; null: unknown because of an error
+    # measured: the device's own utilisation; presence: the device was seen alive and reported none
+    required("evidence", Text, filled=True),
+    required("is_idle_by_absence", Boolean, filled=True),
+    *optional("accelerator_type", Text),
+    *optional("effective_flops", Number),  # per second
+)
+
+
+def samples_schema(page: str) -> Schema:
+    """The SCHEMA of a kind of telemetry."""
+    return Schema(columns=COLUMNS, remedy_page=page)
+
+
+class Sample(NamedTuple):
+    """One row, in the order of the columns. Times are microseconds since 1970."""
+
+    document_hash: str
+    line_number: int
+    run_key: str | None
+    host_id: str
+    device_index: int | None
+    device_count: int | None
+    sample_start: int | None
+    sample_end: int
+    utilisation_ratio: float | None
+    evidence: str
+    is_idle_by_absence: bool
+    accelerator_type: str | None
+    effective_flops: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFacts:
+    """Facts in the key of an object: `run=<id>/host=<resource_id>/<UTC start>.jsonl[.gz|.zst]`, any of it may be absent."""
+
+    run: str | None
+    host: str | None
+    started_at: int | None
+
+
+def facts_of(key: str) -> KeyFacts:
+    """Read a key. An id that holds a slash is percent-encoded in it."""
+    *folders, name = key.split("/")
+    named = {label: unquote(value) for label, _, value in (folder.partition("=") for folder in folders) if value}
+    return KeyFacts(named.get("run"), named.get("host"), _start_of(_ENDINGS.sub("", name)))
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+class SampleError(Exception):
+    """A document or series that gives no sample: why, and what to do about it."""
+
+    def __init__(self, reason: str, column: str | None, remedy: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.column = column
+        self.remedy = remedy
+
+
+@dataclass(slots=True)
+class Problems:
+    """What was left out of one object, with one refusal per reason: a broken exporter makes its mistake in every line."""
+
+    first: dict[str, tuple[int, SampleError]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, line: int, error: SampleError) -> None:
+        """Count a document that is left out."""
+        self.first.setdefault(error.reason, (line, error))
+        self.counts[error.reason] += 1
+
+    def refusals(self, delivery: Delivery, uri: str) -> Iterator[Refusal]:
+        """Yield a row per reason with the place of the first and how many there are."""
+        for reason, (line, error) in self.first.items():
+            count = f"{self.counts[reason]} left out"
+            message = f"{uri}: {count} ({reason}), the first in line {line}."
+            place = Place(row_number=line, column_name=error.column, value=count)
+            yield refusal_of(delivery, ExportContentError(message, place=place, reason=reason, remedy=error.remedy))
+
+
+def write_samples(samples: Iterator[Sample], target: Path) -> int:
+    """Write samples in batches and return their number; without any there is no file."""
+    shape = measured_schema(COLUMNS)
+    groups = iter(lambda: list(islice(samples, _FLUSH)), [])
+    return write_batches((_batch(group, shape) for group in groups), shape, target)
+
+
+Reader = Callable[[TextFile, KeyFacts, Problems], Iterator[Sample]]
+
+
+def convert_samples(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, read: Reader) -> Converted:
+    """Write the samples of a delivery's one file to samples.parquet; `read` adds to the problems what it leaves out."""
+    (info,) = delivery.objects
+    uri = f"{store_uri}/{info.key}"
+    problems = Problems()
+    target = folder / "samples.parquet"
+    rows = write_samples(read(TextFile(files[info.key], info.key, uri), facts_of(info.key), problems), target)
+    parts = (Part(target, info.key),) if rows else ()
+    return Converted(parts, rows, refusals=tuple(problems.refusals(delivery, uri)))
+
+
+def decode_json(decoder: msgspec.json.Decoder[_T], text: bytes, remedy: str, broken: str) -> _T:
+    """Decode a document; SampleError with `broken` as its remedy for what is no JSON at all."""
+    try:
+        return decoder.decode(text)
+    except msgspec.ValidationError as error:
+        path = str(error).partition(" - at `$")[2].strip("`.") or None
+        raise SampleError("wrong_type", path, remedy) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SampleError("bad_json", None, broken) from error
+    except RecursionError as error:
+        raise SampleError("too_deep", None, remedy) from error
+
+
+def micros_of(text: str, column: str, remedy: str) -> int:
+    """Read a time as microseconds since 1970; SampleError when it is none."""
+    try:
+        return micros(parse_utc(text))
+    except ValueError as error:
+        raise SampleError("bad_time", column, remedy) from error
+
+
+def _batch(rows: list[Sample], shape: pa.Schema) -> pa.RecordBatch:
+    columns: list[Any] = list(zip(*rows, strict=True))
+    return pa.record_batch([pa.array(values, type_) for values, type_ in zip(columns, shape.types, strict=True)], schema=shape)
+
+
+def _start_of(stem: str) -> int | None:
+    """The time that names an object; 2026-04-01T00-00-00Z is for file systems that allow no colon."""
+    dashed = re.sub(r"T(\d{2})-(\d{2})-(\d{2})", r"T\1:\2:\3", stem)
+    moment = execution_time(dashed)
+    if moment is None:
+        try:
+            moment = parse_utc(dashed)
+        except ValueError:
+            return None
+    return micros(moment)

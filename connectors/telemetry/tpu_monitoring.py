@@ -1,0 +1,189 @@
+"""TPU metrics from Cloud Monitoring's `timeSeries.list` (JSON or JSON lines) or as Prometheus text: a sample per chip and point.
+
+Points of a gauge have no length; they cover the spacing before them, which SQL finds over all files of a series. Google's points
+come every minute for six weeks and every ten minutes afterwards, so they are never counted by rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from connectors.deliveries import Converted, Delivery
+from connectors.formats.prometheus_text import parse_prometheus
+from connectors.formats.text_lines import TextFile
+from connectors.layouts.single_files import find_file_deliveries
+from connectors.stores import ObjectStore
+from connectors.telemetry.samples import (
+    KeyFacts,
+    Problems,
+    Sample,
+    SampleError,
+    convert_samples,
+    decode_json,
+    micros_of,
+    samples_schema,
+)
+from connectors.telemetry.tpu_points import samples_of, series_of
+
+KIND = "tpu_monitoring"
+SCHEMA = samples_schema("docs/sources/tpu_monitoring.md")
+
+_PACKED = ("", ".gz", ".zst")
+_TEXT = tuple(f"{name}{packed}" for name in (".prom", ".txt") for packed in _PACKED)
+_LINES = tuple(f"{name}{packed}" for name in (".jsonl", ".ndjson") for packed in _PACKED)
+_DOCUMENT = tuple(f".json{packed}" for packed in _PACKED)
+_REMEDY = "Deliver the answers of timeSeries.list as the API gives them."
+
+
+class Labelled(msgspec.Struct):
+    """A metric or a monitored resource."""
+
+    type: str = ""
+    labels: dict[str, str] | None = None
+
+
+class Metadata(msgspec.Struct, rename="camel"):
+    """Labels that Google or the user adds to the resource."""
+
+    system_labels: dict[str, Any] | None = None
+    user_labels: dict[str, str] | None = None
+
+
+class Interval(msgspec.Struct, rename="camel"):
+    """When a point was taken; a gauge starts where it ends."""
+
+    end_time: str
+    start_time: str | None = None
+
+
+class Value(msgspec.Struct, rename="camel"):
+    """A point's value; an int64 is text in JSON, and a double that is no number too."""
+
+    double_value: float | str | None = None
+    int64_value: int | str | None = None
+
+
+class Point(msgspec.Struct):
+    """One point."""
+
+    interval: Interval
+    value: Value | None = None
+
+
+class Entry(msgspec.Struct, rename="camel"):
+    """An answer of timeSeries.list, or one series of it."""
+
+    time_series: list[Entry] | None = None
+    execution_errors: list[Any] | None = None
+    error: Any = None
+    metric: Labelled | None = None
+    resource: Labelled | None = None
+    metadata: Metadata | None = None
+    unit: str | None = None
+    points: list[Point] | None = None
+
+
+_DECODER = msgspec.json.Decoder(list[Entry] | Entry)
+
+
+def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
+    """Yield a delivery for each file of answers or of Prometheus text."""
+    return find_file_deliveries(store, KIND, (*_TEXT, *_LINES, *_DOCUMENT))
+
+
+def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
+    """Read a file's points and write samples.parquet into `folder`; what is no answer is counted and left out."""
+    read = _prometheus if delivery.objects[0].key.lower().endswith(_TEXT) else _answers
+    return convert_samples(delivery, files, folder, store_uri, read)
+
+
+def _answers(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sample]:
+    for number, text in _documents(file):
+        try:
+            decoded = decode_json(_DECODER, text, _REMEDY, broken=_REMEDY)
+        except SampleError as error:
+            problems.add(number, error)
+            continue
+        for entry in decoded if isinstance(decoded, list) else [decoded]:
+            is_complete = not entry.execution_errors
+            if entry.error is not None:
+                problems.add(number, SampleError("error_answer", "error", "Ask again: this is the API's refusal, not an answer."))
+            if not is_complete:
+                problems.add(number, SampleError("partial_answer", "executionErrors", "Ask again: series are missing here."))
+            for series in (*(entry.time_series or ()), entry):
+                try:
+                    # a series without a unit has that of its answer
+                    yield from _series(series, facts, number, series.unit or entry.unit, is_complete=is_complete)
+                except SampleError as error:
+                    problems.add(number, error)
+
+
+def _documents(file: TextFile) -> Iterator[tuple[int, bytes]]:
+    """The lines, or the one document that a .json file usually is."""
+    if file.key.lower().endswith(_LINES):
+        yield from file.lines()
+        return
+    whole = file.content()
+    try:
+        msgspec.json.decode(whole, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        yield from file.lines()  # answers one below the other
+    else:
+        yield 1, whole
+
+
+def _series(entry: Entry, facts: KeyFacts, number: int, unit: str | None, *, is_complete: bool) -> Iterator[Sample]:
+    if entry.metric is None or not entry.points:
+        return
+    metadata = entry.metadata or Metadata()
+    labels = {
+        **((entry.resource and entry.resource.labels) or {}),
+        **{name: value for name, value in (metadata.system_labels or {}).items() if isinstance(value, str)},
+        **(metadata.user_labels or {}),
+        **(entry.metric.labels or {}),
+    }
+    series = series_of(entry.metric.type, labels, unit, facts)
+    if series is not None:
+        points = ((number, *_interval(point.interval), _value(point.value)) for point in entry.points)
+        yield from samples_of(series, points, is_complete=is_complete)
+
+
+def _interval(interval: Interval) -> tuple[int | None, int]:
+    end = _time(interval.end_time)
+    start = _time(interval.start_time) if interval.start_time else None
+    return (start if start is not None and start < end else None), end
+
+
+def _value(value: Value | None) -> float | None:
+    found = None if value is None else value.int64_value if value.double_value is None else value.double_value
+    try:
+        return None if found is None else float(found)
+    except ValueError as error:
+        raise SampleError("wrong_type", "points.value", _REMEDY) from error
+
+
+def _time(text: str) -> int:
+    return micros_of(text, "points.interval", "Deliver times as the API gives them, in RFC 3339.")
+
+
+def _prometheus(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sample]:
+    for number, text in file.lines():
+        try:
+            point = parse_prometheus(text.decode("utf-8").strip())
+        except ValueError:  # a wrong byte is one too
+            problems.add(number, SampleError("bad_text", None, "Deliver the text a Prometheus exporter answers."))
+            continue
+        try:
+            series = point and series_of(point.metric, point.labels, None, facts)
+            if point is None or series is None:
+                continue
+            time = facts.started_at if point.time is None else point.time
+            if time is None:
+                raise SampleError("missing_time", None, "Write times behind the values, or name the object by its UTC time.")
+            yield from samples_of(series, iter([(number, None, time, point.value)]), is_complete=True)
+        except SampleError as error:
+            problems.add(number, error)

@@ -1,0 +1,107 @@
+"""Points of TPU metrics, from Cloud Monitoring or Prometheus, as samples of chips.
+
+A duty cycle is a chip's utilisation. Every other metric of a chip proves that it lives: where Google emits no duty cycle for a
+living chip, it is idle. The duty cycle numbers chips by their place in the slice and the others by their place in the host, so
+the two do not join per chip: SQL counts both per host. In an answer that
+reports an error, a missing duty cycle means nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from connectors.formats.tpu_names import tpu_type_of
+from connectors.telemetry.samples import KeyFacts, Sample, SampleError
+
+_METRIC = re.compile(
+    r"(?:^|[/:_])(duty_cycle|tensorcore_utilization|memory_bandwidth_utilization|memory_used|memory_total)(?:_node)?$"
+)
+_HOSTS = ("resource_id", "instance_id", "node_id", "node_name", "instance", "host")
+_RUNS = ("training_run_id", "run_id", "run")
+_CHIP_NUMBER = re.compile(r"\d{1,4}", re.ASCII)
+_INSTANCE = re.compile(r"\d{10,}", re.ASCII)
+_RATIOS = frozenset({"1", "10^2.%", "ratio"})  # 10^2.% is a ratio that is shown as a percentage
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One chip's metric, and where it comes from."""
+
+    is_utilisation: bool
+    host_id: str
+    device_index: int | None
+    run_key: str | None
+    accelerator_type: str | None
+    scale: float  # what a full chip reads
+
+
+def series_of(metric: str, labels: Mapping[str, str], unit: str | None, facts: KeyFacts) -> Series | None:
+    """Read a metric's name and labels; None when it is no metric of a TPU chip."""
+    match = _METRIC.search(metric)
+    if not match or labels.get("make", "cloud-tpu") != "cloud-tpu":
+        return None
+    accelerator = labels.get("accelerator_id")
+    is_of_tpu = accelerator or "tpu" in metric or "make" in labels
+    if not is_of_tpu:
+        return None  # a metric of the same name that some other exporter writes
+    host, index = _chip(accelerator)
+    run = facts.run or next((labels[name] for name in _RUNS if labels.get(name)), None)
+    host = host or next((labels[name] for name in _HOSTS if labels.get(name)), None) or facts.host or _worker(labels, run)
+    if not host:
+        remedy = "Keep the label accelerator_id, or name the host in the key as host=<resource_id>."
+        raise SampleError("missing_host", "accelerator_id", remedy)
+    if index is None:
+        index = next((int(labels[name]) for name in ("chip", "chip_id", "device") if labels.get(name, "").isdecimal()), None)
+    return Series(
+        is_utilisation=match[1] == "duty_cycle",
+        host_id=host,
+        device_index=index,
+        run_key=run,
+        accelerator_type=tpu_type_of(labels.get("model")) or labels.get("model") or tpu_type_of(labels.get("accelerator_type")),
+        scale=1.0 if unit in _RATIOS else 100.0,
+    )
+
+
+def samples_of(
+    series: Series, points: Iterator[tuple[int, int | None, int, float | None]], *, is_complete: bool
+) -> Iterator[Sample]:
+    """Turn points (line, start, end, value) into samples. `is_complete` is false when their answer reports errors."""
+    host, index, run, type_ = series.host_id, series.device_index, series.run_key, series.accelerator_type
+    evidence, is_idle = ("measured", False) if series.is_utilisation else ("presence", is_complete)
+    for line, start, end, value in points:
+        absent = 0.0 if is_complete else None
+        ratio = _ratio(value, series.scale) if series.is_utilisation else absent
+        # copies of a point are one: metrics that prove the same chip alive, or two pods that report it while it changes hands
+        observed = (host, index, start, end, ratio, series.is_utilisation)
+        digest = hashlib.sha256(repr(observed).encode()).hexdigest()
+        yield Sample(digest, line, run, host, index, None, start, end, ratio, evidence, is_idle, type_, None)
+
+
+def _ratio(value: float | None, scale: float) -> float | None:
+    if value is None or not math.isfinite(value):
+        return None
+    if value < 0:
+        raise SampleError("negative_utilisation", "duty_cycle", "Deliver duty cycles between 0 and 100 percent.")
+    return min(round(value / scale, 12), 1.0)
+
+
+def _chip(accelerator: str | None) -> tuple[str | None, int | None]:
+    """Split `<node resource_id>-<n>`; an id without a number at its end is a host, a short number alone is a chip."""
+    if accelerator and _CHIP_NUMBER.fullmatch(accelerator):
+        return None, int(accelerator)
+    host, _, index = (accelerator or "").rpartition("-")
+    if host and index.isascii() and index.isdecimal():
+        return host, int(index)
+    return accelerator or None, None
+
+
+def _worker(labels: Mapping[str, str], run: str | None) -> str | None:
+    """The host of a TPU VM's worker: its instance's id, else its number, which is unique within its run only."""
+    worker = labels.get("worker_id")
+    if not worker or _INSTANCE.fullmatch(worker):
+        return worker or None
+    return f"{run}/worker-{worker}" if run else None
