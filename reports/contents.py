@@ -1,23 +1,11 @@
 """The order of a quarterly report: sections, their tables, and for what later issues add, the reason why nothing is shown yet."""
 
-from reports import (
-    bills,
-    compared,
-    costs,
-    dots,
-    emissions,
-    energy,
-    modelled,
-    quality,
-    reference,
-    section_charts,
-    side_by_side,
-    status,
-    totals,
-)
 from reports.model import Section, Table, answer
+from reports.page import dots
 from reports.publication import Publication
 from reports.quarter import Quarter
+from reports.sections import bars as section_charts
+from reports.sections import bills, compared, costs, emissions, energy, modelled, quality, reference, side_by_side, status, totals
 
 
 def _side_by_side(publication: Publication, quarter: Quarter) -> Section:

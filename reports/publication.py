@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from reports.errors import PublicationError
 
-Row = dict[str, object]
+Row = dict[str, Any]  # what a row holds is known to its query alone
 
 
 class Publication:

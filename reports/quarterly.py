@@ -11,11 +11,13 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from reports import REPORT_FORMAT, contents, glance, layout, words, writing
+from reports import REPORT_FORMAT, contents
 from reports.model import Figure, Section, Table
+from reports.page import layout, words, writing
 from reports.publication import open_publication
 from reports.quarter import Quarter, short_month_name
-from reports.status import Status, decide
+from reports.sections import headlines as glance
+from reports.sections.status import Status, decide
 
 HERE = Path(__file__).resolve().parent
 
@@ -34,7 +36,7 @@ class QuarterlyReport:
 def code_digest() -> str:
     """sha256 over this package's own sources: the code a figure was rendered by."""
     total = sha256()
-    for path in sorted([*HERE.glob("*.py"), *HERE.glob("templates/*")]):
+    for path in sorted([*HERE.rglob("*.py"), *HERE.rglob("templates/*")]):
         total.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return total.hexdigest()
 
@@ -75,7 +77,7 @@ def _record(
 
 def _html(record: dict[str, object], quarter: Quarter, figures: list[Figure], vintage: Table, sections: list[Section]) -> str:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        loader=jinja2.FileSystemLoader(HERE / "page" / "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

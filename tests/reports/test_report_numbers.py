@@ -8,9 +8,9 @@ import duckdb
 import pytest
 import yaml
 
-from reports.layout import page_table
 from reports.model import Column, Table, TableSpec
-from reports.numbers import grouped, significant
+from reports.page.layout import page_table
+from reports.page.numbers import grouped, significant
 from reports.quarter import Quarter, listed, month_name
 from tests.reports.published_rows import SCHEMA
 from tests.shared import SHARED, SHARED_REASON

@@ -8,10 +8,10 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 
-from reports.charts import Chart
-from reports.numbers import significant
+from reports.page.charts import Chart
+from reports.page.numbers import significant
 from reports.publication import Row
-from reports.side_by_side import MEASURES
+from reports.sections.side_by_side import MEASURES
 
 LABEL_WIDTH, VALUE_WIDTH, WIDTH, ROW_HEIGHT = 150, 122, 530, 26
 STAGGER = 3.6

@@ -1,9 +1,9 @@
 """Section 3, from the runs to the bill: the waterfall of each currency, and what was paid ahead."""
 
-from reports.costs import BOTH_COSTS, CURRENCY
 from reports.model import Column, TableSpec
 from reports.quarter import Quarter
-from reports.sql import GROUP_ORDER, RESIDUAL_GROUP, by_period, periods, within
+from reports.sections.costs import BOTH_COSTS, CURRENCY
+from reports.sections.sql import GROUP_ORDER, RESIDUAL_GROUP, by_period, periods, within
 
 
 def cost_waterfall(quarter: Quarter) -> TableSpec:

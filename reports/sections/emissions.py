@@ -2,7 +2,7 @@
 
 from reports.model import Column, TableSpec
 from reports.quarter import Quarter
-from reports.sql import GROUP_ORDER, MASSES, RESIDUAL_GROUP, by_period, emission_parts, periods, presence, whole, within
+from reports.sections.sql import GROUP_ORDER, MASSES, RESIDUAL_GROUP, by_period, emission_parts, periods, presence, whole, within
 
 BOOK = ("marts.fct_run_cell_emissions", "marts.fct_residual_emissions", "marts.fct_reconciliation", "ops.dim_deliveries")
 LOCATION, MARKET = "provider_total_location_based_kgco2e", "provider_total_market_based_kgco2e"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reports.model import Column, TableSpec
 from reports.publication import Publication
 from reports.quarter import Quarter, listed, month_name
-from reports.sql import presence, within
+from reports.sections.sql import presence, within
 
 
 @dataclass(frozen=True)

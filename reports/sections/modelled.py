@@ -6,7 +6,7 @@ The engineering view is never added to the book. The two meet only in the reconc
 
 from reports.model import Column, TableSpec, bounded
 from reports.quarter import Quarter
-from reports.sql import ON_RECORD, literal, nine_digits, whole, within
+from reports.sections.sql import ON_RECORD, literal, nine_digits, whole, within
 
 MODELLED = ("marts.fct_training_run_emissions_modelled", "marts.dim_training_runs", "marts.dim_emission_factors")
 RECONCILIATION = ("marts.fct_reconciliation",)

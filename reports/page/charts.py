@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from reports.numbers import EN_DASH, significant
+from reports.page.numbers import EN_DASH, significant
 
 LABEL_WIDTH, VALUE_WIDTH, ROW_HEIGHT, BAR_HEIGHT = 138, 70, 22, 12
 BOUNDED_WIDTH = 118  # of 812 (640-1 020)

@@ -9,7 +9,7 @@ from decimal import Decimal
 from itertools import groupby
 
 from reports.model import Column, Figure, Table
-from reports.numbers import EN_DASH, grouped, significant
+from reports.page.numbers import EN_DASH, grouped, significant
 from reports.publication import Row
 from reports.quarter import short_month_name
 

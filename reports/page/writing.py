@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from reports.model import Figure, Section, Table
-from reports.numbers import plain
+from reports.page.numbers import plain
 from reports.publication import Row
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run them

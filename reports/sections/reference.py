@@ -1,9 +1,9 @@
 """Section 8 and 9: reference tables (catalogue, prices, regions) and the evidence (input digests, the build)."""
 
 from reports.model import Column, TableSpec
-from reports.quality import THIS_BUILD
 from reports.quarter import Quarter
-from reports.sql import within
+from reports.sections.quality import THIS_BUILD
+from reports.sections.sql import within
 
 SOURCED = (Column("source", "Source"), Column("source_date", "Dated", "date"), Column("confidence", "Confidence", "state"))
 NO_FIGURE = "no published figure"

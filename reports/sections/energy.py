@@ -6,7 +6,7 @@ correlated, so they add; they are no confidence interval.
 
 from reports.model import Column, TableSpec, bounded
 from reports.quarter import Quarter
-from reports.sql import ON_RECORD, nine_digits, whole, whole_on_record, within
+from reports.sections.sql import ON_RECORD, nine_digits, whole, whole_on_record, within
 
 ENERGY = ("marts.fct_training_run_energy", "marts.dim_training_runs")
 BOUNDARIES = (

@@ -2,9 +2,9 @@
 
 from decimal import Decimal
 
-from reports.charts import Bar, Chart, Segment, chart
 from reports.model import Table
-from reports.numbers import EN_DASH
+from reports.page.charts import Bar, Chart, Segment, chart
+from reports.page.numbers import EN_DASH
 from reports.publication import Row
 from reports.quarter import short_month_name
 

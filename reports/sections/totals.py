@@ -2,7 +2,7 @@
 
 from reports.model import Column, TableSpec
 from reports.quarter import Quarter
-from reports.sql import emission_parts, presence, within
+from reports.sections.sql import emission_parts, presence, within
 
 COST_TABLES = ("marts.fct_run_cell_costs", "marts.fct_residual_costs")
 EMISSION_TABLES = (

@@ -2,7 +2,7 @@
 
 from reports.model import Column, TableSpec, bounded
 from reports.quarter import Quarter
-from reports.sql import whole, within
+from reports.sections.sql import whole, within
 
 CURRENCY = Column("billing_currency", "Currency", "code")
 NO_MONTH = "a month of the run has no figure"

@@ -2,7 +2,7 @@
 
 from reports.model import Column, TableSpec
 from reports.quarter import Quarter, month_name
-from reports.sql import literal, nine_digits, whole, within
+from reports.sections.sql import literal, nine_digits, whole, within
 
 COMPARED = (
     "marts.dim_training_runs",

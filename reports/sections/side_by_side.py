@@ -5,10 +5,10 @@ Description only. A verdict needs an interval and its conditions: a table of its
 
 from dataclasses import dataclass
 
-from reports.compared import COMPARED, compared_runs
 from reports.model import Column, TableSpec, bounded
 from reports.quarter import Quarter
-from reports.sql import nine_digits
+from reports.sections.compared import COMPARED, compared_runs
+from reports.sections.sql import nine_digits
 
 RUN_METHOD = (
     "Finished runs that ended in the quarter and did not miss a target, whole lives, all attempts. Cost: strict, without idle "

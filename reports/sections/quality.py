@@ -2,7 +2,7 @@
 
 from reports.model import Column, TableSpec
 from reports.quarter import Quarter, month_name, short_month_name
-from reports.sql import literal, within
+from reports.sections.sql import literal, within
 
 # a partition of a bill or a carbon export begins with its month; a run record does not
 # the build a publication holds is the last one begun; its clock times stay out of the page

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from reports.model import Figure
 from reports.publication import Publication, Row
 from reports.quarter import Quarter
-from reports.sql import ON_RECORD, complete, literal, presence, within
+from reports.sections.sql import ON_RECORD, complete, literal, presence, within
 
 COST_TABLES = ("marts.fct_training_run_costs", "marts.fct_residual_costs", "marts.fct_reconciliation", "ops.dim_deliveries")
 EMISSION_TABLES = (
