@@ -16,7 +16,7 @@ from reports.model import Figure, Section, Table
 from reports.page import layout, words, writing
 from reports.publication import open_publication
 from reports.quarter import Quarter, short_month_name
-from reports.sections import headlines as glance
+from reports.sections import headlines
 from reports.sections.status import Status, decide
 
 HERE = Path(__file__).resolve().parent
@@ -113,7 +113,7 @@ def render(published: Path, quarter: str, out: Path, *, organisation: str, statu
     span = Quarter.parse(quarter)
     with open_publication(published) as publication:
         status = decide(publication, span)
-        figures = glance.glance_figures(publication, span)
+        figures = headlines.glance_figures(publication, span)
         sections, vintage = _coded(contents.sections(publication, span), contents.vintage(publication, span))
     record = _record(span, organisation, status, status_note, figures, vintage, sections)
     html = _html(record, span, figures, vintage, sections)

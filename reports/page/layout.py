@@ -113,7 +113,7 @@ def _decimals(column: Column, values: list[Decimal], scales: dict[str, Scale]) -
         return 1 if greatest >= 100 else 2 if greatest >= 10 else 3
     if column.kind != "number":
         return {"money": 2, "amount": 3, "mass": 3, "hours": 1, "ratio_of": 3}.get(column.kind, 0)
-    return min(6, max((max(0, -value.normalize().as_tuple().exponent) for value in values), default=0))
+    return min(6, max((max(0, -int(value.normalize().as_tuple().exponent)) for value in values), default=0))
 
 
 def _currency(table: Table) -> str:
@@ -139,7 +139,7 @@ def _text(column: Column, value: object) -> str:
     return text[:12] if column.kind == "digest" else text.replace("_", " ") if column.kind == "state" else text
 
 
-def _number(column: Column, value: object, places: int, scales: dict[str, Scale]) -> str:
+def _number(column: Column, value: Decimal | float, places: int, scales: dict[str, Scale]) -> str:
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if number == 0:  # a true zero is bare: 0.000 is something that rounds to nothing
         return "0"

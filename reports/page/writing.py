@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
 
@@ -72,25 +73,10 @@ def _values(table: Table, row: Row) -> dict[str, str | None]:
 
 
 def figure_record(figure: Figure) -> dict[str, object]:
-    """A headline figure for report.json."""
-    return {
-        "id": figure.id,
-        "label": figure.label,
-        "value": plain(figure.value),
-        "unit": figure.unit,
-        "method": figure.method,
-        "sql": figure.sql,
-        "low": plain(figure.low),
-        "high": plain(figure.high),
-        "known": dict(zip(("value", "low", "high"), map(plain, figure.known), strict=True)) if figure.known else None,
-        "known_label": figure.known_label or None,
-        "remark": figure.remark or None,
-        "whole": plain(figure.whole),
-        "whole_label": figure.whole_label or None,
-        "change_ratio": plain(figure.change_ratio),
-        "change_reason": figure.change_reason or None,
-        "absent": figure.absent or None,
-    }
+    """A headline figure for report.json; a text that does not apply is null."""
+    known = dict(zip(("value", "low", "high"), map(plain, figure.known), strict=True)) if figure.known else None
+    texts = {field.name: plain(getattr(figure, field.name)) or None for field in fields(figure)}
+    return {**texts, "unit": figure.unit, "known": known}
 
 
 def section_record(section: Section) -> dict[str, object]:

@@ -1,10 +1,9 @@
 """Section 4, emissions: by method, region and month, from the runs to the provider's total, and what conservation says."""
 
-from reports.model import Column, TableSpec
+from reports.model import Column, TableSpec, columns
 from reports.quarter import Quarter
 from reports.sections.sql import GROUP_ORDER, MASSES, RESIDUAL_GROUP, by_period, emission_parts, periods, presence, whole, within
 
-BOOK = ("marts.fct_run_cell_emissions", "marts.fct_residual_emissions", "marts.fct_reconciliation", "ops.dim_deliveries")
 LOCATION, MARKET = "provider_total_location_based_kgco2e", "provider_total_market_based_kgco2e"
 SCOPE_2_LOCATION, SCOPE_2_MARKET = "provider_scope_2_location_based_kgco2e", "provider_scope_2_market_based_kgco2e"
 GAP = "not published by the provider"
@@ -18,12 +17,11 @@ def by_month(quarter: Quarter) -> TableSpec:
         return f"""    case when {known} and count(parts.is_run) = count(parts.{measure})
         then coalesce(sum(parts.{measure}){only}, 0) end as {name}"""
 
-    columns = [
+    sums = ",\n".join(
         part(measure, only, f"{name}_{way}_based_kgco2e")
         for way, measure in (("location", LOCATION), ("market", MARKET))
         for name, only in (("run", " filter (where parts.is_run)"), ("rest", " filter (where not parts.is_run)"), ("all", ""))
-    ]
-    joined = ",\n".join(columns)
+    )
     return TableSpec(
         id="emissions_by_month",
         title="Provider emissions by month: allocated to runs, carried by no run, total",
@@ -33,15 +31,14 @@ select
     presence.usage_month,
     presence.provider_name,
     string_agg(distinct parts.provider_model_version, ', ' order by parts.provider_model_version) as provider_model_versions,
-{joined}
+{sums}
 from presence
 left join parts using (provider_name, payer_account_id, usage_month)
 where presence.is_this_quarter
 group by presence.usage_month, presence.provider_name
 order by presence.usage_month, presence.provider_name""",
         columns=(
-            Column("usage_month", "Month", "month"),
-            Column("provider_name", "Provider"),
+            *columns(usage_month="Month", provider_name="Provider"),
             Column("provider_model_versions", "Model version", "code", note=GAP),
             *(
                 Column(f"{part}_{way}_based_kgco2e", words, "mass", note=GAP, group=f"{way.title()}-based")
@@ -50,7 +47,6 @@ order by presence.usage_month, presence.provider_name""",
             ),
         ),
         key=("usage_month", "provider_name"),
-        needs=BOOK,
         method="Provider Scope 1, 2 and 3 of the elected model version. A month is null while any payer's carbon is not "
         "published.",
         empty="No payer has a bill or a carbon publication.",
@@ -72,9 +68,7 @@ from parts
 group by provider_name, region_id, usage_month
 order by provider_name, region_id, usage_month""",
         columns=(
-            Column("provider_name", "Provider"),
-            Column("region_id", "Region", "code"),
-            Column("usage_month", "Month", "month"),
+            *columns(provider_name="Provider", region_id="Region", usage_month="Month"),
             Column(SCOPE_2_LOCATION, "Scope 2 location-based", "mass", note=GAP),
             Column(SCOPE_2_MARKET, "Scope 2 market-based", "mass", note=GAP),
             Column(LOCATION, "Total location-based", "mass", note=GAP),
@@ -82,7 +76,6 @@ order by provider_name, region_id, usage_month""",
             Column("run_location_based_kgco2e", "of which runs, location-based", "mass", note=GAP),
         ),
         key=("provider_name", "region_id", "usage_month"),
-        needs=BOOK,
         method="Runs and residuals of each region as the provider names it; Global is usage the provider gives no region.",
         empty="No provider emission row in this quarter.",
         page_rows=60,
@@ -153,10 +146,9 @@ def waterfall(quarter: Quarter) -> TableSpec:
             ),
         ),
         key=("part",),
-        needs=(*BOOK, "marts.dim_training_runs"),
-        method="Allocated to runs, then the residual by reason, then what is quarantined; the provider total is the provider's "
-        "own. Other services keep their share of every cell, so a run never carries them. Commitments: hours paid and not "
-        "used. Unallocated: global, no usage, in no run record, unattributed.",
+        method="Allocated to runs, then the residual by reason, then what is quarantined; the provider total is the "
+        "provider's own. Other services keep their share of every cell, so a run never carries them. Commitments: hours paid "
+        "and not used. Unallocated: global, no usage, in no run record, unattributed.",
         empty="No provider emission row in this quarter.",
     )
 
@@ -181,7 +173,6 @@ order by reason""",
             Column(MARKET, "Total market-based", "mass", note=GAP),
         ),
         key=("reason",),
-        needs=("marts.fct_residual_emissions",),
         method="Months published so far. Every residual row has exactly one reason, the first that fits.",
         empty="No residual emission row in this quarter.",
     )
@@ -202,10 +193,7 @@ where {within(quarter, "emissions.usage_month")}
 group by runs.team, runs.accelerator_type, runs.accelerator_family
 order by runs.team, runs.accelerator_type, runs.accelerator_family""",
         columns=(
-            Column("team", "Team"),
-            Column("accelerator_type", "Accelerator", "code"),
-            Column("accelerator_family", "Platform"),
-            Column("run_months", "Run-months", "count"),
+            *columns(team="Team", accelerator_type="Accelerator", accelerator_family="Platform", run_months="Run-months"),
             Column("run_months_without_figure", "without figure", "count"),
             *(
                 Column(key, label, "mass", note="a run-month of the group has no figure")
@@ -218,9 +206,8 @@ order by runs.team, runs.accelerator_type, runs.accelerator_family""",
             ),
         ),
         key=("team", "accelerator_type", "accelerator_family"),
-        needs=("marts.fct_training_run_emissions", "marts.dim_training_runs"),
-        method="Strict, provider-allocated. A group's total is null while any of its run-months has no figure: half a total is "
-        "not a total.",
+        method="Strict, provider-allocated. A group's total is null while any of its run-months has no figure: half a total "
+        "is not a total.",
         empty="No run has an emission row in this quarter.",
     )
 
@@ -270,9 +257,7 @@ def conservation(quarter: Quarter) -> TableSpec:
         sql=_conservation_sql(quarter),
         columns=(
             Column("measure", "Measure", "code"),
-            Column("unit_or_currency", "Unit", "code"),
-            Column("provider_model_version", "Model version", "code"),
-            Column("cell_count", "Cells", "count"),
+            *columns(unit_or_currency="Unit", provider_model_version="Model version", cell_count="Cells"),
             Column("cells_that_differ", "that differ", "count"),
             *(
                 Column(f"{part}", label, "amount", note="a cell has no value (no list price, or not published)")
@@ -288,8 +273,7 @@ def conservation(quarter: Quarter) -> TableSpec:
             Column("lowest_weight_coverage_ratio", "Lowest weight coverage", "ratio", note="not weighed"),
         ),
         key=("measure", "unit_or_currency", "provider_model_version"),
-        needs=BOOK,
-        method="Exact, cell by cell; the billed total is added independently from the landed files. Amounts are in the unit of "
-        "their row. Versions of the provider's model are never added: the book holds one per payer and month.",
+        method="Exact, cell by cell; the billed total is added independently from the landed files. Amounts are in the unit "
+        "of their row. Versions of the provider's model are never added: the book holds one per payer and month.",
         empty="Nothing to reconcile in this quarter.",
     )

@@ -1,285 +1,104 @@
 """Section 1: the five figures, each with its whole, its change against the last quarter, or the reason why there is none."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 from reports.model import Figure
 from reports.publication import Publication, Row
 from reports.quarter import Quarter
-from reports.sections.sql import ON_RECORD, complete, literal, presence, within
-
-COST_TABLES = ("marts.fct_training_run_costs", "marts.fct_residual_costs", "marts.fct_reconciliation", "ops.dim_deliveries")
-EMISSION_TABLES = (
-    "marts.fct_run_cell_emissions",
-    "marts.fct_residual_emissions",
-    "marts.fct_reconciliation",
-    "ops.dim_deliveries",
-)
-COST_METHOD = (
-    "Net amortised cost of training runs (strict, without idle share), added over runs and months of the quarter, per currency."
-)
-SHARE_METHOD = (
-    "Effective cost of accelerators in run-months whose energy and provider emissions are known, over that of all accelerators "
-    "(runs and residuals), per currency."
-)
-ENERGY_METHOD = (
-    "Modelled bottom-up, strict: chips by telemetry or time, host, network and storage, times PUE; added over runs and months. "
-    "Low and high are plausible bounds that err together."
-)
-MASS_METHOD = (
-    "Provider mass of the elected model version, allocated to runs by list-price weight in each provider cell; "
-    "runs added over the quarter."
-)
+from reports.sections.headline_sql import coverage_sql, effective_cost_sql, energy_sql, mass_sql
 
 
-def effective_cost_sql(quarter: Quarter) -> str:
-    """Runs and everything billed, this quarter and the last, null while a bill is missing."""
-    span = f"usage_month >= {literal(quarter.previous.start)} and usage_month < {literal(quarter.end)}"
-    return f"""with {presence(quarter)},
-costs as (
-    select billing_currency, usage_month, effective_cost, true as is_run from marts.fct_training_run_costs where {span}
-    union all
-    select billing_currency, usage_month, effective_cost, false from marts.fct_residual_costs where {span}
-),
-sums as (
-    select
-        billing_currency,
-        coalesce(sum(effective_cost) filter (where is_run and {within(quarter)}), 0) as run_cost,
-        coalesce(sum(effective_cost) filter (where {within(quarter)}), 0) as all_cost,
-        coalesce(sum(effective_cost) filter (where is_run and {within(quarter.previous)}), 0) as previous_cost
-    from costs
-    group by billing_currency
-)
-select
-    billing_currency as unit,
-    case when {complete("has_bill")} then run_cost end as value,
-    case when {complete("has_bill")} then all_cost end as whole,
-    case when {complete("has_bill")} and {complete("has_bill", False)} and previous_cost > 0
-        then cast(round(run_cost / previous_cost - 1, 6) as decimal(18, 6)) end as change_ratio,
-    case
-        when not {complete("has_bill")} then 'a bill of the quarter is missing'
-        when not {complete("has_bill", False)} then 'the bills of {quarter.previous.name} are not complete'
-        when previous_cost <= 0 then 'no cost of runs in {quarter.previous.name}'
-    end as change_reason
-from sums
-order by billing_currency"""
-
-
-def coverage_sql(quarter: Quarter) -> str:
-    """How much of the accelerator cost has an energy and an emission figure, and how much the runs carry."""
-    return f"""with {presence(quarter)},
-accelerator_costs as (
-    select costs.billing_currency, costs.effective_cost, true as is_run,
-        emissions.provider_total_location_based_kgco2e is not null and energy.facility_energy_kwh is not null as is_covered
-    from marts.fct_training_run_costs as costs
-    left join marts.fct_training_run_emissions as emissions using (training_run_id, usage_month)
-    left join marts.fct_training_run_energy as energy using (training_run_id, usage_month)
-    where costs.cost_component = 'accelerator' and {within(quarter, "costs.usage_month")}
-    union all
-    select billing_currency, effective_cost, false, false
-    from marts.fct_residual_costs
-    where cost_component = 'accelerator' and {within(quarter)}
-),
-sums as (
-    select billing_currency, sum(effective_cost) as all_cost,
-        coalesce(sum(effective_cost) filter (where is_run), 0) as run_cost,
-        coalesce(sum(effective_cost) filter (where is_covered), 0) as covered_cost
-    from accelerator_costs
-    group by billing_currency
-)
-select
-    billing_currency as unit,
-    case when all_cost > 0 and {complete("has_bill")} then cast(round(covered_cost / all_cost, 6) as decimal(18, 6)) end as value,
-    case when all_cost > 0 and {complete("has_bill")} then cast(round(run_cost / all_cost, 6) as decimal(18, 6)) end as whole,
-    cast(null as decimal(18, 6)) as change_ratio,
-    'a share is not compared over quarters' as change_reason
-from sums
-order by billing_currency"""
-
-
-def mass_sql(quarter: Quarter, measure: str) -> str:
-    """One provider mass: allocated to runs, and as the provider reported it, null while a carbon month is missing."""
-    span = f"usage_month >= {literal(quarter.previous.start)} and usage_month < {literal(quarter.end)}"
-    return f"""with {presence(quarter)},
-parts as (
-    select provider_name, payer_account_id, usage_month, provider_model_version, true as is_run, {measure} as mass
-    from marts.fct_run_cell_emissions where {span}
-    union all
-    select provider_name, payer_account_id, usage_month, provider_model_version, false, {measure}
-    from marts.fct_residual_emissions where {span}
-),
-sums as (
-    select
-        sum(mass) filter (where is_run and {within(quarter)}) as run_mass,
-        sum(mass) filter (where {within(quarter)}) as all_mass,
-        sum(mass) filter (where is_run and {within(quarter.previous)}) as previous_mass,
-        count(*) filter (where mass is null and {within(quarter)}) as unknown_rows,
-        count(*) filter (where mass is null and {within(quarter.previous)}) as previous_unknown_rows,
-        string_agg(distinct provider_model_version, ', ' order by provider_model_version)
-            filter (where {within(quarter)}) as versions,
-        string_agg(distinct provider_model_version, ', ' order by provider_model_version)
-            filter (where {within(quarter.previous)}) as previous_versions
-    from parts
-)
-select
-    'kgCO2e' as unit,
-    case when {complete("has_carbon")} and unknown_rows = 0 then run_mass end as value,
-    case when {complete("has_carbon")} and unknown_rows = 0 then all_mass end as whole,
-    case when {complete("has_carbon")} and {complete("has_carbon", False)} and unknown_rows = 0 and previous_unknown_rows = 0
-            and versions is not distinct from previous_versions and previous_mass > 0
-        then cast(round(run_mass / previous_mass - 1, 6) as decimal(18, 6)) end as change_ratio,
-    case
-        when not {complete("has_carbon")} then 'a carbon month of the quarter is not published'
-        when not {complete("has_carbon", False)} then 'the carbon months of {quarter.previous.name} are not complete'
-        when versions is distinct from previous_versions
-            then 'the provider changed its model: ' || previous_versions || ', then ' || versions
-        when unknown_rows + previous_unknown_rows > 0 then 'the provider left values out'
-        when previous_mass is null or previous_mass <= 0 then 'nothing allocated to runs in {quarter.previous.name}'
-    end as change_reason
-from sums"""
-
-
-def energy_sql(quarter: Quarter) -> str:
-    """Facility energy of the runs with bounds and idle reserve, null when any run-month has none; what is known stands apart."""
-    ends = ("", "_low", "_high")
-    spans = [("", within(quarter)), ("_before", within(quarter.previous))]
-    sums = ",\n        ".join(
-        [
-            *(
-                f"coalesce(sum(facility_energy_kwh{end}) filter (where {span}), 0) as energy{end}{name}"
-                for name, span in spans
-                for end in ends
-            ),
-            *(f"count(*) filter (where {ON_RECORD} and {span}) as run_months{name}" for name, span in spans),
-            f"count(*) filter (where not {ON_RECORD} and {within(quarter)}) as unrecorded_run_months",
-            *(f"count(facility_energy_kwh) filter (where {span}) as known_run_months{name}" for name, span in spans),
-            f"sum(idle_share_facility_energy_kwh) filter (where {within(quarter)}) as idle_energy",
-            f"count(idle_share_facility_energy_kwh) filter (where {within(quarter)}) as known_idle_run_months",
-        ]
-    )
-    return f"""with sums as (
-    select {sums}
-    from marts.fct_training_run_energy
-    inner join marts.dim_training_runs as runs using (training_run_id)
-    where usage_month >= {literal(quarter.previous.start)} and usage_month < {literal(quarter.end)}
-)
-select
-    'kWh' as unit,
-    case when known_run_months = run_months then energy end as value,
-    case when known_run_months = run_months and known_idle_run_months = run_months then energy + idle_energy end as whole,
-    case when known_run_months = run_months and known_run_months_before = run_months_before and energy_before > 0
-        then cast(round(cast(energy as double) / cast(energy_before as double) - 1, 6) as decimal(18, 6)) end as change_ratio,
-    case
-        when known_run_months_before < run_months_before then 'the energy of {quarter.previous.name} is not whole'
-        when energy_before = 0 then 'no energy of runs in {quarter.previous.name}'
-    end as change_reason,
-    case when known_run_months = run_months then energy_low end as low,
-    case when known_run_months = run_months then energy_high end as high,
-    energy as known, energy_low as known_low, energy_high as known_high,
-    (run_months - known_run_months) || ' of ' || run_months || ' run-months have no energy figure' as absent,
-    'in the other ' || known_run_months || ', plausible bounds in brackets' as known_label,
-    case when unrecorded_run_months > 0
-        then 'Run-months known by a tag only, without energy and not in it: ' || unrecorded_run_months end as remark
-from sums
-where run_months > 0"""
-
-
-@dataclass(frozen=True)
-class _Headline:
-    """A figure before it is asked for. No `unit`: each row of the answer is a currency."""
-
-    id: str
-    label: str
-    unit: str
-    sql: str
-    needs: tuple[str, ...]
-    whole: str
-    absent: str
-    method: str
-
-    def without(self, reason: str) -> Figure:
-        return Figure(self.id, self.label, self.unit, None, None, "", None, reason, reason, self.method, self.sql)
-
-    def of(self, row: Row, several: bool) -> Figure:
-        """The figure of one row; with several currencies each names its own."""
-        currency = str(row["unit"])
-        return Figure(
-            id=f"{self.id}/{currency}" if several else self.id,
-            label=f"{self.label}, {currency}" if several and self.unit else self.label,
-            unit=self.unit or currency,
-            value=row["value"],
-            whole=row["whole"],
-            whole_label=self.whole,
-            change_ratio=row["change_ratio"],
-            change_reason=row["change_reason"] or "",
-            absent="" if row["value"] is not None else str(row.get("absent") or self.absent),
-            method=self.method,
-            sql=self.sql,
-            low=row.get("low"),
-            high=row.get("high"),
-            known=(row["known"], row["known_low"], row["known_high"]) if row["value"] is None and row.get("known") else None,
-            known_label=str(row.get("known_label") or "") if row["value"] is None else "",
-            remark=str(row.get("remark") or ""),
-        )
-
-
-def _headlines(quarter: Quarter) -> list[_Headline]:
+def _headlines(quarter: Quarter) -> list[Figure]:
+    """The figures before they are asked for. No `unit`: each row of the answer is a currency."""
     scope_2 = [
-        _Headline(
+        Figure(
             id=f"provider_scope_2_{way}_based",
             label=f"Provider Scope 2, {way}-based, allocated to training runs",
             unit="kgCO2e",
             sql=mass_sql(quarter, f"provider_scope_2_{way}_based_kgco2e"),
-            needs=EMISSION_TABLES,
-            whole="reported by the provider for all usage",
+            whole_label="reported by the provider for all usage",
             absent=f"a carbon month of {quarter.name} is not published",
-            method=MASS_METHOD,
+            method=(
+                "Provider mass of the elected model version, allocated to runs by list-price weight in each provider cell; "
+                "runs added over the quarter."
+            ),
         )
         for way in ("location", "market")
     ]
     return [
-        _Headline(
+        Figure(
             id="effective_cost",
             label="Effective cost of training runs",
             unit="",
             sql=effective_cost_sql(quarter),
-            needs=COST_TABLES,
-            whole="all that was billed, effective",
+            whole_label="all that was billed, effective",
             absent=f"a bill of {quarter.name} is missing",
-            method=COST_METHOD,
+            method=(
+                "Net amortised cost of training runs (strict, without idle share), added over runs and months of the quarter, "
+                "per currency."
+            ),
         ),
-        _Headline(
+        Figure(
             id="facility_energy",
             label="Facility energy of training runs on record",
             unit="kWh",
             sql=energy_sql(quarter),
-            needs=("marts.fct_training_run_energy", "marts.dim_training_runs"),
-            whole="with the idle reserve beside the runs",
+            whole_label="with the idle reserve beside the runs",
             absent=f"no run has an energy row in {quarter.name}",
-            method=ENERGY_METHOD,
+            method=(
+                "Modelled bottom-up, strict: chips by telemetry or time, host, network and storage, times PUE; added over "
+                "runs and months. Low and high are plausible bounds that err together."
+            ),
         ),
         *scope_2,
-        _Headline(
+        Figure(
             id="accelerator_cost_coverage",
             label="Share of accelerator cost that carries an energy and an emission figure",
             unit="1",
             sql=coverage_sql(quarter),
-            needs=(*COST_TABLES, "marts.fct_training_run_emissions", "marts.fct_training_run_energy"),
-            whole="attributed to training runs",
+            whole_label="attributed to training runs",
             absent=f"no accelerator cost in {quarter.name}, or a bill is missing",
-            method=SHARE_METHOD,
+            method=(
+                "Effective cost of accelerators in run-months whose energy and provider emissions are known, over that of all "
+                "accelerators (runs and residuals), per currency."
+            ),
         ),
     ]
+
+
+def _without(figure: Figure, reason: str) -> Figure:
+    return replace(figure, whole_label="", change_reason=reason, absent=reason)
+
+
+def _of(figure: Figure, row: Row, several: bool) -> Figure:
+    """The figure of one row; with several currencies each names its own."""
+    currency, is_known = str(row["unit"]), row["value"] is not None
+    return replace(
+        figure,
+        id=f"{figure.id}/{currency}" if several else figure.id,
+        label=f"{figure.label}, {currency}" if several and figure.unit else figure.label,
+        unit=figure.unit or currency,
+        value=row["value"],
+        whole=row["whole"],
+        low=row.get("low"),
+        high=row.get("high"),
+        change_ratio=row["change_ratio"],
+        change_reason=row["change_reason"] or "",
+        absent="" if is_known else row.get("absent") or figure.absent,
+        known=(row["known"], row["known_low"], row["known_high"]) if not is_known and row.get("known") else None,
+        known_label="" if is_known else row.get("known_label") or "",
+        remark=row.get("remark") or "",
+    )
 
 
 def glance_figures(publication: Publication, quarter: Quarter) -> list[Figure]:
     """The five headline figures in the order of the page; in several currencies, one each."""
     figures = []
     for headline in _headlines(quarter):
-        missing = publication.missing(*headline.needs)
+        missing = publication.missing(headline.sql)
         rows = [] if missing else publication.rows(headline.sql)
-        if missing:
-            figures.append(headline.without(f"the published file has no {', no '.join(missing)}"))
-        elif not rows:
-            figures.append(headline.without(headline.absent if headline.unit == "kWh" else f"no cost in {quarter.name}"))
-        figures += [headline.of(row, len(rows) > 1) for row in rows]
+        if not rows:
+            reason = headline.absent if headline.unit == "kWh" else f"no cost in {quarter.name}"
+            figures.append(_without(headline, missing or reason))
+        figures += [_of(headline, row, len(rows) > 1) for row in rows]
     return figures
