@@ -92,12 +92,7 @@ def sagemaker_record(run: Run) -> dict[str, object]:
     (hold,) = attempt.holds
     start, end = attempt.start // MICRO, (attempt.end or 0) // MICRO
     job = hold.resource_id
-    times = {
-        "CreationTime": start - 486,
-        "TrainingStartTime": start,
-        "TrainingEndTime": end,
-        "LastModifiedTime": end + 21,
-    }
+    times = {"CreationTime": start - 486, "TrainingStartTime": start, "TrainingEndTime": end, "LastModifiedTime": end + 21}
     return {
         "TrainingJobName": run.recorded_id,
         "TrainingJobArn": job,

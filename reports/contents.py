@@ -91,10 +91,7 @@ def _emissions(publication: Publication, quarter: Quarter) -> Section:
         "region and month. Location-based and market-based are two answers and are never added. The modelled view stands "
         "beside the book, hatched, and is never part of it.",
         tables=tables,
-        charts={
-            **emission_charts(by_id),
-            **modelled_charts(by_id["modelled_beside_provider"]),
-        },
+        charts={**emission_charts(by_id), **modelled_charts(by_id["modelled_beside_provider"])},
     )
 
 

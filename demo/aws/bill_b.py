@@ -58,9 +58,16 @@ def _chunks(sheet: Sheet, world: World, is_first_june: bool) -> Iterator[Chunk]:
         )
     if sheet.month == RESTATED_MONTH and not is_first_june:
         yield estate.charge(
-            sheet, world, VISION, "Credit", money("-640.25"), "AmazonEC2", "USW2-BoxUsage:trn1.32xlarge",
-            "Credit granted after the invoice (synthetic)", product_region_code="us-west-2",
-        )  # fmt: skip
+            sheet,
+            world,
+            VISION,
+            "Credit",
+            money("-640.25"),
+            "AmazonEC2",
+            "USW2-BoxUsage:trn1.32xlarge",
+            "Credit granted after the invoice (synthetic)",
+            product_region_code="us-west-2",
+        )
 
 
 def _late_machine(world: World) -> Instance:
@@ -81,9 +88,16 @@ def _job_rows(sheet: Sheet, world: World) -> Iterator[Chunk]:
         return
     periods = [(hour, hour + HOUR) for hour, _ in worked]
     train = Service(
-        "AmazonSageMaker", f"USE1-Train:{JOB_TYPE}", "CreateTrainingJob", "us-east-1", "Hrs", ON_DEMAND[JOB_TYPE], "ML Instance",
-        f"Training {JOB_TYPE} hour in us-east-1", JOB_TYPE,
-    )  # fmt: skip
+        "AmazonSageMaker",
+        f"USE1-Train:{JOB_TYPE}",
+        "CreateTrainingJob",
+        "us-east-1",
+        "Hrs",
+        ON_DEMAND[JOB_TYPE],
+        "ML Instance",
+        f"Training {JOB_TYPE} hour in us-east-1",
+        JOB_TYPE,
+    )
     amounts = [hours(used * JOB_NODES) for _, used in worked]
     constants = {"line_item_resource_id": job.arn}
     watt_hours = sum(used for _, used in worked) * JOB_NODES * WATTS[SHARED_TYPE] // HOUR
@@ -92,9 +106,15 @@ def _job_rows(sheet: Sheet, world: World) -> Iterator[Chunk]:
         f"job|{job.name}", VISION, periods, train.columns | constants, sheet.billed(amounts, train.rate), claims, watt_hours
     )
     volume = Service(
-        "AmazonSageMaker", "USE1-VolumeUsage.gp2", "CreateTrainingJob", "us-east-1", "GB-Mo", money("0.14"), "ML Storage",
+        "AmazonSageMaker",
+        "USE1-VolumeUsage.gp2",
+        "CreateTrainingJob",
+        "us-east-1",
+        "GB-Mo",
+        money("0.14"),
+        "ML Storage",
         "GB-month of ML Storage in us-east-1",
-    )  # fmt: skip
+    )
     sizes = [200 * JOB_NODES * used * UNIT // (31 * 24 * HOUR) for _, used in worked]
     claims = [whole(normalise(job.name), "managed_job", "storage")] * len(worked)
     yield Chunk(f"job-volume|{job.name}", VISION, periods, volume.columns | constants, sheet.billed(sizes, volume.rate), claims)

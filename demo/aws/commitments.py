@@ -116,9 +116,17 @@ def reserved_rows(sheet: Sheet, world: World, instance_id: str) -> Iterator[Chun
     all_hours = sheet.all_hours()
     periods, idle_hours = all_hours[:-6], 6
     service = Service(
-        "AmazonEC2", "BoxUsage:m6i.4xlarge", "RunInstances", "us-east-1", "Hrs", ON_DEMAND["m6i.4xlarge"], "Compute Instance",
-        "m6i.4xlarge reserved instance applied", "m6i.4xlarge", term="Reserved",
-    )  # fmt: skip
+        "AmazonEC2",
+        "BoxUsage:m6i.4xlarge",
+        "RunInstances",
+        "us-east-1",
+        "Hrs",
+        ON_DEMAND["m6i.4xlarge"],
+        "Compute Instance",
+        "m6i.4xlarge reserved instance applied",
+        "m6i.4xlarge",
+        term="Reserved",
+    )
     reservation = {"reservation_reservation_a_r_n": arn, "reservation_subscription_id": str(4_100_000 + world.replica)}
     varying = sheet.billed([UNIT] * len(periods), 0, ON_DEMAND["m6i.4xlarge"])
     varying["reservation_effective_cost"] = [RESERVED_RATE] * len(periods)
@@ -137,15 +145,19 @@ def reserved_rows(sheet: Sheet, world: World, instance_id: str) -> Iterator[Chun
     if sheet.is_discounted:
         fee_columns["reservation_net_unused_recurring_fee"] = sheet.net([unused])["line_item_net_unblended_cost"]
         fee_columns["reservation_net_unused_amortized_upfront_fee_for_billing_period"] = [0]
-    fee_constants = service.columns | reservation | {
-        "line_item_line_item_type": "RIFee",
-        "line_item_usage_type": "HeavyUsage:m6i.4xlarge",
-        "line_item_usage_amount": len(all_hours) * UNIT,
-        "reservation_number_of_reservations": "1",
-        "reservation_unused_quantity": idle_hours * UNIT,
-        "reservation_start_time": "2026-02-01T00:00:00.000Z",
-        "reservation_end_time": "2027-01-31T23:59:59.000Z",
-    }  # fmt: skip
+    fee_constants = (
+        service.columns
+        | reservation
+        | {
+            "line_item_line_item_type": "RIFee",
+            "line_item_usage_type": "HeavyUsage:m6i.4xlarge",
+            "line_item_usage_amount": len(all_hours) * UNIT,
+            "reservation_number_of_reservations": "1",
+            "reservation_unused_quantity": idle_hours * UNIT,
+            "reservation_start_time": "2026-02-01T00:00:00.000Z",
+            "reservation_end_time": "2027-01-31T23:59:59.000Z",
+        }
+    )
     yield Chunk(f"reserved-fee|{arn}", PLATFORM, [sheet.bounds], fee_constants, fee_columns)
 
 
@@ -184,9 +196,16 @@ def _fee_share(block: Block, second_count: int) -> Rest:
 def _block_fee(sheet: Sheet, block: Block, when: int, cost: int, kind: str) -> Chunk:
     hour = when - when % HOUR
     service = Service(
-        "AmazonEC2", f"USE2-CapacityBlockFee:{block.instance_type}", "RunInstances:CB", block.region_id, "Hrs", BLOCK_RATE,
-        "Compute Instance", f"{kind} for {block.instances} {block.instance_type} in a Capacity Block for ML", block.instance_type,
-    )  # fmt: skip
+        "AmazonEC2",
+        f"USE2-CapacityBlockFee:{block.instance_type}",
+        "RunInstances:CB",
+        block.region_id,
+        "Hrs",
+        BLOCK_RATE,
+        "Compute Instance",
+        f"{kind} for {block.instances} {block.instance_type} in a Capacity Block for ML",
+        block.instance_type,
+    )
     constants = service.columns | {
         "line_item_line_item_type": kind,
         "line_item_usage_amount": block.instance_seconds // HOUR * UNIT if kind == "Fee" else 0,
@@ -222,12 +241,22 @@ def _block_hours(sheet: Sheet, world: World, block: Block, machine: Instance) ->
 
 def _unused_hours(sheet: Sheet, block: Block, unused: list[tuple[int, int]]) -> Chunk:
     service = Service(
-        "AmazonEC2", f"USE2-UnusedBox:{block.instance_type}", "RunInstances", block.region_id, "Hrs", 0, "Compute Instance",
-        f"unused {block.instance_type} Capacity Block instance-hour", block.instance_type,
-    )  # fmt: skip
+        "AmazonEC2",
+        f"USE2-UnusedBox:{block.instance_type}",
+        "RunInstances",
+        block.region_id,
+        "Hrs",
+        0,
+        "Compute Instance",
+        f"unused {block.instance_type} Capacity Block instance-hour",
+        block.instance_type,
+    )
     claims: list[Claim | None] = [unclaimed("unused_commitment", fee=_fee_share(block, left)) for _, left in unused]
     return Chunk(
-        f"block-unused|{block.arn}", PRODUCTION, [(hour, hour + HOUR) for hour, _ in unused],
+        f"block-unused|{block.arn}",
+        PRODUCTION,
+        [(hour, hour + HOUR) for hour, _ in unused],
         service.columns | _block_columns(block, "Unused") | {"line_item_resource_id": block.arn},
-        sheet.billed([hours(left) for _, left in unused], 0), claims,
-    )  # fmt: skip
+        sheet.billed([hours(left) for _, left in unused], 0),
+        claims,
+    )

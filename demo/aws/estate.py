@@ -14,9 +14,16 @@ def cpu_rows(sheet: Sheet, world: World, account: Account, region_id: str, count
     """Machines that are always on: schedulers, databases, notebooks."""
     prefix = REGIONS[region_id].prefix
     service = Service(
-        "AmazonEC2", f"{prefix}BoxUsage:m6i.8xlarge", "RunInstances", region_id, "Hrs", ON_DEMAND["m6i.8xlarge"],
-        "Compute Instance", f"m6i.8xlarge Linux/UNIX Instance-hour in {region_id}", "m6i.8xlarge",
-    )  # fmt: skip
+        "AmazonEC2",
+        f"{prefix}BoxUsage:m6i.8xlarge",
+        "RunInstances",
+        region_id,
+        "Hrs",
+        ON_DEMAND["m6i.8xlarge"],
+        "Compute Instance",
+        f"m6i.8xlarge Linux/UNIX Instance-hour in {region_id}",
+        "m6i.8xlarge",
+    )
     periods = sheet.all_hours()
     for number in range(count):
         instance_id = "i-0" + digest("cpu", world.replica, account.account_id, number)[:16]
@@ -35,9 +42,15 @@ def bucket_rows(sheet: Sheet, world: World, account: Account, region_id: str, bu
     bucket += world.suffix
     rate = money("0.023")
     store = Service(
-        "AmazonS3", f"{prefix}TimedStorage-ByteHrs", "StandardStorage", region_id, "GB-Mo", rate, "Storage",
+        "AmazonS3",
+        f"{prefix}TimedStorage-ByteHrs",
+        "StandardStorage",
+        region_id,
+        "GB-Mo",
+        rate,
+        "Storage",
         "GB - first 50 TB / month of storage used",
-    )  # fmt: skip
+    )
     periods = sheet.all_hours()
     first = periods[0][0]
     base = terabytes * 1_000 * UNIT // len(periods)
@@ -46,9 +59,15 @@ def bucket_rows(sheet: Sheet, world: World, account: Account, region_id: str, bu
     watt_hours = terabytes * 14 * len(periods)
     yield Chunk(f"bucket|{bucket}", account, periods, constants, sheet.billed(amounts, rate), watt_hours=watt_hours)
     request = Service(
-        "AmazonS3", f"{prefix}Requests-Tier2", "GetObject", region_id, "Requests", money("0.0000004"), "API Request",
+        "AmazonS3",
+        f"{prefix}Requests-Tier2",
+        "GetObject",
+        region_id,
+        "Requests",
+        money("0.0000004"),
+        "API Request",
         "10,000 GET and all other requests",
-    )  # fmt: skip
+    )
     random = generator("requests", bucket, sheet.month)
     days = [(start, start + HOUR) for start, _ in sheet.all_days()]
     counts = [random.randrange(200, 90_000) * UNIT for _ in days]
@@ -136,8 +155,18 @@ def monthly_charges(sheet: Sheet, world: World, account: Account, tax: str, supp
     month = int(sheet.month[5:])
     growth = UNIT + month * UNIT // 100
     return (
-        charge(sheet, world, account, "Tax", times(money(tax), growth), "AmazonEC2", None, "Tax for product code AmazonEC2",
-               line_item_tax_type="SalesTax"),
-        charge(sheet, world, account, "Fee", times(money(support), growth), "AWSSupportBusiness", "Dollar",
-               "AWS Support (Business)"),
-    )  # fmt: skip
+        charge(
+            sheet,
+            world,
+            account,
+            "Tax",
+            times(money(tax), growth),
+            "AmazonEC2",
+            None,
+            "Tax for product code AmazonEC2",
+            line_item_tax_type="SalesTax",
+        ),
+        charge(
+            sheet, world, account, "Fee", times(money(support), growth), "AWSSupportBusiness", "Dollar", "AWS Support (Business)"
+        ),
+    )

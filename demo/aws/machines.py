@@ -73,11 +73,14 @@ def _direct_rows(sheet: Sheet, world: World, instance: Instance, worked: list[tu
         rates = service.rate
     varying = sheet.billed(amounts, rates, ON_DEMAND[instance.instance_type])
     return Chunk(
-        f"box|{instance.instance_id}|{tag}", instance.account, [(hour, hour + HOUR) for hour, _ in worked],
-        service.columns | _place(instance) | tag_columns(instance, tag), varying,
+        f"box|{instance.instance_id}|{tag}",
+        instance.account,
+        [(hour, hour + HOUR) for hour, _ in worked],
+        service.columns | _place(instance) | tag_columns(instance, tag),
+        varying,
         [line_claim(world, instance, hour, used, component(instance), tag=tag) for hour, used in worked],
         sum(used for _, used in worked) * WATTS[instance.instance_type] // HOUR,
-    )  # fmt: skip
+    )
 
 
 def _covered_rows(sheet: Sheet, world: World, instance: Instance, worked: list[tuple[int, int]]) -> Chunk:
@@ -90,10 +93,14 @@ def _covered_rows(sheet: Sheet, world: World, instance: Instance, worked: list[t
     if sheet.is_discounted:
         varying["savings_plan_net_savings_plan_effective_cost"] = effective
     return Chunk(
-        f"covered|{instance.instance_id}", instance.account, [(hour, hour + HOUR) for hour, _ in worked], constants, varying,
+        f"covered|{instance.instance_id}",
+        instance.account,
+        [(hour, hour + HOUR) for hour, _ in worked],
+        constants,
+        varying,
         [line_claim(world, instance, hour, used, component(instance), tag=instance.tag) for hour, used in worked],
         sum(used for _, used in worked) * WATTS[instance.instance_type] // HOUR,
-    )  # fmt: skip
+    )
 
 
 def plan_columns(world: World) -> dict[str, object]:
@@ -121,19 +128,28 @@ def volume_rows(sheet: Sheet, instance: Instance) -> Chunk | None:
     first, last = sheet.bounds
     region = REGIONS[instance.region_id]
     service = Service(
-        "AmazonEC2", f"{region.prefix}EBS:VolumeUsage.gp3", "CreateVolume-Gp3", instance.region_id, "GB-Mo", VOLUME_RATE,
-        "Storage", f"GB-month of General Purpose (gp3) provisioned storage - {region.bill_name}",
-    )  # fmt: skip
+        "AmazonEC2",
+        f"{region.prefix}EBS:VolumeUsage.gp3",
+        "CreateVolume-Gp3",
+        instance.region_id,
+        "GB-Mo",
+        VOLUME_RATE,
+        "Storage",
+        f"GB-month of General Purpose (gp3) provisioned storage - {region.bill_name}",
+    )
     amounts = [instance.volume_gb * used * UNIT // (last - first) for _, used in worked]
     volume_id = "vol-" + instance.instance_id[2:]
     claims: list[Claim | None] = [None] * len(worked)
     if instance.tag is not None:
         claims = [whole(normalise(instance.tag), "tag", "storage")] * len(worked)
     return Chunk(
-        f"volume|{volume_id}", instance.account, [(hour, hour + HOUR) for hour, _ in worked],
+        f"volume|{volume_id}",
+        instance.account,
+        [(hour, hour + HOUR) for hour, _ in worked],
         service.columns | {"line_item_resource_id": volume_id} | tag_columns(instance, instance.tag),
-        sheet.billed(amounts, VOLUME_RATE), claims,
-    )  # fmt: skip
+        sheet.billed(amounts, VOLUME_RATE),
+        claims,
+    )
 
 
 def traffic_rows(sheet: Sheet, world: World, instance: Instance) -> Chunk | None:
@@ -143,14 +159,24 @@ def traffic_rows(sheet: Sheet, world: World, instance: Instance) -> Chunk | None
         return None
     region = REGIONS[instance.region_id]
     service = Service(
-        "AmazonEC2", f"{region.prefix}DataTransfer-Regional-Bytes", "InterZone-In", instance.region_id, "GB", TRAFFIC_RATE,
-        "Data Transfer", "GB - regional data transfer - in/out/between EC2 AZs", region_in_map_only=True,
-    )  # fmt: skip
+        "AmazonEC2",
+        f"{region.prefix}DataTransfer-Regional-Bytes",
+        "InterZone-In",
+        instance.region_id,
+        "GB",
+        TRAFFIC_RATE,
+        "Data Transfer",
+        "GB - regional data transfer - in/out/between EC2 AZs",
+        region_in_map_only=True,
+    )
     random = generator("traffic", instance.instance_id, sheet.month)
     amounts = [random.randrange(1, 40_000_000_000) if hour % (7 * HOUR) else random.randrange(1, 9_000) for hour, _ in worked]
     claims = [line_claim(world, instance, hour, HOUR, "network") for hour, _ in worked]
     return Chunk(
-        f"traffic|{instance.instance_id}", instance.account, [(hour, hour + HOUR) for hour, _ in worked],
+        f"traffic|{instance.instance_id}",
+        instance.account,
+        [(hour, hour + HOUR) for hour, _ in worked],
         service.columns | {"line_item_resource_id": instance.instance_id} | tag_columns(instance, None),
-        sheet.billed(amounts, TRAFFIC_RATE), claims,
-    )  # fmt: skip
+        sheet.billed(amounts, TRAFFIC_RATE),
+        claims,
+    )

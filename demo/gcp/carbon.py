@@ -47,7 +47,7 @@ COLUMNS: Tree = (
     ("carbon_footprint_total_kgCO2e", TOTALS),
     ("carbon_offsets_kgCO2e", FLOAT),
     ("carbon_model_version", pa.int64()),
-)  # fmt: skip
+)
 
 
 class Release(NamedTuple):

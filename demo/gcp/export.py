@@ -36,15 +36,27 @@ COLUMNS: Tree = (
     ("sku", (("id", TEXT), ("description", TEXT))),
     ("usage_start_time", TIME),
     ("usage_end_time", TIME),
-    ("project", (("id", TEXT), ("number", TEXT), ("name", TEXT), ("labels", PAIRS), ("ancestry_numbers", TEXT),
-                 ("ancestors", ANCESTORS))),
+    (
+        "project",
+        (("id", TEXT), ("number", TEXT), ("name", TEXT), ("labels", PAIRS), ("ancestry_numbers", TEXT), ("ancestors", ANCESTORS)),
+    ),
     ("labels", PAIRS),
     ("system_labels", PAIRS),
     ("location", (("location", TEXT), ("country", TEXT), ("region", TEXT), ("zone", TEXT))),
     ("resource", (("name", TEXT), ("global_name", TEXT))),
     ("tags", TAGS),
-    ("price", (("effective_price", NUMERIC), ("tier_start_amount", NUMERIC), ("unit", TEXT), ("pricing_unit_quantity", NUMERIC),
-               ("list_price", NUMERIC), ("effective_price_default", NUMERIC), ("list_price_consumption_model", NUMERIC))),
+    (
+        "price",
+        (
+            ("effective_price", NUMERIC),
+            ("tier_start_amount", NUMERIC),
+            ("unit", TEXT),
+            ("pricing_unit_quantity", NUMERIC),
+            ("list_price", NUMERIC),
+            ("effective_price_default", NUMERIC),
+            ("list_price_consumption_model", NUMERIC),
+        ),
+    ),
     ("transaction_type", TEXT),
     ("seller_name", TEXT),
     ("export_time", TIME),
@@ -61,7 +73,7 @@ COLUMNS: Tree = (
     ("cost_at_effective_price_default", NUMERIC),
     ("cost_at_list_consumption_model", NUMERIC),
     ("consumption_model", (("id", TEXT), ("description", TEXT))),
-)  # fmt: skip
+)
 
 
 def write_partitions(root: Path, export: Export, rows_per_file: int = ROWS_PER_FILE) -> dict[str, dict]:

@@ -38,23 +38,59 @@ def pairs_of(world: World) -> dict[str, Run]:
 def build(world: World, twins: Mapping[str, Run]) -> None:
     for number, key in enumerate(PAIR_KEYS[LLAMA.workload_key], start=1):
         label = f"llm8b-tpu-{number:02d}"
-        labelled_run(world, TpuPlan(
-            "LLM8B-TPU/03" if number == 3 else label, replace(LLAMA, framework="maxtext"), PRETRAINING, "us-east5", "v6e", 32,
-            LLAMA_PURCHASE.get(number, "on_demand"), *_when(world, LLAMA, number, twins[key], 32 * _price("v6e", "on_demand")),
-            key, tokens_of(twins[key]), label=label, breaks=BREAKS[LLAMA.workload_key].get(number, ()), labelled_late=number == 4,
-        ))  # fmt: skip
+        labelled_run(
+            world,
+            TpuPlan(
+                "LLM8B-TPU/03" if number == 3 else label,
+                replace(LLAMA, framework="maxtext"),
+                PRETRAINING,
+                "us-east5",
+                "v6e",
+                32,
+                LLAMA_PURCHASE.get(number, "on_demand"),
+                *_when(world, LLAMA, number, twins[key], 32 * _price("v6e", "on_demand")),
+                key,
+                tokens_of(twins[key]),
+                label=label,
+                breaks=BREAKS[LLAMA.workload_key].get(number, ()),
+                labelled_late=number == 4,
+            ),
+        )
     for number, key in enumerate(PAIR_KEYS[BERT.workload_key], start=1):
-        labelled_run(world, TpuPlan(
-            f"bert-tpu-{number:02d}", replace(BERT, framework="jax"), RESEARCH, "us-central1", "v5e", 16, "spot",
-            *_when(world, BERT, number, twins[key], 16 * _price("v5e", "spot")), key, tokens_of(twins[key]),
-            label_key="training-run-id" if number == 5 else "training_run_id", breaks=BREAKS[BERT.workload_key].get(number, ()),
-        ))  # fmt: skip
+        labelled_run(
+            world,
+            TpuPlan(
+                f"bert-tpu-{number:02d}",
+                replace(BERT, framework="jax"),
+                RESEARCH,
+                "us-central1",
+                "v5e",
+                16,
+                "spot",
+                *_when(world, BERT, number, twins[key], 16 * _price("v5e", "spot")),
+                key,
+                tokens_of(twins[key]),
+                label_key="training-run-id" if number == 5 else "training_run_id",
+                breaks=BREAKS[BERT.workload_key].get(number, ()),
+            ),
+        )
     for number, key in enumerate(PAIR_KEYS[VIT.workload_key], start=1):
-        labelled_run(world, TpuPlan(
-            f"vit-tpu-{number:02d}", replace(VIT, framework="jax"), RESEARCH, "us-central1", "v5e", 8, "on_demand",
-            *_when(world, VIT, number, twins[key], 8 * _price("v5e", "on_demand")), key, tokens_of(twins[key]),
-            promotion=30 if number == 2 else 0,
-        ))  # fmt: skip
+        labelled_run(
+            world,
+            TpuPlan(
+                f"vit-tpu-{number:02d}",
+                replace(VIT, framework="jax"),
+                RESEARCH,
+                "us-central1",
+                "v5e",
+                8,
+                "on_demand",
+                *_when(world, VIT, number, twins[key], 8 * _price("v5e", "on_demand")),
+                key,
+                tokens_of(twins[key]),
+                promotion=30 if number == 2 else 0,
+            ),
+        )
 
 
 def _price(kind: str, purchase: str) -> float:

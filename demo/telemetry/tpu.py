@@ -186,9 +186,13 @@ def _time_series(series: Series, metric: Metric, chip: int, points: list[dict[st
         prefix, kind = "kubernetes.io/container", "k8s_container"
         labels["model"] = "tpu-v5-lite-podslice"
         resource = {
-            "project_id": series.project.project_id, "location": series.region_id, "cluster_name": "sweeps",
-            "namespace_name": "vision", "pod_name": f"{series.label}-0-0", "container_name": "trainer",
-        }  # fmt: skip
+            "project_id": series.project.project_id,
+            "location": series.region_id,
+            "cluster_name": "sweeps",
+            "namespace_name": "vision",
+            "pod_name": f"{series.label}-0-0",
+            "container_name": "trainer",
+        }
     else:
         prefix, kind = "tpu.googleapis.com", "tpu.googleapis.com/GceTpuWorker"
         worker = str((series.first + chip) // 8)

@@ -181,11 +181,7 @@ def _cell(column: Column, row: Row, places: int, scales: dict[str, Scale], notes
         return Cell(_text(column, value), f"{css} is-{value}" if str(value).isidentifier() else css)
     if column.is_text or column.kind == "digest":
         text = _text(column, value)
-        return Cell(
-            text,
-            f"{css}{_length(column, text)}",
-            title=str(value) if column.kind == "digest" else "",
-        )
+        return Cell(text, f"{css}{_length(column, text)}", title=str(value) if column.kind == "digest" else "")
     number = _number(column, value, places, scales)
     ends = [row[key] for key in column.bounds]
     if not ends or None in ends:

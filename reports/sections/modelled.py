@@ -45,10 +45,7 @@ from marts.fct_reconciliation
 where method = 'modelled_vs_provider' and {within(quarter)}
 group by provider_name, region_id, provider_model_version
 order by provider_name, region_id, provider_model_version""",
-        columns=(
-            *columns(provider_name="Provider", region_id="Region", provider_model_version="Model version"),
-            *SIDES,
-        ),
+        columns=(*columns(provider_name="Provider", region_id="Region", provider_model_version="Model version"), *SIDES),
         key=("provider_name", "region_id", "provider_model_version"),
         method=METHOD,
         empty="No provider cell of this quarter holds a run on accelerators.",
