@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from demo.aws import estate, machines
 from demo.aws.cur import Execution
@@ -74,7 +74,7 @@ def _late_machine(world: World) -> Instance:
     return next(machine for machine in world.instances if machine.name.startswith("vit-h14-01"))
 
 
-def _untagged_first_hour(machine: Instance):
+def _untagged_first_hour(machine: Instance) -> Callable[[int], str | None]:
     """The tag was activated after the first hour had been billed."""
     first = machine.launched - machine.launched % HOUR
     return lambda hour: None if hour == first else machine.tag

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from demo.aws.lines import Chunk, Service, Sheet, times
 from demo.clock import HOUR
@@ -133,7 +134,7 @@ def charge(
     product_code: str,
     usage_type: str | None,
     text: str,
-    **more,
+    **more: Any,
 ) -> Chunk:
     """One row of a month that is not usage: tax, support, fee, credit, refund. A credit has no resource and no amount."""
     first, last = sheet.bounds

@@ -102,7 +102,7 @@ class Sheet:
         constants["line_item_usage_account_id"] = chunk.account.account_id
         constants["line_item_usage_account_name"] = chunk.account.name
         constants["identity_line_item_id"] = line_id(self.payer, self.month, chunk)
-        varying = {
+        varying: dict[str, list[Any]] = {
             "line_item_usage_start_date": [start for start, _ in chunk.periods],
             "line_item_usage_end_date": [end for _, end in chunk.periods],
             "identity_time_interval": [interval(start, end) for start, end in chunk.periods],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from demo.aws.lines import Chunk, Service, Sheet, covered_hours, hours
 from demo.clock import DAY, HOUR, hours_between
@@ -42,7 +42,12 @@ def component(instance: Instance) -> str:
 
 
 def instance_rows(
-    sheet: Sheet, world: World, instance: Instance, covered: Mapping[tuple[str, int], int], billed_seconds=None, shown_tag=None
+    sheet: Sheet,
+    world: World,
+    instance: Instance,
+    covered: Mapping[tuple[str, int], int],
+    billed_seconds: Callable[[int, int], int] | None = None,
+    shown_tag: Callable[[int], str | None] | None = None,
 ) -> Iterator[Chunk]:
     """Rows of one machine; hours the Savings Plan covers are rows of their own, an hour covered in part is two.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from demo.aws.tagged import TaggedPlan, tagged_run
 from demo.clock import HOUR, MICRO, MONTHS, iso, month_bounds, seconds
-from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, PRODUCTION, RESEARCH, generator
+from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, PRODUCTION, RESEARCH, Workload, generator
 from demo.simulation import Attempt, Hold, Instance, Run, World
 
 LLAMA_STARTS = (
@@ -148,7 +148,7 @@ def _stale_tag(world: World) -> None:
         _record(world, name, ALIGN, [("succeeded", start, end, [(machine, None, start, end)])])
 
 
-def _record(world: World, name: str, workload, attempts, speed: float = 1.0) -> Run:
+def _record(world: World, name: str, workload: Workload, attempts: list[tuple], speed: float = 1.0) -> Run:
     """A run from (state, start, end, [(machine, chips, start, end)]) with times as text."""
     built = []
     for number, (state, start, end, nodes) in enumerate(attempts, start=1):

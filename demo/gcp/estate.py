@@ -92,10 +92,10 @@ def daily_rows(export: Export, world: World) -> None:
             export.add(OPERATIONS, columns, _free_requests(name, month))
         random = generator("transfer", world.replica, month)
         days = range(first, last, DAY)
-        for sku, project, top in ((INTERNET, PLATFORM, 60), (LOGS, None, 9)):
-            region_id = "us-central1" if sku is INTERNET else None
-            columns = {**project_columns(project), **location_columns(region_id, zonal=False)}
-            claim = NO_PROJECT if project is None else None
+        for sku, owner, top in ((INTERNET, PLATFORM, 60), (LOGS, None, 9)):
+            place = "us-central1" if sku is INTERNET else None
+            columns = {**project_columns(owner), **location_columns(place, zonal=False)}
+            claim = NO_PROJECT if owner is None else None
             amounts = [random.randrange(1_000_000, top * 1_000_000) * 10_000 for _ in days]
             usages = (Usage(day, day + DAY, each, each * GIB, claim) for day, each in zip(days, amounts, strict=True))
             export.add(sku, columns, usages, 3)

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def write_partitions(root: Path, export: Export, rows_per_file: int = ROWS_PER_F
         for number, first in enumerate(range(0, len(rows), rows_per_file)):
             part = rows[first : first + rows_per_file]
             key = f"_PARTITIONTIME={date_of(day)}/{number:012d}.parquet"
-            put(root / key, parquet_bytes(COLUMNS, lambda path, part=part: _values(part, path), len(part)), modified)
+            put(root / key, parquet_bytes(COLUMNS, partial(_values, part), len(part)), modified)
             credits = sum(each["amount"] for row in part for each in row.own.get("credits", ()))
             told[key] = {
                 "rows": len(part),

@@ -51,10 +51,10 @@ def node_rows(export: Export, world: World, node: TpuNode, late: int | None = No
             more["credits"] = (credit("COMMITTED_USAGE_DISCOUNT", "Committed Usage Discount: TpuV5p", -cost),)
         elif node.promotion:
             more["credits"] = (credit("PROMOTION", "Research programme", -share(cost, node.promotion)),)
-        is_late = late is not None and 0 < month_bounds(month_of(late))[0] - start <= 2 * DAY
-        if is_late:
-            more["invoice.month"] = month_of(late).replace("-", "")
-        usage = Usage(start, end, amount, (end - start) * node.chips * UNIT, claim, more, price, late if is_late else None)
+        exported = late if late is not None and 0 < month_bounds(month_of(late))[0] - start <= 2 * DAY else None
+        if exported is not None:
+            more["invoice.month"] = month_of(exported).replace("-", "")
+        usage = Usage(start, end, amount, (end - start) * node.chips * UNIT, claim, more, price, exported)
         by_label[label].append(usage)
     for label, usages in by_label.items():
         export.add(sku, node_columns(node, label), usages, CHIP_WATTS[node.instance_type])
@@ -68,7 +68,7 @@ def spot_price(node: TpuNode, second: int) -> int:
 
 def fees_of(world: World, node: TpuNode) -> dict[int, Rest]:
     """What part of its month's fee each hour of a committed node carries: by chip-hours, over what was committed or used."""
-    committed = [each for each in world.instances if each.purchase == "committed"]
+    committed = [each for each in world.instances if isinstance(each, TpuNode) and each.purchase == "committed"]
     used: dict[str, int] = defaultdict(int)
     for each in committed:
         for start, end in windows(each.launched, each.terminated):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from demo.clock import HOUR, MICRO, seconds
 from demo.gcp.account import PLACES, Project
@@ -54,7 +55,7 @@ class TpuPlan:
 
 
 def add_node(
-    world: World, name: str, project: Project, region_id: str, kind: str, purchase: str, up: tuple[int, int], **more
+    world: World, name: str, project: Project, region_id: str, kind: str, purchase: str, up: tuple[int, int], **more: Any
 ) -> TpuNode:
     node = TpuNode(name + world.suffix, project, region_id, kind, purchase, up[0], up[1], name=name, **more)
     world.instances.append(node)
@@ -106,7 +107,7 @@ def labelled_run(world: World, plan: TpuPlan) -> Run:
     return run
 
 
-def recorded_run(world: World, name: str, workload: Workload, attempts: list[tuple], **more) -> Run:
+def recorded_run(world: World, name: str, workload: Workload, attempts: list[tuple], **more: Any) -> Run:
     """A run on standing nodes; attempts are (state, start, end, [(node, chips)]) with times as text, end None while it runs."""
     recorded_id = name + world.suffix
     built = []

@@ -93,8 +93,8 @@ def _committed_nodes(world: World) -> None:
         )
         for letter, (start, end) in zip("ab", runs, strict=False):
             recorded_run(world, f"reward-tuner-{number}{letter}", TUNE, [("succeeded", start, end, [(node, 4)])])
-    up = (seconds("2026-06-10T12:00:00"), seconds("2026-06-13T20:30:00"))
-    node = add_node(world, "v5p-ablation", PRETRAINING, COMMITMENT_REGION, "v5p", "on_demand", up, chips=8, style="worker")
+    span = (seconds("2026-06-10T12:00:00"), seconds("2026-06-13T20:30:00"))
+    node = add_node(world, "v5p-ablation", PRETRAINING, COMMITMENT_REGION, "v5p", "on_demand", span, chips=8, style="worker")
     recorded_run(
         world,
         "moe-tpu-ablation",
