@@ -56,30 +56,13 @@ def _chunks(sheet: Sheet, world: World) -> Iterator[Chunk]:
 
 def _exceptions(sheet: Sheet, world: World) -> Iterator[Chunk]:
     if sheet.month in CREDITS:
-        yield estate.charge(
-            sheet,
-            world,
-            PRODUCTION,
-            "Credit",
-            money(CREDITS[sheet.month]),
-            "AmazonEC2",
-            "BoxUsage:trn1.32xlarge",
-            "Migration programme credit (synthetic)",
-            product_region_code="us-east-1",
-            line_item_operation="RunInstances",
-        )
+        usage, text, cost = "BoxUsage:trn1.32xlarge", "Migration programme credit (synthetic)", money(CREDITS[sheet.month])
+        more = {"product_region_code": "us-east-1", "line_item_operation": "RunInstances"}
+        yield estate.charge(sheet, world, PRODUCTION, "Credit", cost, "AmazonEC2", usage, text, **more)
     if sheet.month == REFUND_MONTH:
-        yield estate.charge(
-            sheet,
-            world,
-            RESEARCH,
-            "Refund",
-            money("-120.55"),
-            "AmazonEC2",
-            "USW2-SpotUsage:trn1.32xlarge",
-            "Refund for a billing error (synthetic)",
-            product_region_code="us-west-2",
-        )
+        usage, text = "USW2-SpotUsage:trn1.32xlarge", "Refund for a billing error (synthetic)"
+        more = {"product_region_code": "us-west-2"}
+        yield estate.charge(sheet, world, RESEARCH, "Refund", money("-120.55"), "AmazonEC2", usage, text, **more)
     if sheet.month == CORRECTION_MONTH:
         yield _correction(sheet, world)
 

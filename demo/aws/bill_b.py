@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from demo.aws import estate, machines
 from demo.aws.cur import Execution
-from demo.aws.lines import Chunk, Service, Sheet, hours
+from demo.aws.lines import Chunk, Sheet, hours, priced
 from demo.aws.plan_b import JOB_NODES, SHARED_TYPE, job_of
 from demo.clock import HOUR, days_after_month, hours_between, seconds
 from demo.organisation import ON_DEMAND, PAYER_B, ROBOTICS, UNIT, VISION, WATTS, money
@@ -57,17 +57,9 @@ def _chunks(sheet: Sheet, world: World, is_first_june: bool) -> Iterator[Chunk]:
             sheet, world, ROBOTICS, "Fee", money("12"), "AmazonRegistrar", "DomainRegistration", "Domain registration (synthetic)"
         )
     if sheet.month == RESTATED_MONTH and not is_first_june:
-        yield estate.charge(
-            sheet,
-            world,
-            VISION,
-            "Credit",
-            money("-640.25"),
-            "AmazonEC2",
-            "USW2-BoxUsage:trn1.32xlarge",
-            "Credit granted after the invoice (synthetic)",
-            product_region_code="us-west-2",
-        )
+        usage, text = "USW2-BoxUsage:trn1.32xlarge", "Credit granted after the invoice (synthetic)"
+        region = {"product_region_code": "us-west-2"}
+        yield estate.charge(sheet, world, VISION, "Credit", money("-640.25"), "AmazonEC2", usage, text, **region)
 
 
 def _late_machine(world: World) -> Instance:
@@ -87,14 +79,10 @@ def _job_rows(sheet: Sheet, world: World) -> Iterator[Chunk]:
     if not worked:
         return
     periods = [(hour, hour + HOUR) for hour, _ in worked]
-    train = Service(
-        "AmazonSageMaker",
-        f"USE1-Train:{JOB_TYPE}",
-        "CreateTrainingJob",
+    train = priced(
+        f"AmazonSageMaker, USE1-Train:{JOB_TYPE}, CreateTrainingJob, Hrs, ML Instance",
         "us-east-1",
-        "Hrs",
         ON_DEMAND[JOB_TYPE],
-        "ML Instance",
         f"Training {JOB_TYPE} hour in us-east-1",
         JOB_TYPE,
     )
@@ -105,14 +93,10 @@ def _job_rows(sheet: Sheet, world: World) -> Iterator[Chunk]:
     yield Chunk(
         f"job|{job.name}", VISION, periods, train.columns | constants, sheet.billed(amounts, train.rate), claims, watt_hours
     )
-    volume = Service(
-        "AmazonSageMaker",
-        "USE1-VolumeUsage.gp2",
-        "CreateTrainingJob",
+    volume = priced(
+        "AmazonSageMaker, USE1-VolumeUsage.gp2, CreateTrainingJob, GB-Mo, ML Storage",
         "us-east-1",
-        "GB-Mo",
         money("0.14"),
-        "ML Storage",
         "GB-month of ML Storage in us-east-1",
     )
     sizes = [200 * JOB_NODES * used * UNIT // (31 * 24 * HOUR) for _, used in worked]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from demo.aws.lines import Chunk, Service, Sheet, times
+from demo.aws.lines import Chunk, Service, Sheet, priced, times
 from demo.clock import HOUR
 from demo.organisation import ON_DEMAND, REGIONS, UNIT, WATTS, Account, digest, generator, money
 from demo.simulation import World
@@ -14,14 +14,10 @@ from demo.simulation import World
 def cpu_rows(sheet: Sheet, world: World, account: Account, region_id: str, count: int) -> Iterator[Chunk]:
     """Machines that are always on: schedulers, databases, notebooks."""
     prefix = REGIONS[region_id].prefix
-    service = Service(
-        "AmazonEC2",
-        f"{prefix}BoxUsage:m6i.8xlarge",
-        "RunInstances",
+    service = priced(
+        f"AmazonEC2, {prefix}BoxUsage:m6i.8xlarge, RunInstances, Hrs, Compute Instance",
         region_id,
-        "Hrs",
         ON_DEMAND["m6i.8xlarge"],
-        "Compute Instance",
         f"m6i.8xlarge Linux/UNIX Instance-hour in {region_id}",
         "m6i.8xlarge",
     )
@@ -42,14 +38,10 @@ def bucket_rows(sheet: Sheet, world: World, account: Account, region_id: str, bu
     prefix = REGIONS[region_id].prefix
     bucket += world.suffix
     rate = money("0.023")
-    store = Service(
-        "AmazonS3",
-        f"{prefix}TimedStorage-ByteHrs",
-        "StandardStorage",
+    store = priced(
+        f"AmazonS3, {prefix}TimedStorage-ByteHrs, StandardStorage, GB-Mo, Storage",
         region_id,
-        "GB-Mo",
         rate,
-        "Storage",
         "GB - first 50 TB / month of storage used",
     )
     periods = sheet.all_hours()
@@ -59,14 +51,10 @@ def bucket_rows(sheet: Sheet, world: World, account: Account, region_id: str, bu
     constants = store.columns | {"line_item_resource_id": bucket, "resource_tags": {"user_name": "datasets, shared"}}
     watt_hours = terabytes * 14 * len(periods)
     yield Chunk(f"bucket|{bucket}", account, periods, constants, sheet.billed(amounts, rate), watt_hours=watt_hours)
-    request = Service(
-        "AmazonS3",
-        f"{prefix}Requests-Tier2",
-        "GetObject",
+    request = priced(
+        f"AmazonS3, {prefix}Requests-Tier2, GetObject, Requests, API Request",
         region_id,
-        "Requests",
         money("0.0000004"),
-        "API Request",
         "10,000 GET and all other requests",
     )
     random = generator("requests", bucket, sheet.month)
@@ -153,21 +141,10 @@ def charge(
 
 
 def monthly_charges(sheet: Sheet, world: World, account: Account, tax: str, support: str) -> Sequence[Chunk]:
-    month = int(sheet.month[5:])
-    growth = UNIT + month * UNIT // 100
+    growth = UNIT + int(sheet.month[5:]) * UNIT // 100
+    taxes, fees = times(money(tax), growth), times(money(support), growth)
+    text = "Tax for product code AmazonEC2"
     return (
-        charge(
-            sheet,
-            world,
-            account,
-            "Tax",
-            times(money(tax), growth),
-            "AmazonEC2",
-            None,
-            "Tax for product code AmazonEC2",
-            line_item_tax_type="SalesTax",
-        ),
-        charge(
-            sheet, world, account, "Fee", times(money(support), growth), "AWSSupportBusiness", "Dollar", "AWS Support (Business)"
-        ),
+        charge(sheet, world, account, "Tax", taxes, "AmazonEC2", None, text, line_item_tax_type="SalesTax"),
+        charge(sheet, world, account, "Fee", fees, "AWSSupportBusiness", "Dollar", "AWS Support (Business)"),
     )

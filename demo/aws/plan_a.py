@@ -5,34 +5,28 @@ Awkward on purpose: a tag nobody recorded, a tag left on a machine another run t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from demo.aws.tagged import TaggedPlan, tagged_run
 from demo.clock import HOUR, MICRO, MONTHS, iso, month_bounds, seconds
 from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, PRODUCTION, RESEARCH, Workload, generator
 from demo.simulation import Attempt, Hold, Instance, Run, World
 
-LLAMA_STARTS = (
-    "2026-04-06T09:14:07",
-    "2026-04-20T13:02:41",
-    "2026-05-11T07:48:30",
-    "2026-05-29T20:11:53",
-    "2026-06-15T10:30:19",
-    "2026-07-10T15:45:02",
-    "2026-08-04T06:20:37",
-    "2026-09-08T11:05:44",
-)
-BERT_STARTS = (
-    "2026-04-09T08:02:11",
-    "2026-04-27T16:40:28",
-    "2026-05-18T05:33:50",
-    "2026-06-09T12:21:06",
-    "2026-07-07T09:57:35",
-    "2026-07-30T22:16:14",
-    "2026-08-19T14:08:59",
-    "2026-09-16T07:36:22",
-)
-BERT_BREAKS = {2: ((0.37, "interrupted"),), 5: ((0.52, "interrupted"),), 7: ((0.21, "interrupted"), (0.34, "interrupted"))}
+LLAMA_STARTS = """
+2026-04-06T09:14:07 2026-04-20T13:02:41 2026-05-11T07:48:30 2026-05-29T20:11:53 2026-06-15T10:30:19
+2026-07-10T15:45:02 2026-08-04T06:20:37 2026-09-08T11:05:44
+"""
+BERT_STARTS = """
+2026-04-09T08:02:11 2026-04-27T16:40:28 2026-05-18T05:33:50 2026-06-09T12:21:06 2026-07-07T09:57:35
+2026-07-30T22:16:14 2026-08-19T14:08:59 2026-09-16T07:36:22
+"""
+Breaks = dict[int, tuple[tuple[float, str], ...]]
+LLAMA_BREAKS: Breaks = dict.fromkeys((3, 6), ((0.16, "failed"),))
+BERT_BREAKS: Breaks = {
+    2: ((0.37, "interrupted"),),
+    5: ((0.52, "interrupted"),),
+    7: ((0.21, "interrupted"), (0.34, "interrupted")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +49,8 @@ class Block:
 
 def block_of(world: World) -> Block:
     arn = f"arn:aws:ec2:us-east-2:{PRODUCTION.account_id}:capacity-reservation/cr-0a11ce5b10c7{world.replica:05d}"
-    return Block(
-        arn,
-        "us-east-2",
-        "trn2.48xlarge",
-        8,
-        seconds("2026-05-28T09:00:00"),
-        seconds("2026-06-24T11:30:00"),
-        seconds("2026-07-08T11:30:00"),
-        seconds("2026-07-20T14:00:00"),
-    )
+    times = map(seconds, ("2026-05-28T09:00:00", "2026-06-24T11:30:00", "2026-07-08T11:30:00", "2026-07-20T14:00:00"))
+    return Block(arn, "us-east-2", "trn2.48xlarge", 8, *times)
 
 
 def build(world: World) -> None:
@@ -79,44 +65,16 @@ def build(world: World) -> None:
 
 def _paired_runs(world: World) -> None:
     random = generator("paired", world.replica)
-    for number, start in enumerate(LLAMA_STARTS, start=1):
-        name = f"llm8b-cpt-{number:02d}"
-        tagged_run(
-            world,
-            TaggedPlan(
-                name,
-                LLAMA,
-                PRODUCTION,
-                "us-east-1",
-                "on_demand",
-                6,
-                start,
-                random.uniform(50, 66),
-                PAIR_KEYS[LLAMA.workload_key][number - 1],
-                tag="LLM8B.CPT-03" if number == 3 else None,
-                breaks=((0.16, "failed"),) if number in (3, 6) else (),
-                helper="c6i.16xlarge",
-                aliases=(("slurm", str(41_000 + 100 * world.replica + number)),),
-            ),
-        )
-    for number, start in enumerate(BERT_STARTS, start=1):
-        name = "BERT.Large/mlm-04" if number == 4 else f"bert-mlm-{number:02d}"
-        tagged_run(
-            world,
-            TaggedPlan(
-                name,
-                BERT,
-                RESEARCH,
-                "us-west-2",
-                "spot",
-                3,
-                start,
-                random.uniform(30, 38),
-                PAIR_KEYS[BERT.workload_key][number - 1],
-                tag="bert-large-mlm-04" if number == 4 else None,
-                breaks=BERT_BREAKS.get(number, ()),
-            ),
-        )
+    for number, start in enumerate(LLAMA_STARTS.split(), start=1):
+        name, key, hours = f"llm8b-cpt-{number:02d}", PAIR_KEYS[LLAMA.workload_key][number - 1], random.uniform(50, 66)
+        tag, breaks = "LLM8B.CPT-03" if number == 3 else None, LLAMA_BREAKS.get(number, ())
+        plan = TaggedPlan(name, LLAMA, PRODUCTION, "us-east-1", "on_demand", 6, start, hours, key, tag, breaks)
+        slurm = ("slurm", str(41_000 + 100 * world.replica + number))
+        tagged_run(world, replace(plan, helper="c6i.16xlarge", aliases=(slurm,)))
+    for number, start in enumerate(BERT_STARTS.split(), start=1):
+        name, tag = ("BERT.Large/mlm-04", "bert-large-mlm-04") if number == 4 else (f"bert-mlm-{number:02d}", None)
+        key, hours, breaks = PAIR_KEYS[BERT.workload_key][number - 1], random.uniform(30, 38), BERT_BREAKS.get(number, ())
+        tagged_run(world, TaggedPlan(name, BERT, RESEARCH, "us-west-2", "spot", 3, start, hours, key, tag, breaks))
 
 
 def _monthly_refreshes(world: World) -> None:

@@ -19,6 +19,16 @@ TOWER = replace(EMBED, workload_key="embedding-refresh-tpu", framework="jax", to
 TUNE = replace(ALIGN, framework="maxtext", tokens_per_chip_second=9_800)
 DETR = replace(SWEEP, framework="jax", tokens_per_chip_second=11_500)
 
+# a node that comes and goes: up, down, then start and end of each run on it
+TUNINGS = [
+    line.split()
+    for line in """
+2026-04-13T07:30:00 2026-04-27T18:00:00 2026-04-13T07:41:20 2026-04-19T22:10:51.500 2026-04-20T06:02:09 2026-04-27T17:52:30
+2026-06-08T06:00:00 2026-06-24T12:00:00 2026-06-08T06:09:44 2026-06-24T11:41:03
+2026-08-27T08:00:00 2026-09-11T20:00:00 2026-08-27T08:11:15 2026-09-04T13:37:26 2026-09-04T13:40:02.250 2026-09-11T19:48:59
+""".strip().splitlines()
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -64,35 +74,12 @@ def _committed_nodes(world: World) -> None:
             TOWER,
             [("succeeded", iso(start + 1_512)[:-1], iso(end - (2 * 3_600 + 407))[:-1], [(tower, 8)])],
         )
-    for number, (up, down, runs) in enumerate(
-        (
-            (
-                "2026-04-13T07:30:00",
-                "2026-04-27T18:00:00",
-                (("2026-04-13T07:41:20", "2026-04-19T22:10:51.500"), ("2026-04-20T06:02:09", "2026-04-27T17:52:30")),
-            ),
-            ("2026-06-08T06:00:00", "2026-06-24T12:00:00", (("2026-06-08T06:09:44", "2026-06-24T11:41:03"),)),
-            (
-                "2026-08-27T08:00:00",
-                "2026-09-11T20:00:00",
-                (("2026-08-27T08:11:15", "2026-09-04T13:37:26"), ("2026-09-04T13:40:02.250", "2026-09-11T19:48:59")),
-            ),
-        ),
-        start=1,
-    ):
-        node = add_node(
-            world,
-            f"v5p-tuning-{number}",
-            PRETRAINING,
-            COMMITMENT_REGION,
-            "v5p",
-            "committed",
-            (seconds(up), seconds(down)),
-            chips=4,
-            style="worker",
-        )
-        for letter, (start, end) in zip("ab", runs, strict=False):
-            recorded_run(world, f"reward-tuner-{number}{letter}", TUNE, [("succeeded", start, end, [(node, 4)])])
+    for number, (up, down, *runs) in enumerate(TUNINGS, start=1):
+        span = (seconds(up), seconds(down))
+        name = f"v5p-tuning-{number}"
+        node = add_node(world, name, PRETRAINING, COMMITMENT_REGION, "v5p", "committed", span, chips=4, style="worker")
+        for letter, begun, done in zip("ab", runs[::2], runs[1::2], strict=False):
+            recorded_run(world, f"reward-tuner-{number}{letter}", TUNE, [("succeeded", begun, done, [(node, 4)])])
     span = (seconds("2026-06-10T12:00:00"), seconds("2026-06-13T20:30:00"))
     node = add_node(world, "v5p-ablation", PRETRAINING, COMMITMENT_REGION, "v5p", "on_demand", span, chips=8, style="worker")
     recorded_run(
