@@ -3,7 +3,20 @@
 from reports.model import Section, Table, TableSpec, answer
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import bills, compared, costs, emissions, energy, modelled, quality, reference, side_by_side, status, totals
+from reports.sections import (
+    bills,
+    compared,
+    conservation,
+    costs,
+    emissions,
+    energy,
+    modelled,
+    quality,
+    reference,
+    side_by_side,
+    status,
+    totals,
+)
 from reports.sections.cost_charts import cost_charts
 from reports.sections.emission_charts import emission_charts, modelled_charts
 from reports.sections.energy_charts import energy_charts
@@ -101,7 +114,7 @@ def _quality(publication: Publication, quarter: Quarter) -> Section:
         quality.matrix(quarter),
         status.presence_table(quarter),
         status.row_status_table(quarter),
-        emissions.conservation(quarter),
+        conservation.conservation(quarter),
         quality.gates(quarter),
         quality.conflicts(quarter),
         quality.quarantine(quarter),

@@ -4,7 +4,7 @@ The command line and the Dagster asset call `render`; it knows neither. No clock
 missing months) was decided when the file was published.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from reports import REPORT_FORMAT, contents
 from reports.model import Figure, Section, Table
-from reports.page import layout, words, writing
+from reports.page import layout, tiles, words, writing
 from reports.publication import open_publication
 from reports.quarter import Quarter, short_month_name
 from reports.sections import headlines
@@ -46,7 +46,7 @@ def _coded(sections: list[Section], vintage: Table) -> tuple[list[Section], Tabl
     coded = []
     for n, section in enumerate(sections, 1):
         tables = tuple(table.coded(f"T{n}.{m}") for m, table in enumerate(section.tables, 1))
-        coded.append(Section(section.id, section.title, section.lead, tables, section.charts, section.notes, section.absent))
+        coded.append(replace(section, tables=tables))
     return coded, vintage.coded("T0")
 
 
@@ -94,7 +94,7 @@ def _html(record: dict[str, object], quarter: Quarter, figures: list[Figure], vi
         record=record,
         sub_r=Markup("<sub>r</sub>"),
         months=" to ".join(short_month_name(month) for month in (quarter.months[0], quarter.months[-1])),
-        tiles=[layout.tile(figure) for figure in figures],
+        tiles=[tiles.tile(figure) for figure in figures],
         figures=figures,
         vintage=layout.page_table(vintage),
         pages=pages,

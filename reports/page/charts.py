@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from reports.page.numbers import EN_DASH, significant
+from reports.page.numbers import EN_DASH, scaled, significant
 
 LABEL_WIDTH, VALUE_WIDTH, ROW_HEIGHT, BAR_HEIGHT = 138, 70, 22, 12
 BOUNDED_WIDTH = 118  # of 812 (640-1 020)
-LARGER = {"kgCO2e": "tCO2e", "kWh": "MWh"}
 
 
 @dataclass(frozen=True)
@@ -163,9 +162,7 @@ def chart(
     low, high = _extent(panels)
     span = float(high - low) or 1.0
     room = width - LABEL_WIDTH - value_width
-    unit_scale = Decimal(1)
-    if unit in LARGER and max(abs(low), abs(high)) >= 1000:
-        unit, unit_scale = LARGER[unit], Decimal(1000)
+    unit_scale, unit = scaled(max(abs(low), abs(high)), unit)
 
     def scale(value: Decimal) -> float:
         return LABEL_WIDTH + float(value - low) / span * room

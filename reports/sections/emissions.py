@@ -2,11 +2,22 @@
 
 from reports.model import Column, TableSpec, columns
 from reports.quarter import Quarter
-from reports.sections.sql import GROUP_ORDER, MASSES, RESIDUAL_GROUP, by_period, emission_parts, periods, presence, whole, within
+from reports.sections.sql import GROUP_ORDER, RESIDUAL_GROUP, by_period, emission_parts, periods, presence, whole, within
 
 LOCATION, MARKET = "provider_total_location_based_kgco2e", "provider_total_market_based_kgco2e"
-SCOPE_2_LOCATION, SCOPE_2_MARKET = "provider_scope_2_location_based_kgco2e", "provider_scope_2_market_based_kgco2e"
+FOUR = {
+    "provider_scope_2_location_based_kgco2e": "Scope 2 location-based",
+    "provider_scope_2_market_based_kgco2e": "Scope 2 market-based",
+    LOCATION: "Total location-based",
+    MARKET: "Total market-based",
+}
+WHOLES = ", ".join(whole(measure) for measure in FOUR)
+
 GAP = "not published by the provider"
+
+
+def _four(note: str) -> tuple[Column, ...]:
+    return tuple(Column(key, label, "mass", note=note) for key, label in FOUR.items())
 
 
 def by_month(quarter: Quarter) -> TableSpec:
@@ -55,7 +66,6 @@ order by presence.usage_month, presence.provider_name""",
 
 def by_region(quarter: Quarter) -> TableSpec:
     """Each region and month: electricity (Scope 2) and total, by both methods."""
-    measures = (SCOPE_2_LOCATION, SCOPE_2_MARKET, LOCATION, MARKET)
     return TableSpec(
         id="emissions_by_region",
         title="Provider emissions by region and month, all usage",
@@ -63,16 +73,13 @@ def by_region(quarter: Quarter) -> TableSpec:
 select provider_name, region_id, usage_month,
     case when count(*) = count({LOCATION})
         then coalesce(sum({LOCATION}) filter (where is_run), 0) end as run_location_based_kgco2e,
-    {", ".join(whole(measure) for measure in measures)}
+    {WHOLES}
 from parts
 group by provider_name, region_id, usage_month
 order by provider_name, region_id, usage_month""",
         columns=(
             *columns(provider_name="Provider", region_id="Region", usage_month="Month"),
-            Column(SCOPE_2_LOCATION, "Scope 2 location-based", "mass", note=GAP),
-            Column(SCOPE_2_MARKET, "Scope 2 market-based", "mass", note=GAP),
-            Column(LOCATION, "Total location-based", "mass", note=GAP),
-            Column(MARKET, "Total market-based", "mass", note=GAP),
+            *_four(GAP),
             Column("run_location_based_kgco2e", "of which runs, location-based", "mass", note=GAP),
         ),
         key=("provider_name", "region_id", "usage_month"),
@@ -159,19 +166,12 @@ def residual_reasons(quarter: Quarter) -> TableSpec:
         id="residual_reasons",
         title="What no run carries, by reason",
         sql=f"""select reason, count(*) as cell_count,
-    {", ".join(whole(measure) for measure in (SCOPE_2_LOCATION, SCOPE_2_MARKET, LOCATION, MARKET))}
+    {WHOLES}
 from marts.fct_residual_emissions
 where {within(quarter)}
 group by reason
 order by reason""",
-        columns=(
-            Column("reason", "Reason", "state"),
-            Column("cell_count", "Rows", "count"),
-            Column(SCOPE_2_LOCATION, "Scope 2 location-based", "mass", note=GAP),
-            Column(SCOPE_2_MARKET, "Scope 2 market-based", "mass", note=GAP),
-            Column(LOCATION, "Total location-based", "mass", note=GAP),
-            Column(MARKET, "Total market-based", "mass", note=GAP),
-        ),
+        columns=(Column("reason", "Reason", "state"), Column("cell_count", "Rows", "count"), *_four(GAP)),
         key=("reason",),
         method="Months published so far. Every residual row has exactly one reason, the first that fits.",
         empty="No residual emission row in this quarter.",
@@ -186,7 +186,7 @@ def by_team(quarter: Quarter) -> TableSpec:
         sql=f"""select runs.team, runs.accelerator_type, runs.accelerator_family,
     count(*) as run_months,
     count(*) filter (where {LOCATION} is null) as run_months_without_figure,
-    {", ".join(whole(measure) for measure in (SCOPE_2_LOCATION, SCOPE_2_MARKET, LOCATION, MARKET))}
+    {WHOLES}
 from marts.fct_training_run_emissions as emissions
 inner join marts.dim_training_runs as runs using (training_run_id)
 where {within(quarter, "emissions.usage_month")}
@@ -195,85 +195,10 @@ order by runs.team, runs.accelerator_type, runs.accelerator_family""",
         columns=(
             *columns(team="Team", accelerator_type="Accelerator", accelerator_family="Platform", run_months="Run-months"),
             Column("run_months_without_figure", "without figure", "count"),
-            *(
-                Column(key, label, "mass", note="a run-month of the group has no figure")
-                for key, label in (
-                    (SCOPE_2_LOCATION, "Scope 2 location-based"),
-                    (SCOPE_2_MARKET, "Scope 2 market-based"),
-                    (LOCATION, "Total location-based"),
-                    (MARKET, "Total market-based"),
-                )
-            ),
+            *_four("a run-month of the group has no figure"),
         ),
         key=("team", "accelerator_type", "accelerator_family"),
         method="Strict, provider-allocated. A group's total is null while any of its run-months has no figure: half a total "
         "is not a total.",
         empty="No run has an emission row in this quarter.",
-    )
-
-
-def _conservation_sql(quarter: Quarter) -> str:
-    masses = ", ".join(f"'{mass}'" for mass in MASSES)
-    sides = ("provider_total", "runs_total", "residual_total", "quarantined_total", "difference")
-    # a cell without a list total has no row: its measure then has no whole
-    sums = ",\n    ".join(
-        f"case when count(*) = count({side}) and (measure not like '%_cost' or count(*) >= max(billed_cells)) then sum({side}) "
-        f"end as {side}"
-        for side in sides
-    )
-    return f"""with billed as (
-    select unit_or_currency, count(*) as billed_cells
-    from marts.fct_reconciliation
-    where method = 'conservation' and measure = 'billed_cost' and {within(quarter)}
-    group by unit_or_currency
-),
-book as (
-    select distinct source_name, payer_account_id, usage_month, provider_model_version from marts.fct_run_cell_emissions
-    union
-    select distinct source_name, payer_account_id, usage_month, provider_model_version from marts.fct_residual_emissions
-)
-select measure, unit_or_currency, provider_model_version, count(*) as cell_count,
-    count(*) filter (where difference is distinct from 0) as cells_that_differ,
-    {sums},
-    min(weight_coverage_ratio) as lowest_weight_coverage_ratio,
-    case
-        when measure like '%_cost' or bool_and(book.usage_month is not null) then 'the book'
-        when bool_or(book.usage_month is not null) then 'the book in part'
-        else 'another version'
-    end as stands_in
-from marts.fct_reconciliation
-left join billed using (unit_or_currency)
-left join book using (source_name, payer_account_id, usage_month, provider_model_version)
-where method = 'conservation' and {within(quarter)}
-group by measure, unit_or_currency, provider_model_version
-order by measure in ({masses}), measure, unit_or_currency, provider_model_version"""
-
-
-def conservation(quarter: Quarter) -> TableSpec:
-    """Provider total against its parts, measure by measure, over every cell."""
-    return TableSpec(
-        id="conservation",
-        title="Conservation: provider total = runs + residual + quarantined",
-        sql=_conservation_sql(quarter),
-        columns=(
-            Column("measure", "Measure", "code"),
-            *columns(unit_or_currency="Unit", provider_model_version="Model version", cell_count="Cells"),
-            Column("cells_that_differ", "that differ", "count"),
-            *(
-                Column(f"{part}", label, "amount", note="a cell has no value (no list price, or not published)")
-                for part, label in (
-                    ("provider_total", "Provider total"),
-                    ("runs_total", "Runs"),
-                    ("residual_total", "Residual"),
-                    ("quarantined_total", "Quarantined"),
-                    ("difference", "Difference"),
-                )
-            ),
-            Column("stands_in", "Stands in"),
-            Column("lowest_weight_coverage_ratio", "Lowest weight coverage", "ratio", note="not weighed"),
-        ),
-        key=("measure", "unit_or_currency", "provider_model_version"),
-        method="Exact, cell by cell; the billed total is added independently from the landed files. Amounts are in the unit "
-        "of their row. Versions of the provider's model are never added: the book holds one per payer and month.",
-        empty="Nothing to reconcile in this quarter.",
     )
