@@ -28,7 +28,7 @@ def _answers(publication: Publication, *specs: TableSpec) -> tuple[Table, ...]:
 
 
 def _side_by_side(publication: Publication, quarter: Quarter) -> Section:
-    """Section 2. With one platform or none it says why it is empty."""
+    """Section 2. With one platform or none, the reason why it is empty."""
     compared_table = answer(publication, compared.what_was_compared(quarter))
     families = {str(row["accelerator_family"]) for row in compared_table.rows}
     title = "Trainium and TPU side by side"
@@ -101,8 +101,8 @@ def _emissions(publication: Publication, quarter: Quarter) -> Section:
         "emissions",
         "Emissions",
         lead="Reported by the provider and allocated to runs by list-price weight inside each cell of account, service, "
-        "region and month. Location-based and market-based are two answers and are never added. The modelled view stands "
-        "beside the book, hatched, and is never part of it.",
+        "region and month. Location-based and market-based are two answers and are never added. The modelled view is "
+        "shown beside the book, hatched, and is never part of it.",
         tables=tables,
         charts={**emission_charts(by_id), **modelled_charts(by_id["modelled_beside_provider"])},
     )

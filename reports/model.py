@@ -1,6 +1,6 @@
 """What a report is made of before it has a look: tables with their SQL, figures with their reason, sections in order.
 
-A column's `kind` says what it holds (and so how it is aligned, rounded and labelled); its `note` says in words what a null
+A column's `kind` is what it holds (and so how it is aligned, rounded and labelled); its `note` says in words what a null
 there means.
 """
 
@@ -91,7 +91,7 @@ class TableSpec:
     key: tuple[str, ...]
     method: str
     empty: str = "No rows."
-    page_rows: int = 40  # more rows stay in the data file; the page says how many
+    page_rows: int = 40  # more rows are in the data file alone; the page counts them
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Table:
 class Figure:
     """One headline number: of the training runs, with the provider's whole beside it, and its change or why there is none.
 
-    The fields stand in the order of report.json.
+    The fields are in the order of report.json.
     """
 
     id: str
@@ -142,7 +142,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """A chapter: tables in reading order, charts by the table they stand beside, or the reason why nothing is shown."""
+    """A chapter: tables in reading order, charts by the table they are drawn beside, or the reason why nothing is shown."""
 
     id: str
     title: str
@@ -154,7 +154,7 @@ class Section:
 
 
 def answer(publication: Publication, spec: TableSpec) -> Table:
-    """Ask the publication, or say which of its tables is not there."""
+    """Run the table's query, or name the tables that the publication lacks."""
     if missing := publication.missing(spec.sql):
         return Table(spec, absent=f"Nothing is shown: {missing}.")
     return Table(spec, tuple(publication.rows(spec.sql)))

@@ -108,7 +108,7 @@ def _html(record: dict[str, object], quarter: Quarter, figures: list[Figure], vi
 def render(published: Path, quarter: str, out: Path, *, organisation: str, status_note: str | None = None) -> QuarterlyReport:
     """Render a quarter of a published file into `<out>/<quarter>/`.
 
-    `status_note` says on the cover what the file itself cannot (an as-of time).
+    `status_note` is printed on the cover: what the file itself does not hold, such as an as-of time.
     """
     span = Quarter.parse(quarter)
     with open_publication(published) as publication:

@@ -51,7 +51,7 @@ def instance_rows(
 ) -> Iterator[Chunk]:
     """Rows of one machine; hours the Savings Plan covers are rows of their own, an hour covered in part is two.
 
-    `billed_seconds(hour, seconds)` and `shown_tag(hour)` say what an early delivery got wrong.
+    `billed_seconds(hour, seconds)` and `shown_tag(hour)` are what an early delivery got wrong.
     """
     billed_seconds = billed_seconds or (lambda hour, used: used)
     shown_tag = shown_tag or (lambda hour: instance.tag)

@@ -95,7 +95,7 @@ def _ambiguous_pair(world: World) -> None:
 
 
 def _stale_tag(world: World) -> None:
-    """Run b reuses run a's machine; the tag still says a."""
+    """Run b reuses run a's machine; the tag still names a."""
     tag = "align-sweep-a" + world.suffix
     up = (seconds("2026-08-25T08:00:00"), seconds("2026-08-26T02:10:00"))
     machine = world.launch("align-sweep", RESEARCH, "us-west-2", "trn1.32xlarge", "on_demand", up, tag=tag)

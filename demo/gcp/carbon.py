@@ -51,7 +51,7 @@ COLUMNS: Tree = (
 
 
 class Release(NamedTuple):
-    """A month as it stands in the table now."""
+    """A month as the table has it now."""
 
     month: str
     version: int

@@ -69,7 +69,7 @@ def _planned(
 
 
 def _when(world: World, workload: Workload, number: int, twin: Run, hourly: float) -> tuple[int, float]:
-    """Start and hours of a run that costs what the ratio says its twin's did."""
+    """Start and hours of a run that costs COST_RATIO times what its twin did."""
     mean, spread = COST_RATIO[workload.workload_key]
     random = generator("pair", workload.workload_key, number, world.replica)
     ratio = mean * math.exp(max(-2.0, min(2.0, random.gauss(0, 1))) * spread)

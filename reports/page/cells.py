@@ -34,9 +34,8 @@ def scales_of(columns: tuple[Column, ...], rows: tuple[Row, ...]) -> dict[str, S
     """Tonnes and MWh for the whole table once anything in it reaches 1,000 kg or kWh, so that its columns compare."""
     scales = {}
     for kind, (small, _) in UNITS.items():
-        found = [row[column.key] for column in columns if column.kind == kind for row in rows]
-        values = [abs(value) for value in found if value is not None]
-        greatest = max(values, default=Decimal(0))
+        values = (row[column.key] for column in columns if column.kind == kind for row in rows)
+        greatest = max((abs(value) for value in values if value is not None), default=Decimal(0))
         divisor, unit = scaled(greatest, small)
         scales[kind] = Scale(divisor, unit, greatest / divisor)
     return scales

@@ -1,7 +1,7 @@
 """Ratios on a log axis: a dot per matched pair, a stroke at their median, a line over the bounds of a modelled median.
 
-A ratio and its reciprocal stand equally far from the line of no difference, so no direction looks larger than it is. Colour says
-nothing here; modelled ratios are hollow. Every number drawn is in the tables of section 2.
+A ratio and its reciprocal (0.8 and 1.25) are equally far from the line of no difference, so no direction looks larger than it is.
+Colours have no meaning here; modelled ratios are hollow. Every number drawn is in the tables of section 2.
 """
 
 import math
@@ -112,7 +112,7 @@ class Axis:
 def dot_line(n: int, label: str, key: str, is_modelled: bool, pairs: list[Row], median: Row | None, axis: Axis) -> DotLine:
     y = n * ROW_HEIGHT + ROW_HEIGHT / 2 + 2
     known = sorted((pair[f"{key}_ratio"], str(pair["pair_key"])) for pair in pairs if pair[f"{key}_ratio"] is not None)
-    # neighbours stand above and below the line, so that near pairs are still counted by eye
+    # neighbours are drawn above and below the line in turn, so that near pairs can still be counted by eye
     lift = STAGGER if len(known) > 1 else 0.0
     dots = tuple(
         Dot(axis.at(ratio), f"{y + (lift if position % 2 else -lift):.1f}", f"{pair}: {_shown(ratio)}")

@@ -114,7 +114,7 @@ SENSITIVITIES = (
     "prices do; weights by energy are the sensitivity, not shown here.",
     "AWS product Other holds SageMaker, HyperPod and data transfer together: allocation confidence is low there.",
     "Energy bounds hold idle and peak power, host, network and storage, and gaps in telemetry; PUE and the grid's factor "
-    "stand as published. Where chip power is assumed, the range is derived by a written method and no verdict may rest on it.",
+    "are used as published. Where chip power is assumed, the range is derived by a written method and no verdict may rest on it.",
     "Modelled emissions take each run's own region (deployed view): a ratio between platforms then holds the grids' "
     "difference too.",
     "Provider model versions are never mixed: a change of version is a break in the series, and no change over it is shown.",
@@ -122,7 +122,7 @@ SENSITIVITIES = (
 OPEN_QUESTIONS = (
     "Provider allocation does not observe how busy a chip was. A lower allocated mass is no evidence of a more efficient run.",
     "The AWS export resolves to one gram: a cell below half a gram arrives as zero.",
-    "Google publishes Scope 3 without a split by method: it stands as one figure in both totals, and neither method's Scope 3 "
+    "Google publishes Scope 3 without a split by method: it is one figure in both totals, and neither method's Scope 3 "
     "is known there.",
     "Modelled and provider-allocated figures of one cell differ by the provider's metering, its facility overheads and the "
     "list-price key; the ratio is published, not explained away.",

@@ -21,7 +21,7 @@ def neutral(text: str) -> str:
 
 
 def csv_text(table: Table) -> str:
-    """The table with every digit; null is an empty cell. Units stand in the header where the column has one unit."""
+    """The table with every digit; null is an empty cell. Units are in report.json."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([column.key for column in table.spec.columns])

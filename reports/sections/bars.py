@@ -37,7 +37,7 @@ def stacked(rows: list[Row], label: str, part: str, amount: str) -> list[Bar]:
 
 
 def steps(rows: list[Row], amount: str) -> list[Bar]:
-    """A waterfall: each part begins where the one before ended; the provider's own total stands on zero."""
+    """A waterfall: each part begins where the one before ended; the provider's own total begins at zero."""
     bars, position = [], Decimal(0)
     for row in rows:
         value, part = row[amount], str(row["part"])

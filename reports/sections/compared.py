@@ -182,6 +182,6 @@ order by provider_name, billing_currency""",
         key=("provider_name", "billing_currency"),
         method="Effective cost of accelerators in the quarter; a bill does not say which platform an hour that no run holds "
         "was meant for, so the share is the cloud's, other accelerators included. A difference between platforms smaller than "
-        "the difference of these shares says nothing.",
+        "the difference of these shares proves nothing.",
         empty="No accelerator cost in this quarter.",
     )

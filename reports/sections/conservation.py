@@ -62,7 +62,7 @@ def conservation(quarter: Quarter) -> TableSpec:
                     ("difference", "Difference"),
                 )
             ),
-            Column("stands_in", "Stands in"),
+            Column("stands_in", "Belongs to"),
             Column("lowest_weight_coverage_ratio", "Lowest weight coverage", "ratio", note="not weighed"),
         ),
         key=("measure", "unit_or_currency", "provider_model_version"),

@@ -52,6 +52,6 @@ DRAWN = {
 
 
 def cost_charts(tables: dict[str, Table]) -> dict[str, tuple[Chart, ...]]:
-    """The charts of section 3 by the table they stand above, one set per currency."""
+    """The charts of section 3 by the table they are drawn above, one set per currency."""
     currencies = {id: sorted({str(row["billing_currency"]) for row in tables[id].rows}) for id in DRAWN}
     return {id: tuple(draw(tables, currency) for currency in currencies[id]) for id, draw in DRAWN.items()}

@@ -130,7 +130,7 @@ def largest_runs(quarter: Quarter) -> TableSpec:
         columns=(
             Column("position", "No.", "count"),
             Column("training_run_id", "Run", "code"),
-            Column("accelerator_family", "Platform", is_data_only=True),  # the type says it
+            Column("accelerator_family", "Platform", is_data_only=True),  # the type tells it
             *columns(team="Team", model_name="Model", accelerator_type="Accelerator"),
             Column("state", "State", "state"),
             Column("attempt_count", "Attempts", "count"),

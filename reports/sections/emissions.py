@@ -1,4 +1,4 @@
-"""Section 4, emissions: by method, region and month, from the runs to the provider's total, and what conservation says."""
+"""Section 4, emissions: by method, region and month, and from the runs to the provider's total."""
 
 from reports.model import Column, TableSpec, columns
 from reports.quarter import Quarter

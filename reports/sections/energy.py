@@ -1,6 +1,6 @@
 """Energy of the runs, section 3 and the sources of section 8: four boundaries with bounds, basis, coverage, chip-hours, PUE.
 
-Every figure is modelled from telemetry or time unless its basis says otherwise. low and high are plausible bounds: fully
+Every figure is modelled from telemetry or time unless its basis is measured. low and high are plausible bounds: fully
 correlated, so they add; they are no confidence interval.
 """
 
@@ -125,8 +125,8 @@ order by runs.accelerator_family, runs.accelerator_type""",
         ),
         key=("accelerator_type", "accelerator_family"),
         method="Reserved: chips held times hours. Observed: the part with telemetry; coverage is its share. Busy: utilisation "
-        "times chips times hours, over observed time. The four bases add up to the facility energy; the weakest basis and the "
-        "weakest source of chip power stand for the group.",
+        "times chips times hours, over observed time. The four bases add up to the facility energy; basis and chip power are the "
+        "weakest of the group.",
         empty=NONE,
     )
 

@@ -9,7 +9,7 @@ from reports.sections.bars import GROUPS, ROWS_PER_PANEL, family_class, outcome_
 
 
 def _energy_bars(rows: list[Row], label: str) -> list[Bar]:
-    """One bar per row of a table, hatched; without a figure an en dash. A name on two platforms says which."""
+    """One bar per row of a table, hatched; without a figure an en dash. A name on two platforms is followed by its platform."""
     bars, names = [], [row[label] for row in rows]
     for row in rows:
         name = EN_DASH if row[label] is None else str(row[label])

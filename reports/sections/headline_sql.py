@@ -112,7 +112,7 @@ from sums"""
 
 
 def energy_sql(quarter: Quarter) -> str:
-    """Facility energy of the runs with bounds and idle reserve, null when any run-month has none; what is known stands apart."""
+    """Facility energy of the runs with bounds and idle reserve, null when a run-month has none; what is known is apart."""
     ends = ("", "_low", "_high")
     spans = [("", within(quarter)), ("_before", within(quarter.previous))]
     sums = ",\n        ".join(

@@ -9,7 +9,7 @@ from reports.quarter import Quarter
 from reports.sections.sql import ON_RECORD, literal, nine_digits, whole, within
 
 NO_SIDE = "no cell with both sides known"
-NO_FACTOR = "no factor of the set stands for this region"
+NO_FACTOR = "the set has no factor for this region"
 NO_ENERGY = "no energy or no factor for a run-month of the group"
 PAIRED = f"""count(*) as cell_count,
     count(*) filter (where runs_total is null or modelled_total is null) as one_sided_cells,

@@ -24,12 +24,12 @@ def ratio_chart(pairs: tuple[Row, ...], medians: tuple[Row, ...]) -> tuple[Chart
             for position, (label, key, words, is_modelled) in enumerate(present)
         )
         count = f"{len(own)} matched pair{'s' if len(own) > 1 else ''}"
-        said = "; ".join(f"{line.label}: {line.number or 'each pair in the table'}" for line in lines)
+        numbers = "; ".join(f"{line.label}: {line.number or 'each pair in the table'}" for line in lines)
         panels.append(
             DotPanel(
                 f"dots-{n}",
                 f"TPU ÷ Trainium, per run: {workload}, {count}",
-                f"Log axis, 1 is no difference. Median ratios: {said}. Descriptive; the numbers are in the tables.",
+                f"Log axis, 1 is no difference. Median ratios: {numbers}. Descriptive; the numbers are in the tables.",
                 "ratio of matched pairs, log axis",
                 axis.ticks,
                 lines,

@@ -198,7 +198,7 @@ def medians(quarter: Quarter, per_tokens: bool) -> TableSpec:
 
 
 def pair_ratios(quarter: Quarter) -> TableSpec:
-    """Each matched pair: TPU ÷ Trainium per run, measure by measure; the useful tokens say how well it is matched."""
+    """Each matched pair: TPU ÷ Trainium per run, measure by measure; the ratio of useful tokens shows how well it is matched."""
     chosen = [
         *(("useful_tokens", "useful_tokens", "Useful tokens", False),),
         *((m.key, m.key, m.short, m.is_modelled) for m in MEASURES),

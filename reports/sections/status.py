@@ -41,7 +41,7 @@ order by provider_name, payer_account_id, usage_month""",
 
 
 def row_status_table(quarter: Quarter) -> TableSpec:
-    """How many rows of the two books stand at which status."""
+    """How many rows of the two books have which status."""
     return TableSpec(
         id="row_status",
         title="Status of the rows in the two books",

@@ -94,7 +94,7 @@ order by provider_name, position""",
         columns=tuple(columns),
         key=("provider_name", "scope"),
         method="Provider-reported masses of the elected model version. The location-based and the market-based column are two "
-        "answers to one question and are never added. Scope 1 has no method and stands in both; so does a Scope 3 that the "
+        "answers to one question and are never added. Scope 1 has no method and is in both; so does a Scope 3 that the "
         "provider does not split. Section 4 names the model version of each month. Quarantined rows are not in these sums.",
         empty="No provider emission row in this quarter.",
     )
