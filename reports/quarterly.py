@@ -8,14 +8,11 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-import jinja2
-from markupsafe import Markup
-
 from reports import REPORT_FORMAT, contents
 from reports.model import Figure, Section, Table
-from reports.page import layout, tiles, words, writing
+from reports.page import html, records, words, writing
 from reports.publication import open_publication
-from reports.quarter import Quarter, short_month_name
+from reports.quarter import Quarter
 from reports.sections import headlines
 from reports.sections.status import Status, decide
 
@@ -69,40 +66,10 @@ def _record(
         "status_note": status_note,
         "scope_sentence": words.SCOPE_SENTENCE,
         "report_code_sha256": code_digest(),
-        "figures": [writing.figure_record(figure) for figure in figures],
-        "vintage": writing.table_record(vintage),
-        "sections": [writing.section_record(section) for section in sections],
+        "figures": [records.figure_record(figure) for figure in figures],
+        "vintage": records.table_record(vintage),
+        "sections": [records.section_record(section) for section in sections],
     }
-
-
-def _html(record: dict[str, object], quarter: Quarter, figures: list[Figure], vintage: Table, sections: list[Section]) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "page" / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    pages = [
-        {"section": section, "number": n, "tables": [layout.page_table(table) for table in section.tables]}
-        for n, section in enumerate(sections, 1)
-    ]
-    shown = [table for section in sections for table in section.tables]
-    digests = [(table, writing.digest(writing.csv_text(table))) for table in (vintage, *shown) if not table.absent]
-    return environment.get_template("quarterly.html").render(
-        record=record,
-        sub_r=Markup("<sub>r</sub>"),
-        months=" to ".join(short_month_name(month) for month in (quarter.months[0], quarter.months[-1])),
-        tiles=[tiles.tile(figure) for figure in figures],
-        figures=figures,
-        vintage=layout.page_table(vintage),
-        pages=pages,
-        digests=digests,
-        methods=words.METHODS,
-        sensitivities=words.SENSITIVITIES,
-        open_questions=words.OPEN_QUESTIONS,
-    )
 
 
 def render(published: Path, quarter: str, out: Path, *, organisation: str, status_note: str | None = None) -> QuarterlyReport:
@@ -116,11 +83,11 @@ def render(published: Path, quarter: str, out: Path, *, organisation: str, statu
         figures = headlines.glance_figures(publication, span)
         sections, vintage = _coded(contents.sections(publication, span), contents.vintage(publication, span))
     record = _record(span, organisation, status, status_note, figures, vintage, sections)
-    html = _html(record, span, figures, vintage, sections)
+    text = html.page(record, span, figures, vintage, sections)
     folder = out / span.name
     tables = [vintage, *(table for section in sections for table in section.tables)]
     writing.write_tables(folder / "tables", tables)
     writing.write_file(folder / "report.json", writing.json_text(record))
-    writing.write_file(folder / "report.html", html)
+    writing.write_file(folder / "report.html", text)
     files = tuple(folder / "tables" / f"{table.id}.csv" for table in tables if not table.absent)
     return QuarterlyReport(folder / "report.html", folder / "report.json", status.name, status.reasons, files)
