@@ -79,7 +79,7 @@ ON_DEMAND = {
 SAVINGS_PLAN_RATE = money("13.545")
 RESERVED_RATE = money("0.4838")
 BLOCK_RATE = money("35.7608")
-# chips of a node; TPU slices of several hosts have more, and their records say so
+# chips of a node; TPU slices of several hosts have more, as their records tell
 NODE_CHIPS = {"trn1.32xlarge": 16, "trn2.48xlarge": 16, "v5e": 8, "v5p": 4, "v6e": 4}
 # what the synthetic provider's racks draw, for its carbon export only
 WATTS = {"trn1.32xlarge": 5_200, "trn2.48xlarge": 11_500, "c6i.16xlarge": 520, "m6i.8xlarge": 260, "m6i.4xlarge": 130}

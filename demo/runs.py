@@ -7,7 +7,7 @@ from pathlib import Path
 from demo.clock import MICRO, NOW, iso, iso_micro
 from demo.files import put_json
 from demo.organisation import NODE_CHIPS, TAG_KEY, generator
-from demo.simulation import Run
+from demo.simulation import Hold, Run
 
 HOLD_SPELLED_OUT = 3  # every third node repeats its own times; the others take those of the attempt
 
@@ -70,7 +70,7 @@ def tokens_of(run: Run) -> int:
     return int(_chip_seconds(run) * run.workload.tokens_per_chip_second * run.speed) // 1_024 * 1_024
 
 
-def _node(hold, number: int) -> dict[str, object]:
+def _node(hold: Hold, number: int) -> dict[str, object]:
     node: dict[str, object] = {"resource_id": hold.resource_id, "accelerator_type": hold.instance_type, "chips": hold.chips}
     if number % HOLD_SPELLED_OUT == 0 and hold.end is not None:
         node |= {"started_at": iso_micro(hold.start), "ended_at": iso_micro(hold.end)}
@@ -92,12 +92,7 @@ def sagemaker_record(run: Run) -> dict[str, object]:
     (hold,) = attempt.holds
     start, end = attempt.start // MICRO, (attempt.end or 0) // MICRO
     job = hold.resource_id
-    times = {
-        "CreationTime": start - 486,
-        "TrainingStartTime": start,
-        "TrainingEndTime": end,
-        "LastModifiedTime": end + 21,
-    }
+    times = {"CreationTime": start - 486, "TrainingStartTime": start, "TrainingEndTime": end, "LastModifiedTime": end + 21}
     return {
         "TrainingJobName": run.recorded_id,
         "TrainingJobArn": job,

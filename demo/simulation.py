@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 from demo.clock import MICRO
 from demo.organisation import NODE_CHIPS, Account, Workload, digest
@@ -96,7 +97,7 @@ class World:
         return f"-x{self.replica}" if self.replica else ""
 
     def launch(
-        self, name: str, account: Account, region_id: str, instance_type: str, purchase: str, up: tuple[int, int], **more
+        self, name: str, account: Account, region_id: str, instance_type: str, purchase: str, up: tuple[int, int], **more: Any
     ) -> Instance:
         instance_id = "i-0" + digest("instance", self.replica, account.account_id, name, up[0])[:16]
         instance = Instance(instance_id, account, region_id, instance_type, purchase, up[0], up[1], name=name, **more)

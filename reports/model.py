@@ -1,6 +1,6 @@
 """What a report is made of before it has a look: tables with their SQL, figures with their reason, sections in order.
 
-A column's `kind` says what it holds (and so how it is aligned, rounded and labelled); its `note` says in words what a null
+A column's `kind` is what it holds (and so how it is aligned, rounded and labelled); its `note` says in words what a null
 there means.
 """
 
@@ -27,7 +27,7 @@ class Column:
     is_dropped_when_zero: bool = False  # likewise: a count of what is wrong, where nothing is
     is_data_only: bool = False  # a column of the data files that the page prints as part of another one, or not at all
     is_quiet_when_repeated: bool = False  # a name that heads several rows is read once
-    bounds: tuple[str, str] = ()  # the columns that hold the plausible low and high of this one
+    bounds: tuple[str, ...] = ()  # the columns that hold the plausible low and high of this one
 
     @property
     def is_text(self) -> bool:
@@ -37,6 +37,35 @@ class Column:
         """The unit of the stored value, as data files give it."""
         units = {"money": currency, "mass": "kgCO2e", "energy": "kWh", "hours": "h", "ratio": "1", "ratio_of": "1", "count": "1"}
         return self.unit or units.get(self.kind, "")
+
+
+ENDINGS = {
+    "money": ("_cost",),
+    "mass": ("_kgco2e",),
+    "energy": ("_kwh",),
+    "hours": ("_hours",),
+    "ratio": ("_ratio",),
+    "count": ("_count", "_rows", "_months", "_cells"),
+    "month": ("_month",),
+    "date": ("_date",),
+    "code": ("_id", "_code", "_key", "_type", "_version", "_zone", "_currency"),
+    "state": ("_confidence", "_rule", "_component"),
+}
+
+
+def kind_of(key: str) -> str:
+    """A measure's name ends in its unit, so the name tells the kind: effective_cost is money, region_id a code."""
+    return next((kind for kind, endings in ENDINGS.items() if key.endswith(endings)), "text")
+
+
+def columns(
+    kind: str = "", /, *, note: str = "not recorded", group: str = "", is_data_only: bool = False, **labels: str
+) -> tuple[Column, ...]:
+    """Neighbouring columns as key=label; the kind is that of their names, or the one given for all of them."""
+    return tuple(
+        Column(key, label, kind or kind_of(key), note=note, group=group, is_data_only=is_data_only)
+        for key, label in labels.items()
+    )
 
 
 def bounded(
@@ -53,17 +82,16 @@ def bounded(
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A question with its SQL. `key` names a row; `needs` are the tables without which nothing can be shown."""
+    """A question with its SQL. `key` names a row."""
 
     id: str
     title: str
     sql: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
-    needs: tuple[str, ...]
     method: str
     empty: str = "No rows."
-    page_rows: int = 40  # more rows stay in the data file; the page says how many
+    page_rows: int = 40  # more rows are in the data file alone; the page counts them
 
 
 @dataclass(frozen=True)
@@ -87,19 +115,17 @@ class Table:
         return replace(self, code=code)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Figure:
-    """One headline number: of the training runs, with the provider's whole beside it, and its change or why there is none."""
+    """One headline number: of the training runs, with the provider's whole beside it, and its change or why there is none.
+
+    The fields are in the order of report.json.
+    """
 
     id: str
     label: str
+    value: Decimal | None = None
     unit: str
-    value: Decimal | None
-    whole: Decimal | None
-    whole_label: str
-    change_ratio: Decimal | None
-    change_reason: str
-    absent: str
     method: str
     sql: str
     low: Decimal | None = None  # plausible bounds where the figure is modelled
@@ -107,11 +133,16 @@ class Figure:
     known: tuple[Decimal, Decimal, Decimal] | None = None  # what is known of a figure that is not whole: value, low, high
     known_label: str = ""
     remark: str = ""  # what the figure does not cover
+    whole: Decimal | None = None
+    whole_label: str
+    change_ratio: Decimal | None = None
+    change_reason: str = ""
+    absent: str
 
 
 @dataclass(frozen=True)
 class Section:
-    """A chapter: tables in reading order, charts by the table they stand beside, or the reason why nothing is shown."""
+    """A chapter: tables in reading order, charts by the table they are drawn beside, or the reason why nothing is shown."""
 
     id: str
     title: str
@@ -123,8 +154,7 @@ class Section:
 
 
 def answer(publication: Publication, spec: TableSpec) -> Table:
-    """Ask the publication, or say which of its tables is not there."""
-    missing = publication.missing(*spec.needs)
-    if missing:
-        return Table(spec, absent=f"Nothing is shown: the published file has no {', no '.join(missing)}.")
+    """Run the table's query, or name the tables that the publication lacks."""
+    if missing := publication.missing(spec.sql):
+        return Table(spec, absent=f"Nothing is shown: {missing}.")
     return Table(spec, tuple(publication.rows(spec.sql)))

@@ -1,14 +1,16 @@
 """Read-only access to one published DuckDB file. Nothing else in this folder opens a database."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from reports.errors import PublicationError
 
-Row = dict[str, object]
+Row = dict[str, Any]  # what a row holds is known to its query alone
 
 
 class Publication:
@@ -16,25 +18,19 @@ class Publication:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
-        self._columns: dict[str, list[str]] = {}
-        for table, column in connection.execute(
-            "select schema_name || '.' || table_name, column_name from duckdb_columns() "
-            "where not internal order by schema_name, table_name, column_index"
-        ).fetchall():
-            self._columns.setdefault(table, []).append(column)
+        named = "select distinct schema_name || '.' || table_name from duckdb_columns() where not internal"
+        self._tables = {table for (table,) in connection.execute(named).fetchall()}
 
     @property
     def is_empty(self) -> bool:
         """True when no mart is in the file: then it is not one of ours."""
-        return not any(name.startswith("marts.") for name in self._columns)
+        return not any(name.startswith("marts.") for name in self._tables)
 
-    def missing(self, *tables: str) -> list[str]:
-        """Those of the named tables that this publication does not have."""
-        return [table for table in tables if table not in self._columns]
-
-    def columns(self, table: str) -> list[str]:
-        """The table's columns in order; none when there is no such table."""
-        return list(self._columns.get(table, []))
+    def missing(self, sql: str) -> str:
+        """The tables that a query names and this file does not have, as words: the published file has no marts.a, no ops.b."""
+        named = dict.fromkeys(re.findall(r"\b(?:marts|ops)\.\w+", sql))
+        absent = [table for table in named if table not in self._tables]
+        return f"the published file has no {', no '.join(absent)}" if absent else ""
 
     def rows(self, sql: str) -> list[Row]:
         """Run a query. Every query in this folder names its order, so that a page never depends on threads."""

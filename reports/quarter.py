@@ -6,30 +6,17 @@ from datetime import date
 
 from reports.errors import QuarterError
 
-MONTH_NAMES = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+MONTHS = "January February March April May June July August September October November December"
 
 
 def month_name(month: date) -> str:
     """2026-09-01 -> September 2026."""
-    return f"{MONTH_NAMES[month.month - 1]} {month.year}"
+    return f"{MONTHS.split()[month.month - 1]} {month.year}"
 
 
 def short_month_name(month: date) -> str:
     """2026-09-01 -> Sep 2026."""
-    return f"{MONTH_NAMES[month.month - 1][:3]} {month.year}"
+    return f"{MONTHS.split()[month.month - 1][:3]} {month.year}"
 
 
 def listed(words: list[str]) -> str:

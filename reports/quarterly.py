@@ -4,18 +4,17 @@ The command line and the Dagster asset call `render`; it knows neither. No clock
 missing months) was decided when the file was published.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-import jinja2
-from markupsafe import Markup
-
-from reports import REPORT_FORMAT, contents, glance, layout, words, writing
+from reports import REPORT_FORMAT, contents
 from reports.model import Figure, Section, Table
+from reports.page import html, records, words, writing
 from reports.publication import open_publication
-from reports.quarter import Quarter, short_month_name
-from reports.status import Status, decide
+from reports.quarter import Quarter
+from reports.sections import headlines
+from reports.sections.status import Status, decide
 
 HERE = Path(__file__).resolve().parent
 
@@ -34,7 +33,7 @@ class QuarterlyReport:
 def code_digest() -> str:
     """sha256 over this package's own sources: the code a figure was rendered by."""
     total = sha256()
-    for path in sorted([*HERE.glob("*.py"), *HERE.glob("templates/*")]):
+    for path in sorted([*HERE.rglob("*.py"), *HERE.rglob("templates/*")]):
         total.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return total.hexdigest()
 
@@ -44,7 +43,7 @@ def _coded(sections: list[Section], vintage: Table) -> tuple[list[Section], Tabl
     coded = []
     for n, section in enumerate(sections, 1):
         tables = tuple(table.coded(f"T{n}.{m}") for m, table in enumerate(section.tables, 1))
-        coded.append(Section(section.id, section.title, section.lead, tables, section.charts, section.notes, section.absent))
+        coded.append(replace(section, tables=tables))
     return coded, vintage.coded("T0")
 
 
@@ -67,58 +66,28 @@ def _record(
         "status_note": status_note,
         "scope_sentence": words.SCOPE_SENTENCE,
         "report_code_sha256": code_digest(),
-        "figures": [writing.figure_record(figure) for figure in figures],
-        "vintage": writing.table_record(vintage),
-        "sections": [writing.section_record(section) for section in sections],
+        "figures": [records.figure_record(figure) for figure in figures],
+        "vintage": records.table_record(vintage),
+        "sections": [records.section_record(section) for section in sections],
     }
-
-
-def _html(record: dict[str, object], quarter: Quarter, figures: list[Figure], vintage: Table, sections: list[Section]) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    pages = [
-        {"section": section, "number": n, "tables": [layout.page_table(table) for table in section.tables]}
-        for n, section in enumerate(sections, 1)
-    ]
-    shown = [table for section in sections for table in section.tables]
-    digests = [(table, writing.digest(writing.csv_text(table))) for table in (vintage, *shown) if not table.absent]
-    return environment.get_template("quarterly.html").render(
-        record=record,
-        sub_r=Markup("<sub>r</sub>"),
-        months=" to ".join(short_month_name(month) for month in (quarter.months[0], quarter.months[-1])),
-        tiles=[layout.tile(figure) for figure in figures],
-        figures=figures,
-        vintage=layout.page_table(vintage),
-        pages=pages,
-        digests=digests,
-        methods=words.METHODS,
-        sensitivities=words.SENSITIVITIES,
-        open_questions=words.OPEN_QUESTIONS,
-    )
 
 
 def render(published: Path, quarter: str, out: Path, *, organisation: str, status_note: str | None = None) -> QuarterlyReport:
     """Render a quarter of a published file into `<out>/<quarter>/`.
 
-    `status_note` says on the cover what the file itself cannot (an as-of time).
+    `status_note` is printed on the cover: what the file itself does not hold, such as an as-of time.
     """
     span = Quarter.parse(quarter)
     with open_publication(published) as publication:
         status = decide(publication, span)
-        figures = glance.glance_figures(publication, span)
+        figures = headlines.glance_figures(publication, span)
         sections, vintage = _coded(contents.sections(publication, span), contents.vintage(publication, span))
     record = _record(span, organisation, status, status_note, figures, vintage, sections)
-    html = _html(record, span, figures, vintage, sections)
+    text = html.page(record, span, figures, vintage, sections)
     folder = out / span.name
     tables = [vintage, *(table for section in sections for table in section.tables)]
     writing.write_tables(folder / "tables", tables)
     writing.write_file(folder / "report.json", writing.json_text(record))
-    writing.write_file(folder / "report.html", html)
+    writing.write_file(folder / "report.html", text)
     files = tuple(folder / "tables" / f"{table.id}.csv" for table in tables if not table.absent)
     return QuarterlyReport(folder / "report.html", folder / "report.json", status.name, status.reasons, files)

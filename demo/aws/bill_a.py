@@ -56,15 +56,13 @@ def _chunks(sheet: Sheet, world: World) -> Iterator[Chunk]:
 
 def _exceptions(sheet: Sheet, world: World) -> Iterator[Chunk]:
     if sheet.month in CREDITS:
-        yield estate.charge(
-            sheet, world, PRODUCTION, "Credit", money(CREDITS[sheet.month]), "AmazonEC2", "BoxUsage:trn1.32xlarge",
-            "Migration programme credit (synthetic)", product_region_code="us-east-1", line_item_operation="RunInstances",
-        )  # fmt: skip
+        usage, text, cost = "BoxUsage:trn1.32xlarge", "Migration programme credit (synthetic)", money(CREDITS[sheet.month])
+        more = {"product_region_code": "us-east-1", "line_item_operation": "RunInstances"}
+        yield estate.charge(sheet, world, PRODUCTION, "Credit", cost, "AmazonEC2", usage, text, **more)
     if sheet.month == REFUND_MONTH:
-        yield estate.charge(
-            sheet, world, RESEARCH, "Refund", money("-120.55"), "AmazonEC2", "USW2-SpotUsage:trn1.32xlarge",
-            "Refund for a billing error (synthetic)", product_region_code="us-west-2",
-        )  # fmt: skip
+        usage, text = "USW2-SpotUsage:trn1.32xlarge", "Refund for a billing error (synthetic)"
+        more = {"product_region_code": "us-west-2"}
+        yield estate.charge(sheet, world, RESEARCH, "Refund", money("-120.55"), "AmazonEC2", usage, text, **more)
     if sheet.month == CORRECTION_MONTH:
         yield _correction(sheet, world)
 
@@ -72,9 +70,10 @@ def _exceptions(sheet: Sheet, world: World) -> Iterator[Chunk]:
 def _correction(sheet: Sheet, world: World) -> Chunk:
     """An hour and a half taken back from a machine of the month, tagged as the machine is."""
     machine = next(
-        machine for machine in world.instances
+        machine
+        for machine in world.instances
         if machine.name.startswith("llm8b-cpt-06") and machine.is_accelerated and month_of(machine.launched) == sheet.month
-    )  # fmt: skip
+    )
     service = machines.box(machine)
     hour = machine.launched - machine.launched % HOUR + 5 * HOUR
     constants = service.columns | {
@@ -83,6 +82,10 @@ def _correction(sheet: Sheet, world: World) -> Chunk:
     }
     claim = whole(normalise(machine.tag or ""), "tag", "accelerator")
     return Chunk(
-        f"correction|{machine.instance_id}", machine.account, [(hour, hour + HOUR)],
-        constants | machines.tag_columns(machine, machine.tag), sheet.billed([-3 * UNIT // 2], service.rate), [claim],
-    )  # fmt: skip
+        f"correction|{machine.instance_id}",
+        machine.account,
+        [(hour, hour + HOUR)],
+        constants | machines.tag_columns(machine, machine.tag),
+        sheet.billed([-3 * UNIT // 2], service.rate),
+        [claim],
+    )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from demo.aws import estate, machines
 from demo.aws.cur import Execution
-from demo.aws.lines import Chunk, Service, Sheet, hours
+from demo.aws.lines import Chunk, Sheet, hours, priced
 from demo.aws.plan_b import JOB_NODES, SHARED_TYPE, job_of
 from demo.clock import HOUR, days_after_month, hours_between, seconds
 from demo.organisation import ON_DEMAND, PAYER_B, ROBOTICS, UNIT, VISION, WATTS, money
@@ -57,17 +57,16 @@ def _chunks(sheet: Sheet, world: World, is_first_june: bool) -> Iterator[Chunk]:
             sheet, world, ROBOTICS, "Fee", money("12"), "AmazonRegistrar", "DomainRegistration", "Domain registration (synthetic)"
         )
     if sheet.month == RESTATED_MONTH and not is_first_june:
-        yield estate.charge(
-            sheet, world, VISION, "Credit", money("-640.25"), "AmazonEC2", "USW2-BoxUsage:trn1.32xlarge",
-            "Credit granted after the invoice (synthetic)", product_region_code="us-west-2",
-        )  # fmt: skip
+        usage, text = "USW2-BoxUsage:trn1.32xlarge", "Credit granted after the invoice (synthetic)"
+        region = {"product_region_code": "us-west-2"}
+        yield estate.charge(sheet, world, VISION, "Credit", money("-640.25"), "AmazonEC2", usage, text, **region)
 
 
 def _late_machine(world: World) -> Instance:
     return next(machine for machine in world.instances if machine.name.startswith("vit-h14-01"))
 
 
-def _untagged_first_hour(machine: Instance):
+def _untagged_first_hour(machine: Instance) -> Callable[[int], str | None]:
     """The tag was activated after the first hour had been billed."""
     first = machine.launched - machine.launched % HOUR
     return lambda hour: None if hour == first else machine.tag
@@ -80,10 +79,13 @@ def _job_rows(sheet: Sheet, world: World) -> Iterator[Chunk]:
     if not worked:
         return
     periods = [(hour, hour + HOUR) for hour, _ in worked]
-    train = Service(
-        "AmazonSageMaker", f"USE1-Train:{JOB_TYPE}", "CreateTrainingJob", "us-east-1", "Hrs", ON_DEMAND[JOB_TYPE], "ML Instance",
-        f"Training {JOB_TYPE} hour in us-east-1", JOB_TYPE,
-    )  # fmt: skip
+    train = priced(
+        f"AmazonSageMaker, USE1-Train:{JOB_TYPE}, CreateTrainingJob, Hrs, ML Instance",
+        "us-east-1",
+        ON_DEMAND[JOB_TYPE],
+        f"Training {JOB_TYPE} hour in us-east-1",
+        JOB_TYPE,
+    )
     amounts = [hours(used * JOB_NODES) for _, used in worked]
     constants = {"line_item_resource_id": job.arn}
     watt_hours = sum(used for _, used in worked) * JOB_NODES * WATTS[SHARED_TYPE] // HOUR
@@ -91,10 +93,12 @@ def _job_rows(sheet: Sheet, world: World) -> Iterator[Chunk]:
     yield Chunk(
         f"job|{job.name}", VISION, periods, train.columns | constants, sheet.billed(amounts, train.rate), claims, watt_hours
     )
-    volume = Service(
-        "AmazonSageMaker", "USE1-VolumeUsage.gp2", "CreateTrainingJob", "us-east-1", "GB-Mo", money("0.14"), "ML Storage",
+    volume = priced(
+        "AmazonSageMaker, USE1-VolumeUsage.gp2, CreateTrainingJob, GB-Mo, ML Storage",
+        "us-east-1",
+        money("0.14"),
         "GB-month of ML Storage in us-east-1",
-    )  # fmt: skip
+    )
     sizes = [200 * JOB_NODES * used * UNIT // (31 * 24 * HOUR) for _, used in worked]
     claims = [whole(normalise(job.name), "managed_job", "storage")] * len(worked)
     yield Chunk(f"job-volume|{job.name}", VISION, periods, volume.columns | constants, sheet.billed(sizes, volume.rate), claims)

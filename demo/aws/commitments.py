@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 
-from demo.aws.lines import Chunk, Service, Sheet, covered_hours, hours, times
+from demo.aws.lines import Chunk, Sheet, covered_hours, hourly, hours, priced, times
 from demo.aws.machines import box, plan_columns, tag_columns
 from demo.aws.plan_a import Block
 from demo.clock import HOUR, hours_between, interval, iso_milli, month_of
@@ -115,10 +115,14 @@ def reserved_rows(sheet: Sheet, world: World, instance_id: str) -> Iterator[Chun
     arn = f"arn:aws:ec2:us-east-1:{PLATFORM.account_id}:reserved-instances/7e5e0000-0000-4000-8000-{world.replica:012d}"
     all_hours = sheet.all_hours()
     periods, idle_hours = all_hours[:-6], 6
-    service = Service(
-        "AmazonEC2", "BoxUsage:m6i.4xlarge", "RunInstances", "us-east-1", "Hrs", ON_DEMAND["m6i.4xlarge"], "Compute Instance",
-        "m6i.4xlarge reserved instance applied", "m6i.4xlarge", term="Reserved",
-    )  # fmt: skip
+    service = priced(
+        "AmazonEC2, BoxUsage:m6i.4xlarge, RunInstances, Hrs, Compute Instance",
+        "us-east-1",
+        ON_DEMAND["m6i.4xlarge"],
+        "m6i.4xlarge reserved instance applied",
+        "m6i.4xlarge",
+        term="Reserved",
+    )
     reservation = {"reservation_reservation_a_r_n": arn, "reservation_subscription_id": str(4_100_000 + world.replica)}
     varying = sheet.billed([UNIT] * len(periods), 0, ON_DEMAND["m6i.4xlarge"])
     varying["reservation_effective_cost"] = [RESERVED_RATE] * len(periods)
@@ -137,15 +141,19 @@ def reserved_rows(sheet: Sheet, world: World, instance_id: str) -> Iterator[Chun
     if sheet.is_discounted:
         fee_columns["reservation_net_unused_recurring_fee"] = sheet.net([unused])["line_item_net_unblended_cost"]
         fee_columns["reservation_net_unused_amortized_upfront_fee_for_billing_period"] = [0]
-    fee_constants = service.columns | reservation | {
-        "line_item_line_item_type": "RIFee",
-        "line_item_usage_type": "HeavyUsage:m6i.4xlarge",
-        "line_item_usage_amount": len(all_hours) * UNIT,
-        "reservation_number_of_reservations": "1",
-        "reservation_unused_quantity": idle_hours * UNIT,
-        "reservation_start_time": "2026-02-01T00:00:00.000Z",
-        "reservation_end_time": "2027-01-31T23:59:59.000Z",
-    }  # fmt: skip
+    fee_constants = (
+        service.columns
+        | reservation
+        | {
+            "line_item_line_item_type": "RIFee",
+            "line_item_usage_type": "HeavyUsage:m6i.4xlarge",
+            "line_item_usage_amount": len(all_hours) * UNIT,
+            "reservation_number_of_reservations": "1",
+            "reservation_unused_quantity": idle_hours * UNIT,
+            "reservation_start_time": "2026-02-01T00:00:00.000Z",
+            "reservation_end_time": "2027-01-31T23:59:59.000Z",
+        }
+    )
     yield Chunk(f"reserved-fee|{arn}", PLATFORM, [sheet.bounds], fee_constants, fee_columns)
 
 
@@ -183,10 +191,13 @@ def _fee_share(block: Block, second_count: int) -> Rest:
 
 def _block_fee(sheet: Sheet, block: Block, when: int, cost: int, kind: str) -> Chunk:
     hour = when - when % HOUR
-    service = Service(
-        "AmazonEC2", f"USE2-CapacityBlockFee:{block.instance_type}", "RunInstances:CB", block.region_id, "Hrs", BLOCK_RATE,
-        "Compute Instance", f"{kind} for {block.instances} {block.instance_type} in a Capacity Block for ML", block.instance_type,
-    )  # fmt: skip
+    service = priced(
+        f"AmazonEC2, USE2-CapacityBlockFee:{block.instance_type}, RunInstances:CB, Hrs, Compute Instance",
+        block.region_id,
+        BLOCK_RATE,
+        f"{kind} for {block.instances} {block.instance_type} in a Capacity Block for ML",
+        block.instance_type,
+    )
     constants = service.columns | {
         "line_item_line_item_type": kind,
         "line_item_usage_amount": block.instance_seconds // HOUR * UNIT if kind == "Fee" else 0,
@@ -208,26 +219,25 @@ def _block_hours(sheet: Sheet, world: World, block: Block, machine: Instance) ->
     constants |= {"line_item_resource_id": machine.instance_id, "line_item_availability_zone": machine.zone}
     constants |= {"product": {**service.columns["product"], "marketoption": "CapacityBlock"}}
     claims = [line_claim(world, machine, hour, used, "accelerator", fee=_fee_share(block, used)) for hour, used in worked]
-    watt_hours = sum(used for _, used in worked) * WATTS[machine.instance_type] // HOUR
-    return Chunk(
-        f"block-hours|{machine.instance_id}",
-        PRODUCTION,
-        [(hour, hour + HOUR) for hour, _ in worked],
-        constants,
-        varying,
-        claims,
-        watt_hours,
+    return hourly(
+        f"block-hours|{machine.instance_id}", PRODUCTION, worked, constants, varying, claims, WATTS[machine.instance_type]
     )
 
 
 def _unused_hours(sheet: Sheet, block: Block, unused: list[tuple[int, int]]) -> Chunk:
-    service = Service(
-        "AmazonEC2", f"USE2-UnusedBox:{block.instance_type}", "RunInstances", block.region_id, "Hrs", 0, "Compute Instance",
-        f"unused {block.instance_type} Capacity Block instance-hour", block.instance_type,
-    )  # fmt: skip
+    service = priced(
+        f"AmazonEC2, USE2-UnusedBox:{block.instance_type}, RunInstances, Hrs, Compute Instance",
+        block.region_id,
+        0,
+        f"unused {block.instance_type} Capacity Block instance-hour",
+        block.instance_type,
+    )
     claims: list[Claim | None] = [unclaimed("unused_commitment", fee=_fee_share(block, left)) for _, left in unused]
-    return Chunk(
-        f"block-unused|{block.arn}", PRODUCTION, [(hour, hour + HOUR) for hour, _ in unused],
+    return hourly(
+        f"block-unused|{block.arn}",
+        PRODUCTION,
+        unused,
         service.columns | _block_columns(block, "Unused") | {"line_item_resource_id": block.arn},
-        sheet.billed([hours(left) for _, left in unused], 0), claims,
-    )  # fmt: skip
+        sheet.billed([hours(left) for _, left in unused], 0),
+        claims,
+    )

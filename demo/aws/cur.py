@@ -49,9 +49,12 @@ _TIME = _names("""
 bill_billing_period_end_date bill_billing_period_start_date line_item_usage_end_date line_item_usage_start_date
 """)
 _KINDS = (
-    dict.fromkeys(_TEXT, TEXT) | dict.fromkeys(_NUMBER, NUMBER) | dict.fromkeys(_TIME, TIME)
-    | dict.fromkeys(("cost_category", "product", "resource_tags"), TEXT_MAP) | {"discount": NUMBER_MAP}
-)  # fmt: skip
+    dict.fromkeys(_TEXT, TEXT)
+    | dict.fromkeys(_NUMBER, NUMBER)
+    | dict.fromkeys(_TIME, TIME)
+    | dict.fromkeys(("cost_category", "product", "resource_tags"), TEXT_MAP)
+    | {"discount": NUMBER_MAP}
+)
 RESERVATION_MONTHS_FROM = "2026-06"
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from demo.aws.lines import Chunk, Service, Sheet, times
+from demo.aws.lines import Chunk, Service, Sheet, priced, times
 from demo.clock import HOUR
 from demo.organisation import ON_DEMAND, REGIONS, UNIT, WATTS, Account, digest, generator, money
 from demo.simulation import World
@@ -13,10 +14,13 @@ from demo.simulation import World
 def cpu_rows(sheet: Sheet, world: World, account: Account, region_id: str, count: int) -> Iterator[Chunk]:
     """Machines that are always on: schedulers, databases, notebooks."""
     prefix = REGIONS[region_id].prefix
-    service = Service(
-        "AmazonEC2", f"{prefix}BoxUsage:m6i.8xlarge", "RunInstances", region_id, "Hrs", ON_DEMAND["m6i.8xlarge"],
-        "Compute Instance", f"m6i.8xlarge Linux/UNIX Instance-hour in {region_id}", "m6i.8xlarge",
-    )  # fmt: skip
+    service = priced(
+        f"AmazonEC2, {prefix}BoxUsage:m6i.8xlarge, RunInstances, Hrs, Compute Instance",
+        region_id,
+        ON_DEMAND["m6i.8xlarge"],
+        f"m6i.8xlarge Linux/UNIX Instance-hour in {region_id}",
+        "m6i.8xlarge",
+    )
     periods = sheet.all_hours()
     for number in range(count):
         instance_id = "i-0" + digest("cpu", world.replica, account.account_id, number)[:16]
@@ -34,10 +38,12 @@ def bucket_rows(sheet: Sheet, world: World, account: Account, region_id: str, bu
     prefix = REGIONS[region_id].prefix
     bucket += world.suffix
     rate = money("0.023")
-    store = Service(
-        "AmazonS3", f"{prefix}TimedStorage-ByteHrs", "StandardStorage", region_id, "GB-Mo", rate, "Storage",
+    store = priced(
+        f"AmazonS3, {prefix}TimedStorage-ByteHrs, StandardStorage, GB-Mo, Storage",
+        region_id,
+        rate,
         "GB - first 50 TB / month of storage used",
-    )  # fmt: skip
+    )
     periods = sheet.all_hours()
     first = periods[0][0]
     base = terabytes * 1_000 * UNIT // len(periods)
@@ -45,10 +51,12 @@ def bucket_rows(sheet: Sheet, world: World, account: Account, region_id: str, bu
     constants = store.columns | {"line_item_resource_id": bucket, "resource_tags": {"user_name": "datasets, shared"}}
     watt_hours = terabytes * 14 * len(periods)
     yield Chunk(f"bucket|{bucket}", account, periods, constants, sheet.billed(amounts, rate), watt_hours=watt_hours)
-    request = Service(
-        "AmazonS3", f"{prefix}Requests-Tier2", "GetObject", region_id, "Requests", money("0.0000004"), "API Request",
+    request = priced(
+        f"AmazonS3, {prefix}Requests-Tier2, GetObject, Requests, API Request",
+        region_id,
+        money("0.0000004"),
         "10,000 GET and all other requests",
-    )  # fmt: skip
+    )
     random = generator("requests", bucket, sheet.month)
     days = [(start, start + HOUR) for start, _ in sheet.all_days()]
     counts = [random.randrange(200, 90_000) * UNIT for _ in days]
@@ -114,7 +122,7 @@ def charge(
     product_code: str,
     usage_type: str | None,
     text: str,
-    **more,
+    **more: Any,
 ) -> Chunk:
     """One row of a month that is not usage: tax, support, fee, credit, refund. A credit has no resource and no amount."""
     first, last = sheet.bounds
@@ -133,11 +141,10 @@ def charge(
 
 
 def monthly_charges(sheet: Sheet, world: World, account: Account, tax: str, support: str) -> Sequence[Chunk]:
-    month = int(sheet.month[5:])
-    growth = UNIT + month * UNIT // 100
+    growth = UNIT + int(sheet.month[5:]) * UNIT // 100
+    taxes, fees = times(money(tax), growth), times(money(support), growth)
+    text = "Tax for product code AmazonEC2"
     return (
-        charge(sheet, world, account, "Tax", times(money(tax), growth), "AmazonEC2", None, "Tax for product code AmazonEC2",
-               line_item_tax_type="SalesTax"),
-        charge(sheet, world, account, "Fee", times(money(support), growth), "AWSSupportBusiness", "Dollar",
-               "AWS Support (Business)"),
-    )  # fmt: skip
+        charge(sheet, world, account, "Tax", taxes, "AmazonEC2", None, text, line_item_tax_type="SalesTax"),
+        charge(sheet, world, account, "Fee", fees, "AWSSupportBusiness", "Dollar", "AWS Support (Business)"),
+    )

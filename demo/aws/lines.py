@@ -49,6 +49,20 @@ class Chunk:
     watt_hours: int = 0  # drawn by all rows together, for the carbon export
 
 
+def hourly(
+    key: str,
+    account: Account,
+    worked: Sequence[tuple[int, int]],  # hour and its seconds
+    constants: dict[str, Any],
+    varying: dict[str, list[Any]],
+    claims: Sequence[Claim | None] | None = None,
+    watts: int = 0,
+) -> Chunk:
+    """A row for each hour something worked, drawing `watts` in the seconds it did."""
+    periods = [(hour, hour + HOUR) for hour, _ in worked]
+    return Chunk(key, account, periods, constants, varying, claims, sum(used for _, used in worked) * watts // HOUR)
+
+
 @dataclass(slots=True)
 class Sheet:
     """One payer's month as it grows; knows what every row of it has in common."""
@@ -102,7 +116,7 @@ class Sheet:
         constants["line_item_usage_account_id"] = chunk.account.account_id
         constants["line_item_usage_account_name"] = chunk.account.name
         constants["identity_line_item_id"] = line_id(self.payer, self.month, chunk)
-        varying = {
+        varying: dict[str, list[Any]] = {
             "line_item_usage_start_date": [start for start, _ in chunk.periods],
             "line_item_usage_end_date": [end for _, end in chunk.periods],
             "identity_time_interval": [interval(start, end) for start, end in chunk.periods],
@@ -196,3 +210,9 @@ class Service:
             "product_sku": sku,
             "product_usagetype": self.usage_type,
         }
+
+
+def priced(words: str, region_id: str, rate: int, name: str, instance_type: str | None = None, **more: Any) -> Service:
+    """A service by the `words` of its bill: product, usage type, operation, unit, family."""
+    product, usage_type, operation, unit, family = words.split(", ")
+    return Service(product, usage_type, operation, region_id, unit, rate, family, name, instance_type, **more)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from demo.aws.lines import Chunk, Service, Sheet, covered_hours, hours
+from demo.aws.lines import Chunk, Service, Sheet, covered_hours, hourly, hours, priced
 from demo.clock import DAY, HOUR, hours_between
 from demo.organisation import ON_DEMAND, PAYER_A, REGIONS, SAVINGS_PLAN_RATE, TAG_KEY, UNIT, WATTS, generator, money
 from demo.simulation import Instance, World
@@ -42,11 +42,16 @@ def component(instance: Instance) -> str:
 
 
 def instance_rows(
-    sheet: Sheet, world: World, instance: Instance, covered: Mapping[tuple[str, int], int], billed_seconds=None, shown_tag=None
+    sheet: Sheet,
+    world: World,
+    instance: Instance,
+    covered: Mapping[tuple[str, int], int],
+    billed_seconds: Callable[[int, int], int] | None = None,
+    shown_tag: Callable[[int], str | None] | None = None,
 ) -> Iterator[Chunk]:
     """Rows of one machine; hours the Savings Plan covers are rows of their own, an hour covered in part is two.
 
-    `billed_seconds(hour, seconds)` and `shown_tag(hour)` say what an early delivery got wrong.
+    `billed_seconds(hour, seconds)` and `shown_tag(hour)` are what an early delivery got wrong.
     """
     billed_seconds = billed_seconds or (lambda hour, used: used)
     shown_tag = shown_tag or (lambda hour: instance.tag)
@@ -72,12 +77,15 @@ def _direct_rows(sheet: Sheet, world: World, instance: Instance, worked: list[tu
         service = box(instance)
         rates = service.rate
     varying = sheet.billed(amounts, rates, ON_DEMAND[instance.instance_type])
-    return Chunk(
-        f"box|{instance.instance_id}|{tag}", instance.account, [(hour, hour + HOUR) for hour, _ in worked],
-        service.columns | _place(instance) | tag_columns(instance, tag), varying,
+    return hourly(
+        f"box|{instance.instance_id}|{tag}",
+        instance.account,
+        worked,
+        service.columns | _place(instance) | tag_columns(instance, tag),
+        varying,
         [line_claim(world, instance, hour, used, component(instance), tag=tag) for hour, used in worked],
-        sum(used for _, used in worked) * WATTS[instance.instance_type] // HOUR,
-    )  # fmt: skip
+        WATTS[instance.instance_type],
+    )
 
 
 def _covered_rows(sheet: Sheet, world: World, instance: Instance, worked: list[tuple[int, int]]) -> Chunk:
@@ -89,11 +97,15 @@ def _covered_rows(sheet: Sheet, world: World, instance: Instance, worked: list[t
     varying = sheet.billed(amounts, service.rate) | {"savings_plan_savings_plan_effective_cost": effective}
     if sheet.is_discounted:
         varying["savings_plan_net_savings_plan_effective_cost"] = effective
-    return Chunk(
-        f"covered|{instance.instance_id}", instance.account, [(hour, hour + HOUR) for hour, _ in worked], constants, varying,
+    return hourly(
+        f"covered|{instance.instance_id}",
+        instance.account,
+        worked,
+        constants,
+        varying,
         [line_claim(world, instance, hour, used, component(instance), tag=instance.tag) for hour, used in worked],
-        sum(used for _, used in worked) * WATTS[instance.instance_type] // HOUR,
-    )  # fmt: skip
+        WATTS[instance.instance_type],
+    )
 
 
 def plan_columns(world: World) -> dict[str, object]:
@@ -120,20 +132,25 @@ def volume_rows(sheet: Sheet, instance: Instance) -> Chunk | None:
         return None
     first, last = sheet.bounds
     region = REGIONS[instance.region_id]
-    service = Service(
-        "AmazonEC2", f"{region.prefix}EBS:VolumeUsage.gp3", "CreateVolume-Gp3", instance.region_id, "GB-Mo", VOLUME_RATE,
-        "Storage", f"GB-month of General Purpose (gp3) provisioned storage - {region.bill_name}",
-    )  # fmt: skip
+    service = priced(
+        f"AmazonEC2, {region.prefix}EBS:VolumeUsage.gp3, CreateVolume-Gp3, GB-Mo, Storage",
+        instance.region_id,
+        VOLUME_RATE,
+        f"GB-month of General Purpose (gp3) provisioned storage - {region.bill_name}",
+    )
     amounts = [instance.volume_gb * used * UNIT // (last - first) for _, used in worked]
     volume_id = "vol-" + instance.instance_id[2:]
     claims: list[Claim | None] = [None] * len(worked)
     if instance.tag is not None:
         claims = [whole(normalise(instance.tag), "tag", "storage")] * len(worked)
-    return Chunk(
-        f"volume|{volume_id}", instance.account, [(hour, hour + HOUR) for hour, _ in worked],
+    return hourly(
+        f"volume|{volume_id}",
+        instance.account,
+        worked,
         service.columns | {"line_item_resource_id": volume_id} | tag_columns(instance, instance.tag),
-        sheet.billed(amounts, VOLUME_RATE), claims,
-    )  # fmt: skip
+        sheet.billed(amounts, VOLUME_RATE),
+        claims,
+    )
 
 
 def traffic_rows(sheet: Sheet, world: World, instance: Instance) -> Chunk | None:
@@ -142,15 +159,21 @@ def traffic_rows(sheet: Sheet, world: World, instance: Instance) -> Chunk | None
     if not worked:
         return None
     region = REGIONS[instance.region_id]
-    service = Service(
-        "AmazonEC2", f"{region.prefix}DataTransfer-Regional-Bytes", "InterZone-In", instance.region_id, "GB", TRAFFIC_RATE,
-        "Data Transfer", "GB - regional data transfer - in/out/between EC2 AZs", region_in_map_only=True,
-    )  # fmt: skip
+    service = priced(
+        f"AmazonEC2, {region.prefix}DataTransfer-Regional-Bytes, InterZone-In, GB, Data Transfer",
+        instance.region_id,
+        TRAFFIC_RATE,
+        "GB - regional data transfer - in/out/between EC2 AZs",
+        region_in_map_only=True,
+    )
     random = generator("traffic", instance.instance_id, sheet.month)
     amounts = [random.randrange(1, 40_000_000_000) if hour % (7 * HOUR) else random.randrange(1, 9_000) for hour, _ in worked]
     claims = [line_claim(world, instance, hour, HOUR, "network") for hour, _ in worked]
-    return Chunk(
-        f"traffic|{instance.instance_id}", instance.account, [(hour, hour + HOUR) for hour, _ in worked],
+    return hourly(
+        f"traffic|{instance.instance_id}",
+        instance.account,
+        worked,
         service.columns | {"line_item_resource_id": instance.instance_id} | tag_columns(instance, None),
-        sheet.billed(amounts, TRAFFIC_RATE), claims,
-    )  # fmt: skip
+        sheet.billed(amounts, TRAFFIC_RATE),
+        claims,
+    )

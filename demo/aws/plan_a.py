@@ -5,18 +5,28 @@ Awkward on purpose: a tag nobody recorded, a tag left on a machine another run t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from demo.aws.tagged import TaggedPlan, tagged_run
 from demo.clock import HOUR, MICRO, MONTHS, iso, month_bounds, seconds
-from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, PRODUCTION, RESEARCH, generator
+from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, PRODUCTION, RESEARCH, Workload, generator
 from demo.simulation import Attempt, Hold, Instance, Run, World
 
-LLAMA_STARTS = ("2026-04-06T09:14:07", "2026-04-20T13:02:41", "2026-05-11T07:48:30", "2026-05-29T20:11:53",
-                "2026-06-15T10:30:19", "2026-07-10T15:45:02", "2026-08-04T06:20:37", "2026-09-08T11:05:44")  # fmt: skip
-BERT_STARTS = ("2026-04-09T08:02:11", "2026-04-27T16:40:28", "2026-05-18T05:33:50", "2026-06-09T12:21:06",
-               "2026-07-07T09:57:35", "2026-07-30T22:16:14", "2026-08-19T14:08:59", "2026-09-16T07:36:22")  # fmt: skip
-BERT_BREAKS = {2: ((0.37, "interrupted"),), 5: ((0.52, "interrupted"),), 7: ((0.21, "interrupted"), (0.34, "interrupted"))}
+LLAMA_STARTS = """
+2026-04-06T09:14:07 2026-04-20T13:02:41 2026-05-11T07:48:30 2026-05-29T20:11:53 2026-06-15T10:30:19
+2026-07-10T15:45:02 2026-08-04T06:20:37 2026-09-08T11:05:44
+"""
+BERT_STARTS = """
+2026-04-09T08:02:11 2026-04-27T16:40:28 2026-05-18T05:33:50 2026-06-09T12:21:06 2026-07-07T09:57:35
+2026-07-30T22:16:14 2026-08-19T14:08:59 2026-09-16T07:36:22
+"""
+Breaks = dict[int, tuple[tuple[float, str], ...]]
+LLAMA_BREAKS: Breaks = dict.fromkeys((3, 6), ((0.16, "failed"),))
+BERT_BREAKS: Breaks = {
+    2: ((0.37, "interrupted"),),
+    5: ((0.52, "interrupted"),),
+    7: ((0.21, "interrupted"), (0.34, "interrupted")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +49,8 @@ class Block:
 
 def block_of(world: World) -> Block:
     arn = f"arn:aws:ec2:us-east-2:{PRODUCTION.account_id}:capacity-reservation/cr-0a11ce5b10c7{world.replica:05d}"
-    return Block(
-        arn, "us-east-2", "trn2.48xlarge", 8, seconds("2026-05-28T09:00:00"), seconds("2026-06-24T11:30:00"),
-        seconds("2026-07-08T11:30:00"), seconds("2026-07-20T14:00:00"),
-    )  # fmt: skip
+    times = map(seconds, ("2026-05-28T09:00:00", "2026-06-24T11:30:00", "2026-07-08T11:30:00", "2026-07-20T14:00:00"))
+    return Block(arn, "us-east-2", "trn2.48xlarge", 8, *times)
 
 
 def build(world: World) -> None:
@@ -57,21 +65,16 @@ def build(world: World) -> None:
 
 def _paired_runs(world: World) -> None:
     random = generator("paired", world.replica)
-    for number, start in enumerate(LLAMA_STARTS, start=1):
-        name = f"llm8b-cpt-{number:02d}"
-        tagged_run(world, TaggedPlan(
-            name, LLAMA, PRODUCTION, "us-east-1", "on_demand", 6, start, random.uniform(50, 66),
-            PAIR_KEYS[LLAMA.workload_key][number - 1], tag="LLM8B.CPT-03" if number == 3 else None,
-            breaks=((0.16, "failed"),) if number in (3, 6) else (), helper="c6i.16xlarge",
-            aliases=(("slurm", str(41_000 + 100 * world.replica + number)),),
-        ))  # fmt: skip
-    for number, start in enumerate(BERT_STARTS, start=1):
-        name = "BERT.Large/mlm-04" if number == 4 else f"bert-mlm-{number:02d}"
-        tagged_run(world, TaggedPlan(
-            name, BERT, RESEARCH, "us-west-2", "spot", 3, start, random.uniform(30, 38),
-            PAIR_KEYS[BERT.workload_key][number - 1], tag="bert-large-mlm-04" if number == 4 else None,
-            breaks=BERT_BREAKS.get(number, ()),
-        ))  # fmt: skip
+    for number, start in enumerate(LLAMA_STARTS.split(), start=1):
+        name, key, hours = f"llm8b-cpt-{number:02d}", PAIR_KEYS[LLAMA.workload_key][number - 1], random.uniform(50, 66)
+        tag, breaks = "LLM8B.CPT-03" if number == 3 else None, LLAMA_BREAKS.get(number, ())
+        plan = TaggedPlan(name, LLAMA, PRODUCTION, "us-east-1", "on_demand", 6, start, hours, key, tag, breaks)
+        slurm = ("slurm", str(41_000 + 100 * world.replica + number))
+        tagged_run(world, replace(plan, helper="c6i.16xlarge", aliases=(slurm,)))
+    for number, start in enumerate(BERT_STARTS.split(), start=1):
+        name, tag = ("BERT.Large/mlm-04", "bert-large-mlm-04") if number == 4 else (f"bert-mlm-{number:02d}", None)
+        key, hours, breaks = PAIR_KEYS[BERT.workload_key][number - 1], random.uniform(30, 38), BERT_BREAKS.get(number, ())
+        tagged_run(world, TaggedPlan(name, BERT, RESEARCH, "us-west-2", "spot", 3, start, hours, key, tag, breaks))
 
 
 def _monthly_refreshes(world: World) -> None:
@@ -80,9 +83,10 @@ def _monthly_refreshes(world: World) -> None:
         first, last = month_bounds(month)
         start = first + 35 * 60 + 12
         hours = (last - first) / HOUR - (0.8 if month == "2026-06" else 1.9)
-        tagged_run(world, TaggedPlan(
-            f"embedding-refresh-{month}", EMBED, PRODUCTION, "us-east-1", "on_demand", 2, iso(start)[:-1], hours,
-        ))  # fmt: skip
+        tagged_run(
+            world,
+            TaggedPlan(f"embedding-refresh-{month}", EMBED, PRODUCTION, "us-east-1", "on_demand", 2, iso(start)[:-1], hours),
+        )
 
 
 def _ambiguous_pair(world: World) -> None:
@@ -91,7 +95,7 @@ def _ambiguous_pair(world: World) -> None:
 
 
 def _stale_tag(world: World) -> None:
-    """Run b reuses run a's machine; the tag still says a."""
+    """Run b reuses run a's machine; the tag still names a."""
     tag = "align-sweep-a" + world.suffix
     up = (seconds("2026-08-25T08:00:00"), seconds("2026-08-26T02:10:00"))
     machine = world.launch("align-sweep", RESEARCH, "us-west-2", "trn1.32xlarge", "on_demand", up, tag=tag)
@@ -102,7 +106,7 @@ def _stale_tag(world: World) -> None:
         _record(world, name, ALIGN, [("succeeded", start, end, [(machine, None, start, end)])])
 
 
-def _record(world: World, name: str, workload, attempts, speed: float = 1.0) -> Run:
+def _record(world: World, name: str, workload: Workload, attempts: list[tuple], speed: float = 1.0) -> Run:
     """A run from (state, start, end, [(machine, chips, start, end)]) with times as text."""
     built = []
     for number, (state, start, end, nodes) in enumerate(attempts, start=1):
@@ -136,15 +140,25 @@ def _block_runs(world: World) -> None:
     first, later = machines[:8], [*machines[:5], *machines[6:]]
     seven = [machine for machine in first if machine is not machines[5]]
     crash, resumed, handed = "2026-06-26T18:44:31", "2026-06-26T19:10:09", "2026-06-29T03:17:41"
-    _record(world, "moe-120b-stage1", MOE, [
-        ("failed", "2026-06-24T11:52:13", crash, [(m, 16, "2026-06-24T11:52:13", crash) for m in first]),
-        ("succeeded", resumed, handed, [(m, 16, resumed, handed) for m in seven]),
-    ])  # fmt: skip
+    _record(
+        world,
+        "moe-120b-stage1",
+        MOE,
+        [
+            ("failed", "2026-06-24T11:52:13", crash, [(m, 16, "2026-06-24T11:52:13", crash) for m in first]),
+            ("succeeded", resumed, handed, [(m, 16, resumed, handed) for m in seven]),
+        ],
+    )
     begun, broken, back, done = "2026-06-29T03:21:09", "2026-07-01T04:40:13", "2026-07-01T05:05:58", "2026-07-05T16:33:27"
-    _record(world, "moe-120b-stage2", MOE, [
-        ("failed", begun, broken, [(m, None, begun, broken) for m in later]),
-        ("succeeded", back, done, [(m, None, back, done) for m in later]),
-    ])  # fmt: skip
+    _record(
+        world,
+        "moe-120b-stage2",
+        MOE,
+        [
+            ("failed", begun, broken, [(m, None, begun, broken) for m in later]),
+            ("succeeded", back, done, [(m, None, back, done) for m in later]),
+        ],
+    )
     start, end = "2026-07-05T16:41:44", "2026-07-08T11:12:36"
     for name, stop in (("moe-eval-left", end), ("moe-eval-right", "2026-07-08T09:48:05")):
         _record(world, name, MOE, [("succeeded", start, stop, [(m, 8, start, stop) for m in later])])

@@ -33,10 +33,20 @@ def job_of(world: World) -> Job:
 
 def build(world: World) -> None:
     for number, start in enumerate(("2026-06-23T10:17:38", "2026-08-26T08:51:04"), start=1):
-        tagged_run(world, TaggedPlan(
-            f"vit-h14-{number:02d}", VIT, VISION, "us-west-2", "on_demand", 2, start, 22.4 + number,
-            PAIR_KEYS[VIT.workload_key][number - 1],
-        ))  # fmt: skip
+        tagged_run(
+            world,
+            TaggedPlan(
+                f"vit-h14-{number:02d}",
+                VIT,
+                VISION,
+                "us-west-2",
+                "on_demand",
+                2,
+                start,
+                22.4 + number,
+                PAIR_KEYS[VIT.workload_key][number - 1],
+            ),
+        )
     for number, start in enumerate(CAMPAIGNS, start=1):
         _campaign(world, number, seconds(start))
     _last_campaign(world)
@@ -52,11 +62,15 @@ def _machines(world: World, campaign: int, start: int, end: int, count: int = 4)
     random = generator("campaign", world.replica, campaign)
     return [
         world.launch(
-            f"shared-{campaign}-{node}", VISION, "us-west-2", SHARED_TYPE, "on_demand",
+            f"shared-{campaign}-{node}",
+            VISION,
+            "us-west-2",
+            SHARED_TYPE,
+            "on_demand",
             (start + random.randrange(240), end + random.randrange(45, 400)),
         )
         for node in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def _sweep(world: World, name: str, attempts: list[tuple[str, int, int | None, list[Instance], int | None]]) -> None:
@@ -64,11 +78,14 @@ def _sweep(world: World, name: str, attempts: list[tuple[str, int, int | None, l
     recorded = name + world.suffix
     built = [
         Attempt(
-            f"{recorded}-a{number}", state, start, end,
+            f"{recorded}-a{number}",
+            state,
+            start,
+            end,
             tuple(Hold(machine.instance_id, SHARED_TYPE, start, end, chips) for machine in machines),
         )
         for number, (state, start, end, machines, chips) in enumerate(attempts, start=1)
-    ]  # fmt: skip
+    ]
     speed = generator("sweep", recorded).uniform(0.9, 1.1)
     aliases = (("kubernetes", f"vision/{recorded}"),)
     count = max(len(machines) for _, _, _, machines, _ in attempts)

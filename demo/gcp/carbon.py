@@ -47,11 +47,11 @@ COLUMNS: Tree = (
     ("carbon_footprint_total_kgCO2e", TOTALS),
     ("carbon_offsets_kgCO2e", FLOAT),
     ("carbon_model_version", pa.int64()),
-)  # fmt: skip
+)
 
 
 class Release(NamedTuple):
-    """A month as it stands in the table now."""
+    """A month as the table has it now."""
 
     month: str
     version: int

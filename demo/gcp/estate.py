@@ -19,17 +19,7 @@ from demo.gcp.account import (
     money_of,
     tpu_sku,
 )
-from demo.gcp.lines import (
-    Export,
-    Usage,
-    chip_hours,
-    credit,
-    labels_of,
-    location_columns,
-    project_columns,
-    share,
-    windows,
-)
+from demo.gcp.lines import Export, Usage, chip_hours, credit, labels_of, location_columns, project_columns, share, windows
 from demo.gcp.machines import GIB, machine_skus, node_columns, spot_price
 from demo.gcp.nodes import TpuNode
 from demo.gcp.pool import BILL_END
@@ -54,12 +44,14 @@ def machine_rows(export: Export, world: World, region_id: str, count: int) -> No
     for number in range(count):
         name = f"platform-{number}{world.suffix}"
         columns = {
-            **project_columns(PLATFORM), **location_columns(region_id), "resource.name": name,
+            **project_columns(PLATFORM),
+            **location_columns(region_id),
+            "resource.name": name,
             "resource.global_name": f"//compute.googleapis.com/projects/{PLATFORM.account_id}/zones/{region_id}-a/instances/"
             f"{int(digest('platform', name)[:15], 16)}",
             "labels": labels_of(service="notebooks", cost_center="platform"),
             "system_labels": labels_of(**{"compute.googleapis.com/machine_spec": "n2-standard-16"}),
-        }  # fmt: skip
+        }
         for sku, size, unit, watts in machine_skus(region_id, 16, 64):
             export.add(sku, columns, _machine_usages(sku, size, unit), watts)
 
@@ -85,20 +77,25 @@ def daily_rows(export: Export, world: World) -> None:
         ):
             name = bucket + world.suffix
             columns = {
-                **project_columns(project), **location_columns(region_id, zonal=False), "resource.name": name,
+                **project_columns(project),
+                **location_columns(region_id, zonal=False),
+                "resource.name": name,
                 "resource.global_name": f"//storage.googleapis.com/projects/_/buckets/{name}",
-            }  # fmt: skip
+            }
             amount = gib * DAY * 1_000_000 // (last - first) * 10_000
-            export.add(_standard(region_id), columns, (
-                Usage(day, day + DAY, amount, gib * GIB * DAY * UNIT) for day in range(first, last, DAY)
-            ), 1)  # fmt: skip
+            export.add(
+                _standard(region_id),
+                columns,
+                (Usage(day, day + DAY, amount, gib * GIB * DAY * UNIT) for day in range(first, last, DAY)),
+                1,
+            )
             export.add(OPERATIONS, columns, _free_requests(name, month))
         random = generator("transfer", world.replica, month)
         days = range(first, last, DAY)
-        for sku, project, top in ((INTERNET, PLATFORM, 60), (LOGS, None, 9)):
-            region_id = "us-central1" if sku is INTERNET else None
-            columns = {**project_columns(project), **location_columns(region_id, zonal=False)}
-            claim = NO_PROJECT if project is None else None
+        for sku, owner, top in ((INTERNET, PLATFORM, 60), (LOGS, None, 9)):
+            place = "us-central1" if sku is INTERNET else None
+            columns = {**project_columns(owner), **location_columns(place, zonal=False)}
+            claim = NO_PROJECT if owner is None else None
             amounts = [random.randrange(1_000_000, top * 1_000_000) * 10_000 for _ in days]
             usages = (Usage(day, day + DAY, each, each * GIB, claim) for day, each in zip(days, amounts, strict=True))
             export.add(sku, columns, usages, 3)
@@ -130,15 +127,17 @@ def invoice_rows(export: Export, world: World, month: str) -> None:
         export.add(TAX, columns, [Usage(last - HOUR, last, 0, 0, exported=closed, more=_of(month, cost))])
     if month in ROUNDINGS:
         columns = {**nowhere, "cost_type": "rounding_error"}
-        export.add(ROUNDING, columns, [
-            Usage(last - HOUR, last, 0, 0, exported=closed + HOUR, more=_of(month, money(ROUNDINGS[month])))
-        ])  # fmt: skip
+        export.add(
+            ROUNDING, columns, [Usage(last - HOUR, last, 0, 0, exported=closed + HOUR, more=_of(month, money(ROUNDINGS[month])))]
+        )
     if month == "2026-08":
         columns = {**project_columns(RESEARCH), **location_columns("us-central1", zonal=False), "cost_type": "adjustment"}
         columns |= _adjustment("goodwill-1", "Goodwill for an interrupted capacity", "MANUAL_ADJUSTMENT", "GOODWILL")
-        export.add(tpu_sku("v5e", "on_demand", "us-central1"), columns, [
-            Usage(last - HOUR, last, 0, 0, exported=last + 8 * HOUR, more=_of(month, money("-184.25")))
-        ])  # fmt: skip
+        export.add(
+            tpu_sku("v5e", "on_demand", "us-central1"),
+            columns,
+            [Usage(last - HOUR, last, 0, 0, exported=last + 8 * HOUR, more=_of(month, money("-184.25")))],
+        )
 
 
 def _of(month: str, cost: int | None = None) -> dict[str, object]:
@@ -163,17 +162,30 @@ def _adjustment(number: str, words: str, mode: str, kind: str) -> dict[str, str]
 def correction_rows(export: Export, world: World) -> None:
     """In July Google takes back an hour of a node in June and bills three quarters of it: June's time, July's invoice."""
     node = next(
-        each for each in world.instances
+        each
+        for each in world.instances
         if isinstance(each, TpuNode) and each.name.startswith("bert-tpu-04") and month_of(each.launched) == "2026-06"
-    )  # fmt: skip
+    )
     sku = tpu_sku(node.instance_type, node.purchase, node.region_id)
     start = node.launched - node.launched % HOUR + 3 * HOUR
     columns = node_columns(node, node.tag) | {"cost_type": "adjustment"}
     columns |= _adjustment("correction-1", "Usage counted twice", "COMPLETE_NEGATION_WITH_REMONETIZATION", "USAGE_CORRECTION")
     claim = line_claim(world, node, start, HOUR, "accelerator", tag=node.tag)
     exported = seconds("2026-07-16T10:20:00")
-    export.add(sku, columns, [
-        Usage(start, start + HOUR, factor * chip_hours(HOUR, node.chips) // 4, factor * HOUR * node.chips * UNIT // 4, claim,
-              {"invoice.month": "202607"}, spot_price(node, start), exported)
-        for factor in (-4, 3)
-    ])  # fmt: skip
+    export.add(
+        sku,
+        columns,
+        [
+            Usage(
+                start,
+                start + HOUR,
+                factor * chip_hours(HOUR, node.chips) // 4,
+                factor * HOUR * node.chips * UNIT // 4,
+                claim,
+                {"invoice.month": "202607"},
+                spot_price(node, start),
+                exported,
+            )
+            for factor in (-4, 3)
+        ],
+    )

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +36,27 @@ COLUMNS: Tree = (
     ("sku", (("id", TEXT), ("description", TEXT))),
     ("usage_start_time", TIME),
     ("usage_end_time", TIME),
-    ("project", (("id", TEXT), ("number", TEXT), ("name", TEXT), ("labels", PAIRS), ("ancestry_numbers", TEXT),
-                 ("ancestors", ANCESTORS))),
+    (
+        "project",
+        (("id", TEXT), ("number", TEXT), ("name", TEXT), ("labels", PAIRS), ("ancestry_numbers", TEXT), ("ancestors", ANCESTORS)),
+    ),
     ("labels", PAIRS),
     ("system_labels", PAIRS),
     ("location", (("location", TEXT), ("country", TEXT), ("region", TEXT), ("zone", TEXT))),
     ("resource", (("name", TEXT), ("global_name", TEXT))),
     ("tags", TAGS),
-    ("price", (("effective_price", NUMERIC), ("tier_start_amount", NUMERIC), ("unit", TEXT), ("pricing_unit_quantity", NUMERIC),
-               ("list_price", NUMERIC), ("effective_price_default", NUMERIC), ("list_price_consumption_model", NUMERIC))),
+    (
+        "price",
+        (
+            ("effective_price", NUMERIC),
+            ("tier_start_amount", NUMERIC),
+            ("unit", TEXT),
+            ("pricing_unit_quantity", NUMERIC),
+            ("list_price", NUMERIC),
+            ("effective_price_default", NUMERIC),
+            ("list_price_consumption_model", NUMERIC),
+        ),
+    ),
     ("transaction_type", TEXT),
     ("seller_name", TEXT),
     ("export_time", TIME),
@@ -61,7 +73,7 @@ COLUMNS: Tree = (
     ("cost_at_effective_price_default", NUMERIC),
     ("cost_at_list_consumption_model", NUMERIC),
     ("consumption_model", (("id", TEXT), ("description", TEXT))),
-)  # fmt: skip
+)
 
 
 def write_partitions(root: Path, export: Export, rows_per_file: int = ROWS_PER_FILE) -> dict[str, dict]:
@@ -73,7 +85,7 @@ def write_partitions(root: Path, export: Export, rows_per_file: int = ROWS_PER_F
         for number, first in enumerate(range(0, len(rows), rows_per_file)):
             part = rows[first : first + rows_per_file]
             key = f"_PARTITIONTIME={date_of(day)}/{number:012d}.parquet"
-            put(root / key, parquet_bytes(COLUMNS, lambda path, part=part: _values(part, path), len(part)), modified)
+            put(root / key, parquet_bytes(COLUMNS, partial(_values, part), len(part)), modified)
             credits = sum(each["amount"] for row in part for each in row.own.get("credits", ()))
             told[key] = {
                 "rows": len(part),

@@ -51,10 +51,10 @@ def node_rows(export: Export, world: World, node: TpuNode, late: int | None = No
             more["credits"] = (credit("COMMITTED_USAGE_DISCOUNT", "Committed Usage Discount: TpuV5p", -cost),)
         elif node.promotion:
             more["credits"] = (credit("PROMOTION", "Research programme", -share(cost, node.promotion)),)
-        is_late = late is not None and 0 < month_bounds(month_of(late))[0] - start <= 2 * DAY
-        if is_late:
-            more["invoice.month"] = month_of(late).replace("-", "")
-        usage = Usage(start, end, amount, (end - start) * node.chips * UNIT, claim, more, price, late if is_late else None)
+        exported = late if late is not None and 0 < month_bounds(month_of(late))[0] - start <= 2 * DAY else None
+        if exported is not None:
+            more["invoice.month"] = month_of(exported).replace("-", "")
+        usage = Usage(start, end, amount, (end - start) * node.chips * UNIT, claim, more, price, exported)
         by_label[label].append(usage)
     for label, usages in by_label.items():
         export.add(sku, node_columns(node, label), usages, CHIP_WATTS[node.instance_type])
@@ -68,7 +68,7 @@ def spot_price(node: TpuNode, second: int) -> int:
 
 def fees_of(world: World, node: TpuNode) -> dict[int, Rest]:
     """What part of its month's fee each hour of a committed node carries: by chip-hours, over what was committed or used."""
-    committed = [each for each in world.instances if each.purchase == "committed"]
+    committed = [each for each in world.instances if isinstance(each, TpuNode) and each.purchase == "committed"]
     used: dict[str, int] = defaultdict(int)
     for each in committed:
         for start, end in windows(each.launched, each.terminated):
@@ -87,9 +87,10 @@ def commitment_rows(export: Export, world: World, month: str) -> None:
     """The fee, a row a day, whatever was used."""
     first, last = month_bounds(month)
     shared = {
-        **project_columns(PRETRAINING), **location_columns("europe-west4", zonal=False),
+        **project_columns(PRETRAINING),
+        **location_columns("europe-west4", zonal=False),
         "subscription.instance_id": commitment_id(world),
-    }  # fmt: skip
+    }
     amount = chip_hours(DAY, COMMITTED_CHIPS)
     days = range(first, last, DAY)
     export.add(COMMITMENT_SKU, shared, (Usage(day, day + DAY, amount, DAY * COMMITTED_CHIPS * UNIT) for day in days))
@@ -128,11 +129,20 @@ def disk_rows(export: Export, node: TpuNode) -> None:
         f"/disks/{node.instance_id}-data",
     }
     claim = whole(normalise(label), "tag", "storage")
-    export.add(sku, columns, (
-        Usage(start, end, node.volume_gb * (end - start) * 1_000_000 // (last - first) * 10_000,
-              node.volume_gb * GIB * (end - start) * UNIT, claim)
-        for start, end in windows(node.launched, node.terminated)
-    ))  # fmt: skip
+    export.add(
+        sku,
+        columns,
+        (
+            Usage(
+                start,
+                end,
+                node.volume_gb * (end - start) * 1_000_000 // (last - first) * 10_000,
+                node.volume_gb * GIB * (end - start) * UNIT,
+                claim,
+            )
+            for start, end in windows(node.launched, node.terminated)
+        ),
+    )
 
 
 def helper_rows(export: Export, node: TpuNode) -> None:
@@ -143,16 +153,24 @@ def helper_rows(export: Export, node: TpuNode) -> None:
         "resource.name": f"{node.instance_id}-feeder",
         "resource.global_name": f"//compute.googleapis.com/projects/{node.account.account_id}/zones/{node.zone}/instances/"
         f"{int(digest('feeder', node.instance_id)[:15], 16)}",
-        "system_labels": labels_of(**{
-            "compute.googleapis.com/machine_spec": "n2-standard-32", "compute.googleapis.com/cores": str(HELPER_CORES),
-            "compute.googleapis.com/memory": str(HELPER_GIB * 1_024),
-        }),
-    }  # fmt: skip
+        "system_labels": labels_of(
+            **{
+                "compute.googleapis.com/machine_spec": "n2-standard-32",
+                "compute.googleapis.com/cores": str(HELPER_CORES),
+                "compute.googleapis.com/memory": str(HELPER_GIB * 1_024),
+            }
+        ),
+    }
     for sku, size, unit, watts in machine_skus(node.region_id, HELPER_CORES, HELPER_GIB):
-        export.add(sku, columns, (
-            Usage(start, end, chip_hours(end - start, size), size * unit * (end - start) * UNIT, claim)
-            for start, end in windows(node.launched + 300, node.terminated)
-        ), watts)  # fmt: skip
+        export.add(
+            sku,
+            columns,
+            (
+                Usage(start, end, chip_hours(end - start, size), size * unit * (end - start) * UNIT, claim)
+                for start, end in windows(node.launched + 300, node.terminated)
+            ),
+            watts,
+        )
 
 
 def machine_skus(region_id: str, cores: int, gib: int) -> Iterator[tuple[Sku, int, int, int]]:
@@ -179,10 +197,12 @@ def job_rows(export: Export, world: World) -> None:
     job = job_of(world)
     place = PLACES[job.region_id].sku_name
     columns = {
-        **project_columns(job.project), **location_columns(job.region_id, zonal=False),
-        "resource.name": job.name, "resource.global_name": f"//aiplatform.googleapis.com/{job.name}",
+        **project_columns(job.project),
+        **location_columns(job.region_id, zonal=False),
+        "resource.name": job.name,
+        "resource.global_name": f"//aiplatform.googleapis.com/{job.name}",
         "labels": labels_of(training_run_id=normalise(job.display_name), cost_center="training"),
-    }  # fmt: skip
+    }
     for words, price, component, watts in (
         (f"Custom training on TpuV5e running in {place}", "1.2", "accelerator", CHIP_WATTS["v5e"]),
         (f"Custom training management fee on TpuV5e running in {place}", "0.18", "managed_service_fee", 0),
@@ -202,13 +222,19 @@ def unused_reservation_rows(export: Export, world: World) -> None:
     start, _ = month_bounds("2026-08")
     start += 20 * DAY + 19 * HOUR
     columns = {
-        **project_columns(PRETRAINING), **location_columns("us-east5"),
-        "system_labels": labels_of(**{
-            "compute.googleapis.com/is_unused_reservation": "true",
-            "compute.googleapis.com/reservation_name": "v6e-night" + world.suffix,
-        }),
-    }  # fmt: skip
+        **project_columns(PRETRAINING),
+        **location_columns("us-east5"),
+        "system_labels": labels_of(
+            **{
+                "compute.googleapis.com/is_unused_reservation": "true",
+                "compute.googleapis.com/reservation_name": "v6e-night" + world.suffix,
+            }
+        ),
+    }
     claim = Claim("accelerator", (), Rest("unused_commitment", 1, 1))
-    export.add(sku, columns, (
-        Usage(hour, hour + HOUR, chip_hours(HOUR, 8), HOUR * 8 * UNIT, claim) for hour in range(start, start + 10 * HOUR, HOUR)
-    ), CHIP_WATTS["v6e"])  # fmt: skip
+    export.add(
+        sku,
+        columns,
+        (Usage(hour, hour + HOUR, chip_hours(HOUR, 8), HOUR * 8 * UNIT, claim) for hour in range(start, start + 10 * HOUR, HOUR)),
+        CHIP_WATTS["v6e"],
+    )

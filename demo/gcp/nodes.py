@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from demo.clock import HOUR, MICRO, seconds
 from demo.gcp.account import PLACES, Project
@@ -54,7 +55,7 @@ class TpuPlan:
 
 
 def add_node(
-    world: World, name: str, project: Project, region_id: str, kind: str, purchase: str, up: tuple[int, int], **more
+    world: World, name: str, project: Project, region_id: str, kind: str, purchase: str, up: tuple[int, int], **more: Any
 ) -> TpuNode:
     node = TpuNode(name + world.suffix, project, region_id, kind, purchase, up[0], up[1], name=name, **more)
     world.instances.append(node)
@@ -75,21 +76,38 @@ def labelled_run(world: World, plan: TpuPlan) -> Run:
         up = (clock - random.randrange(120, 300), end + random.randrange(70, 160))
         labelled_from = up[0] + 2 * HOUR if plan.labelled_late and number == 1 else 0
         node = add_node(
-            world, f"{stem}-n{number}", plan.project, plan.region_id, plan.kind, plan.purchase, up, tag=label, chips=plan.chips,
-            label_key=plan.label_key, labelled_from=labelled_from, promotion=plan.promotion, volume_gb=200,
-        )  # fmt: skip
+            world,
+            f"{stem}-n{number}",
+            plan.project,
+            plan.region_id,
+            plan.kind,
+            plan.purchase,
+            up,
+            tag=label,
+            chips=plan.chips,
+            label_key=plan.label_key,
+            labelled_from=labelled_from,
+            promotion=plan.promotion,
+            volume_gb=200,
+        )
         hold = Hold(node.instance_id, plan.kind, clock * MICRO, end * MICRO, plan.chips)
         attempts.append(Attempt(f"{recorded_id}-a{number}", state, clock * MICRO, end * MICRO, (hold,)))
         clock = end + random.randrange(900, 2_700)
     run = Run(
-        recorded_id, plan.workload, attempts, plan.pair_key, (), {"cost_center": plan.workload.team},
-        random.uniform(0.97, 1.03), tokens=plan.tokens,
-    )  # fmt: skip
+        recorded_id,
+        plan.workload,
+        attempts,
+        plan.pair_key,
+        (),
+        {"cost_center": plan.workload.team},
+        random.uniform(0.97, 1.03),
+        tokens=plan.tokens,
+    )
     world.runs.append(run)
     return run
 
 
-def recorded_run(world: World, name: str, workload: Workload, attempts: list[tuple], **more) -> Run:
+def recorded_run(world: World, name: str, workload: Workload, attempts: list[tuple], **more: Any) -> Run:
     """A run on standing nodes; attempts are (state, start, end, [(node, chips)]) with times as text, end None while it runs."""
     recorded_id = name + world.suffix
     built = []

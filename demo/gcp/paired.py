@@ -6,11 +6,11 @@ What a pair differs by is set here: llm-8b costs about a fifth less on TPU, bert
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from demo.clock import HOUR, MICRO
-from demo.gcp.account import PRETRAINING, RESEARCH, TPU_PRICES
+from demo.gcp.account import PRETRAINING, RESEARCH, TPU_PRICES, Project
 from demo.gcp.nodes import TpuPlan, labelled_run
 from demo.organisation import BERT, LLAMA, PAIR_KEYS, UNIT, VIT, Workload, generator
 from demo.runs import tokens_of
@@ -20,7 +20,7 @@ from demo.simulation import Run, World
 NODE_HOUR = {LLAMA.workload_key: 21.95, BERT.workload_key: 8.6, VIT.workload_key: 21.5}
 COST_RATIO = {LLAMA.workload_key: (0.72, 0.025), BERT.workload_key: (1.035, 0.06), VIT.workload_key: (0.93, 0.05)}
 LLAMA_PURCHASE = {6: "flex_start", 7: "calendar"}
-BREAKS = {
+BREAKS: dict[str, dict[int, tuple[tuple[float, str], ...]]] = {
     LLAMA.workload_key: {2: ((0.3, "failed"),), 7: ((0.11, "failed"),)},
     BERT.workload_key: {
         1: ((0.44, "interrupted"),),
@@ -37,32 +37,39 @@ def pairs_of(world: World) -> dict[str, Run]:
 
 def build(world: World, twins: Mapping[str, Run]) -> None:
     for number, key in enumerate(PAIR_KEYS[LLAMA.workload_key], start=1):
-        label = f"llm8b-tpu-{number:02d}"
-        labelled_run(world, TpuPlan(
-            "LLM8B-TPU/03" if number == 3 else label, replace(LLAMA, framework="maxtext"), PRETRAINING, "us-east5", "v6e", 32,
-            LLAMA_PURCHASE.get(number, "on_demand"), *_when(world, LLAMA, number, twins[key], 32 * _price("v6e", "on_demand")),
-            key, tokens_of(twins[key]), label=label, breaks=BREAKS[LLAMA.workload_key].get(number, ()), labelled_late=number == 4,
-        ))  # fmt: skip
+        label, place = f"llm8b-tpu-{number:02d}", (PRETRAINING, "us-east5", "v6e", 32)
+        plan = _planned(world, label, LLAMA, number, twins[key], place, "on_demand", "maxtext")
+        plan = replace(plan, label=label, labelled_late=number == 4, purchase=LLAMA_PURCHASE.get(number, "on_demand"))
+        labelled_run(world, replace(plan, recorded_id="LLM8B-TPU/03") if number == 3 else plan)
     for number, key in enumerate(PAIR_KEYS[BERT.workload_key], start=1):
-        labelled_run(world, TpuPlan(
-            f"bert-tpu-{number:02d}", replace(BERT, framework="jax"), RESEARCH, "us-central1", "v5e", 16, "spot",
-            *_when(world, BERT, number, twins[key], 16 * _price("v5e", "spot")), key, tokens_of(twins[key]),
-            label_key="training-run-id" if number == 5 else "training_run_id", breaks=BREAKS[BERT.workload_key].get(number, ()),
-        ))  # fmt: skip
+        place = (RESEARCH, "us-central1", "v5e", 16)
+        plan = _planned(world, f"bert-tpu-{number:02d}", BERT, number, twins[key], place, "spot")
+        labelled_run(world, replace(plan, label_key="training-run-id") if number == 5 else plan)
     for number, key in enumerate(PAIR_KEYS[VIT.workload_key], start=1):
-        labelled_run(world, TpuPlan(
-            f"vit-tpu-{number:02d}", replace(VIT, framework="jax"), RESEARCH, "us-central1", "v5e", 8, "on_demand",
-            *_when(world, VIT, number, twins[key], 8 * _price("v5e", "on_demand")), key, tokens_of(twins[key]),
-            promotion=30 if number == 2 else 0,
-        ))  # fmt: skip
+        place = (RESEARCH, "us-central1", "v5e", 8)
+        plan = _planned(world, f"vit-tpu-{number:02d}", VIT, number, twins[key], place, "on_demand")
+        labelled_run(world, replace(plan, promotion=30) if number == 2 else plan)
 
 
-def _price(kind: str, purchase: str) -> float:
-    return TPU_PRICES[kind, purchase] / UNIT
+def _planned(
+    world: World,
+    name: str,
+    workload: Workload,
+    number: int,
+    twin: Run,
+    place: tuple[Project, str, str, int],  # project, region, kind, chips
+    purchase: str,
+    framework: str = "jax",
+) -> TpuPlan:
+    _, _, kind, chips = place
+    start, hours = _when(world, workload, number, twin, chips * (TPU_PRICES[kind, purchase] / UNIT))
+    breaks = BREAKS[workload.workload_key].get(number, ())
+    as_run = replace(workload, framework=framework)
+    return TpuPlan(name, as_run, *place, purchase, start, hours, twin.pair_key, tokens_of(twin), breaks=breaks)
 
 
-def _when(world: World, workload: Workload, number: int, twin: Run, hourly: float) -> Sequence:
-    """Start and hours of a run that costs what the ratio says its twin's did."""
+def _when(world: World, workload: Workload, number: int, twin: Run, hourly: float) -> tuple[int, float]:
+    """Start and hours of a run that costs COST_RATIO times what its twin did."""
     mean, spread = COST_RATIO[workload.workload_key]
     random = generator("pair", workload.workload_key, number, world.replica)
     ratio = mean * math.exp(max(-2.0, min(2.0, random.gauss(0, 1))) * spread)

@@ -19,6 +19,16 @@ TOWER = replace(EMBED, workload_key="embedding-refresh-tpu", framework="jax", to
 TUNE = replace(ALIGN, framework="maxtext", tokens_per_chip_second=9_800)
 DETR = replace(SWEEP, framework="jax", tokens_per_chip_second=11_500)
 
+# a node that comes and goes: up, down, then start and end of each run on it
+TUNINGS = [
+    line.split()
+    for line in """
+2026-04-13T07:30:00 2026-04-27T18:00:00 2026-04-13T07:41:20 2026-04-19T22:10:51.500 2026-04-20T06:02:09 2026-04-27T17:52:30
+2026-06-08T06:00:00 2026-06-24T12:00:00 2026-06-08T06:09:44 2026-06-24T11:41:03
+2026-08-27T08:00:00 2026-09-11T20:00:00 2026-08-27T08:11:15 2026-09-04T13:37:26 2026-09-04T13:40:02.250 2026-09-11T19:48:59
+""".strip().splitlines()
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -58,30 +68,29 @@ def _committed_nodes(world: World) -> None:
     )
     for month in MONTHS:
         start, end = month_bounds(month)
-        recorded_run(world, f"tower-refresh-{month}", TOWER, [
-            ("succeeded", iso(start + 1_512)[:-1], iso(end - (2 * 3_600 + 407))[:-1], [(tower, 8)]),
-        ])  # fmt: skip
-    for number, (up, down, runs) in enumerate(
-        (
-            ("2026-04-13T07:30:00", "2026-04-27T18:00:00", (("2026-04-13T07:41:20", "2026-04-19T22:10:51.500"),
-                                                          ("2026-04-20T06:02:09", "2026-04-27T17:52:30"))),
-            ("2026-06-08T06:00:00", "2026-06-24T12:00:00", (("2026-06-08T06:09:44", "2026-06-24T11:41:03"),)),
-            ("2026-08-27T08:00:00", "2026-09-11T20:00:00", (("2026-08-27T08:11:15", "2026-09-04T13:37:26"),
-                                                          ("2026-09-04T13:40:02.250", "2026-09-11T19:48:59"))),
-        ), start=1,
-    ):  # fmt: skip
-        node = add_node(
-            world, f"v5p-tuning-{number}", PRETRAINING, COMMITMENT_REGION, "v5p", "committed", (seconds(up), seconds(down)),
-            chips=4, style="worker",
-        )  # fmt: skip
-        for letter, (start, end) in zip("ab", runs, strict=False):
-            recorded_run(world, f"reward-tuner-{number}{letter}", TUNE, [("succeeded", start, end, [(node, 4)])])
-    up = (seconds("2026-06-10T12:00:00"), seconds("2026-06-13T20:30:00"))
-    node = add_node(world, "v5p-ablation", PRETRAINING, COMMITMENT_REGION, "v5p", "on_demand", up, chips=8, style="worker")
-    recorded_run(world, "moe-tpu-ablation", replace(MOE, framework="maxtext"), [
-        ("failed", "2026-06-10T12:08:31", "2026-06-11T03:50:12", [(node, 8)]),
-        ("succeeded", "2026-06-11T04:31:40", "2026-06-13T20:21:18", [(node, 8)]),
-    ])  # fmt: skip
+        recorded_run(
+            world,
+            f"tower-refresh-{month}",
+            TOWER,
+            [("succeeded", iso(start + 1_512)[:-1], iso(end - (2 * 3_600 + 407))[:-1], [(tower, 8)])],
+        )
+    for number, (up, down, *runs) in enumerate(TUNINGS, start=1):
+        span = (seconds(up), seconds(down))
+        name = f"v5p-tuning-{number}"
+        node = add_node(world, name, PRETRAINING, COMMITMENT_REGION, "v5p", "committed", span, chips=4, style="worker")
+        for letter, begun, done in zip("ab", runs[::2], runs[1::2], strict=False):
+            recorded_run(world, f"reward-tuner-{number}{letter}", TUNE, [("succeeded", begun, done, [(node, 4)])])
+    span = (seconds("2026-06-10T12:00:00"), seconds("2026-06-13T20:30:00"))
+    node = add_node(world, "v5p-ablation", PRETRAINING, COMMITMENT_REGION, "v5p", "on_demand", span, chips=8, style="worker")
+    recorded_run(
+        world,
+        "moe-tpu-ablation",
+        replace(MOE, framework="maxtext"),
+        [
+            ("failed", "2026-06-10T12:08:31", "2026-06-11T03:50:12", [(node, 8)]),
+            ("succeeded", "2026-06-11T04:31:40", "2026-06-13T20:21:18", [(node, 8)]),
+        ],
+    )
 
 
 def _cluster(world: World) -> None:
@@ -97,12 +106,18 @@ def _cluster(world: World) -> None:
     for name, stop in (("detr-tpu-01", "2026-05-15T07:21:40"), ("detr-tpu-02", "2026-05-15T04:18:05")):
         recorded_run(world, name, DETR, [("succeeded", whole, stop, [(left, 4), (right, 4)])])
     nodes = pool(2, "2026-07-20T13:00:00", "2026-07-24T09:00:00")
-    recorded_run(world, "detr-tpu-03", DETR, [
-        ("stopped", "2026-07-20T13:04:50", "2026-07-22T16:24:38.750", [(node, None) for node in nodes]),
-    ])  # fmt: skip
-    recorded_run(world, "detr-tpu-04", DETR, [
-        ("succeeded", "2026-07-22T16:25:22.250", "2026-07-24T08:52:57", [(node, 8) for node in nodes]),
-    ])  # fmt: skip
+    recorded_run(
+        world,
+        "detr-tpu-03",
+        DETR,
+        [("stopped", "2026-07-20T13:04:50", "2026-07-22T16:24:38.750", [(node, None) for node in nodes])],
+    )
+    recorded_run(
+        world,
+        "detr-tpu-04",
+        DETR,
+        [("succeeded", "2026-07-22T16:25:22.250", "2026-07-24T08:52:57", [(node, 8) for node in nodes])],
+    )
     nodes = pool(3, "2026-09-26T08:30:00", "2026-10-10T00:00:00")
     recorded_run(world, "detr-tpu-05", DETR, [("running", "2026-09-26T08:41:17", None, [(node, 8) for node in nodes])])
 

@@ -43,10 +43,7 @@ class Chip:
     logical: int = 1
 
 
-CHIPS = {
-    "trn1.32xlarge": Chip(16, 2, "trainium", "v2", 32 << 30),
-    "trn2.48xlarge": Chip(16, 4, "trainium2", "v3", 96 << 30, 2),
-}
+CHIPS = {"trn1.32xlarge": Chip(16, 2, "trainium", "v2", 32 << 30), "trn2.48xlarge": Chip(16, 4, "trainium2", "v3", 96 << 30, 2)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,21 +244,33 @@ def _frame(host: Host, period: float, runtimes: list[dict[str, Any]]) -> dict[st
     return {
         "neuron_runtime_data": runtimes,
         "system_data": {
-            "memory_info": {"period": period, "memory_total_bytes": 540_000_000_000, "memory_used_bytes": 96_500_000_000,
-                            "swap_total_bytes": 0, "swap_used_bytes": 0, "error": ""},
+            "memory_info": {
+                "period": period,
+                "memory_total_bytes": 540_000_000_000,
+                "memory_used_bytes": 96_500_000_000,
+                "swap_total_bytes": 0,
+                "swap_used_bytes": 0,
+                "error": "",
+            },
             "vcpu_usage": {"period": period, "average_usage": usage, "context_switch_count": 84_801, "error": ""},
         },
         "instance_info": {
-            "instance_name": "", "instance_id": "" if is_managed else host.hold.resource_id,
-            "instance_type": host.hold.instance_type, "error": "",
+            "instance_name": "",
+            "instance_id": "" if is_managed else host.hold.resource_id,
+            "instance_type": host.hold.instance_type,
+            "error": "",
         },
         "neuron_hardware_info": {
-            "neuron_device_type": host.chip.kind, "neuron_device_version": host.chip.core_version,
-            "neuroncore_version": host.chip.core_version, "neuron_device_count": host.devices,
-            "neuron_device_memory_size": host.chip.memory, "neuroncore_per_device_count": host.chip.cores,
-            "logical_neuroncore_config": host.chip.logical, "error": "",
+            "neuron_device_type": host.chip.kind,
+            "neuron_device_version": host.chip.core_version,
+            "neuroncore_version": host.chip.core_version,
+            "neuron_device_count": host.devices,
+            "neuron_device_memory_size": host.chip.memory,
+            "neuroncore_per_device_count": host.chip.cores,
+            "logical_neuroncore_config": host.chip.logical,
+            "error": "",
         },
-    }  # fmt: skip
+    }
 
 
 def _write_idle_host(root: Path, world: World) -> None:

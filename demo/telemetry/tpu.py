@@ -1,6 +1,6 @@
 """Cloud Monitoring's answers (`timeSeries.list`) about every TPU node that runs held: duty cycle and TensorCore utilisation.
 
-A gauge's point speaks for the time since the point before it. Google writes no duty cycle for an idle chip; that the node lived,
+A gauge's point describes the time since the point before it. Google writes no duty cycle for an idle chip; that the node lived,
 its TensorCore series show. What goes wrong on purpose is in FLAWS.
 """
 
@@ -25,7 +25,7 @@ from demo.telemetry.observed import BUSY_PARTS, Observed, chips_of, window_of
 
 SPACING = HOUR  # coarser than the 60 s that Google keeps for six weeks and the 600 s after them, to keep the demo small
 STANDING_SPACING = 3 * HOUR  # of nodes that live for months
-REACH = 3  # a point speaks for at most so many spacings of its series
+REACH = 3  # a point describes at most so many spacings of its series
 FETCHED = 2 * DAY  # after its month, a month's answer is fetched
 REPEATED = ("duty_cycle", "exag-tpu-research", "2026-05")  # fetched twice
 
@@ -71,7 +71,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The chips `first`, `first`+1, ... of a node as one collector names them; `label` is the run its series say."""
+    """The chips `first`, `first`+1, ... of a node as one collector names them; `label` is the run its series name."""
 
     project: Project
     resource_id: str
@@ -96,8 +96,8 @@ def write_telemetry(root: Path, worlds: Iterable[World], observed: Observed) -> 
                 for chip in range(series.chips()):
                     for month, points in _months(series, metric, chip):
                         answers[series.project.project_id, metric, month].append(_time_series(series, metric, chip, points))
-    for (project_id, metric, month), found in answers.items():
-        content = dumps({"timeSeries": found, "unit": metric.unit}).encode()
+    for (project_id, metric, month), answer in answers.items():
+        content = dumps({"timeSeries": answer, "unit": metric.unit}).encode()
         modified = month_bounds(month)[1] + FETCHED
         folder = root / project_id / metric.name
         put(folder / f"{month}.json", content, modified)
@@ -156,7 +156,7 @@ def _points(seed: str, flaws: Flaws, spacing: int, windows: list[tuple[int, int]
 
 
 def _see(series: Series, observed: Observed) -> None:
-    """Every point, measured or idle, speaks for the time since the one before; the first of a node for one spacing."""
+    """Every point, measured or idle, describes the time since the one before; the first of a node for one spacing."""
     before = [series.points[0].time - series.spacing, *(point.time for point in series.points)] if series.points else []
     for (previous, time), point in zip(pairwise(before), series.points, strict=True):
         start = max(previous, time - REACH * series.spacing) * MICRO
@@ -186,9 +186,13 @@ def _time_series(series: Series, metric: Metric, chip: int, points: list[dict[st
         prefix, kind = "kubernetes.io/container", "k8s_container"
         labels["model"] = "tpu-v5-lite-podslice"
         resource = {
-            "project_id": series.project.project_id, "location": series.region_id, "cluster_name": "sweeps",
-            "namespace_name": "vision", "pod_name": f"{series.label}-0-0", "container_name": "trainer",
-        }  # fmt: skip
+            "project_id": series.project.project_id,
+            "location": series.region_id,
+            "cluster_name": "sweeps",
+            "namespace_name": "vision",
+            "pod_name": f"{series.label}-0-0",
+            "container_name": "trainer",
+        }
     else:
         prefix, kind = "tpu.googleapis.com", "tpu.googleapis.com/GceTpuWorker"
         worker = str((series.first + chip) // 8)

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from reports.page.words import SCOPE_SENTENCE
 from reports.quarterly import QuarterlyReport, render
-from reports.words import SCOPE_SENTENCE
 from tests.browser import open_page
 from tests.reports.published_fixture import write_published
 

@@ -8,10 +8,10 @@ from statistics import geometric_mean, median
 
 import pytest
 
-from reports.charts import Bar, Segment, chart
-from reports.dots import ratio_chart
-from reports.layout import interval
-from reports.side_by_side import MEASURES
+from reports.page.charts import Bar, Segment, chart
+from reports.page.tiles import interval
+from reports.sections.ratios import ratio_chart
+from reports.sections.side_by_side import MEASURES
 from tests.reports.kit import changed, figures_of, record_of, rendered, tables_of, values_of
 from tests.reports.published_energy import BOUNDARIES, FACTORS, chip_energy
 from tests.reports.published_fixture import PAIRED, write_published

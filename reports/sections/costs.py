@@ -1,14 +1,12 @@
 """Section 3, where it went: cost by accelerator, team, model, month, run, evidence and outcome."""
 
-from reports.model import Column, TableSpec, bounded
+from reports.model import Column, TableSpec, bounded, columns
 from reports.quarter import Quarter
-from reports.sql import whole, within
+from reports.sections.sql import whole, within
 
 CURRENCY = Column("billing_currency", "Currency", "code")
 NO_MONTH = "a month of the run has no figure"
 NO_LIST = "part of the usage has no list price"
-RUN_COSTS = ("marts.fct_training_run_costs", "marts.dim_training_runs")
-BOTH_COSTS = (*RUN_COSTS, "marts.fct_residual_costs")
 
 
 def grouped_costs(quarter: Quarter, id: str, title: str, group: str, label: str) -> TableSpec:
@@ -37,16 +35,12 @@ order by costs.billing_currency, is_total, effective_cost desc, runs.{group}, ru
             Column(group, label),
             Column("accelerator_family", "Platform"),
             CURRENCY,
-            Column("run_count", "Runs", "count"),
-            Column("accelerator_effective_cost", "Accelerators, effective", "money"),
-            Column("other_effective_cost", "Other, effective", "money"),
-            Column("effective_cost", "Effective", "money"),
-            Column("idle_share_effective_cost", "Idle share", "money"),
-            Column("billed_cost", "Billed", "money"),
+            *columns(run_count="Runs", accelerator_effective_cost="Accelerators, effective"),
+            *columns(other_effective_cost="Other, effective", effective_cost="Effective"),
+            *columns(idle_share_effective_cost="Idle share", billed_cost="Billed"),
             Column("list_cost", "List", "money", note=NO_LIST),
         ),
         key=("billing_currency", group, "accelerator_family"),
-        needs=RUN_COSTS,
         method="Strict cost of runs (what they used). The idle share is what the fully loaded view adds; it is in none of the "
         "other columns.",
         empty="No run has a cost in this quarter.",
@@ -74,14 +68,11 @@ from parts
 group by grouping sets ((billing_currency, usage_month, part), (billing_currency, usage_month))
 order by billing_currency, usage_month, is_total, part = 'no run', part""",
         columns=(
-            Column("usage_month", "Month", "month"),
-            Column("part", "Platform"),
+            *columns(usage_month="Month", part="Platform"),
             CURRENCY,
-            Column("effective_cost", "Effective", "money"),
-            Column("billed_cost", "Billed", "money"),
+            *columns(effective_cost="Effective", billed_cost="Billed"),
         ),
         key=("billing_currency", "usage_month", "part"),
-        needs=BOTH_COSTS,
         method="Sum over the usage month. Effective cost spreads commitments over the months they serve; billed cost is the "
         "invoice's.",
         empty="No bill in this quarter.",
@@ -139,24 +130,20 @@ def largest_runs(quarter: Quarter) -> TableSpec:
         columns=(
             Column("position", "No.", "count"),
             Column("training_run_id", "Run", "code"),
-            Column("accelerator_family", "Platform", is_data_only=True),  # the type says it
-            Column("team", "Team"),
-            Column("model_name", "Model"),
-            Column("accelerator_type", "Accelerator", "code"),
+            Column("accelerator_family", "Platform", is_data_only=True),  # the type tells it
+            *columns(team="Team", model_name="Model", accelerator_type="Accelerator"),
             Column("state", "State", "state"),
             Column("attempt_count", "Attempts", "count"),
             CURRENCY,
-            Column("effective_cost", "Effective cost", "money"),
-            Column("billed_cost", "Billed cost", "money"),
+            *columns(effective_cost="Effective cost", billed_cost="Billed cost"),
             *bounded("facility_energy_kwh", "Facility energy", "energy", NO_MONTH),
             Column("provider_total_location_based_kgco2e", "Location-based total", "mass", note=NO_MONTH),
             Column("provider_total_market_based_kgco2e", "Market-based total", "mass", note=NO_MONTH),
             Column("emission_status", "Emissions", "state"),
         ),
         key=("billing_currency", "training_run_id"),
-        needs=(*RUN_COSTS, "marts.fct_training_run_emissions", "marts.fct_training_run_energy"),
-        method="Months of this quarter only; failed and interrupted attempts belong to their run. Energy is modelled; "
-        "masses are allocated, provider Scope 1, 2 and 3.",
+        method="Months of this quarter only; failed and interrupted attempts belong to their run. Energy is modelled; masses "
+        "are allocated, provider Scope 1, 2 and 3.",
         empty="No run has a cost in this quarter.",
     )
 
@@ -193,10 +180,9 @@ order by billing_currency, position""",
             Column("effective_cost", "Effective cost", "money"),
         ),
         key=("billing_currency", "outcome"),
-        needs=BOTH_COSTS,
-        method="State is the run's last attempt's; earlier failed attempts are inside their run. Idle: accelerator time beside "
-        "runs that none held. Unused commitment: block or plan hours paid and not used. In no run record: accelerators that no "
-        "record names.",
+        method="State is the run's last attempt's; earlier failed attempts are inside their run. Idle: accelerator time "
+        "beside runs that none held. Unused commitment: block or plan hours paid and not used. In no run record: accelerators "
+        "that no record names.",
         empty="No run and no accelerator cost in this quarter.",
     )
 
@@ -214,17 +200,12 @@ where {within(quarter)}
 group by attribution_rule, attribution_confidence, cost_component, billing_currency
 order by billing_currency, attribution_rule, attribution_confidence, cost_component""",
         columns=(
-            Column("attribution_rule", "Evidence", "state"),
-            Column("attribution_confidence", "Confidence", "state"),
-            Column("cost_component", "Component", "state"),
+            *columns(attribution_rule="Evidence", attribution_confidence="Confidence", cost_component="Component"),
             CURRENCY,
-            Column("run_count", "Runs", "count"),
-            Column("effective_cost", "Effective", "money"),
-            Column("billed_cost", "Billed", "money"),
+            *columns(run_count="Runs", effective_cost="Effective", billed_cost="Billed"),
             Column("list_cost", "List", "money", note=NO_LIST),
         ),
         key=("billing_currency", "attribution_rule", "attribution_confidence", "cost_component"),
-        needs=RUN_COSTS,
         method="The first that applies: managed job id, split allocation, run tag, resource and time, cluster key.",
         empty="No run has a cost in this quarter.",
     )

@@ -4,14 +4,12 @@ The engineering view is never added to the book. The two meet only in the reconc
 (provider Scope 2 and facility energy times the grid's factor), both of the runs that used accelerators in a provider cell.
 """
 
-from reports.model import Column, TableSpec, bounded
+from reports.model import Column, TableSpec, bounded, columns
 from reports.quarter import Quarter
-from reports.sql import ON_RECORD, literal, nine_digits, whole, within
+from reports.sections.sql import ON_RECORD, literal, nine_digits, whole, within
 
-MODELLED = ("marts.fct_training_run_emissions_modelled", "marts.dim_training_runs", "marts.dim_emission_factors")
-RECONCILIATION = ("marts.fct_reconciliation",)
 NO_SIDE = "no cell with both sides known"
-NO_FACTOR = "no factor of the set stands for this region"
+NO_FACTOR = "the set has no factor for this region"
 NO_ENERGY = "no energy or no factor for a run-month of the group"
 PAIRED = f"""count(*) as cell_count,
     count(*) filter (where runs_total is null or modelled_total is null) as one_sided_cells,
@@ -24,17 +22,15 @@ PAIRED = f"""count(*) as cell_count,
     )
 } as ratio"""
 SIDES = (
-    Column("cell_count", "Cells", "count"),
-    Column("one_sided_cells", "one side unknown", "count"),
+    *columns(cell_count="Cells", one_sided_cells="one side unknown"),
     Column("provider_kgco2e", "Provider-allocated", "mass", note=NO_SIDE, group="Runs on accelerators, location-based"),
     Column("modelled_kgco2e", "Modelled", "mass", note=NO_SIDE, group="Runs on accelerators, location-based"),
     Column("ratio", "Modelled ÷ provider", "ratio_of", note=NO_SIDE),
 )
 METHOD = (
     "From the rows of the reconciliation whose method is modelled against provider: sums over the cells where both sides are "
-    "known, "
-    "and the ratio of these sums. Same runs, same months, same boundary in kind (electricity of the facility), different ways: "
-    "the provider's own metering and list-price weights against our energy model and the grid's factor."
+    "known, and the ratio of these sums. Same runs, same months, same boundary in kind (electricity of the facility), "
+    "different ways: the provider's own metering and list-price weights against our energy model and the grid's factor."
 )
 
 
@@ -49,14 +45,8 @@ from marts.fct_reconciliation
 where method = 'modelled_vs_provider' and {within(quarter)}
 group by provider_name, region_id, provider_model_version
 order by provider_name, region_id, provider_model_version""",
-        columns=(
-            Column("provider_name", "Provider"),
-            Column("region_id", "Region", "code"),
-            Column("provider_model_version", "Model version", "code"),
-            *SIDES,
-        ),
+        columns=(*columns(provider_name="Provider", region_id="Region", provider_model_version="Model version"), *SIDES),
         key=("provider_name", "region_id", "provider_model_version"),
-        needs=RECONCILIATION,
         method=METHOD,
         empty="No provider cell of this quarter holds a run on accelerators.",
     )
@@ -76,15 +66,12 @@ group by provider_name, usage_month, provider_model_version
 order by provider_name, usage_month, provider_model_version""",
         columns=(
             Column("provider_name", "Provider", is_quiet_when_repeated=True),
-            Column("usage_month", "Month", "month"),
-            Column("provider_model_version", "Model version", "code"),
+            *columns(usage_month="Month", provider_model_version="Model version"),
             *SIDES,
         ),
         key=("provider_name", "usage_month", "provider_model_version"),
-        needs=RECONCILIATION,
         method="This quarter and the one before. A new model version of the provider is a break: ratios of two versions are "
-        "not one "
-        "series.",
+        "not one series.",
         empty="No provider cell of this quarter or the one before holds a run on accelerators.",
     )
 
@@ -102,13 +89,9 @@ order by provider_name, usage_month, region_id, payer_account_id, sub_account_id
     provider_model_version""",
         columns=(
             Column("provider_name", "Provider", is_quiet_when_repeated=True),
-            Column("usage_month", "Month", "month"),
-            Column("region_id", "Region", "code"),
-            Column("source_name", "Source", is_data_only=True),
-            Column("payer_account_id", "Payer", "code", is_data_only=True),
-            Column("sub_account_id", "Account or project", "code"),
-            Column("service_code", "Service", "code"),
-            Column("provider_model_version", "Version", "code"),
+            *columns(usage_month="Month", region_id="Region"),
+            *columns(is_data_only=True, source_name="Source", payer_account_id="Payer"),
+            *columns(sub_account_id="Account or project", service_code="Service", provider_model_version="Version"),
             Column("provider_total", "Provider's cell", "mass", note="not published by the provider"),
             Column("runs_total", "of which runs", "mass", note="not published by the provider"),
             Column("modelled_total", "Runs, modelled", "mass", note="not modelled for every run of the cell"),
@@ -126,10 +109,8 @@ order by provider_name, usage_month, region_id, payer_account_id, sub_account_id
             "usage_month",
             "provider_model_version",
         ),
-        needs=RECONCILIATION,
         method="Provider's cell: Scope 2 location-based of everything in it. Of which runs: its part allocated to the runs "
-        "that used "
-        "accelerators there. Difference: provider less model. Ratio: model ÷ provider.",
+        "that used accelerators there. Difference: provider less model. Ratio: model ÷ provider.",
         empty="No provider cell of this quarter holds a run on accelerators.",
         page_rows=24,
     )
@@ -156,8 +137,7 @@ order by runs.provider_name, modelled.region_id, modelled.factor_id""",
         columns=(
             Column("provider_name", "Provider"),
             Column("region_id", "Region", "code", note="no region on record"),
-            Column("grid_zone", "Grid zone", "code", note=NO_FACTOR),
-            Column("factor_id", "Factor", "code", note=NO_FACTOR),
+            *columns(note=NO_FACTOR, grid_zone="Grid zone", factor_id="Factor"),
             Column("factor_value", "Factor", "number", note=NO_FACTOR, unit="kgCO2e/kWh"),
             Column("factor_age_years", "Age", "count", note=NO_FACTOR, unit="years"),
             Column("run_count", "Runs", "count"),
@@ -165,11 +145,9 @@ order by runs.provider_name, modelled.region_id, modelled.factor_id""",
             *bounded("modelled_location_based_kgco2e", "Modelled, location-based", "mass", NO_ENERGY),
         ),
         key=("provider_name", "region_id", "factor_id"),
-        needs=MODELLED,
         method="Set location_direct_v1: direct emissions of generation, no upstream. The engineering view, never the book and "
-        "never "
-        "added to it. Runs known by a tag only have no energy and are not here. Bounds: those of the energy; the factor's own "
-        "error is not in them.",
+        "never added to it. Runs known by a tag only have no energy and are not here. Bounds: those of the energy; the "
+        "factor's own error is not in them.",
         empty="No run has a modelled row in this quarter.",
     )
 
@@ -200,22 +178,18 @@ order by factors.factor_id""",
             Column("regions", "Regions", "code"),
             Column("value", "Value", "number", unit="kgCO2e/kWh"),
             Column("unit", "Unit", is_data_only=True),
-            Column("method", "Method", "state", is_data_only=True),
-            Column("basis", "Basis", "state", is_data_only=True),
+            *columns("state", is_data_only=True, method="Method", basis="Basis"),
             Column("gases", "Gases"),
             Column("gwp_set", "GWP", is_data_only=True),
             Column("data_year", "Data year", "year"),
             Column("factor_age_years", "Age", "count", unit="years"),
             Column("facility_energy_kwh", "Energy on it", "energy", note="no energy figure"),
-            Column("source", "Source"),
-            Column("source_date", "Dated", "date"),
-            Column("licence", "Licence"),
+            *columns(source="Source", source_date="Dated", licence="Licence"),
             Column("confidence", "Confidence", "state"),
         ),
         key=("factor_id",),
-        needs=MODELLED,
-        method="Set location_direct_v1, the factors used in this quarter: latest data year not after the year of use and known "
-        "by its "
-        "end, at most four years old. Age: year of use less data year. Provider-reported figures use no factor of ours.",
+        method="Set location_direct_v1, the factors used in this quarter: latest data year not after the year of use and "
+        "known by its end, at most four years old. Age: year of use less data year. Provider-reported figures use no factor "
+        "of ours.",
         empty="No figure of this quarter rests on an emission factor of ours.",
     )

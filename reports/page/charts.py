@@ -5,15 +5,14 @@ line from its low to its high bound. Panels of one chart share one scale. Floats
 bar is the table's decimal. Ratios on a log axis are dots.py's.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from reports.numbers import EN_DASH, significant
+from reports.page.numbers import EN_DASH, scaled, significant
 
 LABEL_WIDTH, VALUE_WIDTH, ROW_HEIGHT, BAR_HEIGHT = 138, 70, 22, 12
 BOUNDED_WIDTH = 118  # of 812 (640-1 020)
-LARGER = {"kgCO2e": "tCO2e", "kWh": "MWh"}
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class Chart:
     """Panels on one scale, with the words of the legend as far as colours need any. `form` names the drawing: bars or dots."""
 
     title: str
-    panels: tuple[Panel, ...]
+    panels: Sequence[object]  # what the template of `form` draws
     legend: tuple[tuple[str, str], ...]
     columns: int
     form: str = "bars"
@@ -127,26 +126,17 @@ def _line(bar: Bar, n: int, scale: Callable[[Decimal], float], end_of_numbers: f
         right = max(right, edge)
         if segment.amount:
             shown = significant(segment.amount / unit_scale)
-            rects.append(
-                Rect(
-                    _at(left),
-                    _at(top),
-                    _at(max(edge - left, 0.8)),
-                    segment.css,
-                    f"{bar.label}, {segment.name}: {shown}",
-                    segment.is_modelled,
-                )
-            )
+            title = f"{bar.label}, {segment.name}: {shown}"
+            rects.append(Rect(_at(left), _at(top), _at(max(edge - left, 0.8)), segment.css, title, segment.is_modelled))
     bounds = None
-    if bar.bounds and bar.total is not None:
-        bounds = tuple(_at(scale(end)) for end in bar.bounds)
-        right = max(right, scale(bar.bounds[1]))
     number = EN_DASH if bar.total is None else significant(bar.total / unit_scale)
-    if bounds:
-        number += " ({}-{})".format(*(significant(end / unit_scale) for end in bar.bounds))
-    label = fitted(bar.label)
+    if bar.bounds and bar.total is not None:
+        low, high = bar.bounds
+        bounds = (_at(scale(low)), _at(scale(high)))
+        right = max(right, scale(high))
+        number += f" ({significant(low / unit_scale)}-{significant(high / unit_scale)})"
     return Line(
-        label,
+        fitted(bar.label),
         bar.label,
         _at(top),
         _at(top + BAR_HEIGHT - 2),
@@ -172,9 +162,7 @@ def chart(
     low, high = _extent(panels)
     span = float(high - low) or 1.0
     room = width - LABEL_WIDTH - value_width
-    unit_scale = Decimal(1)
-    if unit in LARGER and max(abs(low), abs(high)) >= 1000:
-        unit, unit_scale = LARGER[unit], Decimal(1000)
+    unit_scale, unit = scaled(max(abs(low), abs(high)), unit)
 
     def scale(value: Decimal) -> float:
         return LABEL_WIDTH + float(value - low) / span * room

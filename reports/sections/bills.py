@@ -1,9 +1,9 @@
 """Section 3, from the runs to the bill: the waterfall of each currency, and what was paid ahead."""
 
-from reports.costs import BOTH_COSTS, CURRENCY
 from reports.model import Column, TableSpec
 from reports.quarter import Quarter
-from reports.sql import GROUP_ORDER, RESIDUAL_GROUP, by_period, periods, within
+from reports.sections.costs import CURRENCY
+from reports.sections.sql import GROUP_ORDER, RESIDUAL_GROUP, by_period, periods, within
 
 
 def cost_waterfall(quarter: Quarter) -> TableSpec:
@@ -51,9 +51,9 @@ order by billing_currency, {GROUP_ORDER}, part""",
             ),
         ),
         key=("billing_currency", "part"),
-        needs=(*BOTH_COSTS, "marts.fct_reconciliation"),
-        method="Runs and residuals by reason; the provider total is added independently from the landed files. Section 6 shows "
-        "the difference of every measure, which is 0. Commitments: billed, the fees; effective, what of them was not used.",
+        method="Runs and residuals by reason; the provider total is added independently from the landed files. Section 6 "
+        "shows the difference of every measure, which is 0. Commitments: billed, the fees; effective, what of them was not "
+        "used.",
         empty="No bill in this quarter.",
     )
 
@@ -77,7 +77,6 @@ order by provider_name, commitment_id, usage_month, billing_currency""",
             *(Column(f"{flow}_cost", flow.replace("_", " ").capitalize(), "money") for flow in flows),
         ),
         key=("provider_name", "commitment_id", "usage_month", "billing_currency"),
-        needs=("marts.fct_prepaid",),
         method="Opening + purchased − refunded − amortised on used hours − amortised on unused hours = closing.",
         empty="No commitment was paid ahead, used or carried in this quarter.",
     )

@@ -2,7 +2,7 @@
 
 from reports.model import Column, TableSpec
 from reports.quarter import Quarter, month_name, short_month_name
-from reports.sql import literal, within
+from reports.sections.sql import literal, within
 
 # a partition of a bill or a carbon export begins with its month; a run record does not
 # the build a publication holds is the last one begun; its clock times stay out of the page
@@ -41,7 +41,6 @@ order by source_name, kind""",
             Column("delivery_count", "Deliveries", "count"),
         ),
         key=("source_name", "kind"),
-        needs=("ops.dim_deliveries",),
         method="The newest elected delivery of each source and month; a Google bill by the day of its partitions. Section 9 "
         "lists every delivery with its digest.",
         empty="No delivery of this quarter has landed.",
@@ -120,14 +119,6 @@ def matrix(quarter: Quarter) -> TableSpec:
             Column("quarantined_rows", "Quarantined rows", "count"),
         ),
         key=("source_name", "kind", "undated_records"),
-        needs=(
-            "ops.dim_deliveries",
-            "marts.fct_quarantine",
-            "marts.fct_run_cell_costs",
-            "marts.fct_training_run_costs",
-            "marts.fct_run_cell_emissions",
-            "marts.fct_training_run_emissions",
-        ),
         method="landed: delivered, no run has a row in it; preliminary and final: the status of the runs' rows from this "
         "source; missing: no delivery. Quarantined rows are of the whole source.",
         empty="No source has landed anything.",
@@ -147,10 +138,9 @@ order by passed, gate""",
             Column("gate", "Gate", "code"),
             Column("passed", "Passed", "flag"),
             Column("failing_rows", "Failing rows", "count"),
-            Column("detail", "Detail", note="nothing to say", is_dropped_when_empty=True),
+            Column("detail", "Detail", note="no detail", is_dropped_when_empty=True),
         ),
         key=("gate",),
-        needs=("ops.gate_results", "ops.builds"),
         method="A build is published only when every expected gate passed.",
         empty="The published file holds no gate result: it was not published by the line.",
         page_rows=400,
@@ -169,13 +159,12 @@ order by training_run_id, field, source_a, source_b""",
             Column("training_run_id", "Run", "code"),
             Column("field", "Field", "code"),
             Column("source_a", "One source"),
-            Column("value_a", "says", note="no value"),
+            Column("value_a", "its value", note="no value"),
             Column("source_b", "Another source"),
-            Column("value_b", "says", note="no value"),
+            Column("value_b", "its value", note="no value"),
             Column("chosen", "Taken"),
         ),
         key=("training_run_id", "field", "source_a", "source_b"),
-        needs=("marts.fct_run_conflicts",),
         method="All quarters. Per field run.json before scheduler before logs.",
         empty="No two records of a run disagree.",
         page_rows=20,
@@ -200,8 +189,7 @@ order by source_name, reason, source_object, row_number nulls first, column_name
             Column("remedy", "Remedy"),
         ),
         key=("source_name", "source_object", "row_number", "column_name"),
-        needs=("marts.fct_quarantine",),
-        method="All quarters. Negative provider emissions and unknown regions stand here too; their masses are in the "
+        method="All quarters. Negative provider emissions and unknown regions are here too; their masses are in the "
         "reconciliation as quarantined, never clipped to zero.",
         empty="Nothing is quarantined.",
         page_rows=20,

@@ -1,17 +1,15 @@
 """Ratios on a log axis: a dot per matched pair, a stroke at their median, a line over the bounds of a modelled median.
 
-A ratio and its reciprocal stand equally far from the line of no difference, so no direction looks larger than it is. Colour says
-nothing here; modelled ratios are hollow. Every number drawn is in the tables of section 2.
+A ratio and its reciprocal (0.8 and 1.25) are equally far from the line of no difference, so no direction looks larger than it is.
+Colours have no meaning here; modelled ratios are hollow. Every number drawn is in the tables of section 2.
 """
 
 import math
 from dataclasses import dataclass
 from decimal import Decimal
 
-from reports.charts import Chart
-from reports.numbers import significant
+from reports.page.numbers import significant
 from reports.publication import Row
-from reports.side_by_side import MEASURES
 
 LABEL_WIDTH, VALUE_WIDTH, WIDTH, ROW_HEIGHT = 150, 122, 530, 26
 STAGGER = 3.6
@@ -94,7 +92,7 @@ class DotPanel:
         return LABEL_WIDTH + (WIDTH - LABEL_WIDTH - VALUE_WIDTH) / 2
 
 
-class _Axis:
+class Axis:
     """Symmetric about 1 in logarithms, wide enough for every ratio, one for all panels."""
 
     def __init__(self, ratios: list[float]) -> None:
@@ -111,27 +109,28 @@ class _Axis:
         return tuple(Tick(self.at(step), f"{step:g}", step == 1.0) for step in self._ladder)
 
 
-def _line(n: int, label: str, key: str, is_modelled: bool, pairs: list[Row], median: Row | None, axis: _Axis) -> DotLine:
+def dot_line(n: int, label: str, key: str, is_modelled: bool, pairs: list[Row], median: Row | None, axis: Axis) -> DotLine:
     y = n * ROW_HEIGHT + ROW_HEIGHT / 2 + 2
     known = sorted((pair[f"{key}_ratio"], str(pair["pair_key"])) for pair in pairs if pair[f"{key}_ratio"] is not None)
-    # neighbours stand above and below the line, so that near pairs are still counted by eye
+    # neighbours are drawn above and below the line in turn, so that near pairs can still be counted by eye
     lift = STAGGER if len(known) > 1 else 0.0
     dots = tuple(
         Dot(axis.at(ratio), f"{y + (lift if position % 2 else -lift):.1f}", f"{pair}: {_shown(ratio)}")
         for position, (ratio, pair) in enumerate(known)
     )
     middle = median["ratio_median"] if median else None
-    ends = (median["ratio_low"], median["ratio_high"]) if median and is_modelled else (None, None)
-    number = f"{_shown(middle)}" if middle is not None else ""
-    if None not in ends:
-        number += f" ({_shown(ends[0])}-{_shown(ends[1])})"
+    ends = [median[end] for end in ("ratio_low", "ratio_high")] if median and is_modelled else []
+    low, high = ends if ends and None not in ends else (0.0, 0.0)
+    number = "" if middle is None else _shown(middle)
+    if high:
+        number += f" ({_shown(low)}-{_shown(high)})"
     return DotLine(
         label,
         f"{y:.1f}",
         f"{y + 4:.1f}",
         dots,
         axis.at(middle) if middle is not None else "",
-        (axis.at(ends[0]), axis.at(ends[1])) if None not in ends else None,
+        (axis.at(low), axis.at(high)) if high else None,
         is_modelled,
         number,
     )
@@ -139,35 +138,3 @@ def _line(n: int, label: str, key: str, is_modelled: bool, pairs: list[Row], med
 
 def _shown(ratio: float) -> str:
     return significant(Decimal(repr(ratio)))
-
-
-def ratio_chart(pairs: tuple[Row, ...], medians: tuple[Row, ...]) -> tuple[Chart, ...]:
-    """A panel per workload with pairs; the first row, useful tokens, shows how well the pairs are matched."""
-    workloads = sorted({str(pair["workload_key"]) for pair in pairs})
-    rows = [("Useful tokens", "useful_tokens", "", False), *((m.short, m.key, m.words, m.is_modelled) for m in MEASURES)]
-    values = [value for pair in pairs for key, value in pair.items() if key.endswith("_ratio") and value is not None]
-    bounds = [row[end] for row in medians for end in ("ratio_low", "ratio_high") if row[end] is not None]
-    axis, panels = _Axis([*values, *bounds]), []
-    for n, workload in enumerate(workloads):
-        own = [pair for pair in pairs if pair["workload_key"] == workload]
-        rated = [row for row in medians if row["workload_key"] == workload and row["pair_count"]]
-        # in two currencies a measure has two medians: then none is drawn
-        by_measure = {row["measure"]: row for row in rated if sum(row["measure"] == other["measure"] for other in rated) == 1}
-        present = [row for row in rows if any(pair[f"{row[1]}_ratio"] is not None for pair in own)]
-        lines = tuple(
-            _line(position, label, key, is_modelled, own, by_measure.get(words), axis)
-            for position, (label, key, words, is_modelled) in enumerate(present)
-        )
-        count = f"{len(own)} matched pair{'s' if len(own) > 1 else ''}"
-        said = "; ".join(f"{line.label}: {line.number or 'each pair in the table'}" for line in lines)
-        panels.append(
-            DotPanel(
-                f"dots-{n}",
-                f"TPU ÷ Trainium, per run: {workload}, {count}",
-                f"Log axis, 1 is no difference. Median ratios: {said}. Descriptive; the numbers are in the tables.",
-                "ratio of matched pairs, log axis",
-                axis.ticks,
-                lines,
-            )
-        )
-    return (Chart("TPU ÷ Trainium, per run", tuple(panels), LEGEND, 2, "dots"),) if panels else ()

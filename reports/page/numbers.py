@@ -4,6 +4,8 @@ from decimal import ROUND_HALF_UP, Decimal
 
 THIN_SPACE = "\u2009"
 EN_DASH = "\u2013"
+TONNE = Decimal(1000)  # of kilograms; as many kilowatt-hours are a megawatt-hour
+UNITS = {"mass": ("kgCO2e", "tCO2e"), "energy": ("kWh", "MWh")}
 MINUS = "\u2212"  # as wide as a digit, so that columns stay straight
 
 
@@ -39,3 +41,9 @@ def plain(value: object) -> str | None:
     if isinstance(value, Decimal):
         return f"{value:f}"
     return str(value)
+
+
+def scaled(greatest: Decimal, unit: str) -> tuple[Decimal, str]:
+    """What to divide by and the unit then: tonnes and MWh from 1,000 kg or kWh on, other units as they are."""
+    larger = dict(UNITS.values())
+    return (TONNE, larger[unit]) if unit in larger and abs(greatest) >= TONNE else (Decimal(1), unit)

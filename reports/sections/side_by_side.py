@@ -5,26 +5,23 @@ Description only. A verdict needs an interval and its conditions: a table of its
 
 from dataclasses import dataclass
 
-from reports.compared import COMPARED, compared_runs
-from reports.model import Column, TableSpec, bounded
+from reports.model import Column, TableSpec, bounded, columns
 from reports.quarter import Quarter
-from reports.sql import nine_digits
+from reports.sections.compared import compared_runs
+from reports.sections.sql import nine_digits
 
 RUN_METHOD = (
     "Finished runs that ended in the quarter and did not miss a target, whole lives, all attempts. Cost: strict, without idle "
     "share, promotions, tax and support. Energy with plausible bounds, which are no confidence interval: at the chips, and at "
-    "the "
-    "facility (chips, host, network and storage, times PUE). Modelled emissions: facility energy times the grid's location-based "
-    "factor, each run in its own region (deployed view). Provider Scope 2: allocated by list price, which does not see how "
-    "busy a "
-    "chip was. A run whose figure is not whole is not in n. Ratios: one per pair, replicates by geometric mean; their bounds let "
-    "the two sides err in opposite directions. Descriptive: no verdict is drawn."
+    "the facility (chips, host, network and storage, times PUE). Modelled emissions: facility energy times the grid's "
+    "location-based factor, each run in its own region (deployed view). Provider Scope 2: allocated by list price, which does "
+    "not see how busy a chip was. A run whose figure is not whole is not in n. Ratios: one per pair, replicates by geometric "
+    "mean; their bounds let the two sides err in opposite directions. Descriptive: no verdict is drawn."
 )
 TOKENS_METHOD = (
-    "As the table before, each run divided by its useful tokens (what was trained again after a failure is not useful) times one "
-    "million, then the median; masses in grams, energy in Wh. Runs without useful tokens on record are not in n. Descriptive: "
-    "no verdict is "
-    "drawn."
+    "As the table before, each run divided by its useful tokens (what was trained again after a failure is not useful) times "
+    "one million, then the median; masses in grams, energy in Wh. Runs without useful tokens on record are not in n. "
+    "Descriptive: no verdict is drawn."
 )
 NO_MEDIAN = "no run of this workload on this platform has the figure whole"
 NO_PAIR = "no matched pair has the figure above 0 on both sides"
@@ -194,7 +191,6 @@ def medians(quarter: Quarter, per_tokens: bool) -> TableSpec:
             Column("reading", "Reading"),
         ),
         key=("workload_key", "measure", "unit"),
-        needs=COMPARED,
         method=TOKENS_METHOD if per_tokens else RUN_METHOD,
         empty="No workload has compared runs on both platforms in this quarter.",
         page_rows=80,
@@ -202,7 +198,7 @@ def medians(quarter: Quarter, per_tokens: bool) -> TableSpec:
 
 
 def pair_ratios(quarter: Quarter) -> TableSpec:
-    """Each matched pair: TPU ÷ Trainium per run, measure by measure; the useful tokens say how well it is matched."""
+    """Each matched pair: TPU ÷ Trainium per run, measure by measure; the ratio of useful tokens shows how well it is matched."""
     chosen = [
         *(("useful_tokens", "useful_tokens", "Useful tokens", False),),
         *((m.key, m.key, m.short, m.is_modelled) for m in MEASURES),
@@ -217,14 +213,10 @@ def pair_ratios(quarter: Quarter) -> TableSpec:
             ratio = f"case when {same}true then {value} end" if same else value
             ratios.append(f"{nine_digits(ratio)} as {key}_ratio{end}")
     joined_sides, joined_ratios = ",\n        ".join(sides), ",\n    ".join(ratios)
-    columns = []
+    note = "no figure above 0 on both sides"
+    shown: list[Column] = []
     for key, _, short, is_modelled in chosen:
-        note = "no figure above 0 on both sides"
-        columns += (
-            bounded(f"{key}_ratio", short, "ratio_of", note, shows_bounds=False)
-            if is_modelled
-            else (Column(f"{key}_ratio", short, "ratio_of", note=note),)
-        )
+        shown += bounded(f"{key}_ratio", short, "ratio_of", note, shows_bounds=False)[: 3 if is_modelled else 1]
     return TableSpec(
         id="pair_ratios",
         title="Matched pairs: TPU ÷ Trainium, per run",
@@ -243,17 +235,13 @@ inner join (select * from sides where accelerator_family = 'tpu') as tpu using (
 order by workload_key, pair_key""",
         columns=(
             Column("workload_key", "Workload", "code", is_quiet_when_repeated=True),
-            Column("pair_key", "Pair", "code"),
-            Column("trainium_count", "Trainium runs", "count"),
-            Column("tpu_count", "TPU runs", "count"),
-            *columns,
+            *columns(pair_key="Pair", trainium_count="Trainium runs", tpu_count="TPU runs"),
+            *shown,
         ),
         key=("workload_key", "pair_key"),
-        needs=COMPARED,
         method="1 is no difference; below 1 the run on TPU took less, above 1 more. Replicates of one side: geometric mean. A "
-        "pair "
-        "counts in the quarter in which its last run ended. Useful tokens near 1: the two sides did the same work. "
-        "Scope 2: the provider's, allocated. The data file has the bounds of the modelled ratios.",
+        "pair counts in the quarter in which its last run ended. Useful tokens near 1: the two sides did the same work. Scope "
+        "2: the provider's, allocated. The data file has the bounds of the modelled ratios.",
         empty="No pair_key has a compared run on both platforms in this quarter.",
         page_rows=60,
     )

@@ -1,16 +1,9 @@
 """What section 2 compares: which runs, their whole lives, what was left out, and what no run carries."""
 
-from reports.model import Column, TableSpec
+from reports.model import Column, TableSpec, columns
 from reports.quarter import Quarter, month_name
-from reports.sql import literal, nine_digits, whole, within
+from reports.sections.sql import literal, nine_digits, whole, within
 
-COMPARED = (
-    "marts.dim_training_runs",
-    "marts.fct_training_run_costs",
-    "marts.fct_training_run_energy",
-    "marts.fct_training_run_emissions_modelled",
-    "marts.fct_training_run_emissions",
-)
 SCOPE_2_LOCATION, SCOPE_2_MARKET = "provider_scope_2_location_based_kgco2e", "provider_scope_2_market_based_kgco2e"
 MODELLED = tuple(f"modelled_location_based_kgco2e{end}" for end in ("", "_low", "_high"))
 ENERGY = tuple(f"{boundary}_energy_kwh{end}" for boundary in ("chip", "facility") for end in ("", "_low", "_high"))
@@ -136,23 +129,16 @@ def what_was_compared(quarter: Quarter) -> TableSpec:
             Column("accelerator_family", "Platform"),
             Column("accelerator_types", "Accelerators", "code"),
             Column("regions", "Regions", "code", note="no region on record"),
-            Column("ended_count", "Ended", "count", group="Runs"),
-            Column("unfinished_count", "not finished", "count", group="Runs"),
-            Column("target_missed_count", "target missed", "count", group="Runs"),
-            Column("compared_count", "Compared", "count", group="Runs"),
-            Column("with_tokens_count", "with tokens", "count", group="Runs"),
-            Column("paired_count", "in pairs", "count", group="Runs"),
+            *columns(group="Runs", ended_count="Ended", unfinished_count="not finished", target_missed_count="target missed"),
+            *columns(group="Runs", compared_count="Compared", with_tokens_count="with tokens", paired_count="in pairs"),
             Column("energy_basis", "Energy basis", note="no energy figure", group="Energy of the compared runs"),
             Column("power_confidence", "Chip power", note="no energy figure", group="Energy of the compared runs"),
             Column("coverage_ratio", "Observed", "ratio", note="no chip time", group="Energy of the compared runs"),
         ),
         key=("workload_key", "accelerator_family"),
-        needs=COMPARED,
         method=f"Runs that ended from {month_name(quarter.months[0])} to {month_name(quarter.months[-1])}, by platform. Not "
-        "finished: the last "
-        "attempt failed, was stopped or interrupted. Useful tokens exclude what was trained again after a failure. Observed: "
-        "chip "
-        "time with telemetry. Energy basis and chip power: all that were used.",
+        "finished: the last attempt failed, was stopped or interrupted. Useful tokens exclude what was trained again after a "
+        "failure. Observed: chip time with telemetry. Energy basis and chip power: all that were used.",
         empty="No run on Trainium or TPU ended in this quarter.",
         page_rows=60,
     )
@@ -188,20 +174,14 @@ from accelerator_costs
 group by provider_name, billing_currency
 order by provider_name, billing_currency""",
         columns=(
-            Column("provider_name", "Cloud"),
-            Column("billing_currency", "Currency", "code"),
-            Column("run_cost", "Runs", "money"),
-            Column("idle_cost", "Idle", "money"),
-            Column("unused_commitment_cost", "Unused commitment", "money"),
-            Column("unlogged_cost", "In no run record", "money"),
-            Column("other_cost", "Other", "money"),
+            *columns(provider_name="Cloud", billing_currency="Currency", run_cost="Runs", idle_cost="Idle"),
+            *columns(unused_commitment_cost="Unused commitment", unlogged_cost="In no run record", other_cost="Other"),
             Column("accelerator_cost", "All accelerators", "money"),
             Column("residual_ratio", "Share no run carries", "ratio", note="runs carry all of it"),
         ),
         key=("provider_name", "billing_currency"),
-        needs=("marts.fct_run_cell_costs", "marts.fct_residual_costs"),
-        method="Effective cost of accelerators in the quarter; a bill does not say which platform an hour that no run holds was "
-        "meant for, so the share is the cloud's, other accelerators included. A difference between platforms smaller than the "
-        "difference of these shares says nothing.",
+        method="Effective cost of accelerators in the quarter; a bill does not say which platform an hour that no run holds "
+        "was meant for, so the share is the cloud's, other accelerators included. A difference between platforms smaller than "
+        "the difference of these shares proves nothing.",
         empty="No accelerator cost in this quarter.",
     )

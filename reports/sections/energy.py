@@ -1,14 +1,13 @@
 """Energy of the runs, section 3 and the sources of section 8: four boundaries with bounds, basis, coverage, chip-hours, PUE.
 
-Every figure is modelled from telemetry or time unless its basis says otherwise. low and high are plausible bounds: fully
+Every figure is modelled from telemetry or time unless its basis is measured. low and high are plausible bounds: fully
 correlated, so they add; they are no confidence interval.
 """
 
-from reports.model import Column, TableSpec, bounded
+from reports.model import Column, TableSpec, bounded, columns
 from reports.quarter import Quarter
-from reports.sql import ON_RECORD, nine_digits, whole, whole_on_record, within
+from reports.sections.sql import ON_RECORD, nine_digits, whole, whole_on_record, within
 
-ENERGY = ("marts.fct_training_run_energy", "marts.dim_training_runs")
 BOUNDARIES = (
     ("chip_energy_kwh", "Chips"),
     ("chip_host_energy_kwh", "Chips and host"),
@@ -20,8 +19,7 @@ HALF = "a run-month of the group has no figure: half a total is not a total"
 IDLE = "the idle share of a run-month is not known"
 BOUNDS = (
     "Plausible bounds in brackets; they err together, so they add. Run-months known by a tag only hold no chips on record: "
-    "they are "
-    "counted and in no sum."
+    "they are counted and in no sum."
 )
 NONE = "No run has an energy row in this quarter."
 WEAKEST = {
@@ -36,14 +34,11 @@ def _wholes(*columns: str) -> str:
     )
 
 
-def _counts() -> tuple[Column, ...]:
-    return (
-        Column("run_count", "Runs", "count"),
-        Column("unknown_run_months", "months unknown", "count", is_dropped_when_zero=True),
-        Column("unrecorded_run_months", "by tag only", "count", is_dropped_when_zero=True),
-    )
-
-
+COUNTED = (
+    Column("run_count", "Runs", "count"),
+    Column("unknown_run_months", "months unknown", "count", is_dropped_when_zero=True),
+    Column("unrecorded_run_months", "by tag only", "count", is_dropped_when_zero=True),
+)
 COUNTS = f"""count(distinct energy.training_run_id) as run_count,
     count(*) filter (where {ON_RECORD}) - count(energy.facility_energy_kwh) as unknown_run_months,
     count(*) filter (where not {ON_RECORD}) as unrecorded_run_months"""
@@ -66,9 +61,8 @@ group by grouping sets ((runs.accelerator_type, runs.accelerator_family), ())
 having count(*) > 0
 order by is_total, runs.accelerator_family, runs.accelerator_type""",
         columns=(
-            Column("accelerator_type", "Accelerator", "code"),
-            Column("accelerator_family", "Platform"),
-            *_counts(),
+            *columns(accelerator_type="Accelerator", accelerator_family="Platform"),
+            *COUNTED,
             *(
                 column
                 for key, label in BOUNDARIES
@@ -77,10 +71,9 @@ order by is_total, runs.accelerator_family, runs.accelerator_type""",
             Column("idle_share_facility_energy_kwh", "Idle share, facility", "energy", note=IDLE),
         ),
         key=("accelerator_type", "accelerator_family"),
-        needs=ENERGY,
-        method="Each boundary contains the one before: chips; chips and host, a node by chips held; IT, with a share for network "
-        f"and storage; facility, IT times PUE. {BOUNDS} Idle reserve is in none of them; the idle share is what the fully loaded "
-        "view adds.",
+        method="Each boundary contains the one before: chips; chips and host, a node by chips held; IT, with a share for "
+        f"network and storage; facility, IT times PUE. {BOUNDS} Idle reserve is in none of them; the idle share is what the "
+        "fully loaded view adds.",
         empty=NONE,
     )
 
@@ -117,11 +110,9 @@ inner join marts.dim_training_runs as runs using (training_run_id)
 group by runs.accelerator_type, runs.accelerator_family
 order by runs.accelerator_family, runs.accelerator_type""",
         columns=(
-            Column("accelerator_type", "Accelerator", "code"),
-            Column("accelerator_family", "Platform"),
-            *_counts(),
-            Column("reserved_chip_hours", "Reserved", "hours", group="Chip-hours"),
-            Column("observed_chip_hours", "Observed", "hours", group="Chip-hours"),
+            *columns(accelerator_type="Accelerator", accelerator_family="Platform"),
+            *COUNTED,
+            *columns(group="Chip-hours", reserved_chip_hours="Reserved", observed_chip_hours="Observed"),
             Column("busy_chip_hours", "Busy", "hours", note="no telemetry", group="Chip-hours"),
             Column("coverage_ratio", "Coverage", "ratio", note="no chip was held", group="Chip-hours"),
             Column("busy_ratio", "Busy of observed", "ratio", note="no telemetry", group="Chip-hours"),
@@ -133,11 +124,9 @@ order by runs.accelerator_family, runs.accelerator_type""",
             Column("power_confidence", "Chip power", "state"),
         ),
         key=("accelerator_type", "accelerator_family"),
-        needs=ENERGY,
         method="Reserved: chips held times hours. Observed: the part with telemetry; coverage is its share. Busy: utilisation "
-        "times "
-        "chips times hours, over observed time. The four bases add up to the facility energy; the weakest basis and the weakest "
-        "source of chip power stand for the group.",
+        "times chips times hours, over observed time. The four bases add up to the facility energy; basis and chip power are the "
+        "weakest of the group.",
         empty=NONE,
     )
 
@@ -157,12 +146,11 @@ order by facility_energy_kwh desc nulls last, runs.{group}, runs.accelerator_fam
         columns=(
             Column(group, label),
             Column("accelerator_family", "Platform"),
-            *_counts(),
+            *COUNTED,
             *bounded("facility_energy_kwh", "Facility energy", "energy", HALF),
             Column("idle_share_facility_energy_kwh", "Idle share", "energy", note=IDLE),
         ),
         key=(group, "accelerator_family"),
-        needs=ENERGY,
         method=f"Facility boundary, modelled, strict. {BOUNDS}",
         empty=NONE,
     )
@@ -181,13 +169,11 @@ where {within(quarter, "energy.usage_month")}
 group by grouping sets ((energy.usage_month, runs.accelerator_family), (energy.usage_month))
 order by energy.usage_month, is_total, runs.accelerator_family""",
         columns=(
-            Column("usage_month", "Month", "month"),
-            Column("accelerator_family", "Platform"),
-            *_counts(),
+            *columns(usage_month="Month", accelerator_family="Platform"),
+            *COUNTED,
             *bounded("facility_energy_kwh", "Facility energy", "energy", HALF),
         ),
         key=("usage_month", "accelerator_family"),
-        needs=ENERGY,
         method=f"Facility boundary, modelled, strict. {BOUNDS}",
         empty=NONE,
     )
@@ -222,9 +208,8 @@ order by position""",
             *bounded("facility_energy_kwh", "Facility energy", "energy", HALF),
         ),
         key=("outcome",),
-        needs=ENERGY,
-        method="State is the run's last attempt's; earlier failed attempts are inside their run. Idle reserve: chips of machines "
-        f"that runs shared and nobody held. {BOUNDS}",
+        method="State is the run's last attempt's; earlier failed attempts are inside their run. Idle reserve: chips of "
+        f"machines that runs shared and nobody held. {BOUNDS}",
         empty=NONE,
     )
 
@@ -250,9 +235,7 @@ order by runs.provider_name, runs.region_id, energy.pue_ratio, energy.pue_source
             Column("facility_energy_kwh", "Facility energy on it", "energy", note="no energy figure"),
         ),
         key=("provider_name", "region_id", "pue_ratio", "pue_source"),
-        needs=ENERGY,
         method="The latest year not after the month's, at most four years old, of the region itself, else of the provider's "
-        "fleet. "
-        "A run in several regions: facility over IT energy.",
+        "fleet. A run in several regions: facility over IT energy.",
         empty=NONE,
     )

@@ -1,34 +1,7 @@
-"""Section 1: the five figures, each with its whole, its change against the last quarter, or the reason why there is none."""
+"""The queries behind the headline figures of section 1; each is complete in itself and gives one row per currency or unit."""
 
-from dataclasses import dataclass
-
-from reports.model import Figure
-from reports.publication import Publication, Row
 from reports.quarter import Quarter
-from reports.sql import ON_RECORD, complete, literal, presence, within
-
-COST_TABLES = ("marts.fct_training_run_costs", "marts.fct_residual_costs", "marts.fct_reconciliation", "ops.dim_deliveries")
-EMISSION_TABLES = (
-    "marts.fct_run_cell_emissions",
-    "marts.fct_residual_emissions",
-    "marts.fct_reconciliation",
-    "ops.dim_deliveries",
-)
-COST_METHOD = (
-    "Net amortised cost of training runs (strict, without idle share), added over runs and months of the quarter, per currency."
-)
-SHARE_METHOD = (
-    "Effective cost of accelerators in run-months whose energy and provider emissions are known, over that of all accelerators "
-    "(runs and residuals), per currency."
-)
-ENERGY_METHOD = (
-    "Modelled bottom-up, strict: chips by telemetry or time, host, network and storage, times PUE; added over runs and months. "
-    "Low and high are plausible bounds that err together."
-)
-MASS_METHOD = (
-    "Provider mass of the elected model version, allocated to runs by list-price weight in each provider cell; "
-    "runs added over the quarter."
-)
+from reports.sections.sql import ON_RECORD, complete, literal, presence, within
 
 
 def effective_cost_sql(quarter: Quarter) -> str:
@@ -139,7 +112,7 @@ from sums"""
 
 
 def energy_sql(quarter: Quarter) -> str:
-    """Facility energy of the runs with bounds and idle reserve, null when any run-month has none; what is known stands apart."""
+    """Facility energy of the runs with bounds and idle reserve, null when a run-month has none; what is known is apart."""
     ends = ("", "_low", "_high")
     spans = [("", within(quarter)), ("_before", within(quarter.previous))]
     sums = ",\n        ".join(
@@ -181,105 +154,3 @@ select
         then 'Run-months known by a tag only, without energy and not in it: ' || unrecorded_run_months end as remark
 from sums
 where run_months > 0"""
-
-
-@dataclass(frozen=True)
-class _Headline:
-    """A figure before it is asked for. No `unit`: each row of the answer is a currency."""
-
-    id: str
-    label: str
-    unit: str
-    sql: str
-    needs: tuple[str, ...]
-    whole: str
-    absent: str
-    method: str
-
-    def without(self, reason: str) -> Figure:
-        return Figure(self.id, self.label, self.unit, None, None, "", None, reason, reason, self.method, self.sql)
-
-    def of(self, row: Row, several: bool) -> Figure:
-        """The figure of one row; with several currencies each names its own."""
-        currency = str(row["unit"])
-        return Figure(
-            id=f"{self.id}/{currency}" if several else self.id,
-            label=f"{self.label}, {currency}" if several and self.unit else self.label,
-            unit=self.unit or currency,
-            value=row["value"],
-            whole=row["whole"],
-            whole_label=self.whole,
-            change_ratio=row["change_ratio"],
-            change_reason=row["change_reason"] or "",
-            absent="" if row["value"] is not None else str(row.get("absent") or self.absent),
-            method=self.method,
-            sql=self.sql,
-            low=row.get("low"),
-            high=row.get("high"),
-            known=(row["known"], row["known_low"], row["known_high"]) if row["value"] is None and row.get("known") else None,
-            known_label=str(row.get("known_label") or "") if row["value"] is None else "",
-            remark=str(row.get("remark") or ""),
-        )
-
-
-def _headlines(quarter: Quarter) -> list[_Headline]:
-    scope_2 = [
-        _Headline(
-            id=f"provider_scope_2_{way}_based",
-            label=f"Provider Scope 2, {way}-based, allocated to training runs",
-            unit="kgCO2e",
-            sql=mass_sql(quarter, f"provider_scope_2_{way}_based_kgco2e"),
-            needs=EMISSION_TABLES,
-            whole="reported by the provider for all usage",
-            absent=f"a carbon month of {quarter.name} is not published",
-            method=MASS_METHOD,
-        )
-        for way in ("location", "market")
-    ]
-    return [
-        _Headline(
-            id="effective_cost",
-            label="Effective cost of training runs",
-            unit="",
-            sql=effective_cost_sql(quarter),
-            needs=COST_TABLES,
-            whole="all that was billed, effective",
-            absent=f"a bill of {quarter.name} is missing",
-            method=COST_METHOD,
-        ),
-        _Headline(
-            id="facility_energy",
-            label="Facility energy of training runs on record",
-            unit="kWh",
-            sql=energy_sql(quarter),
-            needs=("marts.fct_training_run_energy", "marts.dim_training_runs"),
-            whole="with the idle reserve beside the runs",
-            absent=f"no run has an energy row in {quarter.name}",
-            method=ENERGY_METHOD,
-        ),
-        *scope_2,
-        _Headline(
-            id="accelerator_cost_coverage",
-            label="Share of accelerator cost that carries an energy and an emission figure",
-            unit="1",
-            sql=coverage_sql(quarter),
-            needs=(*COST_TABLES, "marts.fct_training_run_emissions", "marts.fct_training_run_energy"),
-            whole="attributed to training runs",
-            absent=f"no accelerator cost in {quarter.name}, or a bill is missing",
-            method=SHARE_METHOD,
-        ),
-    ]
-
-
-def glance_figures(publication: Publication, quarter: Quarter) -> list[Figure]:
-    """The five headline figures in the order of the page; in several currencies, one each."""
-    figures = []
-    for headline in _headlines(quarter):
-        missing = publication.missing(*headline.needs)
-        rows = [] if missing else publication.rows(headline.sql)
-        if missing:
-            figures.append(headline.without(f"the published file has no {', no '.join(missing)}"))
-        elif not rows:
-            figures.append(headline.without(headline.absent if headline.unit == "kWh" else f"no cost in {quarter.name}"))
-        figures += [headline.of(row, len(rows) > 1) for row in rows]
-    return figures

@@ -1,13 +1,23 @@
-"""Section 4, emissions: by method, region and month, from the runs to the provider's total, and what conservation says."""
+"""Section 4, emissions: by method, region and month, and from the runs to the provider's total."""
 
-from reports.model import Column, TableSpec
+from reports.model import Column, TableSpec, columns
 from reports.quarter import Quarter
-from reports.sql import GROUP_ORDER, MASSES, RESIDUAL_GROUP, by_period, emission_parts, periods, presence, whole, within
+from reports.sections.sql import GROUP_ORDER, RESIDUAL_GROUP, by_period, emission_parts, periods, presence, whole, within
 
-BOOK = ("marts.fct_run_cell_emissions", "marts.fct_residual_emissions", "marts.fct_reconciliation", "ops.dim_deliveries")
 LOCATION, MARKET = "provider_total_location_based_kgco2e", "provider_total_market_based_kgco2e"
-SCOPE_2_LOCATION, SCOPE_2_MARKET = "provider_scope_2_location_based_kgco2e", "provider_scope_2_market_based_kgco2e"
+FOUR = {
+    "provider_scope_2_location_based_kgco2e": "Scope 2 location-based",
+    "provider_scope_2_market_based_kgco2e": "Scope 2 market-based",
+    LOCATION: "Total location-based",
+    MARKET: "Total market-based",
+}
+WHOLES = ", ".join(whole(measure) for measure in FOUR)
+
 GAP = "not published by the provider"
+
+
+def _four(note: str) -> tuple[Column, ...]:
+    return tuple(Column(key, label, "mass", note=note) for key, label in FOUR.items())
 
 
 def by_month(quarter: Quarter) -> TableSpec:
@@ -18,12 +28,11 @@ def by_month(quarter: Quarter) -> TableSpec:
         return f"""    case when {known} and count(parts.is_run) = count(parts.{measure})
         then coalesce(sum(parts.{measure}){only}, 0) end as {name}"""
 
-    columns = [
+    sums = ",\n".join(
         part(measure, only, f"{name}_{way}_based_kgco2e")
         for way, measure in (("location", LOCATION), ("market", MARKET))
         for name, only in (("run", " filter (where parts.is_run)"), ("rest", " filter (where not parts.is_run)"), ("all", ""))
-    ]
-    joined = ",\n".join(columns)
+    )
     return TableSpec(
         id="emissions_by_month",
         title="Provider emissions by month: allocated to runs, carried by no run, total",
@@ -33,15 +42,14 @@ select
     presence.usage_month,
     presence.provider_name,
     string_agg(distinct parts.provider_model_version, ', ' order by parts.provider_model_version) as provider_model_versions,
-{joined}
+{sums}
 from presence
 left join parts using (provider_name, payer_account_id, usage_month)
 where presence.is_this_quarter
 group by presence.usage_month, presence.provider_name
 order by presence.usage_month, presence.provider_name""",
         columns=(
-            Column("usage_month", "Month", "month"),
-            Column("provider_name", "Provider"),
+            *columns(usage_month="Month", provider_name="Provider"),
             Column("provider_model_versions", "Model version", "code", note=GAP),
             *(
                 Column(f"{part}_{way}_based_kgco2e", words, "mass", note=GAP, group=f"{way.title()}-based")
@@ -50,7 +58,6 @@ order by presence.usage_month, presence.provider_name""",
             ),
         ),
         key=("usage_month", "provider_name"),
-        needs=BOOK,
         method="Provider Scope 1, 2 and 3 of the elected model version. A month is null while any payer's carbon is not "
         "published.",
         empty="No payer has a bill or a carbon publication.",
@@ -59,7 +66,6 @@ order by presence.usage_month, presence.provider_name""",
 
 def by_region(quarter: Quarter) -> TableSpec:
     """Each region and month: electricity (Scope 2) and total, by both methods."""
-    measures = (SCOPE_2_LOCATION, SCOPE_2_MARKET, LOCATION, MARKET)
     return TableSpec(
         id="emissions_by_region",
         title="Provider emissions by region and month, all usage",
@@ -67,22 +73,16 @@ def by_region(quarter: Quarter) -> TableSpec:
 select provider_name, region_id, usage_month,
     case when count(*) = count({LOCATION})
         then coalesce(sum({LOCATION}) filter (where is_run), 0) end as run_location_based_kgco2e,
-    {", ".join(whole(measure) for measure in measures)}
+    {WHOLES}
 from parts
 group by provider_name, region_id, usage_month
 order by provider_name, region_id, usage_month""",
         columns=(
-            Column("provider_name", "Provider"),
-            Column("region_id", "Region", "code"),
-            Column("usage_month", "Month", "month"),
-            Column(SCOPE_2_LOCATION, "Scope 2 location-based", "mass", note=GAP),
-            Column(SCOPE_2_MARKET, "Scope 2 market-based", "mass", note=GAP),
-            Column(LOCATION, "Total location-based", "mass", note=GAP),
-            Column(MARKET, "Total market-based", "mass", note=GAP),
+            *columns(provider_name="Provider", region_id="Region", usage_month="Month"),
+            *_four(GAP),
             Column("run_location_based_kgco2e", "of which runs, location-based", "mass", note=GAP),
         ),
         key=("provider_name", "region_id", "usage_month"),
-        needs=BOOK,
         method="Runs and residuals of each region as the provider names it; Global is usage the provider gives no region.",
         empty="No provider emission row in this quarter.",
         page_rows=60,
@@ -153,10 +153,9 @@ def waterfall(quarter: Quarter) -> TableSpec:
             ),
         ),
         key=("part",),
-        needs=(*BOOK, "marts.dim_training_runs"),
-        method="Allocated to runs, then the residual by reason, then what is quarantined; the provider total is the provider's "
-        "own. Other services keep their share of every cell, so a run never carries them. Commitments: hours paid and not "
-        "used. Unallocated: global, no usage, in no run record, unattributed.",
+        method="Allocated to runs, then the residual by reason, then what is quarantined; the provider total is the "
+        "provider's own. Other services keep their share of every cell, so a run never carries them. Commitments: hours paid "
+        "and not used. Unallocated: global, no usage, in no run record, unattributed.",
         empty="No provider emission row in this quarter.",
     )
 
@@ -167,21 +166,13 @@ def residual_reasons(quarter: Quarter) -> TableSpec:
         id="residual_reasons",
         title="What no run carries, by reason",
         sql=f"""select reason, count(*) as cell_count,
-    {", ".join(whole(measure) for measure in (SCOPE_2_LOCATION, SCOPE_2_MARKET, LOCATION, MARKET))}
+    {WHOLES}
 from marts.fct_residual_emissions
 where {within(quarter)}
 group by reason
 order by reason""",
-        columns=(
-            Column("reason", "Reason", "state"),
-            Column("cell_count", "Rows", "count"),
-            Column(SCOPE_2_LOCATION, "Scope 2 location-based", "mass", note=GAP),
-            Column(SCOPE_2_MARKET, "Scope 2 market-based", "mass", note=GAP),
-            Column(LOCATION, "Total location-based", "mass", note=GAP),
-            Column(MARKET, "Total market-based", "mass", note=GAP),
-        ),
+        columns=(Column("reason", "Reason", "state"), Column("cell_count", "Rows", "count"), *_four(GAP)),
         key=("reason",),
-        needs=("marts.fct_residual_emissions",),
         method="Months published so far. Every residual row has exactly one reason, the first that fits.",
         empty="No residual emission row in this quarter.",
     )
@@ -195,101 +186,19 @@ def by_team(quarter: Quarter) -> TableSpec:
         sql=f"""select runs.team, runs.accelerator_type, runs.accelerator_family,
     count(*) as run_months,
     count(*) filter (where {LOCATION} is null) as run_months_without_figure,
-    {", ".join(whole(measure) for measure in (SCOPE_2_LOCATION, SCOPE_2_MARKET, LOCATION, MARKET))}
+    {WHOLES}
 from marts.fct_training_run_emissions as emissions
 inner join marts.dim_training_runs as runs using (training_run_id)
 where {within(quarter, "emissions.usage_month")}
 group by runs.team, runs.accelerator_type, runs.accelerator_family
 order by runs.team, runs.accelerator_type, runs.accelerator_family""",
         columns=(
-            Column("team", "Team"),
-            Column("accelerator_type", "Accelerator", "code"),
-            Column("accelerator_family", "Platform"),
-            Column("run_months", "Run-months", "count"),
+            *columns(team="Team", accelerator_type="Accelerator", accelerator_family="Platform", run_months="Run-months"),
             Column("run_months_without_figure", "without figure", "count"),
-            *(
-                Column(key, label, "mass", note="a run-month of the group has no figure")
-                for key, label in (
-                    (SCOPE_2_LOCATION, "Scope 2 location-based"),
-                    (SCOPE_2_MARKET, "Scope 2 market-based"),
-                    (LOCATION, "Total location-based"),
-                    (MARKET, "Total market-based"),
-                )
-            ),
+            *_four("a run-month of the group has no figure"),
         ),
         key=("team", "accelerator_type", "accelerator_family"),
-        needs=("marts.fct_training_run_emissions", "marts.dim_training_runs"),
-        method="Strict, provider-allocated. A group's total is null while any of its run-months has no figure: half a total is "
-        "not a total.",
+        method="Strict, provider-allocated. A group's total is null while any of its run-months has no figure: half a total "
+        "is not a total.",
         empty="No run has an emission row in this quarter.",
-    )
-
-
-def _conservation_sql(quarter: Quarter) -> str:
-    masses = ", ".join(f"'{mass}'" for mass in MASSES)
-    sides = ("provider_total", "runs_total", "residual_total", "quarantined_total", "difference")
-    # a cell without a list total has no row: its measure then has no whole
-    sums = ",\n    ".join(
-        f"case when count(*) = count({side}) and (measure not like '%_cost' or count(*) >= max(billed_cells)) then sum({side}) "
-        f"end as {side}"
-        for side in sides
-    )
-    return f"""with billed as (
-    select unit_or_currency, count(*) as billed_cells
-    from marts.fct_reconciliation
-    where method = 'conservation' and measure = 'billed_cost' and {within(quarter)}
-    group by unit_or_currency
-),
-book as (
-    select distinct source_name, payer_account_id, usage_month, provider_model_version from marts.fct_run_cell_emissions
-    union
-    select distinct source_name, payer_account_id, usage_month, provider_model_version from marts.fct_residual_emissions
-)
-select measure, unit_or_currency, provider_model_version, count(*) as cell_count,
-    count(*) filter (where difference is distinct from 0) as cells_that_differ,
-    {sums},
-    min(weight_coverage_ratio) as lowest_weight_coverage_ratio,
-    case
-        when measure like '%_cost' or bool_and(book.usage_month is not null) then 'the book'
-        when bool_or(book.usage_month is not null) then 'the book in part'
-        else 'another version'
-    end as stands_in
-from marts.fct_reconciliation
-left join billed using (unit_or_currency)
-left join book using (source_name, payer_account_id, usage_month, provider_model_version)
-where method = 'conservation' and {within(quarter)}
-group by measure, unit_or_currency, provider_model_version
-order by measure in ({masses}), measure, unit_or_currency, provider_model_version"""
-
-
-def conservation(quarter: Quarter) -> TableSpec:
-    """Provider total against its parts, measure by measure, over every cell."""
-    return TableSpec(
-        id="conservation",
-        title="Conservation: provider total = runs + residual + quarantined",
-        sql=_conservation_sql(quarter),
-        columns=(
-            Column("measure", "Measure", "code"),
-            Column("unit_or_currency", "Unit", "code"),
-            Column("provider_model_version", "Model version", "code"),
-            Column("cell_count", "Cells", "count"),
-            Column("cells_that_differ", "that differ", "count"),
-            *(
-                Column(f"{part}", label, "amount", note="a cell has no value (no list price, or not published)")
-                for part, label in (
-                    ("provider_total", "Provider total"),
-                    ("runs_total", "Runs"),
-                    ("residual_total", "Residual"),
-                    ("quarantined_total", "Quarantined"),
-                    ("difference", "Difference"),
-                )
-            ),
-            Column("stands_in", "Stands in"),
-            Column("lowest_weight_coverage_ratio", "Lowest weight coverage", "ratio", note="not weighed"),
-        ),
-        key=("measure", "unit_or_currency", "provider_model_version"),
-        needs=BOOK,
-        method="Exact, cell by cell; the billed total is added independently from the landed files. Amounts are in the unit of "
-        "their row. Versions of the provider's model are never added: the book holds one per payer and month.",
-        empty="Nothing to reconcile in this quarter.",
     )

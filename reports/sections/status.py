@@ -5,10 +5,10 @@ Issuing is somebody's act, never this code's.
 
 from dataclasses import dataclass
 
-from reports.model import Column, TableSpec
-from reports.publication import Publication
+from reports.model import TableSpec, columns
+from reports.publication import Publication, Row
 from reports.quarter import Quarter, listed, month_name
-from reports.sql import presence, within
+from reports.sections.sql import presence, within
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,6 @@ class Status:
 
     name: str
     reasons: tuple[str, ...]
-
-
-NEEDS = ("marts.fct_reconciliation", "marts.fct_training_run_costs", "marts.fct_training_run_emissions", "ops.dim_deliveries")
 
 
 def presence_table(quarter: Quarter) -> TableSpec:
@@ -33,14 +30,10 @@ from presence
 where is_this_quarter
 order by provider_name, payer_account_id, usage_month""",
         columns=(
-            Column("provider_name", "Provider"),
-            Column("payer_account_id", "Payer", "code"),
-            Column("usage_month", "Month", "month"),
-            Column("has_bill", "Bill", "flag"),
-            Column("has_carbon", "Carbon publication", "flag"),
+            *columns(provider_name="Provider", payer_account_id="Payer", usage_month="Month"),
+            *columns("flag", has_bill="Bill", has_carbon="Carbon publication"),
         ),
         key=("provider_name", "payer_account_id", "usage_month"),
-        needs=("marts.fct_reconciliation", "ops.dim_deliveries"),
         method="A bill is there when the payer has a reconciled billed cost in the month; carbon when it has a reconciled "
         "provider mass, or when its carbon source delivered the month empty.",
         empty="No payer has a bill or a carbon publication in this quarter or the one before.",
@@ -48,7 +41,7 @@ order by provider_name, payer_account_id, usage_month""",
 
 
 def row_status_table(quarter: Quarter) -> TableSpec:
-    """How many rows of the two books stand at which status."""
+    """How many rows of the two books have which status."""
     return TableSpec(
         id="row_status",
         title="Status of the rows in the two books",
@@ -68,24 +61,18 @@ from rows_of_both
 group by book, usage_month
 order by book, usage_month""",
         columns=(
-            Column("book", "Book"),
-            Column("usage_month", "Month", "month"),
-            Column("final_rows", "Final", "count"),
-            Column("preliminary_rows", "Preliminary", "count"),
-            Column("not_published_rows", "Not published", "count"),
-            Column("no_cell_rows", "No provider cell", "count"),
+            *columns(book="Book", usage_month="Month", final_rows="Final", preliminary_rows="Preliminary"),
+            *columns(not_published_rows="Not published", no_cell_rows="No provider cell"),
         ),
         key=("book", "usage_month"),
-        needs=("marts.fct_training_run_costs", "marts.fct_training_run_emissions"),
         method="Rows per status. A cost row is final 14 days after month end with every invoice id; an emission row is final "
         "after AWS's yearly true-up, at Google 21 days after publication. No provider cell: the carbon export has no row for "
-        "the run's account, product "
-        "and region.",
+        "the run's account, product and region.",
         empty="No run has a row in this quarter.",
     )
 
 
-def _lacks(rows: list[dict[str, object]], flag: str, what: str) -> list[str]:
+def _lacks(rows: list[Row], flag: str, what: str) -> list[str]:
     """One sentence per payer that lacks something, its months named."""
     lacking: dict[tuple[str, str], list[str]] = {}
     for row in rows:
@@ -98,14 +85,13 @@ def _lacks(rows: list[dict[str, object]], flag: str, what: str) -> list[str]:
 
 def decide(publication: Publication, quarter: Quarter) -> Status:
     """The stamp and why. The counts are SQL; only their wording is made here."""
-    missing = publication.missing(*NEEDS)
-    if missing:
-        return Status("draft", (f"The published file has no {', no '.join(missing)}.",))
-    payers = publication.rows(presence_table(quarter).sql)
+    presence_spec, rows_spec = presence_table(quarter), row_status_table(quarter)
+    if missing := publication.missing(presence_spec.sql + rows_spec.sql):
+        return Status("draft", (f"{missing[0].upper()}{missing[1:]}.",))
+    payers, counts = publication.rows(presence_spec.sql), publication.rows(rows_spec.sql)
     if not payers:
         return Status("draft", (f"No payer has a bill or a carbon publication in {quarter.name} or the quarter before.",))
     gaps = _lacks(payers, "has_bill", "bill") + _lacks(payers, "has_carbon", "carbon publication")
-    counts = publication.rows(row_status_table(quarter).sql)
     open_rows = []
     for book, words in (("cost", "Cost"), ("emissions", "Emission")):
         months = [month_name(row["usage_month"]) for row in counts if row["book"] == book and row["preliminary_rows"]]

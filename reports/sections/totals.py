@@ -1,16 +1,8 @@
 """Section 1, the tables under the five figures: one total per currency, and the two emission totals side by side."""
 
-from reports.model import Column, TableSpec
+from reports.model import Column, TableSpec, columns
 from reports.quarter import Quarter
-from reports.sql import emission_parts, presence, within
-
-COST_TABLES = ("marts.fct_run_cell_costs", "marts.fct_residual_costs")
-EMISSION_TABLES = (
-    "marts.fct_run_cell_emissions",
-    "marts.fct_residual_emissions",
-    "marts.fct_reconciliation",
-    "ops.dim_deliveries",
-)
+from reports.sections.sql import emission_parts, presence, within
 
 
 def by_currency(quarter: Quarter) -> TableSpec:
@@ -41,8 +33,7 @@ from parts
 group by grouping sets ((billing_currency, provider_name), (billing_currency))
 order by billing_currency, is_total, provider_name""",
         columns=(
-            Column("provider_name", "Cloud"),
-            Column("billing_currency", "Currency", "code"),
+            *columns(provider_name="Cloud", billing_currency="Currency"),
             *(
                 Column(f"{part}_{measure}_cost", words, "money", group=f"{measure.title()} cost")
                 for measure in ("effective", "billed")
@@ -50,10 +41,8 @@ order by billing_currency, is_total, provider_name""",
             ),
         ),
         key=("billing_currency", "provider_name"),
-        needs=COST_TABLES,
         method="Months billed so far. Effective: commitments over the hours they serve, promotions and credits apart. Billed: "
-        "the "
-        "invoice's. Currencies are never added and nothing here is converted.",
+        "the invoice's. Currencies are never added and nothing here is converted.",
         empty="No bill in this quarter.",
     )
 
@@ -104,10 +93,8 @@ having scope not like 'Provider Scope 3%' or count(location_based) + count(marke
 order by provider_name, position""",
         columns=tuple(columns),
         key=("provider_name", "scope"),
-        needs=EMISSION_TABLES,
         method="Provider-reported masses of the elected model version. The location-based and the market-based column are two "
-        "answers to one question and are never added. Scope 1 has no method and stands in both; so does a Scope 3 that the "
-        "provider does not split. Section 4 names the model version of each month. Quarantined rows are not in "
-        "these sums.",
+        "answers to one question and are never added. Scope 1 has no method and is in both; so does a Scope 3 that the "
+        "provider does not split. Section 4 names the model version of each month. Quarantined rows are not in these sums.",
         empty="No provider emission row in this quarter.",
     )

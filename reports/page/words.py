@@ -25,8 +25,8 @@ METHODS = (
     Method(
         "Effective cost",
         "What a run cost: net, commitments spread over the hours they serve, promotions and credits kept apart.",
-        "AWS: net amortised cost by line item type, block fees by used hours; Google: cost + commitment and negotiated credits, "
-        "commitment fees over covered usage",
+        "AWS: net amortised cost by line item type, block fees by used hours; Google: cost + commitment and negotiated "
+        "credits, commitment fees over covered usage",
         "every row of the bill; not used commitments are residual",
     ),
     Method(
@@ -43,8 +43,8 @@ METHODS = (
     ),
     Method(
         "Idle share",
-        "What the fully loaded view adds to a run: its part of the idle and unused capacity of its cell. "
-        "Never inside a strict figure.",
+        "What the fully loaded view adds to a run: its part of the idle and unused capacity of its cell. Never inside a "
+        "strict figure.",
         "idle × w_r / Σ w of the runs in the cell",
         "account, service, region, month",
     ),
@@ -69,15 +69,15 @@ METHODS = (
     ),
     Method(
         "Energy of a chip",
-        "From how busy the chip was where telemetry shows it, else from the time it was held. Gaps lower coverage and widen the "
-        "bounds; a missing duty cycle on a live node is idle, an error is unknown.",
+        "From how busy the chip was where telemetry shows it, else from the time it was held. Gaps lower coverage and widen "
+        "the bounds; a missing duty cycle on a live node is idle, an error is unknown.",
         "∫ P_idle + u × (P_max − P_idle) dt; without telemetry chip-hours × P_mean",
         "chip",
     ),
     Method(
         "Energy at four boundaries",
-        "Each contains the one before. Idle reserve is in none of them; it is the idle share. Low and high are plausible bounds, "
-        "fully correlated, so they add.",
+        "Each contains the one before. Idle reserve is in none of them; it is the idle share. Low and high are plausible "
+        "bounds, fully correlated, so they add.",
         "chip; + node × chips held; + network and storage share; × PUE",
         "chip; chip and host; IT; facility",
     ),
@@ -113,20 +113,18 @@ SENSITIVITIES = (
     "The allocation key is list price. A cell that mixes accelerators with many small services moves when their relative "
     "prices do; weights by energy are the sensitivity, not shown here.",
     "AWS product Other holds SageMaker, HyperPod and data transfer together: allocation confidence is low there.",
-    "Energy bounds hold idle and peak power, host, network and storage, and gaps in telemetry; PUE and the grid's factor stand "
-    "as "
-    "published. Where chip power is assumed, the range is derived by a written method and no verdict may rest on it.",
-    "Modelled emissions take each run's own region (deployed view): a ratio between platforms then holds the grids' difference "
-    "too.",
+    "Energy bounds hold idle and peak power, host, network and storage, and gaps in telemetry; PUE and the grid's factor "
+    "are used as published. Where chip power is assumed, the range is derived by a written method and no verdict may rest on it.",
+    "Modelled emissions take each run's own region (deployed view): a ratio between platforms then holds the grids' "
+    "difference too.",
     "Provider model versions are never mixed: a change of version is a break in the series, and no change over it is shown.",
 )
 OPEN_QUESTIONS = (
     "Provider allocation does not observe how busy a chip was. A lower allocated mass is no evidence of a more efficient run.",
     "The AWS export resolves to one gram: a cell below half a gram arrives as zero.",
-    "Google publishes Scope 3 without a split by method: it stands as one figure in both totals, and neither method's Scope 3 is "
-    "known there.",
+    "Google publishes Scope 3 without a split by method: it is one figure in both totals, and neither method's Scope 3 "
+    "is known there.",
     "Modelled and provider-allocated figures of one cell differ by the provider's metering, its facility overheads and the "
-    "list-price "
-    "key; the ratio is published, not explained away.",
+    "list-price key; the ratio is published, not explained away.",
     "Categories 1 and 8 of Scope 3 differ by who controls leased hardware; this report takes category 1 throughout.",
 )

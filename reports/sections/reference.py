@@ -1,11 +1,11 @@
 """Section 8 and 9: reference tables (catalogue, prices, regions) and the evidence (input digests, the build)."""
 
-from reports.model import Column, TableSpec
-from reports.quality import THIS_BUILD
+from reports.model import Column, TableSpec, columns
 from reports.quarter import Quarter
-from reports.sql import within
+from reports.sections.quality import THIS_BUILD
+from reports.sections.sql import within
 
-SOURCED = (Column("source", "Source"), Column("source_date", "Dated", "date"), Column("confidence", "Confidence", "state"))
+SOURCED = (*columns(source="Source", source_date="Dated"), Column("confidence", "Confidence", "state"))
 NO_FIGURE = "no published figure"
 
 
@@ -20,9 +20,7 @@ from marts.dim_accelerators
 where accelerator_type in (select accelerator_type from marts.dim_training_runs)
 order by accelerator_family, accelerator_type""",
         columns=(
-            Column("accelerator_type", "Type", "code"),
-            Column("accelerator_family", "Platform"),
-            Column("chip_name", "Chip"),
+            *columns(accelerator_type="Type", accelerator_family="Platform", chip_name="Chip"),
             Column("chips_per_node", "Chips per node", "count", note="sold in several shapes"),
             Column("peak_bf16_tflops", "Peak BF16", "number", unit="TFLOPS", note=NO_FIGURE),
             Column("chip_power_idle_w", "Idle power", "number", unit="W", note=NO_FIGURE),
@@ -31,7 +29,6 @@ order by accelerator_family, accelerator_type""",
             *SOURCED,
         ),
         key=("accelerator_type",),
-        needs=("marts.dim_accelerators", "marts.dim_training_runs"),
         method="Chosen values. marts.dim_accelerator_sources keeps every published value of every source, also where sources "
         "disagree.",
         empty="The catalogue has none of the accelerator types of the runs.",
@@ -49,8 +46,7 @@ from marts.dim_prices
 where accelerator_type in (select accelerator_type from marts.dim_training_runs)
 order by price_id""",
         columns=(
-            Column("accelerator_type", "Type", "code"),
-            Column("region_id", "Region", "code"),
+            *columns(accelerator_type="Type", region_id="Region"),
             Column("purchase_option", "Option", "state"),
             Column("price_per_unit", "Price", "number"),
             Column("unit", "per"),
@@ -59,7 +55,6 @@ order by price_id""",
             *SOURCED,
         ),
         key=("price_id",),
-        needs=("marts.dim_prices", "marts.dim_training_runs"),
         method="Reference only: no figure of this report uses them; list cost is the bill's own public on-demand cost.",
         empty="The file has no price of the accelerator types of the runs.",
     )
@@ -77,15 +72,11 @@ where (provider_name, region_id) in (
 )
 order by provider_name, region_id""",
         columns=(
-            Column("provider_name", "Provider"),
-            Column("region_id", "Region", "code"),
-            Column("region_name", "Name"),
-            Column("country_code", "Country", "code"),
+            *columns(provider_name="Provider", region_id="Region", region_name="Name", country_code="Country"),
             Column("grid_zone", "Grid zone", "code", note="not mapped"),
             *SOURCED,
         ),
         key=("provider_name", "region_id"),
-        needs=("marts.dim_regions", "marts.fct_reconciliation"),
         method="As the providers spell them. Global is not a region.",
         empty="No region of this quarter is in the table of regions.",
     )
@@ -102,14 +93,12 @@ where is_elected
 order by source_name, partition, published_at, content_hash""",
         columns=(
             Column("source_name", "Source"),
-            Column("kind", "Kind", "code"),
-            Column("partition", "Partition", "code"),
+            *columns("code", kind="Kind", partition="Partition"),
             Column("published_at", "Published (UTC)", "time"),
             Column("rows", "Rows", "count"),
             Column("content_hash", "Content hash", "digest"),
         ),
         key=("source_name", "partition", "content_hash"),
-        needs=("ops.dim_deliveries",),
         method="The landing keeps each delivery with the sha256 of every source object in its _generation.json; the content "
         "hash names it.",
         empty="No delivery has landed.",
@@ -128,7 +117,6 @@ where build_id = {THIS_BUILD}
 order by code_version, fingerprint""",
         columns=(Column("code_version", "Code version", "code"), Column("fingerprint", "Fingerprint of all build units", "code")),
         key=("fingerprint",),
-        needs=("ops.builds",),
         method="The fingerprint hashes the elected deliveries, seeds, settings and code of every provider and month.",
         empty="The published file holds no build.",
     )
