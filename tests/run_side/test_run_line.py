@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from run_side_kit import write_config
+from run_side_kit import RECORD, write_config
 from typer.testing import CliRunner
 
 from dagster_project import dbt_project
@@ -16,20 +16,6 @@ from dagster_project.cli import app
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
-RECORD = {
-    "training_run_id": "Run A",
-    "provider_name": "AWS",
-    "tokens": 1000,
-    "attempts": [
-        {
-            "attempt_id": "1",
-            "state": "succeeded",
-            "started_at": "2026-04-02T00:00:00Z",
-            "ended_at": "2026-04-02T06:00:00Z",
-            "nodes": [{"resource_id": "i-1", "accelerator_type": "trn1.32xlarge", "chips": 16}],
-        }
-    ],
-}
 
 
 @pytest.fixture
