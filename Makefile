@@ -1,6 +1,8 @@
 # Bytecode is compiled while installing: imports are half of what a refresh costs.
 # Two commands: `make run` shows the product, `make test` proves it. Everything lives in .venv; nothing needs root.
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+IS_SUPPORTED := -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null
+# tried, not only looked up: a version manager puts names on PATH that start nothing
+PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3; do $$name $(IS_SUPPORTED) && command -v $$name && break; done)
 BIN := .venv/bin
 DEMO ?= trainledger-demo
 CONFIG ?= $(DEMO)/trainledger.yaml
@@ -33,6 +35,8 @@ system-packages:
 	  || echo "no Java here and no right to install it: the test on Apache Spark will be skipped"
 
 .venv/bin/uv: requirements/bootstrap.lock
+	@$(or $(PYTHON),false) $(IS_SUPPORTED) || { echo "trainledger needs Python 3.11, 3.12 or 3.13;" \
+	  "$(if $(PYTHON),$(PYTHON) is none of them,none of them is on PATH). Name one: make $(or $(MAKECMDGOALS),run) PYTHON=/path/to/python3.12" >&2; exit 2; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/bootstrap.lock
 	touch $@
@@ -47,11 +51,12 @@ system-packages:
 	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
 	touch $@
 
-# hashed locks without addresses; the test lock is the run lock and more
+# hashed locks without addresses, for Python 3.11 to 3.13; the test lock is the run lock and more
+LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q
 lock: .venv/bin/uv
-	$(BIN)/uv pip compile pyproject.toml -o requirements/run.lock --python-version 3.11 --generate-hashes --no-header --no-annotate -q
-	$(BIN)/uv pip compile pyproject.toml --extra test --extra scale -c requirements/run.lock -o requirements/test.lock --python-version 3.11 --generate-hashes --no-header --no-annotate -q
-	printf 'uv>=0.9\nsetuptools>=77\nwheel>=0.45\n' | $(BIN)/uv pip compile - -o requirements/bootstrap.lock --python-version 3.11 --generate-hashes --no-header --no-annotate -q
+	$(LOCK) pyproject.toml -o requirements/run.lock
+	$(LOCK) pyproject.toml --extra test --extra scale -c requirements/run.lock -o requirements/test.lock
+	printf 'uv>=0.9\nhatchling>=1.27\n' | $(LOCK) - -c requirements/run.lock -o requirements/bootstrap.lock
 
 clean:
 	rm -rf .venv build dist *.egg-info $(DEMO)

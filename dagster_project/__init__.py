@@ -1,3 +1,3 @@
 """trainledger's own side of the line: settings, landing, orchestration, commands. Importing it imports nothing."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

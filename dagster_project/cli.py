@@ -14,27 +14,17 @@ import typer
 
 from dagster_project import __version__
 from dagster_project.commands.endings import guarded, say
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Json, Wait
 from dagster_project.commands.query import Format
 
 app = typer.Typer(
     name="trainledger",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 report_app = typer.Typer(help="Reports of the published file.", no_args_is_help=True)
 app.add_typer(report_app, name="report")
-
-Config = Annotated[
-    Path,
-    typer.Option("--config", envvar="TRAINLEDGER_CONFIG", help="trainledger.yaml; relative paths inside are relative to it."),
-]
-Debug = Annotated[
-    bool, typer.Option("--debug", envvar="TRAINLEDGER_DEBUG", help="Show the traceback of an error, and Dagster's log.")
-]
-Wait = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for another writer before giving up (exit code 4).")]
-DEFAULT_CONFIG = Path("trainledger.yaml")
 
 
 def _version(wanted: bool) -> None:
@@ -55,105 +45,101 @@ def main(
 
 
 @app.command()
+@guarded
 def demo(
     folder: Annotated[Path, typer.Option("--dir", help="Where the synthetic exports and their home go.")] = Path(
         "trainledger-demo"
     ),
     scale: Annotated[int, typer.Option("--scale", min=1, help="Multiplies the rows.")] = 1,
     debug: Debug = False,
-) -> None:
+) -> int:
     """Write synthetic exports, refresh, render two quarterly reports, and say where everything is.
 
     Example: trainledger demo --dir /tmp/demo
     """
+    from dagster_project.commands.demonstration import run
 
-    def act() -> int:
-        from dagster_project.commands.demonstration import run
-
-        return run(folder.absolute(), scale, say, is_debug=debug)
-
-    guarded(act, debug)
+    return run(folder.absolute(), scale, say)
 
 
 @app.command()
+@guarded
 def init(config: Config = DEFAULT_CONFIG, debug: Debug = False) -> None:
     """Write a commented trainledger.yaml to start from; one that is there is never overwritten.
 
     Example: trainledger init --config ./trainledger.yaml
     """
+    from dagster_project.commands.starter import write_starter
 
-    def act() -> None:
-        from dagster_project.commands.starter import write_starter
-
-        write_starter(config)
-        say(f"Wrote {config}. Edit its sources, then run `trainledger doctor`.")
-
-    guarded(act, debug)
+    write_starter(config)
+    say(f"Wrote {config}. Edit its sources, then run `trainledger doctor`.")
 
 
 @app.command()
-def doctor(config: Config = DEFAULT_CONFIG, debug: Debug = False) -> None:
+@guarded
+def doctor(config: Config = DEFAULT_CONFIG, as_json: Json = False, debug: Debug = False) -> int:
     """Check configuration, sources, permissions, tags, disk. Changes nothing.
 
     Example: trainledger doctor --config ./trainledger.yaml
     """
+    from dagster_project.commands.doctor import diagnose
+    from dagster_project.settings import load_settings
 
-    def act() -> int:
-        from dagster_project.commands.doctor import diagnose
-        from dagster_project.settings import load_settings
-
-        return diagnose(load_settings(config), typer.echo)
-
-    guarded(act, debug)
+    return diagnose(load_settings(config), typer.echo, as_json=as_json)
 
 
 @app.command()
+@guarded
 def refresh(
     config: Config = DEFAULT_CONFIG,
     only: Annotated[
         str | None, typer.Option("--only", metavar="SOURCE", help="Look only at this source for what is new.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Build every month again, changed or not.")] = False,
+    months: Annotated[
+        str | None,
+        typer.Option("--months", metavar="FIRST..LAST", help="Build these months again, changed or not: 2026-04..2026-06."),
+    ] = None,
     wait: Wait = 0.0,
+    as_json: Json = False,
     debug: Debug = False,
-) -> None:
+) -> int:
     """Land what is new, build what it touches, pass the gates, publish. Nothing new: nothing written.
 
     Example: trainledger refresh --wait 600
     """
+    from dagster_project.clock import now
+    from dagster_project.commands.outcome import json_text
+    from dagster_project.commands.refreshing import refresh as run
+    from dagster_project.months import month_range
+    from dagster_project.settings import load_settings
+    from dagster_project.warehouse.site import Site
 
-    def act() -> int:
-        from dagster_project.commands.refreshing import refresh as run
-        from dagster_project.settings import load_settings
-
-        return run(load_settings(config), only=only, full=full, wait=wait, say=say).exit_code
-
-    guarded(act, debug)
+    asked = month_range(months, f"{now():%Y-%m}") if months else ()
+    settings = load_settings(config)
+    done = run(settings, only=only, full=full, months=asked, wait=wait, say=say)
+    if as_json:
+        typer.echo(json_text(done, Site.of_home(settings.home).publication()))
+    return done.exit_code
 
 
 @app.command()
-def status(
-    config: Config = DEFAULT_CONFIG,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
-    debug: Debug = False,
-) -> None:
+@guarded
+def status(config: Config = DEFAULT_CONFIG, as_json: Json = False, debug: Debug = False) -> None:
     """Sources x months: landed, elected, preliminary or final, missing, quarantined.
 
     Example: trainledger status --json
     """
+    from dagster_project.commands.status import json_text, read_status, table_text
+    from dagster_project.settings import load_settings
 
-    def act() -> None:
-        from dagster_project.commands.status import json_text, read_status, table_text
-        from dagster_project.settings import load_settings
-
-        found = read_status(load_settings(config))
-        # a pipe has no width: let no column be cut
-        typer.echo(json_text(found) if as_json else table_text(found, None if sys.stdout.isatty() else 240))
-
-    guarded(act, debug)
+    found = read_status(load_settings(config))
+    # a pipe has no width: let no column be cut
+    typer.echo(json_text(found) if as_json else table_text(found, None if sys.stdout.isatty() else 240))
 
 
 @app.command()
+@guarded
 def sql(
     query: Annotated[str, typer.Argument(help="One statement; tables of schema marts need no schema.")],
     form: Annotated[Format, typer.Option("--format", help="Exact numbers are strings in JSON.")] = Format.table,
@@ -165,59 +151,76 @@ def sql(
 
     Example: trainledger sql "select training_run_id, sum(effective_cost) from fct_training_run_costs group by all" --format csv
     """
+    from dagster_project.commands.query import answer_to
+    from dagster_project.settings import load_settings
 
-    def act() -> None:
-        from dagster_project.commands.query import answer_to
-        from dagster_project.settings import load_settings
+    answer_to(load_settings(config).home / "published" / "trainledger.duckdb", query, form, out)
 
-        answer_to(load_settings(config).home / "published" / "trainledger.duckdb", query, form, out)
 
-    guarded(act, debug)
+@app.command(context_settings={"ignore_unknown_options": True})
+@guarded
+def dbt(
+    arguments: Annotated[list[str], typer.Argument(metavar="-- ARGUMENTS", help="Any dbt command with its options.")],
+    config: Config = DEFAULT_CONFIG,
+    wait: Wait = 0.0,
+    debug: Debug = False,
+) -> int:
+    """Run any dbt command on the build of this configuration, alone: `docs generate`, `test`, `ls`, `show`, ...
+
+    What changes tables (run, build, seed, ...) is never published; the next refresh then builds everything again. Exit code 1:
+    a model or test failed; 2: dbt did not work.
+
+    Example: trainledger dbt -- docs generate
+    """
+    from dagster_project.commands.dbt_by_hand import run
+    from dagster_project.settings import load_settings
+
+    return run(load_settings(config).home, arguments, wait, say)
 
 
 @app.command()
+@guarded
 def ui(
     port: Annotated[int, typer.Option("--port", help="Port on 127.0.0.1.")] = 3000,
     config: Config = DEFAULT_CONFIG,
     debug: Debug = False,
-) -> None:
+) -> int:
     """Show the line in the Dagster UI with its schedules and runs, on this machine only, until Ctrl-C.
 
     Example: trainledger ui --config trainledger.yaml
     """
+    from dagster_project.commands.ui import serve
+    from dagster_project.settings import load_settings
 
-    def act() -> int:
-        from dagster_project.commands.ui import serve
-        from dagster_project.settings import load_settings
-
-        return serve(load_settings(config), port, say)
-
-    guarded(act, debug)
+    return serve(load_settings(config), port, say)
 
 
 @app.command()
+@guarded
 def digest(
     file: Annotated[Path | None, typer.Argument(help="Another published file than the configuration's.")] = None,
     config: Config = DEFAULT_CONFIG,
+    as_json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Print the canonical digest of every published table: equal on every engine, whatever the row order.
 
     Example: trainledger digest
     """
+    from dagster_project.commands.query import digests, digests_json
+    from dagster_project.settings import load_settings
 
-    def act() -> None:
-        from dagster_project.commands.query import digests
-        from dagster_project.settings import load_settings
-
-        published = file or load_settings(config).home / "published" / "trainledger.duckdb"
-        for found in digests(published):
-            typer.echo(f"{found.digest}  {found.rows:>9}  {found.table}")
-
-    guarded(act, debug)
+    published = file or load_settings(config).home / "published" / "trainledger.duckdb"
+    tables = digests(published)
+    if as_json:
+        typer.echo(digests_json(published, tables))
+    else:
+        for table in tables:
+            typer.echo(f"{table.digest}  {table.rows:>9}  {table.table}")
 
 
 @app.command()
+@guarded
 def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Really remove; without it only what would go is shown.")] = False,
     config: Config = DEFAULT_CONFIG,
@@ -228,28 +231,14 @@ def prune(
 
     Example: trainledger prune --yes
     """
+    from dagster_project.commands.pruning import run
+    from dagster_project.settings import load_settings
 
-    def act() -> None:
-        from dagster_project.landing.opening import open_landing
-        from dagster_project.landing.retention import prune as run
-        from dagster_project.locking import writer_lock
-        from dagster_project.settings import load_settings
-
-        settings = load_settings(config)
-        with writer_lock(settings.home, "trainledger prune", wait):
-            removals = run(settings.sources, open_landing(settings), settings.home / "reports" / "issued.jsonl", yes=yes)
-        for removal in removals:
-            since = f"superseded {removal.superseded_at:%Y-%m-%d}, {removal.size} bytes"
-            typer.echo(f"{'removed' if yes else 'would remove'} {removal.generation.path} ({since})")
-        if not removals:
-            say("Nothing is to be removed.")
-        elif not yes:
-            say("Nothing was removed. Give --yes to remove.")
-
-    guarded(act, debug)
+    run(load_settings(config), yes=yes, wait=wait, tell=typer.echo, say=say)
 
 
 @report_app.command("quarterly")
+@guarded
 def report_quarterly(
     quarter: Annotated[str, typer.Option("--quarter", help="Like 2026Q3; quarters are calendar quarters in UTC.")],
     as_of: Annotated[str | None, typer.Option("--as-of", metavar="T", help="With what had been landed by T.")] = None,
@@ -265,22 +254,18 @@ def report_quarterly(
 
     Example: trainledger report quarterly --quarter 2026Q3 --as-published 2026-10-01T00:00:00Z
     """
+    from dagster_project.clock import parse_instant
+    from dagster_project.commands.reporting import Asked, quarterly_report
+    from dagster_project.settings import load_settings
 
-    def act() -> None:
-        from dagster_project.clock import parse_instant
-        from dagster_project.commands.reporting import Asked, quarterly_report
-        from dagster_project.settings import load_settings
-
-        asked = Asked(
-            parse_instant(as_of, "--as-of") if as_of else None,
-            parse_instant(as_published, "--as-published") if as_published else None,
-        )
-        report = quarterly_report(load_settings(config), quarter, asked, out, wait, say)
-        reasons = f": {'; '.join(report.reasons)}" if report.reasons else ""
-        typer.echo(f"{report.html}")
-        say(f"{quarter} is {report.status}{reasons}")
-
-    guarded(act, debug)
+    asked = Asked(
+        parse_instant(as_of, "--as-of") if as_of else None,
+        parse_instant(as_published, "--as-published") if as_published else None,
+    )
+    report = quarterly_report(load_settings(config), quarter, asked, out, wait, say)
+    reasons = f": {'; '.join(report.reasons)}" if report.reasons else ""
+    typer.echo(f"{report.html}")
+    say(f"{quarter} is {report.status}{reasons}")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,13 @@ def project_folder() -> Path:
     return PACKAGED if PACKAGED.is_dir() else Path(__file__).resolve().parent.parent / "dbt"
 
 
+def shared_target() -> Path | None:
+    """The project's own target folder, or None where nothing may be written into it: in an installed wheel, or read-only."""
+    root = project_folder()
+    is_installed = root.is_relative_to(Path(__file__).resolve().parent)
+    return None if is_installed or not os.access(root, os.W_OK) else root / "target"
+
+
 def project_files(root: Path) -> Iterator[Path]:
     """The files that make the project, in a fixed order; what dbt writes beside them is left out."""
     for folder, folders, names in os.walk(root):

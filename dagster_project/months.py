@@ -5,8 +5,12 @@ Which months have data, and what is known of each, is decided by election; here 
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
+from dagster_project.failures import UsageError
+
+MONTHS = re.compile(r"\d{4}-(0[1-9]|1[0-2])(\.\.(\d{4}-(0[1-9]|1[0-2]))?)?")
 BILL_CLOSES_AFTER = timedelta(days=14)
 CARBON_STANDS_AFTER = timedelta(days=21)
 
@@ -40,4 +44,18 @@ def months_touched(start: datetime, end: datetime) -> set[str]:
     while (month.year, month.month) <= (last.year, last.month):
         months.add(f"{month:%Y-%m}")
         month = (month + timedelta(days=32)).replace(day=1)
+    return months
+
+
+def month_range(text: str, this_month: str) -> list[str]:
+    """The months of '2026-04', of '2026-04..2026-06', or of '2026-04..', which ends with this month."""
+    if not MONTHS.fullmatch(text):
+        raise UsageError(f"'{text}' is no range of months", remedy="Write it as 2026-04, 2026-04.. or 2026-04..2026-06.")
+    first, dots, last = text.partition("..")
+    last = last or (this_month if dots else first)
+    if first > last:
+        raise UsageError(f"'{text}' holds no month: it ends before it begins")
+    months = [first]
+    while months[-1] < last:
+        months.append(f"{month_end(months[-1]):%Y-%m}")
     return months

@@ -17,9 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from dagster_project.failures import UsageError
 from dagster_project.kinds import KINDS, Kind, KindFacts, built_kinds
+from dagster_project.months import MONTHS
 
 SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-MONTHS = re.compile(r"\d{4}-(0[1-9]|1[0-2])(\.\.(\d{4}-(0[1-9]|1[0-2]))?)?")
 REMOTE = ("s3://", "gs://", "bq://")
 
 

@@ -46,7 +46,7 @@ def prepare(folder: Path, scale: int) -> Path:
     return folder / CONFIGURATION
 
 
-def run(folder: Path, scale: int, say: Callable[[str], None], *, is_debug: bool = False) -> int:
+def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
     """Generate, refresh, report, and say where everything is. Returns the exit code of the refresh."""
     from dagster_project.commands.refreshing import refresh
     from dagster_project.commands.reporting import Asked, quarterly_report

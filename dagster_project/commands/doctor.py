@@ -7,12 +7,13 @@ finds wrong comes with its remedy.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,16 +48,21 @@ class Check:
     is_source: bool = False
 
 
-def diagnose(settings: Settings, say: Callable[[str], None]) -> int:
-    """Say every finding. Returns 0, 2 when the home is not fit, 3 when a source is not."""
+def diagnose(settings: Settings, tell: Callable[[str], None], *, as_json: bool = False) -> int:
+    """Tell every finding. Returns 0, 2 when the home is not fit, 3 when a source is not."""
     found = []
     for check in examine(settings):
         found.append(check)
-        say(f"{check.outcome:8} {check.about}: {check.message}" + (f"\n         {check.remedy}" if check.remedy else ""))
+        if not as_json:
+            remedy = f"\n         {check.remedy}" if check.remedy else ""
+            tell(f"{check.outcome:8} {check.about}: {check.message}{remedy}")
     problems = [check for check in found if check.outcome is Outcome.problem]
-    if not problems:
-        return 0
-    return 3 if all(check.is_source for check in problems) else 2
+    exit_code = 0 if not problems else 3 if all(check.is_source for check in problems) else 2
+    if as_json:
+        checks = [asdict(check) for check in found]
+        document = {"exit_code": exit_code, "configuration": str(settings.path), "checks": checks}
+        tell(json.dumps(document, indent=2, ensure_ascii=False))
+    return exit_code
 
 
 def examine(settings: Settings) -> Iterator[Check]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import NoReturn, ParamSpec
 
 import typer
 
 from dagster_project.failures import TrainledgerError
 
 BUG = 70
+P = ParamSpec("P")
 
 
 def say(message: str) -> None:
@@ -24,33 +26,38 @@ def fail(message: str, code: int) -> NoReturn:
     raise typer.Exit(code)
 
 
-def guarded(act: Callable[[], int | None], is_debug: bool) -> None:
-    """Run a command's work; turn what it raises into a message and an exit code."""
-    try:
-        code = act() or 0
-    except typer.Exit:
-        raise
-    except KeyboardInterrupt:
-        fail("interrupted; the last publication stands, the next refresh picks up", 130)
-    except BrokenPipeError:  # the reader of a pipe went away, e.g. `| head`
-        sys.stderr.close()
-        raise typer.Exit(0) from None
-    except Exception as error:
-        if is_debug:
+def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
+    """Make a function a command: what it returns is the exit code, what it raises becomes one message and an exit code.
+
+    With its option `debug` an error keeps its traceback.
+    """
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            code = command(*args, **kwargs) or 0
+        except typer.Exit:
             raise
-        code = _code_of(error)
-        if code == BUG:
-            fail(
-                f"this is a bug: {type(error).__name__}: {error}. Run the command again with --debug and report the traceback.",
-                BUG,
-            )
-        fail(str(error), code)
-    raise typer.Exit(code)
+        except KeyboardInterrupt:
+            fail("interrupted; the last publication stands, the next refresh picks up", 130)
+        except BrokenPipeError:  # the reader of a pipe went away, e.g. `| head`
+            sys.stderr.close()
+            raise typer.Exit(0) from None
+        except Exception as error:
+            if kwargs.get("debug"):
+                raise
+            _fail_with(error)
+        raise typer.Exit(code)
+
+    return run
 
 
-def _code_of(error: Exception) -> int:
+def _fail_with(error: Exception) -> NoReturn:
     from connectors.errors import ConnectorError
 
-    if isinstance(error, TrainledgerError):
-        return error.exit_code
-    return 3 if isinstance(error, ConnectorError) else BUG
+    if isinstance(error, TrainledgerError) and error.exit_code != BUG:
+        fail(str(error), error.exit_code)
+    if isinstance(error, ConnectorError):
+        fail(str(error), 3)
+    told = f"this is a bug: {type(error).__name__}: {error}. Run the command again with --debug and report the traceback."
+    fail(told, BUG)

@@ -67,6 +67,12 @@ def digests(file: Path) -> list[TableDigest]:
         return [table_digest(connection, "marts", name) for (name,) in tables]
 
 
+def digests_json(file: Path, tables: list[TableDigest]) -> str:
+    """The digests for programs; docs/operations.md promises the shape."""
+    listed = [{"table": table.table, "rows": table.rows, "digest": table.digest} for table in tables]
+    return json.dumps({"file": str(file), "tables": listed}, indent=2)
+
+
 def answer(file: Path, sql: str, form: Format, out: TextIO, target: Path | None = None) -> None:
     """Run one statement on the published file and write the answer to `out`, or for Parquet to `target`."""
     import duckdb

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagster_project import durable
+from dagster_project.publishing.contract import write_bare_names, write_contract
 from dagster_project.publishing.digest import TableDigest, columns_of, quoted, table_digest
 from dagster_project.publishing.parts import remove_old_parts, swap_parts, write_parts
 from dagster_project.publishing.tables import PublishedTable
@@ -85,7 +86,10 @@ def _write_file(build_file: Path, new_file: Path, tables: Sequence[PublishedTabl
             # the file speaks of its own build; what earlier builds came to stays with the writer
             own = f"build_id = {literal(build_id)}" if "build_id" in key else "true"
             _copy_table(connection, "ops", name, "ops", key, own)
-        connection.execute("detach build; checkpoint")
+        connection.execute("detach build")
+        write_contract(connection)
+        write_bare_names(connection, tables)
+        connection.execute("checkpoint")
         digests = [table_digest(connection, "marts", table.name) for table in tables]
     durable.sync(new_file)
     return digests

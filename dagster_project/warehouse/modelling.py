@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from dagster_project import durable
-from dagster_project.dbt_project import project_folder, project_hash
+from dagster_project.dbt_project import project_folder, project_hash, shared_target
 from dagster_project.failures import TrainledgerError
 
 MANIFEST = "manifest.json"
@@ -108,10 +108,11 @@ def _last_lines(done: subprocess.CompletedProcess[str]) -> str:
 def parsed_project(home: Path) -> Path:
     """The folder with the manifest and the parse state of the project as it is now, never of a build.
 
-    Parsing costs seconds, so all homes share it: it stands in the project's own target folder, or in the home where that is
-    read-only. It appears whole or not at all; the one of the project as it was before goes.
+    Parsing costs seconds, so in a checkout all homes share one in the project's own target folder. An installed wheel is left
+    as it is: there each home keeps its own in its cache. It appears whole or not at all; the one of the project as it was
+    before goes.
     """
-    shelf = project_folder() / "target" if os.access(project_folder(), os.W_OK) else home / "cache"
+    shelf = shared_target() or home / "cache"
     versions = "".join(metadata.version(name) for name in ("dbt-core", "dbt-duckdb"))
     folder = shelf / f"parsed-{hashlib.sha256(f'{project_hash()}{versions}'.encode()).hexdigest()[:16]}"
     if folder.exists():

@@ -24,6 +24,20 @@ ROWS = [
     ("b", "2026-04-01", "2.5"),
     ("a", "2026-05-01", "-3"),
 ]
+RECORD = {
+    "training_run_id": "Run A",
+    "provider_name": "AWS",
+    "tokens": 1000,
+    "attempts": [
+        {
+            "attempt_id": "1",
+            "state": "succeeded",
+            "started_at": "2026-04-02T00:00:00Z",
+            "ended_at": "2026-04-02T06:00:00Z",
+            "nodes": [{"resource_id": "i-1", "accelerator_type": "trn1.32xlarge", "chips": 16}],
+        }
+    ],
+}
 NOW = datetime(2026, 10, 10, tzinfo=UTC)
 
 

@@ -1,19 +1,28 @@
 """The command line: every command helps with an example, and what goes wrong is one message and one exit code."""
 
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 import yaml
 from run_side_kit import write_config
 from typer.testing import CliRunner
 
 from dagster_project import failures
 from dagster_project.cli import app
+from dagster_project.commands.refreshing import Refreshed
 
-COMMANDS = [["demo"], ["init"], ["doctor"], ["refresh"], ["status"], ["sql"], ["digest"], ["prune"], ["report", "quarterly"]]
+COMMANDS = [
+    *(["demo"], ["init"], ["doctor"], ["refresh"], ["status"], ["sql"], ["dbt"], ["ui"], ["digest"], ["prune"]),
+    ["report", "quarterly"],
+]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +45,7 @@ def test_every_command_has_help_with_an_example(command: list[str]) -> None:
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c not in (["demo"], ["init"])], ids=" ".join)
 def test_a_configuration_that_is_not_there_is_named_with_its_remedy(command: list[str], tmp_path: Path) -> None:
-    more = {"sql": ["select 1"], "quarterly": ["--quarter", "2026Q3"]}.get(command[-1], [])
+    more = {"sql": ["select 1"], "dbt": ["ls"], "quarterly": ["--quarter", "2026Q3"]}.get(command[-1], [])
     code, _, err = run(*command, *more, "--config", str(tmp_path / "none.yaml"))
     assert code == 2 and "none.yaml" in err and "trainledger init" in err and "Traceback" not in err
 
@@ -58,6 +67,67 @@ def test_init_writes_a_configuration_that_is_read_and_never_overwrites_it(tmp_pa
     config.write_text("mine")
     code, _, err = run("init", "--config", str(config))
     assert code == 2 and "there already" in err and config.read_text() == "mine"
+
+
+def commands_of(command: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    if not hasattr(command, "commands"):  # no group
+        yield above
+        return
+    for name, below in command.commands.items():
+        yield from commands_of(below, (*above, name))
+
+
+def test_pages_and_messages_promise_the_commands_there_are_and_no_other() -> None:
+    there = {" ".join(names) for names in commands_of(typer.main.get_command(app))}
+    assert there == {" ".join(names) for names in COMMANDS}
+    first_words = {name.split()[0] for name in there}
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    sources = [path for folder in ("connectors", "dagster_project", "demo", "reports") for path in (ROOT / folder).rglob("*.py")]
+    promised = {}
+    for path in [*pages, *sources]:
+        for word in re.findall(r"(?:`|bin/|Example: )trainledger ([a-z]\w*)", path.read_text()):
+            promised.setdefault(word, path.relative_to(ROOT).as_posix())
+    assert {word: path for word, path in promised.items() if word not in first_words} == {}
+    operations = (ROOT / "docs" / "operations.md").read_text()
+    assert [name for name in there if f"| `trainledger {name}" not in operations] == []
+
+
+def test_the_shell_completes_commands_and_options() -> None:
+    def completed(*words: str) -> str:
+        asked = {"_TRAINLEDGER_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+        return CliRunner().invoke(app, [], prog_name="trainledger", env=asked).stdout
+
+    assert completed("trainledger", "ref").split() == ["refresh"]
+    assert "--months" in completed("trainledger", "refresh", "--").split()
+    assert "--show-completion" in run("--help")[1]
+
+
+@pytest.mark.parametrize(
+    ("months", "listed"),
+    [
+        ("2026-04", ["2026-04"]),
+        ("2025-11..2026-02", ["2025-11", "2025-12", "2026-01", "2026-02"]),
+        ("2026-09..", ["2026-09", "2026-10"]),  # up to the month of the clock
+    ],
+)
+def test_months_to_build_again_are_listed(
+    months: str, listed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, object] = {}
+
+    def refresh(*_: object, **options: object) -> Refreshed:
+        asked.update(options)
+        return Refreshed()
+
+    monkeypatch.setattr("dagster_project.commands.refreshing.refresh", refresh)
+    assert run("refresh", "--months", months, "--config", str(write_config(tmp_path)))[0] == 0
+    assert asked["months"] == listed
+
+
+@pytest.mark.parametrize("months", ["2026", "2026-13", "2026-05..2026-04", "April", "2026-04...2026-05"])
+def test_months_that_are_no_range_are_usage(months: str, tmp_path: Path) -> None:
+    code, _, err = run("refresh", "--months", months, "--config", str(write_config(tmp_path)))
+    assert code == 2 and months in err and "Traceback" not in err
 
 
 def test_an_unknown_option_is_usage() -> None:
@@ -143,9 +213,8 @@ def test_a_refresh_that_finds_nothing_new_imports_nothing_heavy_and_writes_nothi
     (published / "trainledger.duckdb").touch()
     (published / "PUBLICATION.json").write_text(json.dumps({"fingerprint": line.fingerprint(line.elect()), "units": {}}))
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    root = Path(__file__).resolve().parents[2]
     done = subprocess.run(
-        [sys.executable, "-c", FAST, str(config)], capture_output=True, text=True, cwd=root, env=dict(os.environ), check=True
+        [sys.executable, "-c", FAST, str(config)], capture_output=True, text=True, cwd=ROOT, env=dict(os.environ), check=True
     )
     assert done.stdout == "[] 0\n"
     assert "Nothing is new" in done.stderr

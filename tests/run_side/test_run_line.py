@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from run_side_kit import write_config
 from typer.testing import CliRunner
 
 from dagster_project import dbt_project
@@ -16,47 +15,6 @@ from dagster_project.cli import app
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
-RECORD = {
-    "training_run_id": "Run A",
-    "provider_name": "AWS",
-    "tokens": 1000,
-    "attempts": [
-        {
-            "attempt_id": "1",
-            "state": "succeeded",
-            "started_at": "2026-04-02T00:00:00Z",
-            "ended_at": "2026-04-02T06:00:00Z",
-            "nodes": [{"resource_id": "i-1", "accelerator_type": "trn1.32xlarge", "chips": 16}],
-        }
-    ],
-}
-
-
-@pytest.fixture
-def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fixed clock; what a refresh sets for its own process is undone after the test."""
-    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-10-10T00:00:00Z")
-    for name in ("DAGSTER_HOME", "TRAINLEDGER_DUCKDB_PATH", "TRAINLEDGER_BUILD_FOLDER"):
-        monkeypatch.setenv(name, "")
-
-
-@pytest.fixture(scope="module")
-def refreshed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A line with one run record, refreshed once in a process of its own."""
-    config = write_config(tmp_path_factory.mktemp("line"))
-    (config.parent / "runs" / "a.run.json").write_text(json.dumps(RECORD))
-    command = [sys.executable, "-m", "dagster_project.cli", "refresh", "--config", str(config)]
-    environment = {**os.environ, "TRAINLEDGER_NOW": "2026-10-10T00:00:00Z"}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
-    assert (done.returncode, done.stdout) == (0, "") and "Published build" in done.stderr, done.stderr
-    return config
-
-
-@pytest.fixture
-def config(refreshed: Path, tmp_path: Path, surroundings: None) -> Path:
-    """A copy of the refreshed line, to be changed."""
-    shutil.copytree(refreshed.parent, tmp_path / "line", symlinks=True)
-    return tmp_path / "line" / refreshed.name
 
 
 def run(*arguments: str) -> tuple[int, str, str]:

@@ -31,7 +31,7 @@ def test_readers_find_tables_with_types_nullability_and_words(tmp_path: Path) ->
     with duckdb.connect(str(folder / FILE_NAME), read_only=True) as connection:
         columns = connection.execute(
             "select column_name, data_type, is_nullable, comment from duckdb_columns()"
-            " where table_name = 'fct_costs' order by column_index"
+            " where schema_name = 'marts' and table_name = 'fct_costs' order by column_index"
         ).fetchall()
         assert columns == [
             ("training_run_id", "VARCHAR", False, None),
@@ -44,6 +44,23 @@ def test_readers_find_tables_with_types_nullability_and_words(tmp_path: Path) ->
         )
         rows = connection.execute("select training_run_id, strftime(usage_month, '%m') from marts.fct_costs").fetchall()
         assert rows == [("a", "04"), ("a", "05"), ("b", "04")]  # in the order of the key
+
+
+def test_every_table_is_found_by_its_bare_name_also_when_the_file_is_attached_to_another(tmp_path: Path) -> None:
+    file = published(tmp_path) / FILE_NAME
+    with duckdb.connect(str(file), read_only=True) as connection:
+        assert connection.execute("select count(*) from fct_costs").fetchone() == (3,)
+        views = connection.execute("select view_name from duckdb_views() where schema_name = 'main' and not internal order by 1")
+        assert views.fetchall() == [("dim_things",), ("fct_costs",)]
+    with duckdb.connect() as connection:
+        connection.execute(f"attach '{file}' as ledger (read_only)")
+        assert connection.execute("select count(*) from ledger.fct_costs").fetchone() == (3,)
+
+
+def test_ops_names_the_contract_and_its_sections_with_the_version_that_brought_them(tmp_path: Path) -> None:
+    with duckdb.connect(str(published(tmp_path) / FILE_NAME), read_only=True) as connection:
+        found = connection.execute("select contract_version, section, since_version from ops.contract").fetchall()
+    assert (2, "house", "0.3.0") in found
 
 
 def test_ops_speaks_of_the_published_build_only(tmp_path: Path) -> None:

@@ -1,0 +1,36 @@
+"""What the published file says of its own contract, and the bare names under which every client finds its tables.
+
+`ops.contract` lists the sections of the public contract that this version holds to. Which tables and columns those are is
+written in the YAML beside the models.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dagster_project.publishing.digest import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import duckdb
+
+    from dagster_project.publishing.tables import PublishedTable
+
+VERSION = 2
+SECTIONS = {"house": "0.3.0"}  # a section that is done, and the first version of trainledger that publishes it
+
+
+def write_contract(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create `ops.contract` in a new published file."""
+    connection.execute(
+        "create table ops.contract (contract_version bigint not null, section varchar not null, since_version varchar not null)"
+    )
+    rows = [(VERSION, section, since) for section, since in sorted(SECTIONS.items())]
+    connection.executemany("insert into ops.contract values (?, ?, ?)", rows)
+
+
+def write_bare_names(connection: duckdb.DuckDBPyConnection, tables: Sequence[PublishedTable]) -> None:
+    """Let `from fct_training_run_costs` work in a client that searches schema main only, as every DuckDB client does unasked."""
+    for table in tables:
+        connection.execute(f"create view main.{quoted(table.name)} as select * from marts.{quoted(table.name)}")

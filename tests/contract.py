@@ -1,0 +1,51 @@
+"""The public contract as it is in force: contract.yml, changed by the sections of contract-2.yml that are done."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection, Iterator
+from typing import Any
+
+
+def flat(columns: list[Any]) -> Iterator[str]:
+    """Column definitions; lists that are shared by name are nested in the file."""
+    for column in columns:
+        if isinstance(column, list):
+            yield from flat(column)
+        else:
+            yield column
+
+
+def in_force(base: dict[str, Any], more: dict[str, Any], sections: Collection[str]) -> dict[str, Any]:
+    """Tables and enumerations that hold once these sections are done.
+
+    A section gives a table a new key or columns, adds columns, lets columns be null, or only says something in a note.
+    """
+    merged = copy.deepcopy(base)
+    if sections:
+        merged["enumerations"] |= more["enumerations"]
+    for section in sections:
+        for name, change in more[section].items():
+            if name == "note":
+                continue
+            _change(merged["tables"].setdefault(name, {}), change, f"{section}.{name}")
+    return merged
+
+
+def named_in(more: dict[str, Any], sections: Collection[str]) -> set[str]:
+    """Tables that sections name: they are due, even where contract.yml alone would leave them for later."""
+    return {name for section in sections for name in more[section] if name != "note"}
+
+
+def _change(table: dict[str, Any], change: dict[str, Any], where: str) -> None:
+    # a note without quotes ends at its first comma for YAML, and what follows is a word without a value:
+    # {note: the same by month, without the per-token columns}
+    unknown = {word for word, value in change.items() if value is not None} - {"key", "columns", "adds", "nullable", "note"}
+    assert not unknown, f"{where}: the contract has a word that this test does not know: {sorted(unknown)}"
+    table |= {word: change[word] for word in ("key", "columns") if word in change}
+    columns = list(flat(table.get("columns", [])))
+    names = {column.split()[0] for column in columns}
+    assert set(change.get("nullable", ())) <= names, f"{where}: nullable names a column the table does not have"
+    columns = [f"{column.rstrip('?')}?" if column.split()[0] in change.get("nullable", ()) else column for column in columns]
+    if columns or "adds" in change:
+        table["columns"] = [*columns, *change.get("adds", ())]

@@ -1,0 +1,160 @@
+"""The wheel: built from the source distribution, installed from the lock into an empty environment, used outside any clone."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from run_side_kit import RECORD, write_config
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parents[2]
+UV = Path(sys.executable).with_name("uv")
+THIS = "{}.{}".format(*sys.version_info)
+OTHERS = [version for version in ("3.11", "3.12", "3.13") if version != THIS]
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+for name in ("connectors", "dagster_project", "demo", "reports"):
+    package = importlib.import_module(name)
+    assert package.__file__.startswith(sys.prefix), package.__file__
+    for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+        importlib.import_module(module.name)
+"""
+
+
+def interpreter(version: str) -> str:
+    """A Python of that version; a name on PATH may be a version manager's that starts nothing."""
+    managed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    asked = "import sys; print('%d.%d' % sys.version_info[:2])"
+    for candidate in [shutil.which(f"python{version}"), *sorted(managed.glob(f"{version}.*/bin/python"))]:
+        if candidate is None:
+            continue
+        done = subprocess.run([candidate, "-c", asked], capture_output=True, text=True, check=False)
+        if done.stdout.strip() == version:
+            return str(candidate)
+    pytest.skip(f"no Python {version} on this machine")
+
+
+def run(*command: object, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command that must succeed, with nothing of this clone or its environment in its own."""
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, check=False, cwd=cwd, env=surroundings(**environment)
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def surroundings(**more: str) -> dict[str, str]:
+    ours = ("PYTHON", "VIRTUAL_ENV", "TRAINLEDGER", "DBT_", "DAGSTER")
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)} | more
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, by way of the source distribution, with the locked build tools."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(UV, "build", "-q", "--no-build-isolation", "--python", sys.executable, "--out-dir", folder, ROOT, cwd=folder)
+    return next(folder.glob("*.whl"))
+
+
+def install(wheel: Path, version: str, folder: Path) -> Path:
+    """An environment with the lock and the wheel and nothing else; returns its folder of programs."""
+    environment, lock = folder / "environment", ROOT / "requirements" / "run.lock"
+    run(UV, "venv", "-q", "--python", interpreter(version), environment, cwd=folder)
+    into = ("--python", environment / "bin" / "python")
+    run(UV, "pip", "install", "-q", *into, "--require-hashes", "-r", lock, cwd=folder)
+    run(UV, "pip", "install", "-q", *into, "--no-deps", wheel, cwd=folder)
+    run(UV, "pip", "check", "-q", *into, cwd=folder)
+    return environment / "bin"
+
+
+@pytest.fixture(scope="module")
+def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of the installed wheel, on the Python of these tests."""
+    return install(wheel, THIS, tmp_path_factory.mktemp("installed"))
+
+
+@pytest.fixture(scope="module")
+def refreshed(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A line with one run record, refreshed by the installed program; returns its configuration."""
+    config = write_config(tmp_path_factory.mktemp("organisation"))
+    (config.parent / "runs" / "a.run.json").write_text(json.dumps(RECORD))
+    run(programs / "trainledger", "refresh", cwd=config.parent, TRAINLEDGER_NOW="2026-10-10T00:00:00Z")
+    return config
+
+
+def installed_files(programs: Path) -> Iterator[Path]:
+    package = next(programs.parent.glob("lib/python*/site-packages/dagster_project"))
+    return (path for path in package.rglob("*") if "__pycache__" not in path.parts)
+
+
+def test_a_refresh_of_the_installed_wheel_publishes_and_leaves_the_package_as_it_was(programs: Path, refreshed: Path) -> None:
+    home = refreshed.parent / "home"
+    with duckdb.connect(str(home / "published" / "trainledger.duckdb"), read_only=True) as connection:
+        found = connection.execute("select recorded_id, tokens from marts.dim_training_runs").fetchall()
+    assert found == [("Run A", 1000)]
+    files = list(installed_files(programs))
+    assert any(path.name == "dbt_project.yml" for path in files)
+    assert not [path for path in files if "target" in path.parts or path.name in ("logs", ".user.yml")]
+    assert len(list((home / "cache").glob("parsed-*"))) == 1
+
+
+def test_the_wheel_holds_the_dbt_project_and_the_licence_and_nothing_that_dbt_wrote(programs: Path) -> None:
+    packaged = next(path for path in installed_files(programs) if path.name == "dbt_files")
+    ours = run("git", "ls-files", "dbt", cwd=ROOT).stdout.split() if (ROOT / ".git").exists() else None
+    found = sorted(f"dbt/{path.relative_to(packaged).as_posix()}" for path in packaged.rglob("*") if path.is_file())
+    assert ours is None or found == sorted(ours)
+    assert not [name for name in found if name.endswith(".py")]
+    assert list(packaged.parent.parent.glob("trainledger-*.dist-info/licenses/LICENSE"))
+
+
+def test_the_installed_program_reports(programs: Path, refreshed: Path) -> None:
+    done = run(programs / "trainledger", "report", "quarterly", "--quarter", "2026Q2", cwd=refreshed.parent)
+    html = Path(done.stdout.strip())
+    assert html.is_relative_to(refreshed.parent / "home" / "reports") and "Example AG" in html.read_text()
+
+
+def test_the_installed_program_shows_its_pages(programs: Path, refreshed: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [str(programs / "trainledger"), "ui", "--port", str(port)]
+    page = f"http://127.0.0.1:{port}/server_info"
+    with subprocess.Popen(command, cwd=refreshed.parent, env=surroundings(), stderr=subprocess.DEVNULL) as server:
+        try:
+            for _ in range(240):
+                try:
+                    with urllib.request.urlopen(page, timeout=5) as answer:
+                        assert "dagster_version" in json.load(answer)
+                        break
+                except OSError:
+                    assert server.poll() is None
+                    time.sleep(0.5)
+            else:
+                pytest.fail("the pages did not come within two minutes")
+        finally:
+            server.send_signal(signal.SIGTERM)
+
+
+def imports_everything(programs: Path, folder: Path) -> None:
+    config = write_config(folder)
+    run(programs / "python", "-c", IMPORT_ALL, cwd=folder, TRAINLEDGER_CONFIG=str(config))
+    assert "What did this training run cost" in run(programs / "trainledger", "--help", cwd=folder).stdout
+
+
+def test_every_module_can_be_imported(programs: Path, tmp_path: Path) -> None:
+    imports_everything(programs, tmp_path)
+
+
+@pytest.mark.parametrize("version", OTHERS)
+def test_every_module_can_be_imported_on_the_other_pythons(version: str, wheel: Path, tmp_path: Path) -> None:
+    imports_everything(install(wheel, version, tmp_path), tmp_path)
