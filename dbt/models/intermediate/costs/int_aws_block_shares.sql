@@ -1,4 +1,3 @@
--- Each block hour's share of its block's fee, exact: shares and what is still prepaid (~residual) add up to the fee.
 with charges as (
     select charge_id, fee_cost as effective_cost from {{ ref('int_aws_capacity_blocks') }}
 ),

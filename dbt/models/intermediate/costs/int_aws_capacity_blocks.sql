@@ -1,5 +1,3 @@
--- One row per EC2 Capacity Block: what was paid for it net of refunds, its term, and the hours billed of it in all landed months.
--- A block is paid at once and used later, often in another billing month, so this looks across months.
 with fees as (
     select
         commitment_id as block_arn,

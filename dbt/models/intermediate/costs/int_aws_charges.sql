@@ -1,4 +1,3 @@
--- AWS lines as charges: block fees amortised onto the hours they cover, one weight per line for dividing emissions.
 {{ config(materialized='view') }}
 
 select

@@ -1,5 +1,3 @@
--- AWS bill lines of the book sources as charges of the ledger: measures by the rule table of docs/methodology/cost.md, before blocks are amortised.
--- Narrow and materialised by month; the wide bill stays in Parquet.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with lines as (

@@ -1,4 +1,3 @@
--- Each payer's bill of a month: is every row invoiced and the month closed long enough to call it final.
 with lines as (
     select provider_name, payer_account_id, usage_month, bool_and(is_invoiced) as is_invoiced
     from {{ ref('int_cell_parts') }}

@@ -1,4 +1,3 @@
--- Every charge in its place: run or residual, summed by provider cell. All cost and weight figures of the ledger are sums of this table.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with charges as (

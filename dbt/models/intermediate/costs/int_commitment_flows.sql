@@ -1,4 +1,3 @@
--- Money into and out of commitments, by the cell of the charge: bought, given back, used up with usage, used up without.
 with flows as (
     select
         {{ cell() }},

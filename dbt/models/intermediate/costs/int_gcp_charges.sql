@@ -1,5 +1,3 @@
--- Google Cloud rows as charges: fees amortised onto the usage they cover, and the promotions of a row as a charge of their own
--- that goes where the row goes.
 {{ config(materialized='view') }}
 {%- set shared = [
     'provider_name', 'source_name', 'payer_account_id', 'sub_account_id', 'service_code', 'region_id', 'usage_month',

@@ -1,5 +1,3 @@
--- Commitment fees divided exactly over the usage they cover: of a resource by the usage covered, of spend by the money taken off.
--- What was bought and not used stays with the fee.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with commitments as (

@@ -1,5 +1,3 @@
--- One row per Google Cloud commitment whose fee is amortised, and month and cell of its fee rows: what it cost and how much it bought.
--- Fees with an offset (consumption models) are not here: their usage rows carry the discounted cost already.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with fees as (

@@ -1,5 +1,3 @@
--- Google Cloud billing rows of the book sources as charges of the ledger, commitment and negotiated credits in, promotions beside:
--- the rules of docs/methodology/cost.md, before commitment fees are amortised.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with lines as (

@@ -1,5 +1,3 @@
--- What a Google Cloud SKU is, read from its description once per SKU: kind of charge, TPU generation, how it was bought.
--- Billing has no column for any of these.
 with skus as (
     select distinct service_code, service_description, sku_description
     from {{ ref('stg_gcp_billing__lines') }}

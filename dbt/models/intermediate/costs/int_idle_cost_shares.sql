@@ -1,5 +1,3 @@
--- The fully loaded view of costs: what is idle or unused in a cell goes to the runs of that cell by the cell's weights.
--- A cell without runs spreads nothing.
 with residuals as (
     select
         {{ cell() }}, billing_currency, cost_component, reason,

@@ -1,5 +1,3 @@
--- The evidence ladder: which rule speaks for a charge. A whole charge names its run; a divided one is in int_line_overlaps.
--- Charges no rule speaks for have no row here.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with charges as (

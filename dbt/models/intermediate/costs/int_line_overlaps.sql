@@ -1,5 +1,3 @@
--- Resource-time evidence: for each charge on a resource that runs held in its interval, how much of it each run held.
--- Weights are whole numbers: chip-microseconds over the chips of that instant, brought to one denominator per line; `~residual` is billed but not held.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with holdings as (

@@ -1,5 +1,3 @@
--- What each provider cell adds up to in the landed bill itself, straight from staging, past every rule of attribution.
--- Conservation is judged against these sums, book and other sources alike.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with aws_lines as (

@@ -1,4 +1,3 @@
--- Charges that several runs share, divided exactly, one row per charge and part.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with charges as (

@@ -1,4 +1,3 @@
--- One row per provider carbon cell and model version: what is to be divided. Several rows of one cell add up first.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 select

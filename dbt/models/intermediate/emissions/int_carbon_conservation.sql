@@ -1,4 +1,3 @@
--- Every carbon cell's sides under every model version: the provider's rows, the runs, the residual, what was held back.
 with provider_rows as (
     select
         {{ cell() }},

@@ -1,5 +1,3 @@
--- Provider carbon rows of the book sources, each accepted or held back with its reason: negative values, unknown regions and rows
--- that a Google backfill repeated never reach a mart.
 {%- set shared %}{{ cell() }}, source_object, row_number, provider_model_version, is_elected, is_global, is_negative, {{ mass_names() | join(', ') }}{% endset %}
 
 with gcp_rows as (

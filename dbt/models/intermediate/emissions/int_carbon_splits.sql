@@ -1,4 +1,3 @@
--- Each carbon cell divided exactly among the runs billed in it and `~residual`, every mass by itself.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with cells as (

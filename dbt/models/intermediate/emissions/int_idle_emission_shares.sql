@@ -1,5 +1,3 @@
--- The fully loaded view of emissions: idle and unused parts of a cell go to the runs of that cell by the cell's weights.
--- Location-based and market-based are divided each by itself and never meet.
 with residuals as (
     select
         *,

@@ -1,4 +1,3 @@
--- What no run carries of a carbon cell, divided into reasons by the weights of the residual charges; a second exact split.
 with residuals as (
     select * from {{ ref('int_carbon_splits') }}
     where part_id = '~residual' and (w > 0 or not is_weighted)

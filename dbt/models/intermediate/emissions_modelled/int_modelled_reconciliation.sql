@@ -1,5 +1,3 @@
--- Where the engineering view meets the book: per carbon cell, what provider and model give to the runs that used accelerators there, both
--- location-based Scope 2. Rows of method modelled_vs_provider in the shape of fct_reconciliation.
 with accelerated as (
     select
         provider_name,

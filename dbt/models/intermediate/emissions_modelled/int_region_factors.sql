@@ -1,5 +1,3 @@
--- The emission factor that stands for a region in a month: of its grid zone, the latest data year not after the usage year and known by the end
--- of that year, at most four years old; of two editions of one year the later one. Regions without one have no row.
 with places as (
     select distinct
         energy.usage_month,

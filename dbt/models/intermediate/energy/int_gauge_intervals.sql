@@ -1,6 +1,3 @@
--- What each point of a gauge covers: the spacing before it, at most three times the usual spacing of its series, the first of a series one usual
--- spacing. Where the same host gave signs of life a spacing and more before the point and this series was silent, it was idle then: the point
--- covers one spacing. Found anew for each month from the points of the month and two days around it, so that no build depends on another.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 {%- set series = 'usage_month, host_id, device_index, is_measured' %}
 

@@ -1,6 +1,3 @@
--- The fully loaded view of energy: what machines drew that were kept ready beside the runs. Reserve = billed chip time that no run held, or free
--- chips beside a run, at idle power; it goes to the runs of the machine's cell by the cell's weights. A machine without a bill shares its
--- reserve among those who held it. A cell without runs spreads nothing. Never inside a run's own energy.
 with held as (
     select
         usage_month,

@@ -1,5 +1,3 @@
--- Each node month cut wherever a run takes or gives back chips: one row per span and run, with what all runs held of it then.
--- A run with an ambiguous id holds its chips too, and gets no energy.
 with holdings as (
     select
         *,

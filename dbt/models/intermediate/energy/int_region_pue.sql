@@ -1,5 +1,3 @@
--- The PUE that stands for a region in a month: the latest year not after the month's, at most four years old, of the region itself, else of the
--- provider's fleet. Null where there is none.
 with places as (
     select distinct regions.usage_month, types.provider_name, regions.region_id
     from {{ ref('int_resource_regions') }} as regions

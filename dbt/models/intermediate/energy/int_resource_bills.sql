@@ -1,4 +1,3 @@
--- Which cell each machine that runs held was billed in, and for how much chip time. AWS bills instance-hours, Google Cloud the interval.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with charges as (

@@ -1,6 +1,3 @@
--- The region of every resource a run held in a month: what its bill says that month, else in any month, else what its own name says, else
--- where the run's accelerators cost most. '' where nothing says it.
--- a zone is its region and a letter, or ai, a digit and a letter
 with resources as (
     select distinct usage_month, resource_id, training_run_id
     from {{ ref('int_node_spans') }}
@@ -37,6 +34,7 @@ named as (
         *,
         case
             when resource_id like 'arn:aws%' then split_part(resource_id, ':', 4)
+            -- a zone is its region and a letter (us-central1-a), or ai, a digit and a letter (us-central1-ai1a)
             when resource_id like '%/locations/%'
                 then {{ replace_all("split_part(split_part(resource_id, '/locations/', 2), '/', 1)", '-([a-z]|ai[0-9][a-z])$', '') }}
             when resource_id like '%/zones/%'

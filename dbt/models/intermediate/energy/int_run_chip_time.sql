@@ -1,5 +1,3 @@
--- Chip time of each run, node and month: reserved, seen, and how much of the seen was use. All in chip-microseconds, to be multiplied by
--- share_numerator / share_denominator: 1 where the run's own chips are known one by one, its chips over the node's chips where they are not.
 select
     spans.usage_month,
     spans.training_run_id,

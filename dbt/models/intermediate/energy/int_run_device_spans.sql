@@ -1,5 +1,3 @@
--- What a device did, each instant once: where samples of one device overlap (a clock that slipped, a pod handed over) the greatest measured
--- use counts; a gap of at most half a second belongs to the sample after it. utilisation_ppm null: the device was seen, its use is unknown.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 {%- set device = 'usage_month, training_run_id, resource_id, device_id' %}
 

@@ -1,6 +1,4 @@
 {%- set span = ['usage_month', 'training_run_id', 'resource_id', 'span_from_us'] %}
--- Use of the devices that count, by node and span. As many count as chips are held: all of them as a rule; where more were seen, at any one time
--- those that measured before those that only lived, then the most used of the month.
 with pieces as (
     select
         spans.usage_month,

@@ -1,6 +1,4 @@
 {%- set span = ['usage_month', 'training_run_id', 'resource_id', 'span_from_us'] %}
--- How long the chips of a TPU were alive, seen busy or not: when any chip of a machine was seen, the machine was alive, and a TPU of it
--- without a point was idle then.
 with placed as (
     select *, {{ host_of_device() }} as host_key
     from {{ ref('int_run_device_spans') }}

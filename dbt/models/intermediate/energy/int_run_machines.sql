@@ -1,5 +1,3 @@
--- The machines telemetry speaks of, each with the chips it has. One whose name is not the node's is one of several, of a slice or a job: it says
--- nothing about the others, and has the chips of its type, or as many as were ever seen on it.
 with hosts as (
     select
         usage_month,

@@ -1,5 +1,3 @@
--- What of a node is counted for a run while nothing changes hands: its own chips one by one, or its part of the whole node
--- (share_numerator / share_denominator) where its chips cannot be told apart or more was promised than the node has.
 with spans as (
     select
         spans.*,

@@ -1,5 +1,3 @@
--- Energy of each run, month and region. Observed time: P = idle + use x (max - idle). Unobserved reserved time: the type's mean power, between
--- idle and full power. Sums are whole 1e-12 J; a figure becomes kWh once, here, and everything larger is a sum of these.
 {%- set levels = ['low', 'mid', 'high'] %}
 {%- set unseen = {'low': 'power.chip_power_idle_w_low', 'mid': 'power.chip_power_mean_w', 'high': 'power.chip_power_max_w_high'} %}
 

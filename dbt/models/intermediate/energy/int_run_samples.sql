@@ -1,6 +1,3 @@
--- Which samples speak of which run's chips: those of a node the run held and, for a managed job whose machines nobody can name, those that
--- carry the run's own key. A sample keyed to another known run speaks of that run only. Samples half a second outside are taken too: they show
--- that there is no gap at the run's start or end.
 {%- set joined %}holders.usage_month, holders.training_run_id, holders.resource_id, samples.host_id, samples.device_index, samples.document_hash,
         samples.is_document, samples.is_measured, samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm{% endset %}
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
@@ -60,6 +57,7 @@ matched as (
         {{ joined }},
         samples.keyed_run_id is not null as is_keyed
     from holders
+    -- samples half a second outside are taken too: they show that there is no gap at the run's start or end
     inner join samples
         on
             holders.usage_month = samples.usage_month

@@ -1,5 +1,3 @@
--- Every device interval once, cut at the ends of the month and the half second beyond them that is no gap. A document that came twice, or came again inside another file, repeats rows
--- and adds nothing.
 {{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
 
 with bounds as (

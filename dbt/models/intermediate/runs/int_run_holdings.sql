@@ -1,4 +1,3 @@
--- Which run held which resource, with how many chips, from when to when. One system speaks for a run: the first that names nodes.
 with records as (
     select training_run_id, record_system, record_run_id, min(precedence) as precedence, bool_or(is_ambiguous) as is_ambiguous
     from {{ ref('int_run_records') }}

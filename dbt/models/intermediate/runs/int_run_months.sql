@@ -1,4 +1,3 @@
--- The months of each run: those with billed rows, by provider, and those with chips held. Costs, energy and emissions have a row for each.
 with months as (
     select distinct usage_month from {{ source('raw', 'months') }}
 ),

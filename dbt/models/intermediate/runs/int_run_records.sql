@@ -1,5 +1,3 @@
--- Every run record with the run it belongs to: records merge only by an equal id or an equal alias, a run.json before a scheduler's record.
--- A spelling that another record normalises to as well makes the id ambiguous: its rows stay residual.
 with records as (
     select
         *,

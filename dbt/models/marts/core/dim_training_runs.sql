@@ -1,4 +1,3 @@
--- One row per training run: what its records say, joined with where it was billed. A tag without a record makes a run of state unknown.
 {%- set fields = ['provider_name', 'workload_key', 'pair_key', 'model_name', 'framework', 'team', 'tokens', 'useful_tokens', 'steps', 'model_flops', 'target_metric', 'target_direction', 'target_value', 'final_value'] %}
 with records as (
     select

@@ -1,4 +1,3 @@
--- What no run carries, by provider cell and reason; spread_* is what of it the fully loaded view gives to the runs of the cell.
 with spreads as (
     select
         {{ cell() }}, billing_currency, residual_cost_component as cost_component, reason,

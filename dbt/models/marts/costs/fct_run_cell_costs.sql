@@ -1,4 +1,3 @@
--- What each run cost by provider cell: strict, with what the fully loaded view adds beside it.
 with idle_shares as (
     select
         {{ cell() }}, billing_currency, training_run_id, cost_component, attribution_rule,

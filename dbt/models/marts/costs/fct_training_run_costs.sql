@@ -1,4 +1,3 @@
--- What each run cost in each month: the sum of its cells, strict, and how final the bill is.
 with costs as (
     select
         training_run_id,

@@ -1,4 +1,3 @@
--- Provider emissions no run carries, by cell and reason, elected model version only; spread_* is what the fully loaded view gives to runs.
 with spreads as (
     select
         {{ cell() }}, provider_model_version, reason,

@@ -1,5 +1,3 @@
--- The book of record: provider-allocated emissions of each run and month, elected version, strict. A row for every run-month; its status says what is known.
--- The provider's Scope 2 is the reader's Scope 3, category 1.
 with masses as (
     select
         training_run_id,

@@ -1,5 +1,3 @@
--- The engineering view: facility energy times the location-based direct factor of the grid zone. Never a figure of the book; the two meet only
--- in fct_reconciliation. A row for every run-month; null where no energy or no factor is known.
 {%- set levels = {'': 'mid', '_low': 'low', '_high': 'high'} %}
 with run_months as (
     select distinct training_run_id, usage_month from {{ ref('int_run_months') }}

@@ -1,5 +1,3 @@
--- Energy of each run and month at four boundaries, with plausible bounds. A row for every run-month: what nobody can know is null.
--- Idle reserve is never inside; idle_share_* is what the fully loaded view adds.
 with run_months as (
     select distinct training_run_id, usage_month from {{ ref('int_run_months') }}
 ),

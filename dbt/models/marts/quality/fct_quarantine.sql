@@ -1,4 +1,3 @@
--- Everything that was refused, held back or kept with a doubt: object, row, column, value, why, and how to mend it.
 {%- set carbon_columns = {
     'provider_total_location_based_kgco2e': ['total_lbm_emissions_value', 'total_location_based'],
     'provider_total_market_based_kgco2e': ['total_mbm_emissions_value', 'total_market_based'],

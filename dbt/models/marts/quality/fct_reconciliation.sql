@@ -1,5 +1,3 @@
--- Does it add up: per cell and measure, provider total = runs + residual + quarantined; what other sources of the same cell say;
--- and the one place where modelled emissions stand beside the provider's.
 with others as (
     select
         {{ cell_of('other') }},
