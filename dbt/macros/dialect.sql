@@ -1,4 +1,4 @@
-{# All differences between engines stand in this file and in int_div of exact.sql; nowhere else. #}
+{# All differences between engines are in this file and in int_div of exact.sql; nowhere else. #}
 
 {% macro map_get(map, key) -%}{{ map }}['{{ key }}']{%- endmacro %}
 
@@ -28,7 +28,7 @@
 {# Parquet tables of Spark know no constraints. A contract's names and types hold there as well; what may not be null is DuckDB's to refuse. #}
 {% macro spark__persist_constraints(relation, model) %}{% endmacro %}
 
-{# The session method of dbt-spark writes a null as 'None' and a number as a float; a seed's texts go to its declared types as they stand. #}
+{# The session method of dbt-spark writes a null as 'None' and a number as a float; so a seed's texts are cast to its declared types one by one. #}
 {% macro spark__load_csv_rows(model, agate_table) %}
   {%- set types = model['config'].get('column_types', {}) -%}
   {%- set sql -%}

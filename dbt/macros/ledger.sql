@@ -1,4 +1,4 @@
-{# The words of the ledger that several models share. #}
+{# Terms of the ledger that several models share. #}
 
 {# Run ids match after this: AWS snake-cases tag keys, GCP labels allow no more than 63 of these characters. #}
 {% macro normalised_run_id(x) -%}

@@ -35,4 +35,4 @@ select
         else greatest(coalesce({{ microseconds('fees.started_at', 'fees.ended_at') }}, 0) * fees.instance_count - coalesce(hours.billed_us, 0), 0)
     end as decimal(38, 0)) as open_us
 from fees
-left join hours on fees.block_arn = hours.block_arn and fees.billing_currency = hours.billing_currency
+left join hours using (block_arn, billing_currency)

@@ -20,7 +20,7 @@ select
     lines.instance_type,
     lines.run_tag,
     lines.has_invoice,
-    lines.is_usage as stands_in_usage,
+    lines.is_usage as is_part_of_usage,
     lines.is_usage,
     lines.is_discount,
     lines.is_accelerator_type,

@@ -5,7 +5,7 @@ with lines as (
     where is_book and {{ in_build_months() }}
 ),
 
-placed as (
+lines_with_region as (
     select
         lines.*,
         {{ aws_region_of_line('lines', 'prefixes') }} as region_id
@@ -13,7 +13,7 @@ placed as (
     left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
 ),
 
-classified as (
+classified_lines as (
     select
         *,
         line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage') and not is_support and not is_block_fee as is_usage,
@@ -26,7 +26,7 @@ classified as (
             when line_item_type in ('RIFee', 'DiscountedUsage') then 'reservation'
             when line_item_type = 'Fee' and reservation_arn is not null then 'reservation'
         end as commitment_kind
-    from placed
+    from lines_with_region
 )
 
 select
@@ -102,4 +102,4 @@ select
         when line_item_type = 'SavingsPlanNegation' then 'rounding'
         when line_item_type like '%Fee' then 'provider_adjustment'
     end as fixed_reason
-from classified
+from classified_lines

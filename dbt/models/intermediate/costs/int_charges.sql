@@ -11,7 +11,7 @@
     instance_type,
     run_tag,
     has_invoice,
-    stands_in_usage,
+    is_part_of_usage,
     is_usage,
     is_accelerator_type,
     cost_component,

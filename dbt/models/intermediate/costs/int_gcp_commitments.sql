@@ -5,7 +5,7 @@ with fees as (
         *,
         {{ cell_id() }} || '|' || billing_currency || '|' || instance_type || '|' || cast(is_accelerator_type as string)
         || '|' || pricing_unit || '|' || originating_sku_id || '|' || commitment_id as charge_id,
-        -- a spend-based fee is billed by the SKU it pays for; where the bill says so at all, the row that names none is what nobody used
+        -- a spend-based fee is billed by the SKU it pays for; in a bill that names SKUs at all, the row that names none is what nobody used
         is_spend_based_fee and originating_sku_id = '' and max(originating_sku_id) over (
             partition by source_name, payer_account_id, billing_currency, usage_month
         ) <> '' as is_unused

@@ -12,17 +12,16 @@ runs as (
 ),
 
 -- SageMaker bills a job under its ARN, Vertex AI under its full name
-jobs as (
+recorded_jobs as (
     select records.training_run_id, aliases.alias_id as job_id
     from {{ ref('stg_training_runs__aliases') }} as aliases
-    inner join {{ ref('int_run_records') }} as records
-        on aliases.record_system = records.record_system and aliases.record_run_id = records.record_run_id
+    inner join {{ ref('int_run_records') }} as records using (record_system, record_run_id)
     where aliases.alias_system in ('sagemaker', 'vertex') and not records.is_ambiguous
 ),
 
 unique_jobs as (
     select job_id, min(training_run_id) as training_run_id
-    from jobs
+    from recorded_jobs
     group by job_id
 ),
 
@@ -33,7 +32,7 @@ holders as (
     group by line_id
 ),
 
-evidence as (
+charge_evidence as (
     select
         charges.line_id,
         charges.usage_month,
@@ -45,17 +44,17 @@ evidence as (
         coalesce(holders.holder_count, 0) as holder_count,
         holders.only_holder
     from charges
-    left join unique_jobs on charges.job_id = unique_jobs.job_id
+    left join unique_jobs using (job_id)
     left join runs on {{ normalised_run_id('charges.run_tag') }} = runs.training_run_id
-    left join holders on charges.line_id = holders.line_id
+    left join holders using (line_id)
     where unique_jobs.training_run_id is not null or charges.run_tag is not null or holders.line_id is not null
 ),
 
-decided as (
+weighed_evidence as (
     select
         *,
         tag_run_id is not null and holder_count > 0 and not (holder_count = 1 and only_holder = tag_run_id) as is_tag_contradicted
-    from evidence
+    from charge_evidence
 )
 
 select
@@ -80,4 +79,4 @@ select
     end as attribution_confidence,
     job_run_id is null and is_tag_contradicted and not is_tag_ambiguous as is_conflict,
     tag_run_id
-from decided
+from weighed_evidence

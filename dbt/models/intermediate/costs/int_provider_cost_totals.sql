@@ -55,16 +55,8 @@ gcp_costs as (
         case when {{ gcp_is_usage('lines', 'skus') }} then lines.cost_at_list else cast(0 as decimal(38, 12)) end as list_cost,
         case when {{ gcp_is_usage('lines', 'skus') }} then coalesce(lines.cost_at_contract, lines.cost) else cast(0 as decimal(38, 12)) end as contracted_cost
     from gcp_lines as lines
-    left join {{ ref('int_gcp_skus') }} as skus
-        on
-            lines.service_code = skus.service_code
-            and lines.service_description = skus.service_description
-            and lines.sku_description = skus.sku_description
-    left join gcp_credits
-        on
-            lines.source_name = gcp_credits.source_name
-            and lines.source_object = gcp_credits.source_object
-            and lines.row_number = gcp_credits.row_number
+    left join {{ ref('int_gcp_skus') }} as skus using (service_code, service_description, sku_description)
+    left join gcp_credits using (source_name, source_object, row_number)
 ),
 
 costs as (

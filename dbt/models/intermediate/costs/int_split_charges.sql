@@ -36,4 +36,4 @@ select
     split.contracted_cost,
     split.weight
 from split
-inner join charges on split.charge_id = charges.charge_id
+inner join charges using (charge_id)

@@ -30,5 +30,4 @@ select
         when rows_of_book.is_copy then 'duplicate_row'
     end as quarantine_reason
 from rows_of_book
-left join {{ ref('regions') }} as regions
-    on rows_of_book.provider_name = regions.provider_name and rows_of_book.region_id = regions.region_id
+left join {{ ref('regions') }} as regions using (provider_name, region_id)

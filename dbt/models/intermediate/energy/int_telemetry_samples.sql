@@ -51,7 +51,7 @@ samples as (
         gauges.sample_to_us,
         gauges.utilisation_ppm
     from {{ ref('int_gauge_intervals') }} as gauges
-    inner join months on gauges.usage_month = months.usage_month
+    inner join months using (usage_month)
     where gauges.sample_from_us < months.month_to_us and gauges.sample_to_us > months.month_from_us
 )
 

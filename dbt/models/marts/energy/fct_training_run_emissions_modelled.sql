@@ -13,8 +13,7 @@ energy as (
         energy.facility_energy_kwh_mid,
         energy.facility_energy_kwh_high
     from run_months
-    left join {{ ref('int_run_region_energy') }} as energy
-        on run_months.training_run_id = energy.training_run_id and run_months.usage_month = energy.usage_month
+    left join {{ ref('int_run_region_energy') }} as energy using (training_run_id, usage_month)
 )
 
 select
@@ -32,8 +31,4 @@ select
     factors.factor_id,
     factors.factor_age_years
 from energy
-left join {{ ref('int_region_factors') }} as factors
-    on
-        energy.usage_month = factors.usage_month
-        and energy.provider_name = factors.provider_name
-        and energy.region_id = factors.region_id
+left join {{ ref('int_region_factors') }} as factors using (usage_month, provider_name, region_id)

@@ -19,8 +19,7 @@ with bill_lines as (
 bill_regions as (
     select lines.source_name, lines.source_object, lines.column_name, lines.region_id, min(lines.row_number) as row_number, count(*) as line_count
     from bill_lines as lines
-    left join {{ ref('regions') }} as regions
-        on lines.provider_name = regions.provider_name and lines.region_id = regions.region_id
+    left join {{ ref('regions') }} as regions using (provider_name, region_id)
     where regions.region_id is null and lines.region_id not in ('', 'global')
     group by lines.source_name, lines.source_object, lines.column_name, lines.region_id
 ),
