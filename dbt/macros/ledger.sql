@@ -24,16 +24,6 @@ substr({{ replace_all("lower(replace(" ~ x ~ ", 'İ', 'i-'))", '[^a-z0-9_-]', '-
 case when count(*) = count({{ x }}) then cast(sum({{ x }}) as {{ type }}) end
 {%- endmacro %}
 
-{# A month-keyed table is rebuilt by the months that changed: delete them, insert them again.
-   Empty months disappear too, which a key-wise delete+insert would leave standing. #}
-{% macro delete_build_months() -%}
-{% if is_incremental() %}{{ delete_months() }}{% else %}select 1{% endif %}
-{%- endmacro %}
-
-{% macro in_build_months(column='usage_month') -%}
-{{ column }} in (select build_months.usage_month from {{ source('raw', 'build_months') }} as build_months)
-{%- endmacro %}
-
 {# Reserved identifiers of a cell, in the order of the contract. #}
 {% macro cell() -%}
 source_name, provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month

@@ -1,8 +1,8 @@
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with lines as (
     select * from {{ ref('stg_aws_cur__line_items') }}
-    where is_book and {{ in_build_months() }}
+    where is_book
 ),
 
 lines_with_region as (

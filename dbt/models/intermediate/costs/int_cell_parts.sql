@@ -1,4 +1,4 @@
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with charges_with_run as (
     select
@@ -10,7 +10,6 @@ with charges_with_run as (
     from {{ ref('int_charges') }} as charges
     left join {{ ref('int_line_attributions') }} as attributions
         on charges.attribution_line_id = attributions.line_id and charges.usage_month = attributions.usage_month
-    where {{ in_build_months('charges.usage_month') }}
 ),
 
 ambiguous_runs as (

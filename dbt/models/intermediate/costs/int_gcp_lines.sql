@@ -1,8 +1,8 @@
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with lines as (
     select * from {{ ref('stg_gcp_billing__lines') }}
-    where is_book and {{ in_build_months() }}
+    where is_book
 ),
 
 credits as (

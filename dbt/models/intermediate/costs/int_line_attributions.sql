@@ -1,8 +1,8 @@
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with charges as (
     select * from {{ ref('int_charges') }}
-    where {{ in_build_months() }} and (is_usage or is_discount) and fixed_reason is null
+    where (is_usage or is_discount) and fixed_reason is null
 ),
 
 runs as (
@@ -26,10 +26,10 @@ unique_jobs as (
 ),
 
 holders as (
-    select line_id, count(*) as holder_count, min(part_id) as only_holder
+    select usage_month, line_id, count(*) as holder_count, min(part_id) as only_holder
     from {{ ref('int_line_overlaps') }}
-    where part_id <> '~residual' and {{ in_build_months() }}
-    group by line_id
+    where part_id <> '~residual'
+    group by usage_month, line_id
 ),
 
 charge_evidence as (
@@ -46,7 +46,7 @@ charge_evidence as (
     from charges
     left join unique_jobs using (job_id)
     left join runs on {{ normalised_run_id('charges.run_tag') }} = runs.training_run_id
-    left join holders using (line_id)
+    left join holders using (usage_month, line_id)
     where unique_jobs.training_run_id is not null or charges.run_tag is not null or holders.line_id is not null
 ),
 

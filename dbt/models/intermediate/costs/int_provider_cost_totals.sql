@@ -1,11 +1,6 @@
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
-with aws_lines as (
-    select * from {{ ref('stg_aws_cur__line_items') }}
-    where {{ in_build_months() }}
-),
-
-aws_costs as (
+with aws_costs as (
     select
         lines.source_name,
         lines.provider_name,
@@ -24,13 +19,8 @@ aws_costs as (
             else cast(0 as decimal(38, 12))
         end as list_cost,
         cast(null as decimal(38, 12)) as contracted_cost
-    from aws_lines as lines
+    from {{ ref('stg_aws_cur__line_items') }} as lines
     left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
-),
-
-gcp_lines as (
-    select * from {{ ref('stg_gcp_billing__lines') }}
-    where {{ in_build_months() }}
 ),
 
 gcp_credits as (
@@ -54,7 +44,7 @@ gcp_costs as (
         lines.cost + coalesce(gcp_credits.price_credit, 0) as effective_base_cost,
         case when {{ gcp_is_usage('lines', 'skus') }} then lines.cost_at_list else cast(0 as decimal(38, 12)) end as list_cost,
         case when {{ gcp_is_usage('lines', 'skus') }} then coalesce(lines.cost_at_contract, lines.cost) else cast(0 as decimal(38, 12)) end as contracted_cost
-    from gcp_lines as lines
+    from {{ ref('stg_gcp_billing__lines') }} as lines
     left join {{ ref('int_gcp_skus') }} as skus using (service_code, service_description, sku_description)
     left join gcp_credits using (source_name, source_object, row_number)
 ),
@@ -90,4 +80,3 @@ select
     cast(null as decimal(38, 12)) as contracted_cost,
     0 as line_count
 from {{ ref('int_saving_plan_roundings') }}
-where {{ in_build_months() }}

@@ -1,9 +1,9 @@
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 {%- set series = 'usage_month, host_id, device_index, is_measured' %}
 
 with months as (
     {{ month_bounds() }}
-    from {{ source('raw', 'build_months') }}
+    from ({{ months_to_build() }}) as months_to_build
 ),
 
 points as (

@@ -1,4 +1,4 @@
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 {%- set device = 'usage_month, training_run_id, resource_id, device_id' %}
 
 with samples as (

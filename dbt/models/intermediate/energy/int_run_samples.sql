@@ -1,6 +1,6 @@
 {%- set sample_columns %}held_nodes.usage_month, held_nodes.training_run_id, held_nodes.resource_id, samples.host_id, samples.device_index, samples.document_hash,
         samples.is_document, samples.is_measured, samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm{% endset %}
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with run_keys as (
     {{ run_keys() }}

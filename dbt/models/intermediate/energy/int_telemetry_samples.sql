@@ -1,8 +1,8 @@
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with bounds as (
     {{ month_bounds() }}
-    from {{ source('raw', 'build_months') }}
+    from ({{ months_to_build() }}) as months_to_build
 ),
 
 -- two samples that leave no gap leave none at midnight of the first
