@@ -1,4 +1,4 @@
-{# All differences between engines stand in this file and in int_div of exact.sql; nowhere else. #}
+{# All differences between engines are in this file and in int_div of exact.sql; nowhere else. #}
 
 {% macro map_get(map, key) -%}{{ map }}['{{ key }}']{%- endmacro %}
 
@@ -20,15 +20,10 @@
 {% macro duckdb__product_of_distinct(x) -%}cast(list_reduce(list(distinct cast({{ x }} as hugeint)), lambda a, b: a * b) as decimal(38,0)){%- endmacro %}
 {% macro spark__product_of_distinct(x) -%}aggregate(collect_set(cast({{ x }} as decimal(38,0))), cast(1 as decimal(38,0)), (a, b) -> cast(a * b as decimal(38,0))){%- endmacro %}
 
-{# Months leave a table before they are written again. Spark cannot delete from Parquet tables: there every build is a full one. #}
-{% macro delete_months() %}{{ return(adapter.dispatch('delete_months', 'trainledger')()) }}{% endmacro %}
-{% macro duckdb__delete_months() -%}delete from {{ this }} where usage_month in (select usage_month from {{ source('raw', 'build_months') }}){%- endmacro %}
-{% macro spark__delete_months() -%}{{ exceptions.raise_compiler_error('on Spark tables are built whole: give dbt --full-refresh') }}{%- endmacro %}
-
 {# Parquet tables of Spark know no constraints. A contract's names and types hold there as well; what may not be null is DuckDB's to refuse. #}
 {% macro spark__persist_constraints(relation, model) %}{% endmacro %}
 
-{# The session method of dbt-spark writes a null as 'None' and a number as a float; a seed's texts go to its declared types as they stand. #}
+{# The session method of dbt-spark writes a null as 'None' and a number as a float; so a seed's texts are cast to its declared types one by one. #}
 {% macro spark__load_csv_rows(model, agate_table) %}
   {%- set types = model['config'].get('column_types', {}) -%}
   {%- set sql -%}

@@ -1,4 +1,4 @@
-{# The words of the energy models. Time is whole microseconds, utilisation whole parts per million, power whole microwatts: every sum is exact. #}
+{# Units and formulas of the energy models. Time is whole microseconds, utilisation whole parts per million, power whole microwatts: every sum is exact. #}
 
 {# A point in time as whole microseconds since 1970. #}
 {% macro instant_us(x) -%}
@@ -13,7 +13,7 @@ cast({{ microseconds("timestamp '1970-01-01 00:00:00'", x) }} as bigint)
 case when {{ x }} >= 0 and {{ x }} < 1.0000005 then least(cast(floor({{ x }} * 1e6 + 5e-1) as bigint), 1000000) end
 {%- endmacro %}
 
-{# What several samples of one device and time say together: the greatest measured use; unknown where measuring failed; else that it only lived. #}
+{# Several samples of one device and time as one: the greatest measured use; unknown where measuring failed; idle where none measured and it was alive. #}
 {% macro use_together() -%}
 case
             when bool_or(is_measured and utilisation_ppm is not null) then max(case when is_measured then utilisation_ppm end)
@@ -52,8 +52,7 @@ select run_key, min(training_run_id) as training_run_id
             union all
             select {{ normalised_run_id('aliases.alias_id') }} as run_key, records.training_run_id, 3 as name_rank
             from {{ ref('stg_training_runs__aliases') }} as aliases
-            inner join {{ ref('int_run_records') }} as records
-                on aliases.record_system = records.record_system and aliases.record_run_id = records.record_run_id
+            inner join {{ ref('int_run_records') }} as records using (record_system, record_run_id)
             where not records.is_ambiguous
         ) as names
     ) as ranked_names

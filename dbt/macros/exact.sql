@@ -89,7 +89,7 @@ shares as (
         charge_units.{{ m }}__u
         {%- endfor %}
     from weighted
-    inner join charge_units on weighted.charge_id = charge_units.charge_id
+    inner join charge_units using (charge_id)
 ),
 
 quotients as (

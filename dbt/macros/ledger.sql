@@ -1,4 +1,4 @@
-{# The words of the ledger that several models share. #}
+{# Terms of the ledger that several models share. #}
 
 {# Run ids match after this: AWS snake-cases tag keys, GCP labels allow no more than 63 of these characters. #}
 {% macro normalised_run_id(x) -%}
@@ -22,16 +22,6 @@ substr({{ replace_all("lower(replace(" ~ x ~ ", 'İ', 'i-'))", '[^a-z0-9_-]', '-
 {# Half a total is not a total: null when any part is null. #}
 {% macro whole_sum(x, type) -%}
 case when count(*) = count({{ x }}) then cast(sum({{ x }}) as {{ type }}) end
-{%- endmacro %}
-
-{# A month-keyed table is rebuilt by the months that changed: delete them, insert them again.
-   Empty months disappear too, which a key-wise delete+insert would leave standing. #}
-{% macro delete_build_months() -%}
-{% if is_incremental() %}{{ delete_months() }}{% else %}select 1{% endif %}
-{%- endmacro %}
-
-{% macro in_build_months(column='usage_month') -%}
-{{ column }} in (select build_months.usage_month from {{ source('raw', 'build_months') }} as build_months)
 {%- endmacro %}
 
 {# Reserved identifiers of a cell, in the order of the contract. #}

@@ -16,24 +16,20 @@ loaded as (
         cast(sum(billed_cost) as decimal(38, 12)) as billed_cost,
         cast(sum(line_count) as bigint) as line_count
     from {{ ref('int_provider_cost_totals') }}
-    -- what another export says of the same money is compared with the book elsewhere
+    -- what another export states of the same money is compared with the book elsewhere
     where is_book
     group by source_name, payer_account_id, usage_month, billing_currency
 )
 
 select
-    coalesce(landed.source_name, loaded.source_name) as source_name,
-    coalesce(landed.payer_account_id, loaded.payer_account_id) as payer_account_id,
-    coalesce(landed.usage_month, loaded.usage_month) as usage_month,
+    source_name,
+    payer_account_id,
+    usage_month,
+    billing_currency,
     landed.billed_cost as landed_billed_cost,
     loaded.billed_cost as loaded_billed_cost,
     landed.line_count as landed_line_count,
     loaded.line_count as loaded_line_count
 from landed
-full outer join loaded
-    on
-        landed.source_name = loaded.source_name
-        and landed.payer_account_id = loaded.payer_account_id
-        and landed.usage_month = loaded.usage_month
-        and landed.billing_currency = loaded.billing_currency
+full outer join loaded using (source_name, payer_account_id, usage_month, billing_currency)
 where landed.billed_cost is distinct from loaded.billed_cost or landed.line_count is distinct from loaded.line_count

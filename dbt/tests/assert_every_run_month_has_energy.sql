@@ -2,14 +2,14 @@
 {{ config(meta={'dagster': {'ref': {'name': 'fct_training_run_energy'}}}) }}
 with run_months as (
     select distinct training_run_id, usage_month from {{ ref('int_run_months') }}
+),
+
+modelled as (
+    select distinct training_run_id, usage_month from {{ ref('fct_training_run_emissions_modelled') }}
 )
 
-select run_months.training_run_id, energy.training_run_id as energy_run_id, modelled.training_run_id as modelled_run_id
+select training_run_id, usage_month, run_months.training_run_id as run_month_id, energy.training_run_id as energy_run_id, modelled.training_run_id as modelled_run_id
 from run_months
-full outer join {{ ref('fct_training_run_energy') }} as energy
-    on run_months.training_run_id = energy.training_run_id and run_months.usage_month = energy.usage_month
-full outer join (select distinct training_run_id, usage_month from {{ ref('fct_training_run_emissions_modelled') }}) as modelled
-    on
-        coalesce(run_months.training_run_id, energy.training_run_id) = modelled.training_run_id
-        and coalesce(run_months.usage_month, energy.usage_month) = modelled.usage_month
+full outer join {{ ref('fct_training_run_energy') }} as energy using (training_run_id, usage_month)
+full outer join modelled using (training_run_id, usage_month)
 where run_months.training_run_id is null or energy.training_run_id is null or modelled.training_run_id is null

@@ -3,10 +3,6 @@
 select run_months.training_run_id, run_months.usage_month, costs.training_run_id is null as has_no_cost_row, emissions.training_run_id is null as has_no_emission_row
 from {{ ref('int_run_months') }} as run_months
 left join (select distinct training_run_id, usage_month from {{ ref('fct_training_run_costs') }}) as costs
-    on run_months.training_run_id = costs.training_run_id and run_months.usage_month = costs.usage_month
-left join {{ ref('fct_training_run_emissions') }} as emissions
-    on
-        run_months.training_run_id = emissions.training_run_id
-        and run_months.usage_month = emissions.usage_month
-        and run_months.provider_name = emissions.provider_name
+    using (training_run_id, usage_month)
+left join {{ ref('fct_training_run_emissions') }} as emissions using (training_run_id, usage_month, provider_name)
 where costs.training_run_id is null or emissions.training_run_id is null

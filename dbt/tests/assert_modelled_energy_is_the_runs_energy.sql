@@ -8,5 +8,5 @@ with regions as (
 
 select energy.training_run_id, energy.usage_month, energy.facility_energy_kwh, regions.facility_energy_kwh as modelled_energy_kwh
 from {{ ref('fct_training_run_energy') }} as energy
-inner join regions on energy.training_run_id = regions.training_run_id and energy.usage_month = regions.usage_month
+inner join regions using (training_run_id, usage_month)
 where energy.facility_energy_kwh is distinct from regions.facility_energy_kwh

@@ -1,4 +1,4 @@
--- Seen time never exceeds reserved time, use never exceeds seen time, and coverage says so.
+-- Seen time never exceeds reserved time, use never exceeds seen time, and coverage agrees.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_training_run_energy'}}}) }}
 select *
 from {{ ref('fct_training_run_energy') }}

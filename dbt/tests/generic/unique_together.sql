@@ -1,5 +1,5 @@
 {% test unique_together(model, columns) %}
--- rows whose key stands more than once; nulls count as a value
+-- keys that more than one row has; nulls count as a value
 select {{ columns | join(', ') }}, count(*) as row_count
 from {{ model }}
 group by {{ columns | join(', ') }}

@@ -1,4 +1,3 @@
--- Each block hour's share of its block's fee, exact: shares and what is still prepaid (~residual) add up to the fee.
 with charges as (
     select charge_id, fee_cost as effective_cost from {{ ref('int_aws_capacity_blocks') }}
 ),
@@ -13,8 +12,7 @@ hours as (
         ) as hour_number,
         coalesce(lines.billed_us, {{ microseconds('lines.charge_period_start', 'lines.charge_period_end') }}) as w
     from {{ ref('int_aws_lines') }} as lines
-    inner join {{ ref('int_aws_capacity_blocks') }} as blocks
-        on lines.block_arn = blocks.block_arn and lines.billing_currency = blocks.billing_currency
+    inner join {{ ref('int_aws_capacity_blocks') }} as blocks using (block_arn, billing_currency)
     where lines.is_usage
 ),
 

@@ -1,5 +1,3 @@
--- One row per EC2 Capacity Block: what was paid for it net of refunds, its term, and the hours billed of it in all landed months.
--- A block is paid at once and used later, often in another billing month, so this looks across months.
 with fees as (
     select
         commitment_id as block_arn,
@@ -37,4 +35,4 @@ select
         else greatest(coalesce({{ microseconds('fees.started_at', 'fees.ended_at') }}, 0) * fees.instance_count - coalesce(hours.billed_us, 0), 0)
     end as decimal(38, 0)) as open_us
 from fees
-left join hours on fees.block_arn = hours.block_arn and fees.billing_currency = hours.billing_currency
+left join hours using (block_arn, billing_currency)

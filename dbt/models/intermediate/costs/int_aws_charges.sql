@@ -1,4 +1,3 @@
--- AWS lines as charges: block fees amortised onto the hours they cover, one weight per line for dividing emissions.
 {{ config(materialized='view') }}
 
 select
@@ -21,7 +20,7 @@ select
     lines.instance_type,
     lines.run_tag,
     lines.has_invoice,
-    lines.is_usage as stands_in_usage,
+    lines.is_usage as is_part_of_usage,
     lines.is_usage,
     lines.is_discount,
     lines.is_accelerator_type,

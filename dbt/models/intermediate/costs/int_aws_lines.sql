@@ -1,13 +1,11 @@
--- AWS bill lines of the book sources as charges of the ledger: measures by the rule table of docs/methodology/cost.md, before blocks are amortised.
--- Narrow and materialised by month; the wide bill stays in Parquet.
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with lines as (
     select * from {{ ref('stg_aws_cur__line_items') }}
-    where is_book and {{ in_build_months() }}
+    where is_book
 ),
 
-placed as (
+lines_with_region as (
     select
         lines.*,
         {{ aws_region_of_line('lines', 'prefixes') }} as region_id
@@ -15,7 +13,7 @@ placed as (
     left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
 ),
 
-classified as (
+classified_lines as (
     select
         *,
         line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage') and not is_support and not is_block_fee as is_usage,
@@ -28,7 +26,7 @@ classified as (
             when line_item_type in ('RIFee', 'DiscountedUsage') then 'reservation'
             when line_item_type = 'Fee' and reservation_arn is not null then 'reservation'
         end as commitment_kind
-    from placed
+    from lines_with_region
 )
 
 select
@@ -104,4 +102,4 @@ select
         when line_item_type = 'SavingsPlanNegation' then 'rounding'
         when line_item_type like '%Fee' then 'provider_adjustment'
     end as fixed_reason
-from classified
+from classified_lines

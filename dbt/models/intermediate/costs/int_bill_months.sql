@@ -1,4 +1,3 @@
--- Each payer's bill of a month: is every row invoiced and the month closed long enough to call it final.
 with lines as (
     select provider_name, payer_account_id, usage_month, bool_and(is_invoiced) as is_invoiced
     from {{ ref('int_cell_parts') }}
@@ -14,8 +13,4 @@ select
     months.is_carbon_final,
     coalesce(lines.is_invoiced and months.is_bill_closed, false) as is_bill_final
 from {{ source('raw', 'months') }} as months
-left join lines
-    on
-        months.provider_name = lines.provider_name
-        and months.payer_account_id = lines.payer_account_id
-        and months.usage_month = lines.usage_month
+left join lines using (provider_name, payer_account_id, usage_month)

@@ -1,7 +1,6 @@
--- Every charge in its place: run or residual, summed by provider cell. All cost and weight figures of the ledger are sums of this table.
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
-with charges as (
+with charges_with_run as (
     select
         charges.*,
         attributions.attribution_rule,
@@ -11,7 +10,6 @@ with charges as (
     from {{ ref('int_charges') }} as charges
     left join {{ ref('int_line_attributions') }} as attributions
         on charges.attribution_line_id = attributions.line_id and charges.usage_month = attributions.usage_month
-    where {{ in_build_months('charges.usage_month') }}
 ),
 
 ambiguous_runs as (
@@ -22,7 +20,7 @@ known_resources as (
     select distinct resource_id from {{ ref('int_run_holdings') }} where resource_id is not null
 ),
 
-parts as (
+charge_parts as (
     select
         charges.*,
         case
@@ -36,7 +34,7 @@ parts as (
         case when split.part_id is null then charges.list_cost else split.list_cost end as part_list_cost,
         case when split.part_id is null then charges.contracted_cost else split.contracted_cost end as part_contracted_cost,
         case when split.part_id is null then charges.weight else split.weight end as part_weight
-    from charges
+    from charges_with_run as charges
     -- one equality: a condition on the left side alone would make this a comparison of every pair
     left join {{ ref('int_split_charges') }} as split
         on
@@ -47,7 +45,7 @@ parts as (
     where not coalesce(split.part_id = '~residual' and split.w = 0 and split.billed_cost = 0 and split.effective_cost = 0 and split.weight = 0, false)
 ),
 
-reasoned as (
+parts_with_reason as (
     select
         parts.*,
         case
@@ -55,13 +53,13 @@ reasoned as (
             when parts.fixed_reason is not null then parts.fixed_reason
             when parts.is_ambiguous or parts.is_ambiguous_part then 'unattributed'
             when parts.is_accelerator_type and (parts.is_unheld_part or parts.is_block_hour or known_resources.resource_id is not null or other_known_resources.resource_id is not null) then 'idle'
-            when parts.sub_account_id = '' and parts.stands_in_usage then 'no_project'
-            when parts.is_accelerator_type and parts.stands_in_usage then 'unlogged'
-            when not parts.is_accelerator_type and parts.stands_in_usage then 'non_accelerator'
+            when parts.sub_account_id = '' and parts.is_part_of_usage then 'no_project'
+            when parts.is_accelerator_type and parts.is_part_of_usage then 'unlogged'
+            when not parts.is_accelerator_type and parts.is_part_of_usage then 'non_accelerator'
             else 'unattributed'
         end as reason
-    from parts
-    left join known_resources on parts.resource_id = known_resources.resource_id
+    from charge_parts as parts
+    left join known_resources using (resource_id)
     left join known_resources as other_known_resources on parts.other_resource_id = other_known_resources.resource_id
 )
 
@@ -86,7 +84,7 @@ select
     min(case attribution_confidence when 'low' then 1 when 'medium' then 2 else 3 end) as confidence_rank,
     bool_and(has_invoice) as is_invoiced,
     bool_or(is_usage and is_accelerator_type) as has_accelerator_usage
-from reasoned
+from parts_with_reason
 group by
     {{ cell() }},
     billing_currency, cost_component, part_run_id, case when part_run_id is not null then attribution_rule end, reason

@@ -11,7 +11,7 @@
     instance_type,
     run_tag,
     has_invoice,
-    stands_in_usage,
+    is_part_of_usage,
     is_usage,
     is_accelerator_type,
     cost_component,
@@ -22,7 +22,6 @@
     weight,
     is_weight_borrowed,
     fixed_reason{% endset -%}
--- Prepared charges of every provider in one shape. A charge that is part of a bill row follows the evidence for that row (attribution_line_id).
 {{ config(materialized='view') }}
 
 select {{ shared }},

@@ -1,4 +1,3 @@
--- Money into and out of commitments, by the cell of the charge: bought, given back, used up with usage, used up without.
 with flows as (
     select
         {{ cell() }},
@@ -24,7 +23,7 @@ with flows as (
         case when lines.is_unused_reservation then 0 else shares.effective_cost end as amortised_used_cost,
         case when lines.is_unused_reservation then shares.effective_cost else 0 end as amortised_unused_cost
     from {{ ref('int_aws_block_shares') }} as shares
-    inner join {{ ref('int_aws_lines') }} as lines on shares.line_id = lines.line_id
+    inner join {{ ref('int_aws_lines') }} as lines using (line_id)
 
     union all
 
@@ -53,7 +52,7 @@ with flows as (
         case when shares.is_used then shares.effective_cost else 0 end as amortised_used_cost,
         case when shares.is_used then 0 else shares.effective_cost end as amortised_unused_cost
     from {{ ref('int_gcp_commitment_shares') }} as shares
-    inner join {{ ref('int_gcp_lines') }} as lines on shares.line_id = lines.line_id
+    inner join {{ ref('int_gcp_lines') }} as lines using (line_id)
 )
 
 select

@@ -1,4 +1,3 @@
--- Every cost cell's two sides: what the provider's file says and where the ledger put it.
 {%- set measures = ['billed_cost', 'effective_cost', 'list_cost', 'contracted_cost'] %}
 {%- set nothing = 'cast(0 as decimal(38, 12))' %}
 

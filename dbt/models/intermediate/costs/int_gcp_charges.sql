@@ -1,5 +1,3 @@
--- Google Cloud rows as charges: fees amortised onto the usage they cover, and the promotions of a row as a charge of their own
--- that goes where the row goes.
 {{ config(materialized='view') }}
 {%- set shared = [
     'provider_name', 'source_name', 'payer_account_id', 'sub_account_id', 'service_code', 'region_id', 'usage_month',
@@ -19,14 +17,14 @@ lines as (
         -- a fee leaves its row for the usage it covers; what nobody used comes back to it as a share
         {{ exact_sum(['case when lines.is_amortised_fee then 0 else lines.billed_cost end', 'coalesce(shares.effective_cost, 0)'], 12) }} as effective_cost
     from {{ ref('int_gcp_lines') }} as lines
-    left join shares on lines.line_id = shares.line_id
+    left join shares using (line_id)
 )
 
 select
     line_id,
     line_id as attribution_line_id,
     {{ shared | join(',\n    ') }},
-    is_usage as stands_in_usage,
+    is_usage as is_part_of_usage,
     is_usage,
     cost_component,
     billed_cost,
@@ -43,7 +41,7 @@ select
     line_id || '|promotion' as line_id,
     line_id as attribution_line_id,
     {{ shared | join(',\n    ') }},
-    is_usage as stands_in_usage,
+    is_usage as is_part_of_usage,
     false as is_usage,
     'credit' as cost_component,
     promotion_cost as billed_cost,

@@ -1,6 +1,4 @@
--- Commitment fees divided exactly over the usage they cover: of a resource by the usage covered, of spend by the money taken off.
--- What was bought and not used stays with the fee.
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with commitments as (
     select * from {{ ref('int_gcp_commitments') }}
@@ -17,7 +15,7 @@ lines as (
     where is_usage and (spend_credit < 0 or (priced_usage > 0 and (has_commitment_credit or subscription_id is not null))) and {{ in_build_months() }}
 ),
 
-covered as (
+covered_lines as (
     select
         commitments.charge_id,
         lines.line_id,
@@ -56,14 +54,14 @@ covered as (
             end
 ),
 
-used as (
-    select charge_id, sum(w) as w from covered
+used_weights as (
+    select charge_id, sum(w) as w from covered_lines
     group by charge_id
 ),
 
 parts as (
     -- parts are named by their place in time, so ties go to the earlier row
-    select charge_id, lpad(cast(line_rank as string), 12, '0') as part_id, w from covered
+    select charge_id, lpad(cast(line_rank as string), 12, '0') as part_id, w from covered_lines
 
     union all
 
@@ -71,9 +69,9 @@ parts as (
         commitments.charge_id,
         '~residual' as part_id,
         -- what of committed spend nobody used is a row of its own, or cannot be known
-        case when commitments.is_spend_based then cast(0 as decimal(38, 0)) else cast(greatest(commitments.committed_units - coalesce(used.w, 0), 0) as decimal(38, 0)) end as w
+        case when commitments.is_spend_based then cast(0 as decimal(38, 0)) else cast(greatest(commitments.committed_units - coalesce(used_weights.w, 0), 0) as decimal(38, 0)) end as w
     from commitments
-    left join used on commitments.charge_id = used.charge_id
+    left join used_weights using (charge_id)
 ),
 
 shares as (
@@ -84,9 +82,9 @@ select
     commitments.usage_month,
     shares.charge_id,
     commitments.commitment_id,
-    coalesce(covered.line_id, commitments.first_line_id) as line_id,
-    covered.line_id is not null as is_used,
+    coalesce(covered_lines.line_id, commitments.first_line_id) as line_id,
+    covered_lines.line_id is not null as is_used,
     shares.effective_cost
 from shares
-inner join commitments on shares.charge_id = commitments.charge_id
-left join covered on shares.charge_id = covered.charge_id and shares.part_id = lpad(cast(covered.line_rank as string), 12, '0')
+inner join commitments using (charge_id)
+left join covered_lines on shares.charge_id = covered_lines.charge_id and shares.part_id = lpad(cast(covered_lines.line_rank as string), 12, '0')

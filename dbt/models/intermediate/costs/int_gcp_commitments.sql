@@ -1,13 +1,11 @@
--- One row per Google Cloud commitment whose fee is amortised, and month and cell of its fee rows: what it cost and how much it bought.
--- Fees with an offset (consumption models) are not here: their usage rows carry the discounted cost already.
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with fees as (
     select
         *,
         {{ cell_id() }} || '|' || billing_currency || '|' || instance_type || '|' || cast(is_accelerator_type as string)
         || '|' || pricing_unit || '|' || originating_sku_id || '|' || commitment_id as charge_id,
-        -- a spend-based fee is billed by the SKU it pays for; where the bill says so at all, the row that names none is what nobody used
+        -- a spend-based fee is billed by the SKU it pays for; in a bill that names SKUs at all, the row that names none is what nobody used
         is_spend_based_fee and originating_sku_id = '' and max(originating_sku_id) over (
             partition by source_name, payer_account_id, billing_currency, usage_month
         ) <> '' as is_unused

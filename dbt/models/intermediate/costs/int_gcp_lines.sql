@@ -1,10 +1,8 @@
--- Google Cloud billing rows of the book sources as charges of the ledger, commitment and negotiated credits in, promotions beside:
--- the rules of docs/methodology/cost.md, before commitment fees are amortised.
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with lines as (
     select * from {{ ref('stg_gcp_billing__lines') }}
-    where is_book and {{ in_build_months() }}
+    where is_book
 ),
 
 credits as (
@@ -24,7 +22,7 @@ credits as (
     group by source_name, source_object, row_number
 ),
 
-classified as (
+classified_lines as (
     select
         lines.*,
         skus.instance_type,
@@ -47,23 +45,15 @@ classified as (
         cast(coalesce(-credits.resource_credit - case when skus.instance_type <> '' then credits.spend_credit else 0 end, 0) as decimal(38, 12)) as taken_off,
         coalesce(credits.has_fee_offset, false) as has_fee_offset
     from lines
-    inner join {{ ref('int_gcp_skus') }} as skus
-        on
-            lines.service_code = skus.service_code
-            and lines.service_description = skus.service_description
-            and lines.sku_description = skus.sku_description
-    left join credits
-        on
-            lines.source_name = credits.source_name
-            and lines.source_object = credits.source_object
-            and lines.row_number = credits.row_number
+    inner join {{ ref('int_gcp_skus') }} as skus using (service_code, service_description, sku_description)
+    left join credits using (source_name, source_object, row_number)
 ),
 
-committed as (
+lines_with_commitment as (
     select
         *,
         case when is_commitment_fee then coalesce(subscription_id, sku_id || '|' || sub_account_id) end as commitment_id
-    from classified
+    from classified_lines
 )
 
 select
@@ -109,7 +99,7 @@ select
     is_commitment_fee and is_spend_based as is_spend_based_fee,
     originating_sku_id,
     -- a fee with an offset already left its used part to the discounted usage rows; what remains of it is waste.
-    -- One offset in the month speaks for the whole commitment: an hour without use has none. Rows of committed spend speak for themselves,
+    -- One offset in the month counts for all fee rows of the commitment: an hour without use has none. Rows of committed spend count one by one,
     -- for what nobody used is a row of its own: so a month may begin in the old model and end in the new one.
     is_commitment_fee and not case
         when is_spend_based then has_fee_offset
@@ -135,4 +125,4 @@ select
         when is_usage and is_unused_reservation then 'unused_commitment'
         when not is_usage then 'provider_adjustment'
     end as fixed_reason
-from committed
+from lines_with_commitment

@@ -1,16 +1,14 @@
--- What a Google Cloud SKU is, read from its description once per SKU: kind of charge, TPU generation, how it was bought.
--- Billing has no column for any of these.
 with skus as (
     select distinct service_code, service_description, sku_description
     from {{ ref('stg_gcp_billing__lines') }}
 ),
 
-lowered as (
+lower_case_skus as (
     select *, lower(sku_description) as sku, lower(service_description) as service
     from skus
 ),
 
-recognised as (
+recognised_skus as (
     select
         *,
         {{ matches('sku', 'management[ -]?fee') }} as is_management_fee,
@@ -19,7 +17,7 @@ recognised as (
         and not {{ matches('sku', 'management[ -]?fee') }} as is_tpu,
         {{ matches('sku', '(^|[^a-z])(gpu|nvidia)([^a-z]|$)') }}
         and not {{ matches('sku', '(management[ -]?fee|licens)') }} as is_gpu
-    from lowered
+    from lower_case_skus
 )
 
 select
@@ -54,4 +52,4 @@ select
         when {{ matches('sku', '(storage|disk|pd capacity|snapshot|filestore|lustre)') }} then 'storage'
         else 'other_usage'
     end as cost_component
-from recognised
+from recognised_skus

@@ -1,5 +1,3 @@
--- The fully loaded view of costs: what is idle or unused in a cell goes to the runs of that cell by the cell's weights.
--- A cell without runs spreads nothing.
 with residuals as (
     select
         {{ cell() }}, billing_currency, cost_component, reason,
@@ -31,7 +29,7 @@ charges as (
 parts as (
     select residuals.charge_id, run_parts.part_id, run_parts.w
     from residuals
-    inner join run_parts on residuals.cell_id = run_parts.cell_id
+    inner join run_parts using (cell_id)
 ),
 
 split as (
@@ -49,5 +47,5 @@ select
     split.billed_cost,
     split.effective_cost
 from split
-inner join residuals on split.charge_id = residuals.charge_id
+inner join residuals using (charge_id)
 inner join run_parts on residuals.cell_id = run_parts.cell_id and split.part_id = run_parts.part_id

@@ -1,10 +1,8 @@
--- The evidence ladder: which rule speaks for a charge. A whole charge names its run; a divided one is in int_line_overlaps.
--- Charges no rule speaks for have no row here.
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with charges as (
     select * from {{ ref('int_charges') }}
-    where {{ in_build_months() }} and (is_usage or is_discount) and fixed_reason is null
+    where (is_usage or is_discount) and fixed_reason is null
 ),
 
 runs as (
@@ -14,28 +12,27 @@ runs as (
 ),
 
 -- SageMaker bills a job under its ARN, Vertex AI under its full name
-jobs as (
+recorded_jobs as (
     select records.training_run_id, aliases.alias_id as job_id
     from {{ ref('stg_training_runs__aliases') }} as aliases
-    inner join {{ ref('int_run_records') }} as records
-        on aliases.record_system = records.record_system and aliases.record_run_id = records.record_run_id
+    inner join {{ ref('int_run_records') }} as records using (record_system, record_run_id)
     where aliases.alias_system in ('sagemaker', 'vertex') and not records.is_ambiguous
 ),
 
 unique_jobs as (
     select job_id, min(training_run_id) as training_run_id
-    from jobs
+    from recorded_jobs
     group by job_id
 ),
 
 holders as (
-    select line_id, count(*) as holder_count, min(part_id) as only_holder
+    select usage_month, line_id, count(*) as holder_count, min(part_id) as only_holder
     from {{ ref('int_line_overlaps') }}
-    where part_id <> '~residual' and {{ in_build_months() }}
-    group by line_id
+    where part_id <> '~residual'
+    group by usage_month, line_id
 ),
 
-evidence as (
+charge_evidence as (
     select
         charges.line_id,
         charges.usage_month,
@@ -47,17 +44,17 @@ evidence as (
         coalesce(holders.holder_count, 0) as holder_count,
         holders.only_holder
     from charges
-    left join unique_jobs on charges.job_id = unique_jobs.job_id
+    left join unique_jobs using (job_id)
     left join runs on {{ normalised_run_id('charges.run_tag') }} = runs.training_run_id
-    left join holders on charges.line_id = holders.line_id
+    left join holders using (usage_month, line_id)
     where unique_jobs.training_run_id is not null or charges.run_tag is not null or holders.line_id is not null
 ),
 
-decided as (
+weighed_evidence as (
     select
         *,
         tag_run_id is not null and holder_count > 0 and not (holder_count = 1 and only_holder = tag_run_id) as is_tag_contradicted
-    from evidence
+    from charge_evidence
 )
 
 select
@@ -82,4 +79,4 @@ select
     end as attribution_confidence,
     job_run_id is null and is_tag_contradicted and not is_tag_ambiguous as is_conflict,
     tag_run_id
-from decided
+from weighed_evidence

@@ -1,6 +1,4 @@
--- Resource-time evidence: for each charge on a resource that runs held in its interval, how much of it each run held.
--- Weights are whole numbers: chip-microseconds over the chips of that instant, brought to one denominator per line; `~residual` is billed but not held.
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with holdings as (
     select * from {{ ref('int_run_holdings') }}
@@ -24,7 +22,7 @@ named_charges as (
     where other_resource_id is not null
 ),
 
-candidates as (
+charge_holdings as (
     select
         charges.line_id,
         charges.usage_month,
@@ -46,9 +44,9 @@ candidates as (
 ),
 
 instants as (
-    select line_id, held_from as instant from candidates
+    select line_id, held_from as instant from charge_holdings
     union
-    select line_id, held_to as instant from candidates
+    select line_id, held_to as instant from charge_holdings
 ),
 
 spans as (
@@ -61,14 +59,14 @@ held_spans as (
         spans.line_id,
         spans.span_from,
         {{ microseconds('spans.span_from', 'spans.span_to') }} as span_us,
-        candidates.training_run_id,
-        sum(cast(coalesce(candidates.held_chips, 1) as decimal(38, 0))) as run_chips,
-        max(cast(coalesce(candidates.node_chips, 0) as decimal(38, 0))) as node_chips
+        charge_holdings.training_run_id,
+        sum(cast(coalesce(charge_holdings.held_chips, 1) as decimal(38, 0))) as run_chips,
+        max(cast(coalesce(charge_holdings.node_chips, 0) as decimal(38, 0))) as node_chips
     from spans
-    inner join candidates
-        on spans.line_id = candidates.line_id and candidates.held_from <= spans.span_from and candidates.held_to >= spans.span_to
+    inner join charge_holdings
+        on spans.line_id = charge_holdings.line_id and charge_holdings.held_from <= spans.span_from and charge_holdings.held_to >= spans.span_to
     where spans.span_to is not null
-    group by spans.line_id, spans.span_from, spans.span_to, candidates.training_run_id
+    group by spans.line_id, spans.span_from, spans.span_to, charge_holdings.training_run_id
 ),
 
 shared_spans as (
@@ -98,32 +96,32 @@ run_weights as (
             * {{ int_div('line_denominators.line_denominator', 'shared_spans.chip_denominator') }}
         ) as decimal(38, 0)) as w
     from shared_spans
-    inner join line_denominators on shared_spans.line_id = line_denominators.line_id
+    inner join line_denominators using (line_id)
     group by shared_spans.line_id, shared_spans.training_run_id
 ),
 
-lines as (
+charge_times as (
     select
         line_id,
         max(usage_month) as usage_month,
         coalesce(max(billed_us), max({{ microseconds('charge_period_start', 'charge_period_end') }})) as billed_us
-    from candidates
+    from charge_holdings
     group by line_id
 ),
 
 residuals as (
     select
         run_weights.line_id,
-        greatest(max(cast(lines.billed_us * run_weights.line_denominator as decimal(38, 0))) - sum(run_weights.w), 0) as w
+        greatest(max(cast(charge_times.billed_us * run_weights.line_denominator as decimal(38, 0))) - sum(run_weights.w), 0) as w
     from run_weights
-    inner join lines on run_weights.line_id = lines.line_id
+    inner join charge_times using (line_id)
     group by run_weights.line_id
 )
 
-select lines.usage_month, run_weights.line_id, run_weights.training_run_id as part_id, run_weights.w
+select charge_times.usage_month, run_weights.line_id, run_weights.training_run_id as part_id, run_weights.w
 from run_weights
-inner join lines on run_weights.line_id = lines.line_id
+inner join charge_times using (line_id)
 union all
-select lines.usage_month, residuals.line_id, '~residual' as part_id, cast(residuals.w as decimal(38, 0)) as w
+select charge_times.usage_month, residuals.line_id, '~residual' as part_id, cast(residuals.w as decimal(38, 0)) as w
 from residuals
-inner join lines on residuals.line_id = lines.line_id
+inner join charge_times using (line_id)

@@ -1,13 +1,6 @@
--- What each provider cell adds up to in the landed bill itself, straight from staging, past every rule of attribution.
--- Conservation is judged against these sums, book and other sources alike.
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
-with aws_lines as (
-    select * from {{ ref('stg_aws_cur__line_items') }}
-    where {{ in_build_months() }}
-),
-
-aws_costs as (
+with aws_costs as (
     select
         lines.source_name,
         lines.provider_name,
@@ -26,13 +19,8 @@ aws_costs as (
             else cast(0 as decimal(38, 12))
         end as list_cost,
         cast(null as decimal(38, 12)) as contracted_cost
-    from aws_lines as lines
+    from {{ ref('stg_aws_cur__line_items') }} as lines
     left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
-),
-
-gcp_lines as (
-    select * from {{ ref('stg_gcp_billing__lines') }}
-    where {{ in_build_months() }}
 ),
 
 gcp_credits as (
@@ -56,17 +44,9 @@ gcp_costs as (
         lines.cost + coalesce(gcp_credits.price_credit, 0) as effective_base_cost,
         case when {{ gcp_is_usage('lines', 'skus') }} then lines.cost_at_list else cast(0 as decimal(38, 12)) end as list_cost,
         case when {{ gcp_is_usage('lines', 'skus') }} then coalesce(lines.cost_at_contract, lines.cost) else cast(0 as decimal(38, 12)) end as contracted_cost
-    from gcp_lines as lines
-    left join {{ ref('int_gcp_skus') }} as skus
-        on
-            lines.service_code = skus.service_code
-            and lines.service_description = skus.service_description
-            and lines.sku_description = skus.sku_description
-    left join gcp_credits
-        on
-            lines.source_name = gcp_credits.source_name
-            and lines.source_object = gcp_credits.source_object
-            and lines.row_number = gcp_credits.row_number
+    from {{ ref('stg_gcp_billing__lines') }} as lines
+    left join {{ ref('int_gcp_skus') }} as skus using (service_code, service_description, sku_description)
+    left join gcp_credits using (source_name, source_object, row_number)
 ),
 
 costs as (
@@ -100,4 +80,3 @@ select
     cast(null as decimal(38, 12)) as contracted_cost,
     0 as line_count
 from {{ ref('int_saving_plan_roundings') }}
-where {{ in_build_months() }}

@@ -1,5 +1,3 @@
--- Covered usage and its negation should cancel per payer and month. What remains is on the invoice, so it stays in the ledger as rounding,
--- in the payer's own account, without service and region.
 with sums as (
     select
         source_name,

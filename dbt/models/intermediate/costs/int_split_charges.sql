@@ -1,5 +1,4 @@
--- Charges that several runs share, divided exactly, one row per charge and part.
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with charges as (
     select
@@ -37,4 +36,4 @@ select
     split.contracted_cost,
     split.weight
 from split
-inner join charges on split.charge_id = charges.charge_id
+inner join charges using (charge_id)

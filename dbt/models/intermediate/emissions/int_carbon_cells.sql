@@ -1,5 +1,4 @@
--- One row per provider carbon cell and model version: what is to be divided. Several rows of one cell add up first.
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 select
     {{ cell() }},
@@ -11,5 +10,5 @@ select
     {{ whole_sum(mass, 'decimal(38, 9)') }} as {{ mass }}
     {%- endfor %}
 from {{ ref('int_carbon_rows') }}
-where quarantine_reason is null and {{ in_build_months() }}
+where quarantine_reason is null
 group by {{ cell() }}, provider_model_version

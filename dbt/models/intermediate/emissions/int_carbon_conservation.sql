@@ -1,4 +1,3 @@
--- Every carbon cell's sides under every model version: the provider's rows, the runs, the residual, what was held back.
 with provider_rows as (
     select
         {{ cell() }},
@@ -51,16 +50,9 @@ select
     provider_rows.quarantined_{{ mass }} as quarantined_total,
     {{ nine_digits('coverage.weight_coverage_ratio') }} as weight_coverage_ratio
 from provider_rows
-left join runs on provider_rows.cell_id = runs.cell_id
-left join residuals on provider_rows.cell_id = residuals.cell_id
-left join coverage
-    on
-        provider_rows.provider_name = coverage.provider_name
-        and provider_rows.payer_account_id = coverage.payer_account_id
-        and provider_rows.sub_account_id = coverage.sub_account_id
-        and provider_rows.service_code = coverage.service_code
-        and provider_rows.region_id = coverage.region_id
-        and provider_rows.usage_month = coverage.usage_month
+left join runs using (cell_id)
+left join residuals using (cell_id)
+left join coverage using (provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month)
 -- half a total is not a total: a mass the provider left out of any row of the cell has nothing to be compared
 where provider_rows.{{ mass }} is not null
 {% if not loop.last %}union all{% endif %}

@@ -1,5 +1,3 @@
--- Provider carbon rows of the book sources, each accepted or held back with its reason: negative values, unknown regions and rows
--- that a Google backfill repeated never reach a mart.
 {%- set shared %}{{ cell() }}, source_object, row_number, provider_model_version, is_elected, is_global, is_negative, {{ mass_names() | join(', ') }}{% endset %}
 
 with gcp_rows as (
@@ -32,5 +30,4 @@ select
         when rows_of_book.is_copy then 'duplicate_row'
     end as quarantine_reason
 from rows_of_book
-left join {{ ref('regions') }} as regions
-    on rows_of_book.provider_name = regions.provider_name and rows_of_book.region_id = regions.region_id
+left join {{ ref('regions') }} as regions using (provider_name, region_id)

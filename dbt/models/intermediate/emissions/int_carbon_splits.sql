@@ -1,5 +1,4 @@
--- Each carbon cell divided exactly among the runs billed in it and `~residual`, every mass by itself.
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with cells as (
     select * from {{ ref('int_carbon_cells') }}
@@ -19,13 +18,7 @@ weights as (
     select cells.cell_id, weights.training_run_id, weights.w, weights.signed_w
     from cells
     inner join {{ ref('int_carbon_weights') }} as weights
-        on
-            cells.provider_name = weights.provider_name
-            and cells.payer_account_id = weights.payer_account_id
-            and cells.sub_account_id = weights.sub_account_id
-            and cells.service_code = weights.service_code
-            and cells.region_id = weights.region_id
-            and cells.usage_month = weights.usage_month
+        using (provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month)
     where not cells.is_global
 ),
 
@@ -42,7 +35,7 @@ parts as (
     -- corrections weigh with their sign: a cell whose total is not positive is all residual
     select weights.cell_id as charge_id, weights.training_run_id as part_id, weights.w
     from weights
-    inner join totals on weights.cell_id = totals.cell_id
+    inner join totals using (cell_id)
     where weights.training_run_id is not null and weights.w > 0 and totals.cell_w > 0
 
     union all
@@ -52,7 +45,7 @@ parts as (
         '~residual' as part_id,
         cast(case when coalesce(totals.cell_w, 0) > 0 then greatest(totals.cell_w - totals.runs_w, 0) else 1 end as decimal(38, 0)) as w
     from cells
-    left join totals on cells.cell_id = totals.cell_id
+    left join totals using (cell_id)
 ),
 
 split as (
@@ -73,4 +66,4 @@ select
     {%- endfor %}
 from split
 inner join cells on split.charge_id = cells.cell_id
-left join totals on cells.cell_id = totals.cell_id
+left join totals using (cell_id)

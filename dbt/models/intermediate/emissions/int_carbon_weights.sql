@@ -1,5 +1,3 @@
--- What divides a carbon cell: list cost of everything billed in it, each run's part and the rest by reason, in whole units.
--- An AWS service is brought to the four products AWS breaks carbon out by; Google Cloud breaks it out by every service.
 with billed as (
     select
         parts.provider_name,

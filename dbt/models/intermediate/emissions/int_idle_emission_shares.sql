@@ -1,5 +1,3 @@
--- The fully loaded view of emissions: idle and unused parts of a cell go to the runs of that cell by the cell's weights.
--- Location-based and market-based are divided each by itself and never meet.
 with residuals as (
     select
         *,
@@ -25,7 +23,7 @@ charges as (
 parts as (
     select residuals.charge_id, runs.part_id, runs.w
     from residuals
-    inner join runs on residuals.cell_id = runs.cell_id
+    inner join runs using (cell_id)
 ),
 
 split as (
@@ -41,4 +39,4 @@ select
     split.location_based_kgco2e,
     split.market_based_kgco2e
 from split
-inner join residuals on split.charge_id = residuals.charge_id
+inner join residuals using (charge_id)

@@ -1,4 +1,3 @@
--- What no run carries of a carbon cell, divided into reasons by the weights of the residual charges; a second exact split.
 with residuals as (
     select * from {{ ref('int_carbon_splits') }}
     where part_id = '~residual' and (w > 0 or not is_weighted)
@@ -17,13 +16,7 @@ reasons as (
     select residuals.cell_id, weights.reason, weights.w
     from residuals
     inner join {{ ref('int_carbon_weights') }} as weights
-        on
-            residuals.provider_name = weights.provider_name
-            and residuals.payer_account_id = weights.payer_account_id
-            and residuals.sub_account_id = weights.sub_account_id
-            and residuals.service_code = weights.service_code
-            and residuals.region_id = weights.region_id
-            and residuals.usage_month = weights.usage_month
+        using (provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month)
     where residuals.is_weighted and not residuals.is_global and weights.training_run_id is null and weights.w > 0
 ),
 

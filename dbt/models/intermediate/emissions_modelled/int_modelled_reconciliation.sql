@@ -1,6 +1,4 @@
--- Where the engineering view meets the book: per carbon cell, what provider and model give to the runs that used accelerators there, both
--- location-based Scope 2. Rows of method modelled_vs_provider in the shape of fct_reconciliation.
-with accelerated as (
+with run_weights as (
     select
         provider_name,
         payer_account_id,
@@ -17,14 +15,14 @@ with accelerated as (
 
 -- A run's modelled figure of a region is divided over the cells in which its accelerators were billed, those without carbon too: what
 -- belongs to them is not pushed onto the others. A single cell takes all of it; several without a weight cannot be told apart.
-placed as (
+run_cells as (
     select
         *,
         training_run_id || '|' || cast(usage_month as string) || '|' || region_id as charge_id,
         provider_name || '|' || payer_account_id || '|' || sub_account_id || '|' || service_code as part_id,
         count(*) over (partition by training_run_id, usage_month, region_id) as cell_count,
         sum(w) over (partition by training_run_id, usage_month, region_id) as all_w
-    from accelerated
+    from run_weights
 ),
 
 charges as (
@@ -36,7 +34,7 @@ charges as (
 
 parts as (
     select charge_id, part_id, case when cell_count = 1 then cast(1 as decimal(38, 0)) else w end as w
-    from placed
+    from run_cells
     where cell_count = 1 or all_w > 0
 ),
 
@@ -67,16 +65,9 @@ runs as (
         end as provider_kgco2e,
         shares.modelled_location_based_kgco2e as modelled_kgco2e
     from cells
-    inner join placed
-        on
-            cells.provider_name = placed.provider_name
-            and cells.payer_account_id = placed.payer_account_id
-            and cells.sub_account_id = placed.sub_account_id
-            and cells.service_code = placed.service_code
-            and cells.region_id = placed.region_id
-            and cells.usage_month = placed.usage_month
-    left join splits on cells.cell_id = splits.cell_id and placed.training_run_id = splits.part_id
-    left join shares on placed.charge_id = shares.charge_id and placed.part_id = shares.part_id
+    inner join run_cells using (provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month)
+    left join splits on cells.cell_id = splits.cell_id and run_cells.training_run_id = splits.part_id
+    left join shares on run_cells.charge_id = shares.charge_id and run_cells.part_id = shares.part_id
 ),
 
 run_totals as (
@@ -114,4 +105,4 @@ select
         when run_totals.provider_kgco2e = 0 then 'the provider gives these runs nothing'
     end as reason
 from cells
-inner join run_totals on cells.cell_id = run_totals.cell_id
+inner join run_totals using (cell_id)

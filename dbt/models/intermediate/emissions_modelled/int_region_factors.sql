@@ -1,6 +1,4 @@
--- The emission factor that stands for a region in a month: of its grid zone, the latest data year not after the usage year and known by the end
--- of that year, at most four years old; of two editions of one year the later one. Regions without one have no row.
-with places as (
+with region_months as (
     select distinct
         energy.usage_month,
         energy.provider_name,
@@ -8,35 +6,35 @@ with places as (
         regions.grid_zone,
         cast(extract(year from energy.usage_month) as bigint) as usage_year
     from {{ ref('int_run_region_energy') }} as energy
-    inner join {{ ref('regions') }} as regions on energy.provider_name = regions.provider_name and energy.region_id = regions.region_id
+    inner join {{ ref('regions') }} as regions using (provider_name, region_id)
     where regions.grid_zone is not null
 ),
 
-ranked as (
+ranked_factors as (
     select
-        places.usage_month,
-        places.provider_name,
-        places.region_id,
+        region_months.usage_month,
+        region_months.provider_name,
+        region_months.region_id,
         factors.factor_id,
         factors.factor_set_id,
         factors.value,
-        places.usage_year - factors.data_year as factor_age_years,
+        region_months.usage_year - factors.data_year as factor_age_years,
         row_number() over (
-            partition by places.usage_month, places.provider_name, places.region_id, factors.factor_set_id
+            partition by region_months.usage_month, region_months.provider_name, region_months.region_id, factors.factor_set_id
             order by factors.data_year desc, factors.known_from desc, factors.factor_id
         ) as factor_rank
-    from places
+    from region_months
     inner join {{ ref('emission_factors') }} as factors
         on
-            places.grid_zone = factors.grid_zone
+            region_months.grid_zone = factors.grid_zone
             and factors.method = 'location_based'
             and factors.basis = 'direct'
-            and factors.data_year <= places.usage_year
-            and factors.data_year >= places.usage_year - 4
-            and factors.known_from < cast(date_trunc('year', places.usage_month) + interval 1 year as date)
+            and factors.data_year <= region_months.usage_year
+            and factors.data_year >= region_months.usage_year - 4
+            and factors.known_from < cast(date_trunc('year', region_months.usage_month) + interval 1 year as date)
     where factors.factor_set_id = 'location_direct_v1'
 )
 
 select usage_month, provider_name, region_id, factor_id, factor_set_id, value, factor_age_years
-from ranked
+from ranked_factors
 where factor_rank = 1

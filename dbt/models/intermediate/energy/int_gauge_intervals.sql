@@ -1,12 +1,9 @@
--- What each point of a gauge covers: the spacing before it, at most three times the usual spacing of its series, the first of a series one usual
--- spacing. Where the same host gave signs of life a spacing and more before the point and this series was silent, it was idle then: the point
--- covers one spacing. Found anew for each month from the points of the month and two days around it, so that no build depends on another.
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 {%- set series = 'usage_month, host_id, device_index, is_measured' %}
 
 with months as (
     {{ month_bounds() }}
-    from {{ source('raw', 'build_months') }}
+    from ({{ months_to_build() }}) as months_to_build
 ),
 
 points as (
@@ -27,17 +24,17 @@ points as (
     where samples.sample_from_us is null
 ),
 
-times as (
+point_times as (
     select distinct {{ series }}, sample_to_us, sample_to_us - sample_to_us % 86400000000 as day_us
     from points
 ),
 
-spaced as (
+points_with_spacing as (
     select *, lag(sample_to_us) over (partition by {{ series }} order by sample_to_us) as before_us
-    from times
+    from point_times
 ),
 
-ranked as (
+ranked_spacings as (
     select
         *,
         sample_to_us - before_us as spacing_us,
@@ -47,96 +44,77 @@ ranked as (
         count(*) over (partition by {{ series }}) as series_count,
         row_number() over (partition by usage_month, host_id order by sample_to_us - before_us) as host_rank,
         count(*) over (partition by usage_month, host_id) as host_count
-    from spaced
+    from points_with_spacing
     where before_us is not null
 ),
 
 -- the lower median; of the day where it has three spacings, since old points are kept more coarsely than new ones
 day_spacing as (
-    select {{ series }}, day_us, spacing_us from ranked
+    select {{ series }}, day_us, spacing_us from ranked_spacings
     where day_count >= 3 and day_rank = (day_count + 1 - (day_count + 1) % 2) / 2
 ),
 
 series_spacing as (
-    select {{ series }}, spacing_us from ranked
+    select {{ series }}, spacing_us from ranked_spacings
     where series_rank = (series_count + 1 - (series_count + 1) % 2) / 2
 ),
 
 host_spacing as (
-    select usage_month, host_id, spacing_us from ranked
+    select usage_month, host_id, spacing_us from ranked_spacings
     where host_rank = (host_count + 1 - (host_count + 1) % 2) / 2
 ),
 
-usual as (
+points_with_usual_spacing as (
     select
-        spaced.*,
+        points_with_spacing.*,
         -- a host seen once: Google writes a point a minute
-        coalesce(day_spacing.spacing_us, series_spacing.spacing_us, host_spacing.spacing_us, 60000000) as usual_us
-    from spaced
-    left join day_spacing
-        on
-            spaced.usage_month = day_spacing.usage_month
-            and spaced.host_id = day_spacing.host_id
-            and spaced.device_index = day_spacing.device_index
-            and spaced.is_measured = day_spacing.is_measured
-            and spaced.day_us = day_spacing.day_us
-    left join series_spacing
-        on
-            spaced.usage_month = series_spacing.usage_month
-            and spaced.host_id = series_spacing.host_id
-            and spaced.device_index = series_spacing.device_index
-            and spaced.is_measured = series_spacing.is_measured
-    left join host_spacing
-        on spaced.usage_month = host_spacing.usage_month and spaced.host_id = host_spacing.host_id
+        coalesce(day_spacing.spacing_us, series_spacing.spacing_us, host_spacing.spacing_us, 60000000) as usual_spacing_us
+    from points_with_spacing
+    left join day_spacing using (usage_month, host_id, device_index, is_measured, day_us)
+    left join series_spacing using (usage_month, host_id, device_index, is_measured)
+    left join host_spacing using (usage_month, host_id)
 ),
 
--- only after a silence longer than usual can it matter that the host lived on
-silences as (
-    select * from usual
-    where sample_to_us - before_us > usual_us
+-- only in a silence longer than usual does it matter whether the host was alive
+long_silences as (
+    select * from points_with_usual_spacing
+    where sample_to_us - before_us > usual_spacing_us
 ),
 
 host_times as (
-    select distinct usage_month, host_id, sample_to_us from times
+    select distinct usage_month, host_id, sample_to_us from point_times
 ),
 
-lived_on as (
+host_alive_during_silence as (
     select distinct
-        silences.usage_month,
-        silences.host_id,
-        silences.device_index,
-        silences.is_measured,
-        silences.sample_to_us
-    from silences
-    inner join host_times
-        on
-            silences.usage_month = host_times.usage_month
-            and silences.host_id = host_times.host_id
-            and host_times.sample_to_us > silences.before_us
-            and host_times.sample_to_us <= silences.sample_to_us - silences.usual_us
-            -- nothing further back could be covered anyway
-            and host_times.sample_to_us >= silences.sample_to_us - 3 * silences.usual_us
+        long_silences.usage_month,
+        long_silences.host_id,
+        long_silences.device_index,
+        long_silences.is_measured,
+        long_silences.sample_to_us
+    from long_silences
+    inner join host_times using (usage_month, host_id)
+    where
+        host_times.sample_to_us > long_silences.before_us
+        and host_times.sample_to_us <= long_silences.sample_to_us - long_silences.usual_spacing_us
+        -- nothing further back could be covered anyway
+        and host_times.sample_to_us >= long_silences.sample_to_us - 3 * long_silences.usual_spacing_us
 ),
 
-covered as (
+covered_times as (
     select
-        usual.usage_month,
-        usual.host_id,
-        usual.device_index,
-        usual.is_measured,
-        usual.sample_to_us,
+        spaced.usage_month,
+        spaced.host_id,
+        spaced.device_index,
+        spaced.is_measured,
+        spaced.sample_to_us,
         case
-            when usual.before_us is null or lived_on.host_id is not null then usual.sample_to_us - usual.usual_us
-            else greatest(usual.before_us, usual.sample_to_us - 3 * usual.usual_us)
+            when spaced.before_us is null or host_alive_during_silence.host_id is not null
+                then spaced.sample_to_us - spaced.usual_spacing_us
+            else greatest(spaced.before_us, spaced.sample_to_us - 3 * spaced.usual_spacing_us)
         end as sample_from_us
-    from usual
-    left join lived_on
-        on
-            usual.usage_month = lived_on.usage_month
-            and usual.host_id = lived_on.host_id
-            and usual.device_index = lived_on.device_index
-            and usual.is_measured = lived_on.is_measured
-            and usual.sample_to_us = lived_on.sample_to_us
+    from points_with_usual_spacing as spaced
+    left join host_alive_during_silence using (usage_month, host_id, device_index, is_measured, sample_to_us)
 )
 
 select
@@ -146,14 +124,8 @@ select
     points.device_index,
     points.is_measured,
     points.document_hash,
-    covered.sample_from_us,
+    covered_times.sample_from_us,
     points.sample_to_us,
     points.utilisation_ppm
 from points
-inner join covered
-    on
-        points.usage_month = covered.usage_month
-        and points.host_id = covered.host_id
-        and points.device_index = covered.device_index
-        and points.is_measured = covered.is_measured
-        and points.sample_to_us = covered.sample_to_us
+inner join covered_times using (usage_month, host_id, device_index, is_measured, sample_to_us)

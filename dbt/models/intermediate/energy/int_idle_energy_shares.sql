@@ -1,7 +1,4 @@
--- The fully loaded view of energy: what machines drew that were kept ready beside the runs. Reserve = billed chip time that no run held, or free
--- chips beside a run, at idle power; it goes to the runs of the machine's cell by the cell's weights. A machine without a bill shares its
--- reserve among those who held it. A cell without runs spreads nothing. Never inside a run's own energy.
-with held as (
+with held_machines as (
     select
         usage_month,
         resource_id,
@@ -15,8 +12,8 @@ with held as (
     group by usage_month, resource_id
 ),
 
--- a machine billed in two cells stands where most of it was billed
-bills as (
+-- a machine billed in two cells counts in the one where most of it was billed (cell_rank 1)
+billed_machines as (
     select
         *,
         {{ cell_id() }} as cell_id,
@@ -27,15 +24,14 @@ bills as (
 
 machines as (
     select
-        coalesce(held.usage_month, bills.usage_month) as usage_month,
-        coalesce(held.resource_id, bills.resource_id) as resource_id,
-        coalesce(held.accelerator_type, bills.accelerator_type) as accelerator_type,
-        bills.cell_id,
-        bills.region_id,
-        greatest(coalesce(bills.machine_us, 0) - coalesce(held.held_us, 0), coalesce(held.free_us, 0), 0) as reserve_us
-    from held
-    full outer join (select * from bills where cell_rank = 1) as bills
-        on held.usage_month = bills.usage_month and held.resource_id = bills.resource_id
+        usage_month,
+        resource_id,
+        coalesce(held_machines.accelerator_type, main_bills.accelerator_type) as accelerator_type,
+        main_bills.cell_id,
+        main_bills.region_id,
+        greatest(coalesce(main_bills.machine_us, 0) - coalesce(held_machines.held_us, 0), coalesce(held_machines.free_us, 0), 0) as reserve_us
+    from held_machines
+    full outer join (select * from billed_machines where cell_rank = 1) as main_bills using (usage_month, resource_id)
 ),
 
 regions as (
@@ -44,7 +40,7 @@ regions as (
     group by usage_month, resource_id
 ),
 
-powered as (
+machines_with_power as (
     select
         machines.usage_month,
         coalesce(machines.cell_id, 'machine|' || machines.resource_id || '|' || cast(machines.usage_month as string)) as pool_id,
@@ -57,11 +53,11 @@ powered as (
         cast(1000000 + {{ to_units('overhead.network_storage_share_mid', 6) }} as decimal(38, 0)) as it_factor,
         {{ to_units('pue.pue_ratio', 4) }} as pue_units
     from machines
-    left join regions on machines.usage_month = regions.usage_month and machines.resource_id = regions.resource_id
-    left join {{ ref('accelerator_types') }} as types on machines.accelerator_type = types.accelerator_type
-    left join {{ ref('accelerator_power') }} as power on machines.accelerator_type = power.accelerator_type
-    left join {{ ref('host_power') }} as host on machines.accelerator_type = host.accelerator_type
-    left join {{ ref('it_overhead') }} as overhead on types.provider_name = overhead.provider_name
+    left join regions using (usage_month, resource_id)
+    left join {{ ref('accelerator_types') }} as types using (accelerator_type)
+    left join {{ ref('accelerator_power') }} as power using (accelerator_type)
+    left join {{ ref('host_power') }} as host using (accelerator_type)
+    left join {{ ref('it_overhead') }} as overhead using (provider_name)
     left join {{ ref('int_region_pue') }} as pue
         on
             machines.usage_month = pue.usage_month
@@ -70,14 +66,14 @@ powered as (
     where machines.reserve_us > 0
 ),
 
-drawn as (
+machine_energy as (
     select
         *,
         cast((
             cast(idle_uw * reserve_us as decimal(38, 0))
             + {{ int_div('cast(host_uw * reserve_us as decimal(38, 0))', 'host_chips') }}
         ) * it_factor * pue_units as decimal(38, 0)) as facility
-    from powered
+    from machines_with_power
 ),
 
 pools as (
@@ -86,7 +82,7 @@ pools as (
         usage_month,
         bool_and(is_cell) as is_cell,
         {{ whole_sum('facility', 'decimal(38, 0)') }} as facility
-    from drawn
+    from machine_energy
     group by pool_id, usage_month
 ),
 
@@ -113,7 +109,7 @@ machine_weights as (
 weights as (
     select pools.pool_id, cell_weights.training_run_id, cell_weights.w
     from pools
-    inner join cell_weights on pools.pool_id = cell_weights.pool_id
+    inner join cell_weights using (pool_id)
     where pools.is_cell
 
     union all

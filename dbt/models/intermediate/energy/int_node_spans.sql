@@ -1,10 +1,8 @@
--- Each node month cut wherever a run takes or gives back chips: one row per span and run, with what all runs held of it then.
--- A run with an ambiguous id holds its chips too, and gets no energy.
 with holdings as (
     select
         *,
         chips_per_node * node_count as node_chips,
-        -- the kinds of machines a managed job has stand under its one name, side by side
+        -- a managed job's machines of several kinds share its one name, so their chips add up
         case
             when is_managed_job then sum(held_chips) over (partition by training_run_id, resource_id, started_at, ended_at)
             else held_chips
@@ -29,11 +27,11 @@ records_seen as (
 samples_seen as (
     select run_keys.training_run_id, max(samples.sample_to_us) as seen_us
     from {{ ref('int_telemetry_samples') }} as samples
-    inner join run_keys on samples.run_key = run_keys.run_key
+    inner join run_keys using (run_key)
     group by run_keys.training_run_id
 ),
 
-closed as (
+holdings_with_end as (
     select
         holdings.training_run_id,
         holdings.is_ambiguous,
@@ -49,14 +47,14 @@ closed as (
             greatest(coalesce(records_seen.seen_us, samples_seen.seen_us), coalesce(samples_seen.seen_us, records_seen.seen_us))
         ) as held_to_us
     from holdings
-    left join records_seen on holdings.training_run_id = records_seen.training_run_id
-    left join samples_seen on holdings.training_run_id = samples_seen.training_run_id
+    left join records_seen using (training_run_id)
+    left join samples_seen using (training_run_id)
 ),
 
--- a node has the chips of its type, or the most that one record says it held there
+-- a node has the chips of its type, or the most that one record held there
 nodes as (
     select resource_id, cast(greatest(max(coalesce(node_chips, record_chips)), max(coalesce(record_chips, node_chips))) as bigint) as node_chips
-    from closed
+    from holdings_with_end
     group by resource_id
 ),
 
@@ -65,26 +63,26 @@ months as (
     from (select distinct usage_month from {{ source('raw', 'months') }}) as known_months
 ),
 
-monthly as (
+month_holdings as (
     select
         months.usage_month,
-        closed.training_run_id,
-        closed.is_ambiguous,
-        closed.resource_id,
-        closed.accelerator_type,
-        closed.held_chips,
-        closed.machine_chips,
-        greatest(closed.held_from_us, months.month_from_us) as held_from_us,
-        least(closed.held_to_us, months.month_to_us) as held_to_us
-    from closed
-    inner join months on closed.held_from_us < months.month_to_us and closed.held_to_us > months.month_from_us
-    where closed.held_to_us > closed.held_from_us
+        holdings.training_run_id,
+        holdings.is_ambiguous,
+        holdings.resource_id,
+        holdings.accelerator_type,
+        holdings.held_chips,
+        holdings.machine_chips,
+        greatest(holdings.held_from_us, months.month_from_us) as held_from_us,
+        least(holdings.held_to_us, months.month_to_us) as held_to_us
+    from holdings_with_end as holdings
+    inner join months on holdings.held_from_us < months.month_to_us and holdings.held_to_us > months.month_from_us
+    where holdings.held_to_us > holdings.held_from_us
 ),
 
 instants as (
-    select usage_month, resource_id, held_from_us as instant_us from monthly
+    select usage_month, resource_id, held_from_us as instant_us from month_holdings
     union
-    select usage_month, resource_id, held_to_us as instant_us from monthly
+    select usage_month, resource_id, held_to_us as instant_us from month_holdings
 ),
 
 spans as (
@@ -96,34 +94,32 @@ spans as (
     from instants
 ),
 
-held as (
+held_spans as (
     select
         spans.usage_month,
         spans.resource_id,
         spans.span_from_us,
         spans.span_to_us,
-        monthly.training_run_id,
-        bool_or(monthly.is_ambiguous) as is_ambiguous,
-        -- chips of two types under one name have no watts that stand for both
-        case when min(monthly.accelerator_type) = max(monthly.accelerator_type) then min(monthly.accelerator_type) end as accelerator_type,
-        max(monthly.machine_chips) as machine_chips,
+        month_holdings.training_run_id,
+        bool_or(month_holdings.is_ambiguous) as is_ambiguous,
+        -- chips of two types under one name have no common power
+        case when min(month_holdings.accelerator_type) = max(month_holdings.accelerator_type) then min(month_holdings.accelerator_type) end as accelerator_type,
+        max(month_holdings.machine_chips) as machine_chips,
         -- half a number of chips is not a number of chips
-        case when count(*) = count(monthly.held_chips) then cast(sum(monthly.held_chips) as bigint) end as run_chips
+        case when count(*) = count(month_holdings.held_chips) then cast(sum(month_holdings.held_chips) as bigint) end as run_chips
     from spans
-    inner join monthly
-        on
-            spans.usage_month = monthly.usage_month
-            and spans.resource_id = monthly.resource_id
-            and monthly.held_from_us <= spans.span_from_us
-            and monthly.held_to_us >= spans.span_to_us
-    where spans.span_to_us is not null
-    group by spans.usage_month, spans.resource_id, spans.span_from_us, spans.span_to_us, monthly.training_run_id
+    inner join month_holdings using (usage_month, resource_id)
+    where
+        spans.span_to_us is not null
+        and month_holdings.held_from_us <= spans.span_from_us
+        and month_holdings.held_to_us >= spans.span_to_us
+    group by spans.usage_month, spans.resource_id, spans.span_from_us, spans.span_to_us, month_holdings.training_run_id
 )
 
 select
-    held.*,
+    held_spans.*,
     nodes.node_chips,
-    cast(sum(coalesce(held.run_chips, nodes.node_chips)) over (partition by held.usage_month, held.resource_id, held.span_from_us) as bigint) as span_chips,
-    cast(count(*) over (partition by held.usage_month, held.resource_id, held.span_from_us) as bigint) as holder_count
-from held
-inner join nodes on held.resource_id = nodes.resource_id
+    cast(sum(coalesce(held_spans.run_chips, nodes.node_chips)) over (partition by held_spans.usage_month, held_spans.resource_id, held_spans.span_from_us) as bigint) as span_chips,
+    cast(count(*) over (partition by held_spans.usage_month, held_spans.resource_id, held_spans.span_from_us) as bigint) as holder_count
+from held_spans
+inner join nodes using (resource_id)

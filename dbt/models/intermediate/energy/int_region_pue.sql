@@ -1,36 +1,34 @@
--- The PUE that stands for a region in a month: the latest year not after the month's, at most four years old, of the region itself, else of the
--- provider's fleet. Null where there is none.
-with places as (
+with region_months as (
     select distinct regions.usage_month, types.provider_name, regions.region_id
     from {{ ref('int_resource_regions') }} as regions
-    inner join {{ ref('int_node_spans') }} as spans on regions.usage_month = spans.usage_month and regions.resource_id = spans.resource_id
-    inner join {{ ref('accelerator_types') }} as types on spans.accelerator_type = types.accelerator_type
+    inner join {{ ref('int_node_spans') }} as spans using (usage_month, resource_id)
+    inner join {{ ref('accelerator_types') }} as types using (accelerator_type)
 
     union
 
     select distinct usage_month, provider_name, region_id from {{ ref('int_resource_bills') }}
 ),
 
-ranked as (
+ranked_pue as (
     select
-        places.usage_month,
-        places.provider_name,
-        places.region_id,
+        region_months.usage_month,
+        region_months.provider_name,
+        region_months.region_id,
         pue.pue_ratio,
         pue.source || ', ' || cast(pue.data_year as string) || case when pue.region_id = '*' then ', fleet' else ', ' || pue.region_id end as pue_source,
         row_number() over (
-            partition by places.usage_month, places.provider_name, places.region_id
+            partition by region_months.usage_month, region_months.provider_name, region_months.region_id
             order by case when pue.region_id = '*' then 1 else 0 end, pue.data_year desc
         ) as pue_rank
-    from places
+    from region_months
     inner join {{ ref('pue') }} as pue
         on
-            places.provider_name = pue.provider_name
-            and pue.region_id in (places.region_id, '*')
-            and pue.data_year <= extract(year from places.usage_month)
-            and pue.data_year >= extract(year from places.usage_month) - 4
+            region_months.provider_name = pue.provider_name
+            and pue.region_id in (region_months.region_id, '*')
+            and pue.data_year <= extract(year from region_months.usage_month)
+            and pue.data_year >= extract(year from region_months.usage_month) - 4
 )
 
 select usage_month, provider_name, region_id, pue_ratio, pue_source
-from ranked
+from ranked_pue
 where pue_rank = 1

@@ -1,13 +1,10 @@
--- The region of every resource a run held in a month: what its bill says that month, else in any month, else what its own name says, else
--- where the run's accelerators cost most. '' where nothing says it.
--- a zone is its region and a letter, or ai, a digit and a letter
 with resources as (
     select distinct usage_month, resource_id, training_run_id
     from {{ ref('int_node_spans') }}
     where not is_ambiguous
 ),
 
-billed as (
+billed_regions as (
     select
         usage_month,
         resource_id,
@@ -32,11 +29,12 @@ run_places as (
     group by training_run_id, usage_month, region_id, case when cost_component = 'accelerator' then 0 else 1 end
 ),
 
-named as (
+resources_with_named_region as (
     select
         *,
         case
             when resource_id like 'arn:aws%' then split_part(resource_id, ':', 4)
+            -- a zone is its region and a letter (us-central1-a), or ai, a digit and a letter (us-central1-ai1a)
             when resource_id like '%/locations/%'
                 then {{ replace_all("split_part(split_part(resource_id, '/locations/', 2), '/', 1)", '-([a-z]|ai[0-9][a-z])$', '') }}
             when resource_id like '%/zones/%'
@@ -46,17 +44,17 @@ named as (
 )
 
 select
-    named.usage_month,
-    named.resource_id,
-    named.training_run_id,
-    coalesce(month_bills.region_id, any_bills.region_id, nullif(named.named_region_id, ''), run_places.region_id, '') as region_id
-from named
-left join billed as month_bills
-    on named.usage_month = month_bills.usage_month and named.resource_id = month_bills.resource_id and month_bills.month_rank = 1
-left join billed as any_bills
-    on named.resource_id = any_bills.resource_id and any_bills.any_rank = 1
+    resources.usage_month,
+    resources.resource_id,
+    resources.training_run_id,
+    coalesce(month_bills.region_id, any_bills.region_id, nullif(resources.named_region_id, ''), run_places.region_id, '') as region_id
+from resources_with_named_region as resources
+left join billed_regions as month_bills
+    on resources.usage_month = month_bills.usage_month and resources.resource_id = month_bills.resource_id and month_bills.month_rank = 1
+left join billed_regions as any_bills
+    on resources.resource_id = any_bills.resource_id and any_bills.any_rank = 1
 left join run_places
     on
-        named.training_run_id = run_places.training_run_id
-        and named.usage_month = run_places.usage_month
+        resources.training_run_id = run_places.training_run_id
+        and resources.usage_month = run_places.usage_month
         and run_places.place_rank = 1

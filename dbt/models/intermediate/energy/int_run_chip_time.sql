@@ -1,5 +1,3 @@
--- Chip time of each run, node and month: reserved, seen, and how much of the seen was use. All in chip-microseconds, to be multiplied by
--- share_numerator / share_denominator: 1 where the run's own chips are known one by one, its chips over the node's chips where they are not.
 select
     spans.usage_month,
     spans.training_run_id,
@@ -18,18 +16,8 @@ select
     end) as decimal(38, 0)) as observed_us,
     cast(sum(case when spans.counted_chips is null then 0 else coalesce(counted.used_ppm_us, 0) end) as decimal(38, 0)) as used_ppm_us
 from {{ ref('int_run_node_shares') }} as spans
-left join {{ ref('int_run_device_use') }} as counted
-    on
-        spans.usage_month = counted.usage_month
-        and spans.training_run_id = counted.training_run_id
-        and spans.resource_id = counted.resource_id
-        and spans.span_from_us = counted.span_from_us
-left join {{ ref('int_run_live_time') }} as live_time
-    on
-        spans.usage_month = live_time.usage_month
-        and spans.training_run_id = live_time.training_run_id
-        and spans.resource_id = live_time.resource_id
-        and spans.span_from_us = live_time.span_from_us
+left join {{ ref('int_run_device_use') }} as counted using (usage_month, training_run_id, resource_id, span_from_us)
+left join {{ ref('int_run_live_time') }} as live_time using (usage_month, training_run_id, resource_id, span_from_us)
 group by
     spans.usage_month,
     spans.training_run_id,

@@ -1,6 +1,4 @@
--- What a device did, each instant once: where samples of one device overlap (a clock that slipped, a pod handed over) the greatest measured
--- use counts; a gap of at most half a second belongs to the sample after it. utilisation_ppm null: the device was seen, its use is unknown.
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 {%- set device = 'usage_month, training_run_id, resource_id, device_id' %}
 
 with samples as (
@@ -8,7 +6,7 @@ with samples as (
     where {{ in_build_months() }}
 ),
 
-reached as (
+samples_with_reach as (
     select
         *,
         max(sample_to_us) over (
@@ -17,25 +15,25 @@ reached as (
     from samples
 ),
 
-numbered as (
+samples_with_cluster as (
     select
         *,
         sum(case when reached_us is null or sample_from_us >= reached_us then 1 else 0 end) over (
             partition by {{ device }} order by sample_from_us, sample_to_us rows between unbounded preceding and current row
         ) as cluster
-    from reached
+    from samples_with_reach
 ),
 
-clustered as (
+cluster_samples as (
     select
         *,
         count(*) over (partition by {{ device }}, cluster) as sample_count,
         min(sample_from_us) over (partition by {{ device }}, cluster) as cluster_from_us,
         min(case when sample_from_us >= reached_us then reached_us end) over (partition by {{ device }}, cluster) as before_us
-    from numbered
+    from samples_with_cluster
 ),
 
-closed as (
+gapless_samples as (
     select
         {{ device }},
         cluster,
@@ -47,29 +45,29 @@ closed as (
         sample_to_us,
         is_measured,
         utilisation_ppm
-    from clustered
+    from cluster_samples
 ),
 
 -- a bucket is as long as the longest sample of the cluster, so a sample lies in two at most and a slice meets only its neighbours
-overlapping as (
+overlapping_samples as (
     select
         *,
         max(sample_to_us - sample_from_us) over (partition by {{ device }}, cluster) as bucket_us
-    from closed
+    from gapless_samples
     where sample_count > 1
 ),
 
-bucketed as (
-    select *, sample_from_us - sample_from_us % bucket_us as bucket from overlapping
+bucketed_samples as (
+    select *, sample_from_us - sample_from_us % bucket_us as bucket from overlapping_samples
     union all
-    select *, (sample_to_us - 1) - (sample_to_us - 1) % bucket_us as bucket from overlapping
+    select *, (sample_to_us - 1) - (sample_to_us - 1) % bucket_us as bucket from overlapping_samples
     where (sample_to_us - 1) - (sample_to_us - 1) % bucket_us > sample_from_us - sample_from_us % bucket_us
 ),
 
 instants as (
-    select {{ device }}, cluster, bucket_us, sample_from_us as instant_us from overlapping
+    select {{ device }}, cluster, bucket_us, sample_from_us as instant_us from overlapping_samples
     union
-    select {{ device }}, cluster, bucket_us, sample_to_us as instant_us from overlapping
+    select {{ device }}, cluster, bucket_us, sample_to_us as instant_us from overlapping_samples
 ),
 
 slices as (
@@ -83,7 +81,7 @@ slices as (
 )
 
 select {{ device }}, sample_from_us as observed_from_us, sample_to_us as observed_to_us, is_measured, utilisation_ppm
-from closed
+from gapless_samples
 where sample_count = 1
 
 union all
@@ -95,18 +93,12 @@ select
     slices.device_id,
     slices.slice_from_us as observed_from_us,
     slices.slice_to_us as observed_to_us,
-    bool_or(bucketed.is_measured) as is_measured,
+    bool_or(bucketed_samples.is_measured) as is_measured,
     {{ use_together() }} as utilisation_ppm
 from slices
-inner join bucketed
-    on
-        slices.usage_month = bucketed.usage_month
-        and slices.training_run_id = bucketed.training_run_id
-        and slices.resource_id = bucketed.resource_id
-        and slices.device_id = bucketed.device_id
-        and slices.cluster = bucketed.cluster
-        and slices.bucket = bucketed.bucket
-        and bucketed.sample_from_us <= slices.slice_from_us
-        and bucketed.sample_to_us >= slices.slice_to_us
-where slices.slice_to_us is not null
+inner join bucketed_samples using ({{ device }}, cluster, bucket)
+where
+    slices.slice_to_us is not null
+    and bucketed_samples.sample_from_us <= slices.slice_from_us
+    and bucketed_samples.sample_to_us >= slices.slice_to_us
 group by slices.usage_month, slices.training_run_id, slices.resource_id, slices.device_id, slices.slice_from_us, slices.slice_to_us

@@ -1,5 +1,3 @@
--- The machines telemetry speaks of, each with the chips it has. One whose name is not the node's is one of several, of a slice or a job: it says
--- nothing about the others, and has the chips of its type, or as many as were ever seen on it.
 with hosts as (
     select
         usage_month,
@@ -20,10 +18,6 @@ select
         else max(greatest(coalesce(spans.node_chips, 0), coalesce(spans.span_chips, 0)))
     end as host_chips
 from hosts
-inner join {{ ref('int_run_node_shares') }} as spans
-    on
-        hosts.usage_month = spans.usage_month
-        and hosts.training_run_id = spans.training_run_id
-        and hosts.resource_id = spans.resource_id
+inner join {{ ref('int_run_node_shares') }} as spans using (usage_month, training_run_id, resource_id)
 group by
     hosts.usage_month, hosts.training_run_id, hosts.resource_id, hosts.host_key, hosts.present_chips, hosts.measured_chips

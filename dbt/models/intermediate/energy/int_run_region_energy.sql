@@ -1,5 +1,3 @@
--- Energy of each run, month and region. Observed time: P = idle + use x (max - idle). Unobserved reserved time: the type's mean power, between
--- idle and full power. Sums are whole 1e-12 J; a figure becomes kWh once, here, and everything larger is a sum of these.
 {%- set levels = ['low', 'mid', 'high'] %}
 {%- set unseen = {'low': 'power.chip_power_idle_w_low', 'mid': 'power.chip_power_mean_w', 'high': 'power.chip_power_max_w_high'} %}
 
@@ -16,16 +14,12 @@ with chip_time as (
         cast(sum(time.observed_us) as decimal(38, 0)) as observed_us,
         cast(sum(time.used_ppm_us) as decimal(38, 0)) as used_ppm_us
     from {{ ref('int_run_chip_time') }} as time
-    inner join {{ ref('int_resource_regions') }} as regions
-        on
-            time.usage_month = regions.usage_month
-            and time.resource_id = regions.resource_id
-            and time.training_run_id = regions.training_run_id
+    inner join {{ ref('int_resource_regions') }} as regions using (usage_month, resource_id, training_run_id)
     group by
         time.usage_month, time.training_run_id, regions.region_id, time.accelerator_type, time.share_numerator, time.share_denominator
 ),
 
-powered as (
+chip_time_with_power as (
     select
         chip_time.*,
         types.provider_name,
@@ -40,13 +34,13 @@ powered as (
         {{ to_units('host.host_power_w_' ~ level, 6) }} as host_uw_{{ level }}
         {%- endfor %}
     from chip_time
-    left join {{ ref('accelerator_types') }} as types on chip_time.accelerator_type = types.accelerator_type
-    left join {{ ref('accelerator_power') }} as power on chip_time.accelerator_type = power.accelerator_type
-    left join {{ ref('host_power') }} as host on chip_time.accelerator_type = host.accelerator_type
+    left join {{ ref('accelerator_types') }} as types using (accelerator_type)
+    left join {{ ref('accelerator_power') }} as power using (accelerator_type)
+    left join {{ ref('host_power') }} as host using (accelerator_type)
 ),
 
 -- multiplied by the run's share of the node; null where chips or watts are unknown
-scaled as (
+energy_of_counted_chips as (
     select
         *
         {%- for level in levels %},
@@ -61,10 +55,10 @@ scaled as (
         cast(observed_us * share_numerator * 1000000 as decimal(38, 0)) as share_observed_ps,
         cast(reserved_us * share_numerator * 1000000 as decimal(38, 0)) as share_reserved_ps,
         cast(used_ppm_us * share_numerator as decimal(38, 0)) as share_used_ps
-    from powered
+    from chip_time_with_power
 ),
 
-divided as (
+energy_of_run as (
     select
         *
         {%- for level in levels %},
@@ -76,10 +70,10 @@ divided as (
         {{ int_div('share_observed_ps', 'shares') }} as run_observed_ps,
         {{ int_div('share_reserved_ps', 'shares') }} as run_reserved_ps,
         {{ int_div('share_used_ps', 'shares') }} as run_used_ps
-    from scaled
+    from energy_of_counted_chips
 ),
 
-places as (
+run_regions as (
     select
         usage_month,
         training_run_id,
@@ -96,45 +90,45 @@ places as (
         {{ whole_sum('seen_host_e12_' ~ level, 'decimal(38, 0)') }} as seen_host_{{ level }},
         {{ whole_sum('unseen_host_e12_' ~ level, 'decimal(38, 0)') }} as unseen_host_{{ level }}
         {%- endfor %}
-    from divided
+    from energy_of_run
     group by usage_month, training_run_id, region_id
 ),
 
 -- the boundaries, each in whole units: IT in 1e-18 J (share in millionths), facility in 1e-22 J (PUE in ten-thousandths)
-bounded as (
+region_boundaries as (
     select
-        places.*,
+        run_regions.*,
         pue.pue_ratio,
         pue.pue_source
         {%- for level in levels %},
-        cast(places.seen_chip_{{ level }} + places.unseen_chip_{{ level }} as decimal(38, 0)) as chip_{{ level }},
-        cast(places.seen_chip_{{ level }} + places.unseen_chip_{{ level }} + places.seen_host_{{ level }} + places.unseen_host_{{ level }} as decimal(38, 0)) as chip_host_{{ level }},
+        cast(run_regions.seen_chip_{{ level }} + run_regions.unseen_chip_{{ level }} as decimal(38, 0)) as chip_{{ level }},
+        cast(run_regions.seen_chip_{{ level }} + run_regions.unseen_chip_{{ level }} + run_regions.seen_host_{{ level }} + run_regions.unseen_host_{{ level }} as decimal(38, 0)) as chip_host_{{ level }},
         cast(
-            (places.seen_chip_{{ level }} + places.unseen_chip_{{ level }} + places.seen_host_{{ level }} + places.unseen_host_{{ level }})
+            (run_regions.seen_chip_{{ level }} + run_regions.unseen_chip_{{ level }} + run_regions.seen_host_{{ level }} + run_regions.unseen_host_{{ level }})
             * (1000000 + {{ to_units('overhead.network_storage_share_' ~ level, 6) }}) as decimal(38, 0)
         ) as it_{{ level }}
         {%- endfor %},
         cast(
-            (places.seen_chip_mid + places.seen_host_mid) * (1000000 + {{ to_units('overhead.network_storage_share_mid', 6) }}) as decimal(38, 0)
+            (run_regions.seen_chip_mid + run_regions.seen_host_mid) * (1000000 + {{ to_units('overhead.network_storage_share_mid', 6) }}) as decimal(38, 0)
         ) as seen_it_mid,
         {{ to_units('pue.pue_ratio', 4) }} as pue_units
-    from places
-    left join {{ ref('it_overhead') }} as overhead on places.known_provider_name = overhead.provider_name
+    from run_regions
+    left join {{ ref('it_overhead') }} as overhead on run_regions.known_provider_name = overhead.provider_name
     left join {{ ref('int_region_pue') }} as pue
         on
-            places.usage_month = pue.usage_month
-            and places.known_provider_name = pue.provider_name
-            and places.region_id = pue.region_id
+            run_regions.usage_month = pue.usage_month
+            and run_regions.known_provider_name = pue.provider_name
+            and run_regions.region_id = pue.region_id
 ),
 
-facility as (
+region_facility as (
     select
         *
         {%- for level in levels %},
         cast(it_{{ level }} * pue_units as decimal(38, 0)) as facility_{{ level }}
         {%- endfor %},
         cast(seen_it_mid * pue_units as decimal(38, 0)) as seen_facility
-    from bounded
+    from region_boundaries
 )
 
 select
@@ -155,4 +149,4 @@ select
     {{ kwh('facility_' ~ level, 10) }} as facility_energy_kwh_{{ level }}
     {%- endfor %},
     {{ kwh('seen_facility', 10) }} as energy_kwh_utilisation_model
-from facility
+from region_facility

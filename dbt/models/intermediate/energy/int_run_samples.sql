@@ -1,15 +1,12 @@
--- Which samples speak of which run's chips: those of a node the run held and, for a managed job whose machines nobody can name, those that
--- carry the run's own key. A sample keyed to another known run speaks of that run only. Samples half a second outside are taken too: they show
--- that there is no gap at the run's start or end.
-{%- set joined %}holders.usage_month, holders.training_run_id, holders.resource_id, samples.host_id, samples.device_index, samples.document_hash,
+{%- set sample_columns %}held_nodes.usage_month, held_nodes.training_run_id, held_nodes.resource_id, samples.host_id, samples.device_index, samples.document_hash,
         samples.is_document, samples.is_measured, samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm{% endset %}
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with run_keys as (
     {{ run_keys() }}
 ),
 
-holders as (
+held_nodes as (
     select
         usage_month,
         training_run_id,
@@ -24,7 +21,7 @@ holders as (
 samples as (
     select samples.*, run_keys.training_run_id as keyed_run_id
     from {{ ref('int_telemetry_samples') }} as samples
-    left join run_keys on samples.run_key = run_keys.run_key
+    left join run_keys using (run_key)
     where {{ in_build_months('samples.usage_month') }}
 ),
 
@@ -34,61 +31,62 @@ known_hosts as (
 ),
 
 -- resources of a run that no sample names
-nameless as (
-    select holders.*
-    from holders
-    left join known_hosts on holders.usage_month = known_hosts.usage_month and holders.resource_id = known_hosts.host_id
+nodes_without_samples as (
+    select held_nodes.*
+    from held_nodes
+    left join known_hosts on held_nodes.usage_month = known_hosts.usage_month and held_nodes.resource_id = known_hosts.host_id
     where known_hosts.host_id is null
 ),
 
 -- of those it held at one time the first; a job that was submitted again has its own
-unnamed as (
-    select nameless.*
-    from nameless
-    left join nameless as others
+first_nodes_without_samples as (
+    select nodes.*
+    from nodes_without_samples as nodes
+    left join nodes_without_samples as others
         on
-            nameless.usage_month = others.usage_month
-            and nameless.training_run_id = others.training_run_id
-            and nameless.resource_id > others.resource_id
-            and nameless.held_from_us < others.held_to_us
-            and nameless.held_to_us > others.held_from_us
+            nodes.usage_month = others.usage_month
+            and nodes.training_run_id = others.training_run_id
+            and nodes.resource_id > others.resource_id
+            and nodes.held_from_us < others.held_to_us
+            and nodes.held_to_us > others.held_from_us
     where others.resource_id is null
 ),
 
-matched as (
+samples_of_runs as (
     select
-        {{ joined }},
+        {{ sample_columns }},
         samples.keyed_run_id is not null as is_keyed
-    from holders
+    from held_nodes
+    -- samples half a second outside are taken too: they show that there is no gap at the run's start or end
     inner join samples
         on
-            holders.usage_month = samples.usage_month
-            and holders.resource_id = samples.host_id
-            and samples.sample_from_us < holders.held_to_us + {{ telemetry_gap_us() }}
-            and samples.sample_to_us > holders.held_from_us - {{ telemetry_gap_us() }}
-    where samples.keyed_run_id is null or samples.keyed_run_id = holders.training_run_id
+            held_nodes.usage_month = samples.usage_month
+            and held_nodes.resource_id = samples.host_id
+            and samples.sample_from_us < held_nodes.held_to_us + {{ telemetry_gap_us() }}
+            and samples.sample_to_us > held_nodes.held_from_us - {{ telemetry_gap_us() }}
+    where samples.keyed_run_id is null or samples.keyed_run_id = held_nodes.training_run_id
 
     union all
 
     select
-        {{ joined }},
+        {{ sample_columns }},
         true as is_keyed
-    from unnamed as holders
+    from first_nodes_without_samples as held_nodes
     inner join samples
         on
-            holders.usage_month = samples.usage_month
-            and holders.training_run_id = samples.keyed_run_id
-            and samples.sample_from_us < holders.held_to_us + {{ telemetry_gap_us() }}
-            and samples.sample_to_us > holders.held_from_us - {{ telemetry_gap_us() }}
-    left join holders as named
+            held_nodes.usage_month = samples.usage_month
+            and held_nodes.training_run_id = samples.keyed_run_id
+            and samples.sample_from_us < held_nodes.held_to_us + {{ telemetry_gap_us() }}
+            and samples.sample_to_us > held_nodes.held_from_us - {{ telemetry_gap_us() }}
+    left join held_nodes as named_nodes
         on
-            samples.usage_month = named.usage_month
-            and samples.keyed_run_id = named.training_run_id
-            and samples.host_id = named.resource_id
-    where named.resource_id is null
+            samples.usage_month = named_nodes.usage_month
+            and samples.keyed_run_id = named_nodes.training_run_id
+            and samples.host_id = named_nodes.resource_id
+    where named_nodes.resource_id is null
 ),
 
--- a managed job names no machines: what several documents say of one interval are several machines, and one document counts once. Of a single
+-- a managed job names no machines: several documents of one interval are several machines, and one document counts once. Of a single
 -- machine they are two views, and the greater use counts.
 machines as (
     select resource_id, max(node_count) as machine_count
@@ -97,7 +95,7 @@ machines as (
     group by resource_id
 ),
 
-documents as (
+document_samples as (
     select
         usage_month,
         training_run_id,
@@ -111,27 +109,27 @@ documents as (
         sample_to_us,
         max(utilisation_ppm) as utilisation_ppm,
         bool_or(is_keyed) as is_keyed
-    from matched
+    from samples_of_runs
     group by
         usage_month, training_run_id, resource_id, host_id, device_index, document_hash, is_document, is_measured,
         sample_from_us, sample_to_us
 ),
 
-told_apart as (
+samples_by_machine as (
     select
-        documents.*,
+        document_samples.*,
         case
-            when machines.machine_count > 1 and documents.is_document
+            when machines.machine_count > 1 and document_samples.is_document
                 then row_number() over (
                     partition by
-                        documents.usage_month, documents.training_run_id, documents.resource_id, documents.host_id,
-                        documents.device_index, documents.sample_from_us, documents.sample_to_us
-                    order by documents.document_hash
+                        document_samples.usage_month, document_samples.training_run_id, document_samples.resource_id, document_samples.host_id,
+                        document_samples.device_index, document_samples.sample_from_us, document_samples.sample_to_us
+                    order by document_samples.document_hash
                 )
             else 1
         end as machine_number
-    from documents
-    left join machines on documents.resource_id = machines.resource_id
+    from document_samples
+    left join machines using (resource_id)
 )
 
 select
@@ -145,7 +143,7 @@ select
     bool_or(not is_measured) as is_present,
     {{ use_together() }} as utilisation_ppm,
     bool_or(is_keyed) as is_keyed
-from told_apart
+from samples_by_machine
 group by
     usage_month, training_run_id, resource_id,
     coalesce(host_id, '') || '|' || cast(machine_number as string) || '|' || cast(device_index as string),

@@ -1,10 +1,8 @@
--- Every device interval once, cut at the ends of the month and the half second beyond them that is no gap. A document that came twice, or came again inside another file, repeats rows
--- and adds nothing.
-{{ config(materialized='incremental', incremental_strategy='append', pre_hook="{{ delete_build_months() }}") }}
+{{ config(materialized='by_month') }}
 
 with bounds as (
     {{ month_bounds() }}
-    from {{ source('raw', 'build_months') }}
+    from ({{ months_to_build() }}) as months_to_build
 ),
 
 -- two samples that leave no gap leave none at midnight of the first
@@ -53,7 +51,7 @@ samples as (
         gauges.sample_to_us,
         gauges.utilisation_ppm
     from {{ ref('int_gauge_intervals') }} as gauges
-    inner join months on gauges.usage_month = months.usage_month
+    inner join months using (usage_month)
     where gauges.sample_from_us < months.month_to_us and gauges.sample_to_us > months.month_from_us
 )
 

@@ -1,9 +1,8 @@
--- The months of each run: those with billed rows, by provider, and those with chips held. Costs, energy and emissions have a row for each.
 with months as (
     select distinct usage_month from {{ source('raw', 'months') }}
 ),
 
-billed as (
+billed_payers as (
     select
         training_run_id,
         usage_month,
@@ -15,7 +14,7 @@ billed as (
     group by training_run_id, usage_month, provider_name, payer_account_id
 ),
 
-held as (
+held_months as (
     select distinct holdings.training_run_id, months.usage_month
     from {{ ref('int_run_holdings') }} as holdings
     inner join months
@@ -23,21 +22,17 @@ held as (
     where not holdings.is_ambiguous
 ),
 
-payers as (
+billed_run_months as (
     select
-        billed.training_run_id,
-        billed.usage_month,
-        billed.provider_name,
+        billed_payers.training_run_id,
+        billed_payers.usage_month,
+        billed_payers.provider_name,
         bool_and(coalesce(bills.is_bill_final, false)) as is_bill_final,
         bool_and(coalesce(bills.is_carbon_published, false)) as is_carbon_published,
         bool_and(coalesce(bills.is_carbon_final, false)) as is_carbon_final
-    from billed
-    left join {{ ref('int_bill_months') }} as bills
-        on
-            billed.provider_name = bills.provider_name
-            and billed.payer_account_id = bills.payer_account_id
-            and billed.usage_month = bills.usage_month
-    group by billed.training_run_id, billed.usage_month, billed.provider_name
+    from billed_payers
+    left join {{ ref('int_bill_months') }} as bills using (provider_name, payer_account_id, usage_month)
+    group by billed_payers.training_run_id, billed_payers.usage_month, billed_payers.provider_name
 ),
 
 providers as (
@@ -55,47 +50,40 @@ providers as (
 held_types as (
     select holdings.training_run_id, max(types.provider_name) as provider_name
     from {{ ref('int_run_holdings') }} as holdings
-    inner join {{ ref('accelerator_types') }} as types on holdings.accelerator_type = types.accelerator_type
+    inner join {{ ref('accelerator_types') }} as types using (accelerator_type)
     group by holdings.training_run_id
 ),
 
 records as (
     select records.training_run_id, coalesce(max(records.provider_name), max(held_types.provider_name), 'AWS') as provider_name
     from {{ ref('int_run_records') }} as records
-    left join held_types on records.training_run_id = held_types.training_run_id
+    left join held_types using (training_run_id)
     group by records.training_run_id
 ),
 
 run_months as (
-    select training_run_id, usage_month, provider_name from payers
+    select training_run_id, usage_month, provider_name from billed_run_months
     union all
-    select held.training_run_id, held.usage_month, records.provider_name
-    from held
-    inner join records on held.training_run_id = records.training_run_id
-    left join payers on held.training_run_id = payers.training_run_id and held.usage_month = payers.usage_month
-    where payers.training_run_id is null
+    select held_months.training_run_id, held_months.usage_month, records.provider_name
+    from held_months
+    inner join records using (training_run_id)
+    left join billed_run_months using (training_run_id, usage_month)
+    where billed_run_months.training_run_id is null
 )
 
 select
     run_months.training_run_id,
     run_months.usage_month,
     run_months.provider_name,
-    payers.training_run_id is not null as is_billed,
+    billed_run_months.training_run_id is not null as is_billed,
     case
-        when payers.training_run_id is null then case when coalesce(providers.is_bill_landed, false) then 'no_cell' else 'not_published' end
-        when payers.is_bill_final then 'final'
+        when billed_run_months.training_run_id is null then case when coalesce(providers.is_bill_landed, false) then 'no_cell' else 'not_published' end
+        when billed_run_months.is_bill_final then 'final'
         else 'preliminary'
     end as cost_status,
     -- a run without billed rows cannot name its payer: every payer of its provider must have published
-    coalesce(payers.is_carbon_published, providers.is_carbon_published, false) as is_carbon_published,
-    coalesce(payers.is_carbon_final, providers.is_carbon_final, false) as is_carbon_final
+    coalesce(billed_run_months.is_carbon_published, providers.is_carbon_published, false) as is_carbon_published,
+    coalesce(billed_run_months.is_carbon_final, providers.is_carbon_final, false) as is_carbon_final
 from run_months
-left join payers
-    on
-        run_months.training_run_id = payers.training_run_id
-        and run_months.usage_month = payers.usage_month
-        and run_months.provider_name = payers.provider_name
-left join providers
-    on
-        run_months.provider_name = providers.provider_name
-        and run_months.usage_month = providers.usage_month
+left join billed_run_months using (training_run_id, usage_month, provider_name)
+left join providers using (provider_name, usage_month)

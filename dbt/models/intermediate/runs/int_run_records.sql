@@ -1,5 +1,3 @@
--- Every run record with the run it belongs to: records merge only by an equal id or an equal alias, a run.json before a scheduler's record.
--- A spelling that another record normalises to as well makes the id ambiguous: its rows stay residual.
 with records as (
     select
         *,
@@ -7,43 +5,43 @@ with records as (
     from {{ ref('stg_training_runs__runs') }}
 ),
 
-declared as (
+declared_aliases as (
     select alias_system, alias_id, min(record_run_id) as training_run_id
     from {{ ref('stg_training_runs__aliases') }}
     where record_system = 'run_json'
     group by alias_system, alias_id
 ),
 
-adopted as (
+adopted_records as (
     select
         aliases.record_system,
         aliases.record_run_id,
-        min(declared.training_run_id) as training_run_id
+        min(declared_aliases.training_run_id) as training_run_id
     from {{ ref('stg_training_runs__aliases') }} as aliases
-    inner join declared on aliases.alias_system = declared.alias_system and aliases.alias_id = declared.alias_id
+    inner join declared_aliases using (alias_system, alias_id)
     where aliases.record_system <> 'run_json'
     group by aliases.record_system, aliases.record_run_id
 ),
 
-identified as (
+records_of_runs as (
     select
         records.*,
-        coalesce(adopted.training_run_id, records.record_run_id) as training_run_id,
-        adopted.training_run_id is not null and adopted.training_run_id <> records.record_run_id as is_adopted
+        coalesce(adopted_records.training_run_id, records.record_run_id) as training_run_id,
+        adopted_records.training_run_id is not null and adopted_records.training_run_id <> records.record_run_id as is_adopted
     from records
-    left join adopted on records.record_system = adopted.record_system and records.record_run_id = adopted.record_run_id
+    left join adopted_records using (record_system, record_run_id)
 ),
 
 spellings as (
     select training_run_id, count(distinct recorded_id) as spelling_count
-    from identified
+    from records_of_runs
     where not is_adopted
     group by training_run_id
 )
 
 select
-    identified.*,
+    records_of_runs.*,
     coalesce(spellings.spelling_count, 1) > 1 as is_ambiguous,
-    row_number() over (partition by identified.training_run_id order by identified.precedence) as record_rank
-from identified
-left join spellings on identified.training_run_id = spellings.training_run_id
+    row_number() over (partition by records_of_runs.training_run_id order by records_of_runs.precedence) as record_rank
+from records_of_runs
+left join spellings using (training_run_id)

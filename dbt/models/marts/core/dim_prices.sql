@@ -1,2 +1,1 @@
--- Published prices with source and date; evidence, never a substitute for a bill.
 select * from {{ ref('prices') }}

@@ -1,4 +1,3 @@
--- One row per training run: what its records say, joined with where it was billed. A tag without a record makes a run of state unknown.
 {%- set fields = ['provider_name', 'workload_key', 'pair_key', 'model_name', 'framework', 'team', 'tokens', 'useful_tokens', 'steps', 'model_flops', 'target_metric', 'target_direction', 'target_value', 'final_value'] %}
 with records as (
     select
@@ -12,39 +11,34 @@ with records as (
     group by training_run_id
 ),
 
-speaking as (
+record_files as (
     select training_run_id, record_system, record_run_id, source_name, source_object, precedence
     from {{ ref('int_run_records') }}
 ),
 
--- a record that was delivered twice says the same twice
+-- one row per attempt, also where its record was delivered twice
 recorded_attempts as (
     select
-        speaking.training_run_id,
-        substr(speaking.precedence, 1, 1) as record_rank,
+        record_files.training_run_id,
+        substr(record_files.precedence, 1, 1) as record_rank,
         attempts.attempt_id,
         attempts.state,
         attempts.started_at,
         attempts.ended_at,
         max(attempts.row_number) as row_number
     from {{ ref('stg_training_runs__attempts') }} as attempts
-    inner join speaking
-        on
-            attempts.record_system = speaking.record_system
-            and attempts.record_run_id = speaking.record_run_id
-            -- each file its own attempts: a run may be recorded in several
-            and attempts.source_name = speaking.source_name
-            and attempts.source_object = speaking.source_object
+    -- each file its own attempts: a run may be recorded in several
+    inner join record_files using (record_system, record_run_id, source_name, source_object)
     group by
-        speaking.training_run_id,
-        substr(speaking.precedence, 1, 1),
+        record_files.training_run_id,
+        substr(record_files.precedence, 1, 1),
         attempts.attempt_id,
         attempts.state,
         attempts.started_at,
         attempts.ended_at
 ),
 
-attempts as (
+ranked_attempts as (
     select
         *,
         dense_rank() over (partition by training_run_id order by record_rank) as system_rank,
@@ -63,7 +57,7 @@ attempt_facts as (
         -- a run that still goes on has no end
         case when count(*) = count(ended_at) then max(ended_at) end as ended_at,
         max(case when recency = 1 then state end) as state
-    from attempts
+    from ranked_attempts
     where system_rank = 1
     group by training_run_id
 ),
@@ -72,7 +66,7 @@ holdings as (
     select * from {{ ref('int_run_holdings') }}
 ),
 
-types as (
+held_types as (
     select
         holdings.training_run_id,
         min(holdings.accelerator_type) as accelerator_type,
@@ -80,7 +74,7 @@ types as (
         count(*) = count(holdings.held_chips) as is_chips_known,
         max(catalogue.provider_name) as provider_name
     from holdings
-    left join {{ ref('accelerator_types') }} as catalogue on holdings.accelerator_type = catalogue.accelerator_type
+    left join {{ ref('accelerator_types') }} as catalogue using (accelerator_type)
     where holdings.accelerator_type is not null
     group by holdings.training_run_id
 ),
@@ -105,7 +99,7 @@ chip_counts as (
     group by training_run_id
 ),
 
-billed as (
+billed_places as (
     select
         training_run_id,
         provider_name,
@@ -123,7 +117,7 @@ billed_any as (
     group by training_run_id
 ),
 
-places as (
+main_places as (
     select
         training_run_id,
         -- where it cost most; ties to the lower name
@@ -133,7 +127,7 @@ places as (
         count(distinct sub_account_id) > 1 as is_multi_account
     from (
         select *, row_number() over (partition by training_run_id order by effective_cost desc, region_id, sub_account_id) as place_rank
-        from billed
+        from billed_places
     ) as ranked
     group by training_run_id
 ),
@@ -143,7 +137,7 @@ billed_types as (
         attributions.training_run_id,
         charges.instance_type
     from {{ ref('int_line_attributions') }} as attributions
-    inner join {{ ref('int_charges') }} as charges on attributions.line_id = charges.line_id
+    inner join {{ ref('int_charges') }} as charges using (line_id)
     where charges.is_accelerator_type and charges.instance_type <> '' and attributions.training_run_id is not null
 ),
 
@@ -153,11 +147,11 @@ billed_type_facts as (
     group by training_run_id
 ),
 
--- what a Google SKU says of itself: generations and GPUs that the catalogue does not list are accelerators all the same
+-- what the text of a Google SKU tells: generations and GPUs that the catalogue does not list are accelerators all the same
 billed_families as (
     select attributions.training_run_id, max(case when lines.instance_type <> '' or lines.is_unknown_tpu then 'tpu' else 'gpu' end) as accelerator_family
     from {{ ref('int_line_attributions') }} as attributions
-    inner join {{ ref('int_gcp_lines') }} as lines on attributions.line_id = lines.line_id
+    inner join {{ ref('int_gcp_lines') }} as lines using (line_id)
     where lines.is_accelerator_type and attributions.training_run_id is not null
     group by attributions.training_run_id
 ),
@@ -168,72 +162,72 @@ run_ids as (
     select training_run_id from billed_any
 ),
 
-joined as (
+runs as (
     select
         run_ids.training_run_id,
         coalesce(records.recorded_id, run_ids.training_run_id) as recorded_id,
         coalesce(records.is_ambiguous, false) as is_ambiguous,
-        coalesce(records.provider_name, billed_any.provider_name, types.provider_name, 'AWS') as provider_name,
-        coalesce(types.accelerator_type, billed_type_facts.accelerator_type) as accelerator_type,
+        coalesce(records.provider_name, billed_any.provider_name, held_types.provider_name, 'AWS') as provider_name,
+        coalesce(held_types.accelerator_type, billed_type_facts.accelerator_type) as accelerator_type,
         billed_families.accelerator_family as billed_family,
-        coalesce(types.is_multi_accelerator, billed_type_facts.is_multi_accelerator, false) as is_multi_accelerator,
-        places.region_id,
-        coalesce(places.is_multi_region, false) as is_multi_region,
-        places.sub_account_id,
-        coalesce(places.is_multi_account, false) as is_multi_account,
+        coalesce(held_types.is_multi_accelerator, billed_type_facts.is_multi_accelerator, false) as is_multi_accelerator,
+        main_places.region_id,
+        coalesce(main_places.is_multi_region, false) as is_multi_region,
+        main_places.sub_account_id,
+        coalesce(main_places.is_multi_account, false) as is_multi_account,
         attempt_facts.started_at,
         attempt_facts.ended_at,
         attempt_facts.state,
         coalesce(attempt_facts.attempt_count, 0) as attempt_count,
-        case when types.is_chips_known then chip_counts.chip_count end as chip_count
+        case when held_types.is_chips_known then chip_counts.chip_count end as chip_count
         {%- for field in fields if field != 'provider_name' %},
         records.{{ field }}
         {%- endfor %}
     from run_ids
-    left join records on run_ids.training_run_id = records.training_run_id
-    left join attempt_facts on run_ids.training_run_id = attempt_facts.training_run_id
-    left join types on run_ids.training_run_id = types.training_run_id
-    left join chip_counts on run_ids.training_run_id = chip_counts.training_run_id
-    left join places on run_ids.training_run_id = places.training_run_id
-    left join billed_any on run_ids.training_run_id = billed_any.training_run_id
-    left join billed_families on run_ids.training_run_id = billed_families.training_run_id
-    left join billed_type_facts on run_ids.training_run_id = billed_type_facts.training_run_id
+    left join records using (training_run_id)
+    left join attempt_facts using (training_run_id)
+    left join held_types using (training_run_id)
+    left join chip_counts using (training_run_id)
+    left join main_places using (training_run_id)
+    left join billed_any using (training_run_id)
+    left join billed_families using (training_run_id)
+    left join billed_type_facts using (training_run_id)
 )
 
 select
-    joined.training_run_id,
-    joined.recorded_id,
-    joined.provider_name,
-    coalesce(catalogue.accelerator_family, joined.billed_family, 'none') as accelerator_family,
-    joined.accelerator_type,
-    joined.is_multi_accelerator,
-    joined.region_id,
-    joined.is_multi_region,
-    joined.sub_account_id,
-    joined.is_multi_account,
-    joined.team,
-    joined.model_name,
-    joined.framework,
-    joined.workload_key,
-    joined.pair_key,
-    joined.started_at,
-    joined.ended_at,
+    runs.training_run_id,
+    runs.recorded_id,
+    runs.provider_name,
+    coalesce(catalogue.accelerator_family, runs.billed_family, 'none') as accelerator_family,
+    runs.accelerator_type,
+    runs.is_multi_accelerator,
+    runs.region_id,
+    runs.is_multi_region,
+    runs.sub_account_id,
+    runs.is_multi_account,
+    runs.team,
+    runs.model_name,
+    runs.framework,
+    runs.workload_key,
+    runs.pair_key,
+    runs.started_at,
+    runs.ended_at,
     -- an ambiguous id has a row so that it can be seen, and no state anyone could rely on
-    case when joined.is_ambiguous then 'unknown' else coalesce(joined.state, 'unknown') end as state,
-    cast(joined.attempt_count as bigint) as attempt_count,
-    cast(joined.chip_count as bigint) as chip_count,
-    joined.tokens,
-    joined.useful_tokens,
-    joined.steps,
-    joined.model_flops,
-    joined.target_metric,
-    joined.target_direction,
-    joined.target_value,
-    joined.final_value,
+    case when runs.is_ambiguous then 'unknown' else coalesce(runs.state, 'unknown') end as state,
+    cast(runs.attempt_count as bigint) as attempt_count,
+    cast(runs.chip_count as bigint) as chip_count,
+    runs.tokens,
+    runs.useful_tokens,
+    runs.steps,
+    runs.model_flops,
+    runs.target_metric,
+    runs.target_direction,
+    runs.target_value,
+    runs.final_value,
     case
-        when joined.target_value is null or joined.final_value is null then null
-        when joined.target_direction in ('min', 'minimize', 'minimise', 'lower', 'down', 'decrease', 'below') then joined.final_value <= joined.target_value
-        when joined.target_direction in ('max', 'maximize', 'maximise', 'higher', 'up', 'increase', 'above') then joined.final_value >= joined.target_value
+        when runs.target_value is null or runs.final_value is null then null
+        when runs.target_direction in ('min', 'minimize', 'minimise', 'lower', 'down', 'decrease', 'below') then runs.final_value <= runs.target_value
+        when runs.target_direction in ('max', 'maximize', 'maximise', 'higher', 'up', 'increase', 'above') then runs.final_value >= runs.target_value
     end as is_target_reached
-from joined
-left join {{ ref('accelerator_types') }} as catalogue on joined.accelerator_type = catalogue.accelerator_type
+from runs
+left join {{ ref('accelerator_types') }} as catalogue using (accelerator_type)

@@ -1,4 +1,3 @@
--- The roll-forward of what was paid ahead: opening + purchased - refunded - amortised used - amortised unused = closing.
 with flows as (
     select
         provider_name,

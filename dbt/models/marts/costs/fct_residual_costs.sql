@@ -1,4 +1,3 @@
--- What no run carries, by provider cell and reason; spread_* is what of it the fully loaded view gives to the runs of the cell.
 with spreads as (
     select
         {{ cell() }}, billing_currency, residual_cost_component as cost_component, reason,
@@ -20,17 +19,7 @@ select
     cast(coalesce(spreads.billed_cost, 0) as decimal(38, 12)) as spread_billed_cost,
     cast(coalesce(spreads.effective_cost, 0) as decimal(38, 12)) as spread_effective_cost
 from {{ ref('int_cell_parts') }} as parts
-left join spreads
-    on
-        parts.source_name = spreads.source_name
-        and parts.payer_account_id = spreads.payer_account_id
-        and parts.sub_account_id = spreads.sub_account_id
-        and parts.service_code = spreads.service_code
-        and parts.region_id = spreads.region_id
-        and parts.usage_month = spreads.usage_month
-        and parts.billing_currency = spreads.billing_currency
-        and parts.cost_component = spreads.cost_component
-        and parts.reason = spreads.reason
+left join spreads using ({{ cell() }}, billing_currency, cost_component, reason)
 where parts.training_run_id is null
 
 union all

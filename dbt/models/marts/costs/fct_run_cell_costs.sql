@@ -1,4 +1,3 @@
--- What each run cost by provider cell: strict, with what the fully loaded view adds beside it.
 with idle_shares as (
     select
         {{ cell() }}, billing_currency, training_run_id, cost_component, attribution_rule,
@@ -21,16 +20,5 @@ select
     cast(coalesce(idle_shares.billed_cost, 0) as decimal(38, 12)) as idle_share_billed_cost,
     cast(coalesce(idle_shares.effective_cost, 0) as decimal(38, 12)) as idle_share_effective_cost
 from {{ ref('int_cell_parts') }} as parts
-left join idle_shares
-    on
-        parts.source_name = idle_shares.source_name
-        and parts.payer_account_id = idle_shares.payer_account_id
-        and parts.sub_account_id = idle_shares.sub_account_id
-        and parts.service_code = idle_shares.service_code
-        and parts.region_id = idle_shares.region_id
-        and parts.usage_month = idle_shares.usage_month
-        and parts.billing_currency = idle_shares.billing_currency
-        and parts.training_run_id = idle_shares.training_run_id
-        and parts.cost_component = idle_shares.cost_component
-        and parts.attribution_rule = idle_shares.attribution_rule
+left join idle_shares using ({{ cell() }}, billing_currency, training_run_id, cost_component, attribution_rule)
 where parts.training_run_id is not null

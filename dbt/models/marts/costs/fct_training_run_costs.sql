@@ -1,4 +1,3 @@
--- What each run cost in each month: the sum of its cells, strict, and how final the bill is.
 with costs as (
     select
         training_run_id,
@@ -63,19 +62,12 @@ select
     costs.idle_share_effective_cost,
     statuses.status
 from costs
-inner join evidence
-    on
-        costs.training_run_id = evidence.training_run_id
-        and costs.usage_month = evidence.usage_month
-        and costs.billing_currency = evidence.billing_currency
-        and costs.cost_component = evidence.cost_component
-        and costs.attribution_rule = evidence.attribution_rule
-inner join statuses
-    on costs.training_run_id = statuses.training_run_id and costs.usage_month = statuses.usage_month
+inner join evidence using (training_run_id, usage_month, billing_currency, cost_component, attribution_rule)
+inner join statuses using (training_run_id, usage_month)
 
 union all
 
--- chips were held but no bill has a row for it: the month stands here so that nothing disappears; its status says why it is empty
+-- chips were held but no bill has a row for it: without this row the month would disappear; its status tells why it is empty
 select
     run_months.training_run_id,
     run_months.usage_month,

@@ -1,4 +1,3 @@
--- Provider emissions no run carries, by cell and reason, elected model version only; spread_* is what the fully loaded view gives to runs.
 with spreads as (
     select
         {{ cell() }}, provider_model_version, reason,
@@ -24,14 +23,5 @@ select
         when residuals.provider_total_market_based_kgco2e is not null then cast(0 as decimal(38, 9))
     end as spread_market_based_kgco2e
 from {{ ref('int_residual_emissions') }} as residuals
-left join spreads
-    on
-        residuals.source_name = spreads.source_name
-        and residuals.payer_account_id = spreads.payer_account_id
-        and residuals.sub_account_id = spreads.sub_account_id
-        and residuals.service_code = spreads.service_code
-        and residuals.region_id = spreads.region_id
-        and residuals.usage_month = spreads.usage_month
-        and residuals.provider_model_version = spreads.provider_model_version
-        and residuals.reason = spreads.reason
+left join spreads using ({{ cell() }}, provider_model_version, reason)
 where residuals.is_elected

@@ -1,4 +1,3 @@
--- Provider-allocated emissions of each run by provider cell, elected model version only, so that a plain sum is right.
 select
     part_id as training_run_id,
     {{ cell() }},

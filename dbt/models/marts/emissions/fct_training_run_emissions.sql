@@ -1,5 +1,3 @@
--- The book of record: provider-allocated emissions of each run and month, elected version, strict. A row for every run-month; its status says what is known.
--- The provider's Scope 2 is the reader's Scope 3, category 1.
 with masses as (
     select
         training_run_id,
@@ -27,7 +25,7 @@ idle_shares as (
     group by training_run_id, usage_month, provider_name
 ),
 
-joined as (
+run_month_masses as (
     select
         run_months.training_run_id,
         run_months.usage_month,
@@ -35,7 +33,7 @@ joined as (
         run_months.is_carbon_published,
         run_months.is_carbon_final,
         masses.training_run_id is not null as has_cell,
-        -- two payers may stand on two versions: their masses never meet in one sum
+        -- two payers may have two versions: their masses never meet in one sum
         run_months.is_carbon_published and coalesce(masses.version_count, 0) = 1 as is_known,
         masses.is_other,
         masses.provider_model_version,
@@ -46,16 +44,8 @@ joined as (
         masses.{{ mass }}
         {%- endfor %}
     from {{ ref('int_run_months') }} as run_months
-    left join masses
-        on
-            run_months.training_run_id = masses.training_run_id
-            and run_months.usage_month = masses.usage_month
-            and run_months.provider_name = masses.provider_name
-    left join idle_shares
-        on
-            run_months.training_run_id = idle_shares.training_run_id
-            and run_months.usage_month = idle_shares.usage_month
-            and run_months.provider_name = idle_shares.provider_name
+    left join masses using (training_run_id, usage_month, provider_name)
+    left join idle_shares using (training_run_id, usage_month, provider_name)
 )
 
 select
@@ -84,4 +74,4 @@ select
         when is_carbon_final then 'final'
         else 'preliminary'
     end as status
-from joined
+from run_month_masses

@@ -1,4 +1,3 @@
--- Provider-allocated emissions of each run and month under every model version landed. Never add two versions.
 select
     part_id as training_run_id,
     usage_month,

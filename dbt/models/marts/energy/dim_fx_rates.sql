@@ -1,4 +1,3 @@
--- Exchange rates, one per day and pair: of several deliveries the latest speaks.
 with ranked as (
     select
         *,

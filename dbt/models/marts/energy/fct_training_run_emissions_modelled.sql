@@ -1,5 +1,3 @@
--- The engineering view: facility energy times the location-based direct factor of the grid zone. Never a figure of the book; the two meet only
--- in fct_reconciliation. A row for every run-month; null where no energy or no factor is known.
 {%- set levels = {'': 'mid', '_low': 'low', '_high': 'high'} %}
 with run_months as (
     select distinct training_run_id, usage_month from {{ ref('int_run_months') }}
@@ -15,8 +13,7 @@ energy as (
         energy.facility_energy_kwh_mid,
         energy.facility_energy_kwh_high
     from run_months
-    left join {{ ref('int_run_region_energy') }} as energy
-        on run_months.training_run_id = energy.training_run_id and run_months.usage_month = energy.usage_month
+    left join {{ ref('int_run_region_energy') }} as energy using (training_run_id, usage_month)
 )
 
 select
@@ -34,8 +31,4 @@ select
     factors.factor_id,
     factors.factor_age_years
 from energy
-left join {{ ref('int_region_factors') }} as factors
-    on
-        energy.usage_month = factors.usage_month
-        and energy.provider_name = factors.provider_name
-        and energy.region_id = factors.region_id
+left join {{ ref('int_region_factors') }} as factors using (usage_month, provider_name, region_id)

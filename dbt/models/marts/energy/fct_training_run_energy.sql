@@ -1,5 +1,3 @@
--- Energy of each run and month at four boundaries, with plausible bounds. A row for every run-month: what nobody can know is null.
--- Idle reserve is never inside; idle_share_* is what the fully loaded view adds.
 with run_months as (
     select distinct training_run_id, usage_month from {{ ref('int_run_months') }}
 ),
@@ -44,13 +42,13 @@ select
         when idle_shares.training_run_id is null then cast(0 as decimal(38, 9))
         else idle_shares.facility_energy_kwh
     end as idle_share_facility_energy_kwh,
-    -- no source of these two is read yet; where the facility figure is known, nothing of it stands on them
+    -- no source of these two is read yet; where the facility figure is known, nothing of it rests on them
     case when energy.facility_energy_kwh_mid is not null then cast(0 as decimal(38, 9)) end as energy_kwh_measured,
     case when energy.facility_energy_kwh_mid is not null then cast(0 as decimal(38, 9)) end as energy_kwh_driver_power,
     energy.energy_kwh_utilisation_model,
     -- the weakest basis takes the rounding, so that the four add up to the facility figure
     cast(energy.facility_energy_kwh_mid - energy.energy_kwh_utilisation_model as decimal(38, 9)) as energy_kwh_time_model,
-    -- a row without a figure stands on the weakest of both
+    -- a row without a figure has the weaker of both
     case
         when energy.chip_energy_kwh_mid is not null and energy.observed_ps = energy.reserved_ps and energy.reserved_ps > 0 then 'utilisation_model'
         else 'time_model'
@@ -61,7 +59,7 @@ select
         when energy.confidence_rank = 2 then 'third_party'
         else 'assumed'
     end as power_confidence,
-    -- never rounded up to 1: that is said only if every interval was observed
+    -- never rounded up to 1: 1 means that every interval was observed
     case
         when coalesce(energy.reserved_ps, 0) = 0 then cast(0 as double)
         when energy.observed_ps = energy.reserved_ps then cast(1 as double)
@@ -83,5 +81,5 @@ select
         else energy.first_pue_source || ' | ' || energy.last_pue_source
     end as pue_source
 from run_months
-left join energy on run_months.training_run_id = energy.training_run_id and run_months.usage_month = energy.usage_month
-left join idle_shares on run_months.training_run_id = idle_shares.training_run_id and run_months.usage_month = idle_shares.usage_month
+left join energy using (training_run_id, usage_month)
+left join idle_shares using (training_run_id, usage_month)

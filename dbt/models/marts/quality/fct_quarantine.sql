@@ -1,4 +1,3 @@
--- Everything that was refused, held back or kept with a doubt: object, row, column, value, why, and how to mend it.
 {%- set carbon_columns = {
     'provider_total_location_based_kgco2e': ['total_lbm_emissions_value', 'total_location_based'],
     'provider_total_market_based_kgco2e': ['total_mbm_emissions_value', 'total_market_based'],
@@ -20,8 +19,7 @@ with bill_lines as (
 bill_regions as (
     select lines.source_name, lines.source_object, lines.column_name, lines.region_id, min(lines.row_number) as row_number, count(*) as line_count
     from bill_lines as lines
-    left join {{ ref('regions') }} as regions
-        on lines.provider_name = regions.provider_name and lines.region_id = regions.region_id
+    left join {{ ref('regions') }} as regions using (provider_name, region_id)
     where regions.region_id is null and lines.region_id not in ('', 'global')
     group by lines.source_name, lines.source_object, lines.column_name, lines.region_id
 ),

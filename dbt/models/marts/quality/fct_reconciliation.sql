@@ -1,25 +1,21 @@
--- Does it add up: per cell and measure, provider total = runs + residual + quarantined; what other sources of the same cell say;
--- and the one place where modelled emissions stand beside the provider's.
-with others as (
+{%- set money_of_cell = 'provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, billing_currency' %}
+with book_cells as (
+    select {{ money_of_cell }}, cast(sum(billed_cost) as decimal(38, 12)) as book_billed_cost
+    from {{ ref('int_provider_cost_totals') }}
+    where is_book
+    group by {{ money_of_cell }}
+),
+
+-- the same money in an export that is not the book; null where the book has no such cell
+other_exports as (
     select
-        {{ cell_of('other') }},
-        other.billing_currency,
-        other.billed_cost as other_billed_cost,
-        (
-            select cast(sum(book.billed_cost) as decimal(38, 12))
-            from {{ ref('int_provider_cost_totals') }} as book
-            where
-                book.is_book
-                and book.provider_name = other.provider_name
-                and book.payer_account_id = other.payer_account_id
-                and book.sub_account_id = other.sub_account_id
-                and book.service_code = other.service_code
-                and book.region_id = other.region_id
-                and book.usage_month = other.usage_month
-                and book.billing_currency = other.billing_currency
-        ) as book_billed_cost
-    from {{ ref('int_provider_cost_totals') }} as other
-    where not other.is_book
+        {{ cell_of('totals') }},
+        totals.billing_currency,
+        totals.billed_cost as other_billed_cost,
+        book_cells.book_billed_cost
+    from {{ ref('int_provider_cost_totals') }} as totals
+    left join book_cells using ({{ money_of_cell }})
+    where not totals.is_book
 )
 {% for measure in ['billed_cost', 'effective_cost', 'list_cost', 'contracted_cost'] %}
 select
@@ -78,7 +74,7 @@ select
     case when book_billed_cost <> 0 then round(cast(other_billed_cost as double) / cast(book_billed_cost as double), 9) end as ratio,
     cast(null as double) as weight_coverage_ratio,
     case when book_billed_cost is null then 'the book source has no such cell' end as reason
-from others
+from other_exports
 
 union all
 

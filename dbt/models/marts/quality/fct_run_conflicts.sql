@@ -1,4 +1,3 @@
--- Where two pieces of evidence about a run disagree, what each said and which was taken.
 {%- set fields = ['provider_name', 'workload_key', 'pair_key', 'model_name', 'framework', 'team', 'tokens', 'useful_tokens', 'steps', 'model_flops', 'target_metric', 'target_direction', 'target_value', 'final_value'] %}
 with records as (
     select * from {{ ref('int_run_records') }}
@@ -19,28 +18,28 @@ field_values as (
     {%- endfor %}
 ),
 
-ranked as (
+ranked_values as (
     select *, row_number() over (partition by training_run_id, field order by precedence) as field_rank
     from field_values
 ),
 
-holders as (
+line_holders as (
     select line_id, string_agg(part_id, ', ' order by part_id) as holders
     from {{ ref('int_line_overlaps') }}
     where part_id <> '~residual'
     group by line_id
 ),
 
-tagged as (
+tag_conflicts as (
     select
         attributions.tag_run_id as training_run_id,
         'resource ' || charges.resource_id as field,
         charges.source_name as source_a,
         min(attributions.tag_run_id) as value_a,
-        min(holders.holders) as value_b
+        min(line_holders.holders) as value_b
     from {{ ref('int_line_attributions') }} as attributions
-    inner join {{ ref('int_charges') }} as charges on attributions.line_id = charges.line_id
-    inner join holders on attributions.line_id = holders.line_id
+    inner join {{ ref('int_charges') }} as charges using (line_id)
+    inner join line_holders using (line_id)
     where attributions.is_conflict
     group by attributions.tag_run_id, charges.resource_id, charges.source_name
 )
@@ -53,9 +52,8 @@ select
     other.source as source_b,
     other.value as value_b,
     chosen.value as chosen
-from ranked as chosen
-inner join ranked as other
-    on chosen.training_run_id = other.training_run_id and chosen.field = other.field
+from ranked_values as chosen
+inner join ranked_values as other using (training_run_id, field)
 where chosen.field_rank = 1 and other.field_rank > 1 and chosen.value <> other.value
 
 union all
@@ -69,4 +67,4 @@ select
     'run records' as source_b,
     value_b,
     value_b as chosen
-from tagged
+from tag_conflicts

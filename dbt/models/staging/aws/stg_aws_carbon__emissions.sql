@@ -1,4 +1,3 @@
--- One row per row of every elected AWS carbon delivery, in kgCO2e, every model version kept apart. AWS writes metric tons.
 {%- set tonnes = {
     'provider_total_location_based_kgco2e': 'total_lbm_emissions_value',
     'provider_total_market_based_kgco2e': 'total_mbm_emissions_value',

@@ -1,4 +1,3 @@
--- One row per line of every elected AWS bill, renamed, typed and exact. No joins, no rules of attribution.
 {%- set unblended -%}
 coalesce({{ to_exact('line_item_net_unblended_cost', 12) }}, {{ to_exact('line_item_unblended_cost', 12) }})
 {%- endset %}

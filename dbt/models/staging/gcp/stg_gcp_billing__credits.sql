@@ -1,5 +1,3 @@
--- One row per credit inside a Google Cloud billing row. Commitment and negotiated credits are the price of the usage; all others, also
--- kinds not known today, are promotions: in the bill, never in a comparison.
 select
     _source_name as source_name,
     _source_object as source_object,

@@ -1,4 +1,3 @@
--- One row per row of every elected Google Cloud billing partition, renamed, typed and exact. Credits stand in stg_gcp_billing__credits.
 with source as (
     select * from {{ source('raw', 'gcp_billing') }}
     where part = 'line'

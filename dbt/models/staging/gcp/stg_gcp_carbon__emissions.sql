@@ -1,4 +1,3 @@
--- One row per row of every elected Google Cloud carbon month, in kgCO2e as Google writes it. What Google does not split or publish stays null.
 {%- set kilograms = {
     'provider_total_location_based_kgco2e': 'total_location_based',
     'provider_total_market_based_kgco2e': 'total_market_based',

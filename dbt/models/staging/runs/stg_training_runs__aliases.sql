@@ -1,4 +1,3 @@
--- Names that other systems give a run: the SageMaker ARN, a Slurm job id.
 select distinct
     record_system,
     recorded_id,

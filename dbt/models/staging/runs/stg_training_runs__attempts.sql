@@ -1,4 +1,3 @@
--- One row per attempt of a recorded run.
 select
     _source_name as source_name,
     _source_object as source_object,

@@ -1,4 +1,3 @@
--- One row per node that an attempt held, with the chips it held there (null: the whole node).
 select
     _source_name as source_name,
     _source_object as source_object,

@@ -1,4 +1,3 @@
--- One row per run record as its system wrote it. Merging records is int_training_runs' work.
 select
     _source_name as source_name,
     _source_object as source_object,

@@ -1,4 +1,3 @@
--- Exchange rates as the user wrote them: one unit of the base currency is worth `rate` units of the quote currency.
 select
     _source_name as source_name,
     _source_object as source_object,

@@ -1,4 +1,3 @@
--- One row per document, Neuron device and period. A group that reports an error is unknown, not idle.
 select
     _source_name as source_name,
     _source_object as source_object,

@@ -1,5 +1,3 @@
--- One row per point of a TPU chip. A duty cycle measures its use; any other metric only proves that the chip lived, and that is idle. Points of a
--- gauge have no start: what they cover is found where all points of a series are together.
 select
     _source_name as source_name,
     _source_object as source_object,

@@ -1,0 +1,65 @@
+{#
+  Tables that are kept by month. `materialized='by_month'`: a build takes its months (raw.build_months) out of the table and puts in the rows
+  that the query has for them; all other months stay as they are. Example: a restated June is built again and May is not touched; a June
+  that has no rows any more leaves none. `--full-refresh`, or a table that is not there, builds everything.
+  The query need not mind the months: its rows are restricted here, by literal dates, which engines push down into it.
+#}
+{% materialization by_month, default %}
+  {%- set table = this.incorporate(type='table') -%}
+  {%- set existing = load_cached_relation(this) -%}
+  {{ run_hooks(pre_hooks, inside_transaction=False) }}
+  {{ run_hooks(pre_hooks, inside_transaction=True) }}
+  {% if is_built_whole() %}
+    {% if existing is not none %}{% do adapter.drop_relation(existing) %}{% endif %}
+    {% call statement('main') %}{{ create_table_as(False, table, sql) }}{% endcall %}
+  {% else %}
+    {% set columns = adapter.get_columns_in_relation(existing) | map(attribute='quoted') | join(', ') %}
+    {% call statement('main') %}{{ replace_months(table, columns, sql, month_literals()) }}{% endcall %}
+  {% endif %}
+  {% do persist_docs(table, model) %}
+  {{ run_hooks(post_hooks, inside_transaction=True) }}
+  {{ adapter.commit() }}
+  {{ run_hooks(post_hooks, inside_transaction=False) }}
+  {{ return({'relations': [table]}) }}
+{% endmaterialization %}
+
+{# Whether this build makes the table from nothing. While dbt parses: yes, so that it sees every source. #}
+{% macro is_built_whole() %}
+  {%- if not execute or should_full_refresh() -%}{{ return(true) }}{%- endif -%}
+  {%- set existing = load_cached_relation(this) -%}
+  {{ return(existing is none or not existing.is_table) }}
+{% endmacro %}
+
+{# The months of the build as a list of literals. #}
+{% macro month_literals() %}
+  {%- set months = run_query("select distinct usage_month from " ~ source('raw', 'build_months') ~ " order by usage_month").columns[0].values() -%}
+  {%- set literals = [] -%}
+  {%- for month in months %}{% do literals.append("date '" ~ month ~ "'") %}{% endfor -%}
+  {{ return(literals) }}
+{% endmacro %}
+
+{% macro replace_months(table, columns, sql, months) %}{{ return(adapter.dispatch('replace_months', 'trainledger')(table, columns, sql, months)) }}{% endmacro %}
+{% macro default__replace_months(table, columns, sql, months) -%}
+  {%- set of_the_build = 'usage_month in (' ~ months | join(', ') ~ ')' if months else 'false' -%}
+  delete from {{ table }} where {{ of_the_build }};
+  insert into {{ table }} ({{ columns }})
+  select {{ columns }} from (
+    {{ sql }}
+  ) as rows_of_all_months
+  where {{ of_the_build }}
+{%- endmacro %}
+{# Parquet tables of Spark cannot delete: there every build is a full one. #}
+{% macro spark__replace_months(table, columns, sql, months) -%}
+  {{ exceptions.raise_compiler_error('on Spark tables are built whole: give dbt --full-refresh') }}
+{%- endmacro %}
+
+{# The months that a table built by month gets now, as rows: those of the build; all that are known where it is built whole. #}
+{% macro months_to_build() -%}
+select usage_month from {{ source('raw', 'build_months') }}
+{%- if is_built_whole() %} union select usage_month from {{ source('raw', 'months') }}{% endif %}
+{%- endmacro %}
+
+{# Only for speed: drops other months early where the engine cannot push the restriction down (a window or a join across months is in between). #}
+{% macro in_build_months(column='usage_month') -%}
+{{ column }} in (select known_months.usage_month from ({{ months_to_build() }}) as known_months)
+{%- endmacro %}
