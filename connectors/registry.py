@@ -90,7 +90,7 @@ def _with_packages(name: str) -> set[str]:
 def _file_of(name: str, package: Path) -> Path | None:
     """The file of a module; None for a client of a store, and for a name that is no module."""
     path = package.joinpath(*name.split(".")[1:])
-    if path.parent == package / "stores":
+    if package / "stores" in path.parents:
         return None
     return next((file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()), None)
 

@@ -18,19 +18,10 @@ from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
 from connectors.stores import ObjectStore
 from connectors.telemetry.neuron_documents import Document, devices_of, period_of, run_tag_of
-from connectors.telemetry.samples import (
-    KeyFacts,
-    Problems,
-    Sample,
-    SampleError,
-    convert_samples,
-    decode_json,
-    micros_of,
-    samples_schema,
-)
+from connectors.telemetry.samples import KeyFacts, Problems, Sample, SampleError, convert_with, decode_json, micros_of, schema_of
 
 KIND = "neuron_monitor"
-SCHEMA = samples_schema("docs/sources/neuron_monitor.md")
+SCHEMA = schema_of("docs/sources/neuron_monitor.md")
 
 _REMEDY = "Deliver neuron-monitor's documents as it prints them."
 _ENDINGS = tuple(f"{name}{packed}" for name in (".jsonl", ".ndjson", ".json") for packed in ("", ".gz", ".zst"))
@@ -62,7 +53,7 @@ def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Read a file's documents and write samples.parquet into `folder`; lines that are none are counted and left out."""
-    return convert_samples(delivery, files, folder, store_uri, _samples)
+    return convert_with(delivery, files, folder, store_uri, _samples)
 
 
 def _samples(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sample]:

@@ -51,7 +51,7 @@ COLUMNS = (
 )
 
 
-def samples_schema(page: str) -> Schema:
+def schema_of(page: str) -> Schema:
     """The SCHEMA of a kind of telemetry."""
     return Schema(columns=COLUMNS, remedy_page=page)
 
@@ -90,7 +90,7 @@ def facts_of(key: str) -> KeyFacts:
     return KeyFacts(named.get("run"), named.get("host"), _start_of(_ENDINGS.sub("", name)))
 
 
-def micros(moment: datetime) -> int:
+def _micros(moment: datetime) -> int:
     """Microseconds since 1970."""
     return (moment - _EPOCH) // _MICROSECOND
 
@@ -126,23 +126,19 @@ class Problems:
             yield refusal_of(delivery, ExportContentError(message, place=place, reason=reason, remedy=error.remedy))
 
 
-def write_samples(samples: Iterator[Sample], target: Path) -> int:
-    """Write samples in batches and return their number; without any there is no file."""
-    shape = measured_schema(COLUMNS)
-    groups = iter(lambda: list(islice(samples, _FLUSH)), [])
-    return write_batches((_batch(group, shape) for group in groups), shape, target)
-
-
 Reader = Callable[[TextFile, KeyFacts, Problems], Iterator[Sample]]
 
 
-def convert_samples(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, read: Reader) -> Converted:
+def convert_with(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, read: Reader) -> Converted:
     """Write the samples of a delivery's one file to samples.parquet; `read` adds to the problems what it leaves out."""
     (info,) = delivery.objects
     uri = f"{store_uri}/{info.key}"
     problems = Problems()
     target = folder / "samples.parquet"
-    rows = write_samples(read(TextFile(files[info.key], info.key, uri), facts_of(info.key), problems), target)
+    samples = read(TextFile(files[info.key], info.key, uri), facts_of(info.key), problems)
+    shape = measured_schema(COLUMNS)
+    groups = iter(lambda: list(islice(samples, _FLUSH)), [])
+    rows = write_batches((_batch(group, shape) for group in groups), shape, target)
     parts = (Part(target, info.key),) if rows else ()
     return Converted(parts, rows, refusals=tuple(problems.refusals(delivery, uri)))
 
@@ -163,7 +159,7 @@ def decode_json(decoder: msgspec.json.Decoder[_T], text: bytes, remedy: str, bro
 def micros_of(text: str, column: str, remedy: str) -> int:
     """Read a time as microseconds since 1970; SampleError when it is none."""
     try:
-        return micros(parse_utc(text))
+        return _micros(parse_utc(text))
     except ValueError as error:
         raise SampleError("bad_time", column, remedy) from error
 
@@ -182,4 +178,4 @@ def _start_of(stem: str) -> int | None:
             moment = parse_utc(dashed)
         except ValueError:
             return None
-    return micros(moment)
+    return _micros(moment)

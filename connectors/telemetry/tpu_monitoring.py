@@ -17,20 +17,11 @@ from connectors.formats.prometheus_text import parse_prometheus
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
 from connectors.stores import ObjectStore
-from connectors.telemetry.samples import (
-    KeyFacts,
-    Problems,
-    Sample,
-    SampleError,
-    convert_samples,
-    decode_json,
-    micros_of,
-    samples_schema,
-)
+from connectors.telemetry.samples import KeyFacts, Problems, Sample, SampleError, convert_with, decode_json, micros_of, schema_of
 from connectors.telemetry.tpu_points import samples_of, series_of
 
 KIND = "tpu_monitoring"
-SCHEMA = samples_schema("docs/sources/tpu_monitoring.md")
+SCHEMA = schema_of("docs/sources/tpu_monitoring.md")
 
 _PACKED = ("", ".gz", ".zst")
 _TEXT = tuple(f"{name}{packed}" for name in (".prom", ".txt") for packed in _PACKED)
@@ -98,7 +89,7 @@ def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Read a file's points and write samples.parquet into `folder`; what is no answer is counted and left out."""
     read = _prometheus if delivery.objects[0].key.lower().endswith(_TEXT) else _answers
-    return convert_samples(delivery, files, folder, store_uri, read)
+    return convert_with(delivery, files, folder, store_uri, read)
 
 
 def _answers(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sample]:
