@@ -1,4 +1,4 @@
-"""Fixtures of more than one room of the tests: the command in a process of its own, and one finished demo run per session."""
+"""Fixtures of more than one room of the tests: the command, warm or in a process of its own, and one finished demo run."""
 
 import os
 import subprocess
@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+
+from tests.warm import run_trainledger
 
 COMMAND_SECONDS = 900
 
@@ -22,8 +24,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 Command = Callable[..., subprocess.CompletedProcess]
 
 
-def run_trainledger(*arguments: object, now: str | None = None) -> subprocess.CompletedProcess:
-    """`trainledger ...` as a user starts it; `now` fixes its clock."""
+def run_process(*arguments: object, now: str | None = None) -> subprocess.CompletedProcess:
+    """`trainledger ...` as a user starts it, in a process of its own; `now` fixes its clock."""
     command = [sys.executable, "-c", "from dagster_project.cli import app; app()", *map(str, arguments)]
     environment = os.environ | ({"TRAINLEDGER_NOW": now} if now else {})
     root = Path(__file__).resolve().parents[1]
@@ -34,7 +36,14 @@ def run_trainledger(*arguments: object, now: str | None = None) -> subprocess.Co
 
 @pytest.fixture(scope="session")
 def trainledger() -> Command:
+    """The command inside this process, where engines stay loaded."""
     return run_trainledger
+
+
+@pytest.fixture(scope="session")
+def trainledger_process() -> Command:
+    """The command as a user starts it, for what only a process of its own can show."""
+    return run_process
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +55,7 @@ def demo_home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureR
     folder, done = base / "demo", base / "demo.done"
     with FileLock(base / "demo.lock"):
         if not done.exists():
-            finished = run_trainledger("demo", "--dir", folder)
+            finished = run_process("demo", "--dir", folder)
             if finished.returncode != 0:
                 pytest.fail(f"trainledger demo: {finished.returncode}\n{finished.stdout[-4000:]}\n{finished.stderr[-4000:]}")
             done.touch()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from connectors.registry import modules_of
 
-ENGINES = ("duckdb", "pyarrow")  # row digests and typed copies are theirs
+ENGINES = ("duckdb", "pyarrow", "polars", "msgspec")  # they read the bytes, write the copies, hash the rows
 
 
 @cache

@@ -1,0 +1,82 @@
+"""`trainledger ...` inside this process, for tests in which no process is what is tested.
+
+A command of its own loads Great Expectations, pandas, dbt and its parsed project each time: more than half of what the refresh of
+a small organisation costs. Here they are loaded once per worker. dbt's manifest is kept for as long as the project's files are the
+same; everything else of a command runs as it does for a user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from dagster_project.dbt_project import project_folder, project_hash
+from dagster_project.warehouse import modelling
+
+_manifests: dict[str, Any] = {}
+
+
+def run_trainledger(*arguments: object, now: str | None = None) -> subprocess.CompletedProcess[str]:
+    """What the command would print and return; `now` fixes its clock."""
+    from dagster_project.cli import app
+
+    words = [str(argument) for argument in arguments]
+    out, err = io.StringIO(), io.StringIO()
+    with _surroundings({"TRAINLEDGER_NOW": now} if now else {}), _warm_dbt():
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                app(words)
+                code = 0
+            except SystemExit as ended:
+                code = ended.code if isinstance(ended.code, int) else 1
+    return subprocess.CompletedProcess(["trainledger", *words], code, out.getvalue(), err.getvalue())
+
+
+@contextlib.contextmanager
+def _surroundings(more: dict[str, str]) -> Iterator[None]:
+    before, folder = dict(os.environ), Path.cwd()
+    os.environ.update(more)
+    try:
+        yield
+    finally:
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextlib.contextmanager
+def _warm_dbt() -> Iterator[None]:
+    original = modelling.run_dbt
+    modelling.run_dbt = run_dbt
+    try:
+        yield
+    finally:
+        modelling.run_dbt = original
+
+
+def run_dbt(
+    arguments: list[str], build_file: Path, target: Path, on_node: Callable[[modelling.Finished], None] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """modelling.run_dbt without a process: the same command, project, profile and target folder."""
+    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+    from dbt.cli.main import dbtRunner
+
+    project = str(project_folder())
+    places = ["--project-dir", project, "--profiles-dir", project]
+    with _surroundings(modelling.environment(build_file, target)):
+        os.chdir(build_file.parent)  # the profile names the build file without its folder
+        try:
+            if arguments[0] != "parse" and (key := project_hash()) not in _manifests:
+                _manifests[key] = dbtRunner().invoke(["--quiet", "parse", *places]).result
+            manifest = None if arguments[0] == "parse" else _manifests[key]
+            done = dbtRunner(manifest=manifest).invoke(["--quiet", *arguments, *places])
+        finally:
+            DuckDBConnectionManager.close_all_connections()
+    if done.exception is not None:
+        raise modelling.ModelsError(f"dbt {arguments[0]} did not work: {done.exception}", where=project)
+    return subprocess.CompletedProcess(arguments, 0 if done.success else 1, "", "")
