@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 DECISIONS = sorted(ROOT.glob("docs/adr/*.md"))
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+SECTION = re.compile(r"\]\(([^)#\s:]*)#([^)\s]+)\)")
 
 
 def named(path: Path) -> str:
@@ -26,6 +27,20 @@ def test_links_lead_to_files_of_this_repository(page: Path) -> None:
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert "://" not in target, f"{named(page)} links to another host: {target}"
         assert (page.parent / target).exists(), f"{named(page)} links to {target}, which is not there"
+
+
+def anchors(page: Path) -> set[str]:
+    """The names under which a page's headings can be linked, by the rule of the hosts that show them."""
+    prose = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#{1,6} (.*)$", prose, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_to_sections_lead_to_a_heading(page: Path) -> None:
+    for target, section in SECTION.findall(page.read_text(encoding="utf-8")):
+        other = page.parent / target if target else page
+        assert section in anchors(other), f"{named(page)} links to {target}#{section}, which is not a heading there"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

@@ -1,0 +1,93 @@
+"""The page of errors: no reason code, exit code or gate suite that the code can give is missing from it, and it names none that is gone."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+REASONS = PAGE[PAGE.index("\n## Reasons") :]
+CODE = re.compile(r"[a-z]+(_[a-z0-9]+)*")
+LITERAL_IN_SQL = re.compile(r"'([a-z_]+)' as reason\b")
+# Positions of the reason among the arguments of our own helpers; a keyword `reason=` is read everywhere.
+POSITIONS = {"SampleError": 0, "error": 4, "_content_error": 1, "_refuse": 5}
+
+
+def reasons_in_python() -> Iterator[str]:
+    for path in sorted(ROOT.glob("connectors/**/*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            yield from texts(reason_of(node))
+
+
+def reason_of(node: ast.AST) -> ast.expr | None:
+    """Where a node gives a reason: an argument, a default, an assignment to `reason`, the first value of what `_meaning` returns."""
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        position = POSITIONS.get(name)
+        if position is not None and len(node.args) > position:
+            return node.args[position]
+    if isinstance(node, ast.keyword) and node.arg == "reason":
+        return node.value
+    if isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == ["reason"]:
+        return node.value
+    if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and len(node.value.elts) == 2:
+        return node.value.elts[0]
+    if isinstance(node, ast.FunctionDef):
+        defaults = dict(zip([argument.arg for argument in node.args.kwonlyargs], node.args.kw_defaults, strict=True))
+        return defaults.get("reason")
+    return None
+
+
+def texts(value: ast.expr | None) -> Iterator[str]:
+    """The texts an expression can be: itself, or either side of a condition."""
+    if isinstance(value, ast.IfExp):
+        yield from texts(value.body)
+        yield from texts(value.orelse)
+    elif isinstance(value, ast.Constant) and isinstance(value.value, str) and CODE.fullmatch(value.value):
+        yield value.value
+
+
+def reasons_in_sql() -> set[str]:
+    return {reason for path in ROOT.glob("dbt/models/**/fct_quarantine.sql") for reason in LITERAL_IN_SQL.findall(path.read_text())}
+
+
+def test_every_reason_has_its_row_and_every_row_is_a_reason() -> None:
+    listed = set(re.findall(r"^\| `([a-z_]+)` \|", REASONS, flags=re.MULTILINE))
+    used = set(reasons_in_python()) | reasons_in_sql()
+    assert used - listed == set(), "the page does not explain these"
+    assert listed - used == set(), "the code no longer gives these"
+
+
+def test_the_reader_of_the_code_sees_a_reason_however_it_is_given() -> None:
+    """One of each way: keyword, condition, class attribute, default, positional argument of a helper, first of a returned pair."""
+    ways = {"unsafe_path", "bad_encoding", "not_published", "wrong_type", "bad_time", "wrong_unit", "role_denied"}
+    assert ways <= set(reasons_in_python())
+
+
+def test_every_reason_says_what_it_means_and_what_to_do() -> None:
+    for row in re.findall(r"^\| `[a-z_]+` \|.*$", REASONS, flags=re.MULTILINE):
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert len(cells) == 4 and all(cells), row
+
+
+def test_every_exit_code_is_explained() -> None:
+    sources = [ROOT / "dagster_project" / "failures.py", *ROOT.glob("dagster_project/commands/endings.py")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    codes = set(re.findall(r"exit_code(?:: ClassVar\[int\])? = (\d+)", text)) | set(re.findall(r"^BUG = (\d+)", text, re.MULTILINE))
+    listed = set(re.findall(r"^\| (\d+) \|", PAGE, flags=re.MULTILINE))
+    assert {"1", "2", "3", "4", "70"} <= codes <= listed
+
+
+def test_every_gate_of_great_expectations_and_every_rule_of_its_own_file_is_explained() -> None:
+    from dagster_project.warehouse.expectations import SUITES
+
+    gates = PAGE[PAGE.index("\n## Gates") : PAGE.index("\n## Reasons")]
+    for suite in SUITES:
+        for rule in suite.rules:
+            assert suite.gate(rule) in gates or f"gx.{suite.name}..." in gates, suite.gate(rule)
+    for name in re.findall(r"`dbt\.(assert_[a-z_]+)`", gates):
+        assert (ROOT / "dbt" / "tests" / f"{name}.sql").exists(), name
