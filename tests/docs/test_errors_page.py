@@ -52,7 +52,9 @@ def texts(value: ast.expr | None) -> Iterator[str]:
 
 
 def reasons_in_sql() -> set[str]:
-    return {reason for path in ROOT.glob("dbt/models/**/fct_quarantine.sql") for reason in LITERAL_IN_SQL.findall(path.read_text())}
+    return {
+        reason for path in ROOT.glob("dbt/models/**/fct_quarantine.sql") for reason in LITERAL_IN_SQL.findall(path.read_text())
+    }
 
 
 def test_every_reason_has_its_row_and_every_row_is_a_reason() -> None:
@@ -77,7 +79,9 @@ def test_every_reason_says_what_it_means_and_what_to_do() -> None:
 def test_every_exit_code_is_explained() -> None:
     sources = [ROOT / "dagster_project" / "failures.py", *ROOT.glob("dagster_project/commands/endings.py")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
-    codes = set(re.findall(r"exit_code(?:: ClassVar\[int\])? = (\d+)", text)) | set(re.findall(r"^BUG = (\d+)", text, re.MULTILINE))
+    codes = set(re.findall(r"exit_code(?:: ClassVar\[int\])? = (\d+)", text)) | set(
+        re.findall(r"^BUG = (\d+)", text, re.MULTILINE)
+    )
     listed = set(re.findall(r"^\| (\d+) \|", PAGE, flags=re.MULTILINE))
     assert {"1", "2", "3", "4", "70"} <= codes <= listed
 
