@@ -1,4 +1,4 @@
-"""The page about adding a source is complete: it lists every product file that names an existing kind, and its example is true."""
+"""The page about adding a source is complete: it lists every product file that names an existing kind; its example is true."""
 
 from __future__ import annotations
 

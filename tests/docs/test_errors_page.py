@@ -1,4 +1,4 @@
-"""The page of errors: no reason code, exit code or gate suite that the code can give is missing from it, and it names none that is gone."""
+"""The page of errors: no reason code, exit code or gate that the code can give is missing, and none is listed that is gone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def reasons_in_python() -> Iterator[str]:
 
 
 def reason_of(node: ast.AST) -> ast.expr | None:
-    """Where a node gives a reason: an argument, a default, an assignment to `reason`, the first value of what `_meaning` returns."""
+    """Where a node gives a reason: an argument, a default, an assignment to `reason`, the first of a returned pair."""
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         position = POSITIONS.get(name)
@@ -52,9 +52,8 @@ def texts(value: ast.expr | None) -> Iterator[str]:
 
 
 def reasons_in_sql() -> set[str]:
-    return {
-        reason for path in ROOT.glob("dbt/models/**/fct_quarantine.sql") for reason in LITERAL_IN_SQL.findall(path.read_text())
-    }
+    (path,) = ROOT.glob("dbt/models/**/fct_quarantine.sql")
+    return set(LITERAL_IN_SQL.findall(path.read_text(encoding="utf-8")))
 
 
 def test_every_reason_has_its_row_and_every_row_is_a_reason() -> None:
@@ -65,7 +64,7 @@ def test_every_reason_has_its_row_and_every_row_is_a_reason() -> None:
 
 
 def test_the_reader_of_the_code_sees_a_reason_however_it_is_given() -> None:
-    """One of each way: keyword, condition, class attribute, default, positional argument of a helper, first of a returned pair."""
+    """One of each way: keyword, condition, class attribute, default, position in a helper, first of a returned pair."""
     ways = {"unsafe_path", "bad_encoding", "not_published", "wrong_type", "bad_time", "wrong_unit", "role_denied"}
     assert ways <= set(reasons_in_python())
 

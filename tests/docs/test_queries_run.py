@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import yaml
 
 from tests.reports.published_fixture import TWO_RUNS, write_published
 
@@ -25,9 +26,23 @@ def queries() -> Iterator[tuple[str, str]]:
             yield f"{page.relative_to(ROOT).as_posix()} {number}", block
 
 
+def contracts() -> Iterator[tuple[str, str]]:
+    """Name and columns of every mart, by its dbt contract."""
+    for path in sorted(ROOT.glob("dbt/models/marts/**/*.yml")):
+        for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", []):
+            columns = [f"{column['name']} {column['data_type']}" for column in model.get("columns", []) if "data_type" in column]
+            if columns:
+                yield model["name"], ", ".join(columns)
+
+
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_published(tmp_path_factory.mktemp("published") / "trainledger.duckdb", TWO_RUNS)
+    """The file of the report tests, and the marts no report reads, empty."""
+    path = write_published(tmp_path_factory.mktemp("published") / "trainledger.duckdb", TWO_RUNS)
+    with duckdb.connect(str(path)) as connection:
+        for name, columns in contracts():
+            connection.execute(f"create table if not exists marts.{name} ({columns})")
+    return path
 
 
 @pytest.mark.parametrize(("name", "query"), [pytest.param(*one, id=one[0]) for one in queries()])

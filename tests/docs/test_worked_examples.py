@@ -14,7 +14,7 @@ from statistics import median
 
 import pytest
 
-from dagster_project.months import bill_closed_from, carbon_final_from
+from dagster_project.months import bill_closed_from, carbon_final_from, month_end
 from tests.oracle.numerals import MONEY, to_decimal, units
 from tests.oracle.splitting import RESIDUAL, split
 
@@ -98,8 +98,9 @@ def test_a_promotion_is_taken_out_of_the_price() -> None:
 
 def test_a_capacity_block_rolls_forward_to_nothing() -> None:
     fee, term, june = Decimal(2400), 2 * 48, 60
-    assert (datetime(2026, 7, 1, 18) - datetime(2026, 6, 29, 18)) / timedelta(hours=1) == 48
-    assert (datetime(2026, 7, 1) - datetime(2026, 6, 29, 18)) / timedelta(hours=1) * 2 == june
+    begins, ends = (datetime.fromisoformat(f"2026-{day}T18:00:00+00:00") for day in ("06-29", "07-01"))
+    assert (ends - begins) / timedelta(hours=1) == 48
+    assert (month_end("2026-06") - begins) / timedelta(hours=1) * 2 == june
     parts = money(fee, {**{f"{n:012}": 1 for n in range(june)}, RESIDUAL: term - june})
     assert parts[f"{0:012}"] == 25 and parts[RESIDUAL] == 900
     used, idle, unused = 30 * 25, 4 * 25, 2 * 25
