@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 DECISIONS = sorted(ROOT.glob("docs/adr/*.md"))
+STATUS = re.compile(r"^\*\*Status\.\*\* (?:Superseded|Amended) by \[\d{4}\]\(([^)]+)\)", re.MULTILINE)
 OWN_INPUTS = {"fx_rates.md", "user_inputs.md"}  # tables that people write: no provider has a page about them
 SOURCES_OF_PROVIDERS = [page for page in sorted(ROOT.glob("docs/sources/*.md")) if page.name not in OWN_INPUTS]
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -96,9 +97,7 @@ def test_a_decision_says_context_decision_and_consequences_in_this_order(page: P
 def test_a_decision_that_another_replaces_or_amends_names_it_and_is_named_by_it() -> None:
     found = 0
     for path in DECISIONS:
-        status = re.search(
-            r"^\*\*Status\.\*\* (?:Superseded|Amended) by \[\d{4}\]\(([^)]+)\)", path.read_text(encoding="utf-8"), re.MULTILINE
-        )
+        status = STATUS.search(path.read_text(encoding="utf-8"))
         if status:
             found += 1
             assert path.name in (path.parent / status[1]).read_text(encoding="utf-8").split("**Context.**")[0], path.name
