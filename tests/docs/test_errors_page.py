@@ -12,34 +12,56 @@ PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
 REASONS = PAGE[PAGE.index("\n## Reasons") :]
 CODE = re.compile(r"[a-z]+(_[a-z0-9]+)*")
 LITERAL_IN_SQL = re.compile(r"'([a-z_]+)' as reason\b")
-# Positions of the reason among the arguments of our own helpers; a keyword `reason=` is read everywhere.
-POSITIONS = {"SampleError": 0, "error": 4, "_content_error": 1, "_refuse": 5}
+PAIRED = 2
 
 
-def reasons_in_python() -> Iterator[str]:
-    for path in sorted(ROOT.glob("connectors/**/*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            yield from texts(reason_of(node))
+def trees() -> list[ast.Module]:
+    return [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.glob("connectors/**/*.py"))]
 
 
-def reason_of(node: ast.AST) -> ast.expr | None:
-    """Where a node gives a reason: an argument, a default, an assignment to `reason`, the first of a returned pair."""
+def positions(parsed: list[ast.Module]) -> dict[str, int]:
+    """Of each function and class that takes a `reason`: at which place of a call it is given."""
+    found = {}
+    for node in (node for tree in parsed for node in ast.walk(tree)):
+        methods = [one for one in node.body if isinstance(one, ast.FunctionDef)] if isinstance(node, ast.ClassDef) else []
+        functions = [node] if isinstance(node, ast.FunctionDef) else [one for one in methods if one.name == "__init__"]
+        for function in functions:
+            names = [argument.arg for argument in function.args.args if argument.arg != "self"]
+            if "reason" in names:
+                found[node.name] = names.index("reason")
+    return found
+
+
+def reasons_in_python() -> set[str]:
+    parsed = trees()
+    places = positions(parsed)
+    given = (reason_of(node, places) for tree in parsed for node in ast.walk(tree))
+    return {text for value in given for text in texts(value)}
+
+
+def reason_of(node: ast.AST, places: dict[str, int]) -> ast.expr | None:
+    """Where a node gives a reason: an argument, a default, an assignment to `reason`, the first of a pair with its remedy."""
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        position = POSITIONS.get(name)
+        position = places.get(name)
         if position is not None and len(node.args) > position:
             return node.args[position]
     if isinstance(node, ast.keyword) and node.arg == "reason":
         return node.value
     if isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == ["reason"]:
         return node.value
-    if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and len(node.value.elts) == 2:
-        return node.value.elts[0]
+    if isinstance(node, ast.Tuple) and len(node.elts) == PAIRED and is_sentence(node.elts[1]):
+        return node.elts[0]
     if isinstance(node, ast.FunctionDef):
         defaults = dict(zip([argument.arg for argument in node.args.kwonlyargs], node.args.kw_defaults, strict=True))
         return defaults.get("reason")
     return None
+
+
+def is_sentence(value: ast.expr) -> bool:
+    """A remedy: a text, formatted or not, that ends as a sentence does."""
+    end = value.values[-1] if isinstance(value, ast.JoinedStr) else value
+    return isinstance(end, ast.Constant) and isinstance(end.value, str) and end.value.endswith(".")
 
 
 def texts(value: ast.expr | None) -> Iterator[str]:
@@ -58,15 +80,15 @@ def reasons_in_sql() -> set[str]:
 
 def test_every_reason_has_its_row_and_every_row_is_a_reason() -> None:
     listed = set(re.findall(r"^\| `([a-z_]+)` \|", REASONS, flags=re.MULTILINE))
-    used = set(reasons_in_python()) | reasons_in_sql()
+    used = reasons_in_python() | reasons_in_sql()
     assert used - listed == set(), "the page does not explain these"
     assert listed - used == set(), "the code no longer gives these"
 
 
 def test_the_reader_of_the_code_sees_a_reason_however_it_is_given() -> None:
-    """One of each way: keyword, condition, class attribute, default, position in a helper, first of a returned pair."""
+    """One of each way: keyword, condition, class attribute, default, position in a helper, first of a pair."""
     ways = {"unsafe_path", "bad_encoding", "not_published", "wrong_type", "bad_time", "wrong_unit", "role_denied"}
-    assert ways <= set(reasons_in_python())
+    assert ways <= reasons_in_python()
 
 
 def test_every_reason_says_what_it_means_and_what_to_do() -> None:
