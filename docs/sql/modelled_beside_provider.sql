@@ -1,5 +1,5 @@
--- Where engineering view and book meet: what provider and model give to the same runs of a cell, both location-based electricity.
--- The two are never added. A ratio far from 1 asks a question, a ratio that jumps says that something changed.
+-- Engineering view beside the book: what provider and model give to the same runs of a cell, both location-based electricity.
+-- The two are never added. A ratio that is constant is normal, a ratio that jumps shows that something changed.
 select
     provider_name,
     payer_account_id,

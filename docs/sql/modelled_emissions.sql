@@ -1,4 +1,4 @@
--- What does the model say about each run, with which factor and how old is it? Location-based only, the book is fct_training_run_emissions.
+-- What are the modelled emissions of each run, with which factor and how old is it? Location-based only, the book is fct_training_run_emissions.
 -- A region without a factor in force is shown with its energy and without emissions.
 select
     modelled.training_run_id,

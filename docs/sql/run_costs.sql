@@ -1,5 +1,5 @@
 -- What did each run cost? One row per run and currency: on the invoice, spread over commitments, at list price,
--- and fully loaded with its share of idle and unused capacity. Credits are left out: they say nothing about a run.
+-- and fully loaded with its share of idle and unused capacity. Credits are left out: they depend on the contract, not on the run.
 -- list_cost is shown only when every part of it is known: half a total is not a total.
 select
     runs.training_run_id,

@@ -1,5 +1,5 @@
 -- Which emissions does each run have? The provider's own figures, divided, location-based and market-based side by side, never added.
--- A run with a month that is not published yet has no total: the last column says how many such months there are.
+-- A run with a month that is not published yet has no total: the last column is the number of such months.
 select
     emissions.training_run_id,
     emissions.provider_name,

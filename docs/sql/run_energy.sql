@@ -1,5 +1,5 @@
--- How much energy did each run use, at which boundary, between which bounds, and what does the figure rest on?
--- Bounds go together, so they add over months. A run with a month that nobody can know has no total: half a total is not a total.
+-- How much energy did each run use, at which boundary, between which bounds, and on which evidence?
+-- A wrong wattage is wrong in every month, so bounds are added over months. A run with a month that nobody can know has no total: half a total is not a total.
 select
     energy.training_run_id,
     runs.accelerator_family,
@@ -9,7 +9,7 @@ select
     case when count(*) = count(energy.facility_energy_kwh_low) then sum(energy.facility_energy_kwh_low) end as facility_energy_kwh_low,
     case when count(*) = count(energy.facility_energy_kwh_high) then sum(energy.facility_energy_kwh_high) end as facility_energy_kwh_high,
     sum(energy.reserved_chip_hours) as reserved_chip_hours,
-    -- only months with telemetry say how busy the chips were
+    -- null for months without telemetry
     sum(energy.busy_chip_hours) as busy_chip_hours,
     min(energy.telemetry_coverage_ratio) as least_coverage,
     -- the weakest of its months, as in the table itself

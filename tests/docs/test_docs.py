@@ -5,6 +5,7 @@ Whether the queries run on a publication is tested with the publication.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from pathlib import Path
 
@@ -13,7 +14,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 DECISIONS = sorted(ROOT.glob("docs/adr/*.md"))
+STATUS = re.compile(r"^\*\*Status\.\*\* (?:Superseded|Amended) by \[\d{4}\]\(([^)]+)\)", re.MULTILINE)
+OWN_INPUTS = {"fx_rates.md", "user_inputs.md"}  # tables that people write: no provider has a page about them
+SOURCES_OF_PROVIDERS = [page for page in sorted(ROOT.glob("docs/sources/*.md")) if page.name not in OWN_INPUTS]
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+SECTION = re.compile(r"\]\(([^)#\s:]*)#([^)\s]+)\)")
 
 
 def named(path: Path) -> str:
@@ -22,10 +27,43 @@ def named(path: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
-def test_links_lead_to_files_of_this_repository(page: Path) -> None:
-    for target in LINK.findall(page.read_text(encoding="utf-8")):
-        assert "://" not in target, f"{named(page)} links to another host: {target}"
-        assert (page.parent / target).exists(), f"{named(page)} links to {target}, which is not there"
+def test_links_lead_to_files_of_this_repository_or_to_a_page_with_the_day_it_was_read(page: Path) -> None:
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    for link in LINK.finditer(text):
+        target = link[1]
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{named(page)} links to {target}, which is not there"
+            continue
+        assert target.startswith("https://"), f"{named(page)} links to {target}"
+        read = re.match(r"[^\]|]{0,60}?\bread (\d{4}-\d{2}-\d{2})\b", text[link.end() :])
+        assert read, f"{named(page)} links to {target} without the day it was read"
+        assert dt.date(2026, 1, 1) <= dt.date.fromisoformat(read[1])
+
+
+@pytest.mark.parametrize("page", SOURCES_OF_PROVIDERS, ids=named)
+def test_what_a_source_page_takes_from_a_provider_is_linked(page: Path) -> None:
+    """A section with the provider's pages, and no page of a provider named elsewhere without its link."""
+    text = page.read_text(encoding="utf-8")
+    assert "\n## Provider pages\n" in text
+    section = text.split("\n## Provider pages\n")[1].split("\n## ")[0]
+    assert re.findall(r"^- \[[^\]]+\]\(https://[^)]+\), read \d{4}-\d{2}-\d{2}: ", section, flags=re.MULTILINE)
+    assert all(line.startswith(("- [", "  ")) for line in section.strip().splitlines()), "each line is a linked page"
+    without_links = re.sub(r"\[[^\]]*\]\([^)]*\)", "", text)
+    assert not re.search(r"\b(documentation|user guide|release notes|data schema|API reference)\b", without_links, re.IGNORECASE)
+
+
+def anchors(page: Path) -> set[str]:
+    """The names under which a page's headings can be linked, by the rule of the hosts that show them."""
+    prose = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#{1,6} (.*)$", prose, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_to_sections_lead_to_a_heading(page: Path) -> None:
+    for target, section in SECTION.findall(page.read_text(encoding="utf-8")):
+        other = page.parent / target if target else page
+        assert section in anchors(other), f"{named(page)} links to {target}#{section}, which is not a heading there"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
@@ -54,6 +92,16 @@ def test_a_decision_says_context_decision_and_consequences_in_this_order(page: P
     places = [text.find(f"**{part}.**") for part in ("Context", "Decision", "Consequences")]
     assert places == sorted(places)
     assert -1 not in places
+
+
+def test_a_decision_that_another_replaces_or_amends_names_it_and_is_named_by_it() -> None:
+    found = 0
+    for path in DECISIONS:
+        status = STATUS.search(path.read_text(encoding="utf-8"))
+        if status:
+            found += 1
+            assert path.name in (path.parent / status[1]).read_text(encoding="utf-8").split("**Context.**")[0], path.name
+    assert found >= 2
 
 
 def test_every_example_query_is_listed_and_says_what_it_answers() -> None:

@@ -1,0 +1,56 @@
+"""Every query of the documentation runs on a published file: those of docs/sql and the `sql` blocks of the pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+import yaml
+
+from tests.reports.published_fixture import TWO_RUNS, write_published
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/methodology/*.md"))]
+
+
+def queries() -> Iterator[tuple[str, str]]:
+    """Name and text of each. Blocks of docs/sources are for BigQuery, blocks without a language for files of your own."""
+    for path in sorted(ROOT.glob("docs/sql/*.sql")):
+        yield path.name, path.read_text(encoding="utf-8")
+    for page in PAGES:
+        blocks = re.findall(r"^ *```sql\n(.*?)^ *```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        for number, block in enumerate(blocks, start=1):
+            yield f"{page.relative_to(ROOT).as_posix()} {number}", block
+
+
+def contracts() -> Iterator[tuple[str, str]]:
+    """Name and columns of every mart, by its dbt contract."""
+    for path in sorted(ROOT.glob("dbt/models/marts/**/*.yml")):
+        for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", []):
+            columns = [f"{column['name']} {column['data_type']}" for column in model.get("columns", []) if "data_type" in column]
+            if columns:
+                yield model["name"], ", ".join(columns)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of the report tests, and the marts no report reads, empty."""
+    path = write_published(tmp_path_factory.mktemp("published") / "trainledger.duckdb", TWO_RUNS)
+    with duckdb.connect(str(path)) as connection:
+        for name, columns in contracts():
+            connection.execute(f"create table if not exists marts.{name} ({columns})")
+    return path
+
+
+@pytest.mark.parametrize(("name", "query"), [pytest.param(*one, id=one[0]) for one in queries()])
+def test_a_query_of_the_documentation_runs(published: Path, name: str, query: str) -> None:
+    with duckdb.connect(str(published), read_only=True) as connection:
+        assert connection.execute(query.replace("my-run", "run-a")).description, name
+
+
+def test_there_are_queries_on_pages_too() -> None:
+    names = [name for name, _ in queries()]
+    assert sum(name.startswith("docs/why-this-cost.md") for name in names) == 5

@@ -1,0 +1,256 @@
+"""Every number of a worked example on a page of the methodology, computed again by the rule beside it.
+
+Splits come from the oracle, watts and factors from the seeds, so a changed seed or rule makes the page's example fail here.
+"""
+
+from __future__ import annotations
+
+import csv
+from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from dagster_project.months import bill_closed_from, carbon_final_from, month_end
+from tests.oracle.numerals import MONEY, to_decimal, units
+from tests.oracle.splitting import RESIDUAL, split
+
+ROOT = Path(__file__).resolve().parents[2]
+MONEY_UNITS, MASS_UNITS = 10**12, 10**9
+HOUR = Decimal("21.50")
+LEVELS = ("low", "mid", "high")
+
+
+@cache
+def page(name: str) -> str:
+    return " ".join((ROOT / "docs" / "methodology" / f"{name}.md").read_text(encoding="utf-8").split())
+
+
+@cache
+def seed(name: str, key: str) -> dict[str, dict[str, str]]:
+    with (ROOT / "dbt" / "seeds" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return {row[key]: row for row in csv.DictReader(file)}
+
+
+def has(name: str, *texts: str) -> None:
+    """The page has each text, whatever its line breaks."""
+    for text in texts:
+        assert text in page(name), f"{name}.md does not have: {text}"
+
+
+def money(amount: Decimal, weights: dict[str, int]) -> dict[str, Decimal]:
+    parts = split(int(amount * MONEY_UNITS), weights.items())
+    return {name: Decimal(part) / MONEY_UNITS for name, part in parts.items()}
+
+
+def kilograms(amount: Decimal, weights: dict[str, int]) -> dict[str, Decimal]:
+    parts = split(int(amount * MASS_UNITS), weights.items())
+    return {name: Decimal(part) / MASS_UNITS for name, part in parts.items()}
+
+
+def plain(value: Decimal) -> str:
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def test_half_a_node_and_a_quarter_for_half_an_hour() -> None:
+    minutes = {"a": 8 * 60, "b": 4 * 30}
+    parts = money(HOUR, {**minutes, RESIDUAL: 16 * 60 - sum(minutes.values())})
+    assert parts == {"a": Decimal("10.75"), "b": Decimal("2.6875"), RESIDUAL: Decimal("8.0625")}
+    has("cost", "| run a | 0.5 | 1 | 0.5 | 10.75 |", "| run b | 0.25 | 0.5 | 0.125 | 2.6875 |", "8.0625, residual `idle`")
+    shares = money(parts[RESIDUAL], {"a": int(parts["a"] * 10000), "b": int(parts["b"] * 10000)})
+    assert shares == {"a": Decimal("6.45"), "b": Decimal("1.6125")}
+    loaded = {name: parts[name] + shares[name] for name in shares}
+    assert loaded == {"a": Decimal("17.20"), "b": Decimal("4.30")} and sum(loaded.values()) == HOUR
+    has("cost", "| run a | 10.75 | 6.45 | 17.20 |", "| run b | 2.6875 | 1.6125 | 4.30 |")
+    has("residuals", "10.75 with run a, 2.6875 with run b and 8.0625 in a row of reason `idle`")
+
+
+def test_more_chips_promised_than_there_are_and_longer_held_than_billed() -> None:
+    assert money(HOUR, {"a": 16, "b": 16, RESIDUAL: 0})["a"] == Decimal("10.75")
+    billed, held = Decimal("0.5"), Decimal(1)
+    assert money(HOUR / 2, {"a": 1, RESIDUAL: int(max(billed - held, 0))})["a"] == Decimal("10.75")
+    has("cost", "each has half of the hour: 10.75 and 10.75", "run a carries 10.75.")
+
+
+def test_a_tag_takes_whole_hours_and_time_held_only_its_minutes() -> None:
+    by_tag, by_time = 3 * HOUR, sum(money(HOUR, {"a": m, RESIDUAL: 60 - m})["a"] for m in (50, 60, 50))
+    assert (by_tag, round(by_time, 2), round(by_tag - by_time, 2)) == (Decimal("64.50"), Decimal("57.33"), Decimal("7.17"))
+    has("cost", "3 x 21.50 = 64.50", "57.33 for the run and 7.17 residual")
+
+
+def test_a_savings_plan_hour_adds_up_to_what_is_billed() -> None:
+    covered, negation, fee, used = Decimal("21.50"), Decimal("-21.50"), Decimal("15.00"), Decimal("13.00")
+    assert used + (fee - used) == fee == covered + negation + fee
+    assert (fee - used) * Decimal("7.50") / fee == 1
+    has("cost", "15.00 - 13.00 = 2.00", "21.50 - 21.49 = 0.01", "effective 1.00")
+
+
+def test_a_promotion_is_taken_out_of_the_price() -> None:
+    cost, discount, promotion = Decimal(10), Decimal(-4), Decimal("-1.50")
+    assert (cost + discount, cost + discount + promotion) == (6, Decimal("4.50"))
+    has("cost", "10.00 - 4.00 = 6.00", "4.50, as invoiced")
+    assert Decimal("9.60") + Decimal("2.40") == 12
+
+
+def test_a_capacity_block_rolls_forward_to_nothing() -> None:
+    fee, term, june = Decimal(2400), 2 * 48, 60
+    begins, ends = (datetime.fromisoformat(f"2026-{day}T18:00:00+00:00") for day in ("06-29", "07-01"))
+    assert (ends - begins) / timedelta(hours=1) == 48
+    assert (month_end("2026-06") - begins) / timedelta(hours=1) * 2 == june
+    parts = money(fee, {**{f"{n:012}": 1 for n in range(june)}, RESIDUAL: term - june})
+    assert parts[f"{0:012}"] == 25 and parts[RESIDUAL] == 900
+    used, idle, unused = 30 * 25, 4 * 25, 2 * 25
+    assert (june * 25, used, idle, unused) == (1500, 750, 100, 50)
+    assert 900 - (used + idle) - unused == 0
+    has("cost", "| 2026-06 | 0 | 2,400.00 | 0 | 1,500.00 | 0 | 900.00 |", "| 2026-07 | 900.00 | 0 | 0 | 850.00 | 50.00 | 0 |")
+    has("cost", "2,400.00 / 96 = 25.00", "60 x 25.00 = 1,500.00", "36 x 25.00 = 900.00")
+    thirds = money(Decimal(100), {"1": 1, "2": 1, "3": 1})
+    assert ", ".join(f"{part:.12f}" for part in thirds.values()) == "33.333333333334, 33.333333333333, 33.333333333333"
+    has("cost", "33.333333333334, 33.333333333333 and 33.333333333333")
+
+
+def test_a_commitments_fee_goes_to_what_it_covers() -> None:
+    assert money(Decimal(120), {"a": 60, "b": 20, RESIDUAL: 20}) == {"a": 72, "b": 24, RESIDUAL: 24}
+    assert money(Decimal(30), {"1": 20, "2": 5}) == {"1": 24, "2": 6}
+    has("cost", "120.00 x 60 / 100 = 72.00, run b 24.00", "30.00 x 20 / 25 = 24.00 and 6.00", "90 / 100 = 0.9")
+
+
+def test_months_become_final_on_the_days_of_the_pages() -> None:
+    assert f"{bill_closed_from('2026-06', '2026-06'):%d %B}" == "15 July"
+    assert f"{bill_closed_from('2026-06', '2026-07'):%d %B}" == "01 August"
+    published = datetime.fromisoformat("2026-07-15T00:00:00+00:00")
+    assert carbon_final_from("AWS", "2026-06", published).date() == date(2027, 7, 1)
+    assert carbon_final_from("Google Cloud", "2026-06", published).date() == date(2026, 8, 5)
+    has("cost", "final from 15 July 00:00 UTC", "final from 1 August, when July is over")
+    has("emissions", "final from 1 July 2027", "5 August 2026")
+
+
+def node(level: str) -> tuple[Decimal, Decimal, Decimal, Decimal]:
+    """Watts of a chip at idle and full, of its host, and the factor of network and storage."""
+    power, host = seed("accelerator_power", "accelerator_type")["trn1.32xlarge"], seed("host_power", "accelerator_type")
+    share = seed("it_overhead", "provider_name")["AWS"][f"network_storage_share_{level}"]
+    watts = (power[f"chip_power_idle_w_{level}"], power[f"chip_power_max_w_{level}"])
+    return (*map(Decimal, watts), Decimal(host["trn1.32xlarge"][f"host_power_w_{level}"]), 1 + Decimal(share))
+
+
+def pue() -> Decimal:
+    with (ROOT / "dbt" / "seeds" / "pue.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["region_id"] == "us-east-1"]
+    return Decimal(max(rows, key=lambda row: row["data_year"])["pue_ratio"])
+
+
+def energy(level: str, seen: Decimal, unseen: Decimal) -> dict[str, Decimal]:
+    """kWh of an hour of 16 chips at half use, of which a part was seen."""
+    idle, full, host, network = node(level)
+    mean = Decimal(seed("accelerator_power", "accelerator_type")["trn1.32xlarge"]["chip_power_mean_w"])
+    blind = {"low": idle, "mid": mean, "high": full}[level]
+    chip_seen, chip_unseen = (idle + (full - idle) / 2) * 16 * seen / 1000, blind * 16 * unseen / 1000
+    both = chip_seen + chip_unseen + host * (seen + unseen) / 1000
+    by_use = (chip_seen + host * seen / 1000) * network * pue()
+    return {
+        "chip": chip_seen + chip_unseen,
+        "seen": chip_seen,
+        "unseen": chip_unseen,
+        "host": both,
+        "it": both * network,
+        "facility": both * network * pue(),
+        "by_use": by_use,
+    }  # fmt: skip - a row per boundary would hide that they build on each other
+
+
+def row_of(label: str, values: list[Decimal]) -> str:
+    return f"| {label} | {' | '.join(plain(value) for value in values)} |"
+
+
+def test_the_hour_of_energy_is_what_the_seeds_give() -> None:
+    whole = {level: energy(level, Decimal(1), Decimal(0)) for level in LEVELS}
+    has(
+        "energy",
+        row_of("16 chips for an hour: **chip**, kWh", [whole[level]["chip"] for level in LEVELS]),
+        row_of("**chip and host**, kWh", [whole[level]["host"] for level in LEVELS]),
+        row_of("**IT**, kWh", [whole[level]["it"] for level in LEVELS]),
+        row_of("**facility**, kWh", [whole[level]["facility"] for level in LEVELS]),
+        row_of("host, W", [node(level)[2] for level in LEVELS]),
+        row_of("idle power of a chip, W", [node(level)[0] for level in LEVELS]),
+        row_of("full power of a chip, W", [node(level)[1] for level in LEVELS]),
+    )
+    has("energy", f"is {whole['mid']['facility'] / whole['mid']['chip']:.2f}")
+
+
+def test_a_quarter_of_the_hour_unseen_moves_the_bounds_apart() -> None:
+    part = {level: energy(level, Decimal("0.75"), Decimal("0.25")) for level in LEVELS}
+    has(
+        "energy",
+        row_of("45 minutes seen at 50 %, 16 chips, kWh", [part[level]["seen"] for level in LEVELS]),
+        row_of("15 minutes unseen, 16 chips, kWh", [part[level]["unseen"] for level in LEVELS]),
+        row_of("facility with host, network and PUE, kWh", [part[level]["facility"] for level in LEVELS]),
+        f"`energy_kwh_utilisation_model` is {plain(part['mid']['by_use'])}",
+        f"`energy_kwh_time_model` {plain(part['mid']['facility'] - part['mid']['by_use'])}",
+    )
+
+
+def test_free_chips_draw_idle_power() -> None:
+    idle, _, host, network = node("mid")
+    watts = 8 * idle + host / 2
+    has(
+        "energy",
+        f"8 x {idle} W = {8 * idle} W",
+        f"{plain(host / 2)} W, are {plain(watts)} Wh",
+        plain(watts * network * pue() / 1000),
+    )
+
+
+def test_the_densities_of_the_page_give_its_watts() -> None:
+    trainium = [Decimal(312) / 400, Decimal(667) / 500, Decimal(275) / 192]
+    tpu = [Decimal(459) / 540, Decimal(275) / 192, Decimal(918) / 380]
+    for peak, densities, text in ((190, trainium, ("133", "142", "244")), (197, tpu, ("82", "138", "232"))):
+        found = [peak / max(densities), peak / median(densities), peak / min(densities)]
+        assert tuple(str(value.quantize(Decimal(1), ROUND_HALF_UP)) for value in found) == text
+    has("energy", "82, 138 and 232 W")
+
+
+def test_the_hour_has_the_emissions_of_its_grid() -> None:
+    factor = Decimal(seed("emission_factors", "factor_id")["egrid2022-srvc"]["value"])
+    rates = (Decimal("622.987") + 28 * Decimal("0.047") + 265 * Decimal("0.007")) * Decimal("0.45359237") / 1000
+    nine = Decimal("0.000000001")
+    assert rates.quantize(nine, ROUND_HALF_UP) == factor
+    figures = [energy(level, Decimal(1), Decimal(0))["facility"] * factor for level in ("mid", "low", "high")]
+    mid, low, high = (f"{figure.quantize(nine, ROUND_HALF_UP)}" for figure in figures)
+    has("emissions", f"{mid} kg ({low} to {high})", f"is {factor}")
+    has("exactness", f"published as {mid} kg")
+    has("factors", f"/ 1000 = {factor}", f"| July 2026 | {factor} | 4 |")
+
+
+def test_a_carbon_cell_is_divided_by_list_cost() -> None:
+    weights = {"run a": 600, "run b": 300, "residual `idle`": 200, "residual `non_accelerator`": 100}
+    for part, mass in kilograms(Decimal(120), weights).items():
+        has("emissions", f"| {part} | {weights[part]} / 1200 | {plain(mass)} |")
+    spread = kilograms(Decimal(20), {"a": 600, "b": 300})
+    has("emissions", f"{spread['a']:.9f} kg for run a, {spread['b']:.9f} kg for run b")
+    has("emissions", f"{Decimal(120) * 380 / (380 + 300 + 200 + 100):.2f} kg")
+    has("emissions", f"`difference` {45 - 30}, `ratio` {Decimal(30) / 45:.3f}")
+    assert Decimal("0.001284") * 1000 == Decimal("1.284")
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("double `0.30000000000000004`", 0.30000000000000004),
+        ("double `-1234.5678901234567`", -1234.5678901234567),
+        ("text `1.81E-8`", "1.81E-8"),
+        ("text `0.0000000000005`", "0.0000000000005"),
+        ("text `-0.0000000000005`", "-0.0000000000005"),
+    ],
+)
+def test_a_providers_number_becomes_the_decimal_of_the_page(written: str, value: float | str) -> None:
+    has("exactness", f"| {written} | {to_decimal(units(value, MONEY), MONEY):.12f} |")
+
+
+def test_ten_among_three_and_its_refund_cancel() -> None:
+    charge, refund = money(Decimal(10), dict.fromkeys("abc", 1)), money(Decimal(-10), dict.fromkeys("abc", 1))
+    assert all(charge[name] + refund[name] == 0 for name in charge)
+    has("exactness", f"a has {charge['a']:.12f}, b and c have {charge['b']:.12f}", f"gives {refund['a']:.12f}")
