@@ -139,26 +139,12 @@ def _block_runs(world: World) -> None:
     machines = _block_machines(world, block_of(world))
     first, later = machines[:8], [*machines[:5], *machines[6:]]
     seven = [machine for machine in first if machine is not machines[5]]
-    crash, resumed, handed = "2026-06-26T18:44:31", "2026-06-26T19:10:09", "2026-06-29T03:17:41"
-    _record(
-        world,
-        "moe-120b-stage1",
-        MOE,
-        [
-            ("failed", "2026-06-24T11:52:13", crash, [(m, 16, "2026-06-24T11:52:13", crash) for m in first]),
-            ("succeeded", resumed, handed, [(m, 16, resumed, handed) for m in seven]),
-        ],
-    )
+    launched, crash, resumed, handed = "2026-06-24T11:52:13", "2026-06-26T18:44:31", "2026-06-26T19:10:09", "2026-06-29T03:17:41"
+    failed = ("failed", launched, crash, [(m, 16, launched, crash) for m in first])
+    _record(world, "moe-120b-stage1", MOE, [failed, ("succeeded", resumed, handed, [(m, 16, resumed, handed) for m in seven])])
     begun, broken, back, done = "2026-06-29T03:21:09", "2026-07-01T04:40:13", "2026-07-01T05:05:58", "2026-07-05T16:33:27"
-    _record(
-        world,
-        "moe-120b-stage2",
-        MOE,
-        [
-            ("failed", begun, broken, [(m, None, begun, broken) for m in later]),
-            ("succeeded", back, done, [(m, None, back, done) for m in later]),
-        ],
-    )
+    broken_off = ("failed", begun, broken, [(m, None, begun, broken) for m in later])
+    _record(world, "moe-120b-stage2", MOE, [broken_off, ("succeeded", back, done, [(m, None, back, done) for m in later])])
     start, end = "2026-07-05T16:41:44", "2026-07-08T11:12:36"
     for name, stop in (("moe-eval-left", end), ("moe-eval-right", "2026-07-08T09:48:05")):
         _record(world, name, MOE, [("succeeded", start, stop, [(m, 8, start, stop) for m in later])])

@@ -33,20 +33,8 @@ def job_of(world: World) -> Job:
 
 def build(world: World) -> None:
     for number, start in enumerate(("2026-06-23T10:17:38", "2026-08-26T08:51:04"), start=1):
-        tagged_run(
-            world,
-            TaggedPlan(
-                f"vit-h14-{number:02d}",
-                VIT,
-                VISION,
-                "us-west-2",
-                "on_demand",
-                2,
-                start,
-                22.4 + number,
-                PAIR_KEYS[VIT.workload_key][number - 1],
-            ),
-        )
+        name, key = f"vit-h14-{number:02d}", PAIR_KEYS[VIT.workload_key][number - 1]
+        tagged_run(world, TaggedPlan(name, VIT, VISION, "us-west-2", "on_demand", 2, start, 22.4 + number, key))
     for number, start in enumerate(CAMPAIGNS, start=1):
         _campaign(world, number, seconds(start))
     _last_campaign(world)

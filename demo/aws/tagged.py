@@ -53,15 +53,7 @@ def tagged_run(world: World, plan: TaggedPlan) -> Run:
             )
         attempts.append(Attempt(f"{recorded_id}-a{number}", state, clock * MICRO, end * MICRO, tuple(holds)))
         clock = end + random.randrange(900, 3_600)
-    run = Run(
-        recorded_id,
-        plan.workload,
-        attempts,
-        plan.pair_key,
-        plan.aliases,
-        {"cost_center": plan.workload.team},
-        plan.speed * random.uniform(0.97, 1.03),
-        node_count=plan.nodes,
-    )
+    tags, speed = {"cost_center": plan.workload.team}, plan.speed * random.uniform(0.97, 1.03)
+    run = Run(recorded_id, plan.workload, attempts, plan.pair_key, plan.aliases, tags, speed, node_count=plan.nodes)
     world.runs.append(run)
     return run

@@ -171,21 +171,9 @@ def correction_rows(export: Export, world: World) -> None:
     columns = node_columns(node, node.tag) | {"cost_type": "adjustment"}
     columns |= _adjustment("correction-1", "Usage counted twice", "COMPLETE_NEGATION_WITH_REMONETIZATION", "USAGE_CORRECTION")
     claim = line_claim(world, node, start, HOUR, "accelerator", tag=node.tag)
-    exported = seconds("2026-07-16T10:20:00")
-    export.add(
-        sku,
-        columns,
-        [
-            Usage(
-                start,
-                start + HOUR,
-                factor * chip_hours(HOUR, node.chips) // 4,
-                factor * HOUR * node.chips * UNIT // 4,
-                claim,
-                {"invoice.month": "202607"},
-                spot_price(node, start),
-                exported,
-            )
-            for factor in (-4, 3)
-        ],
-    )
+    exported, invoice, price = seconds("2026-07-16T10:20:00"), {"invoice.month": "202607"}, spot_price(node, start)
+    usages = []
+    for factor in (-4, 3):
+        amount, used = factor * chip_hours(HOUR, node.chips) // 4, factor * HOUR * node.chips * UNIT // 4
+        usages.append(Usage(start, start + HOUR, amount, used, claim, invoice, price, exported))
+    export.add(sku, columns, usages)

@@ -75,34 +75,14 @@ def labelled_run(world: World, plan: TpuPlan) -> Run:
         end = clock + int(hours * HOUR)
         up = (clock - random.randrange(120, 300), end + random.randrange(70, 160))
         labelled_from = up[0] + 2 * HOUR if plan.labelled_late and number == 1 else 0
-        node = add_node(
-            world,
-            f"{stem}-n{number}",
-            plan.project,
-            plan.region_id,
-            plan.kind,
-            plan.purchase,
-            up,
-            tag=label,
-            chips=plan.chips,
-            label_key=plan.label_key,
-            labelled_from=labelled_from,
-            promotion=plan.promotion,
-            volume_gb=200,
-        )
+        shape: dict[str, Any] = {"chips": plan.chips, "promotion": plan.promotion, "volume_gb": 200}
+        shape |= {"tag": label, "label_key": plan.label_key, "labelled_from": labelled_from}
+        node = add_node(world, f"{stem}-n{number}", plan.project, plan.region_id, plan.kind, plan.purchase, up, **shape)
         hold = Hold(node.instance_id, plan.kind, clock * MICRO, end * MICRO, plan.chips)
         attempts.append(Attempt(f"{recorded_id}-a{number}", state, clock * MICRO, end * MICRO, (hold,)))
         clock = end + random.randrange(900, 2_700)
-    run = Run(
-        recorded_id,
-        plan.workload,
-        attempts,
-        plan.pair_key,
-        (),
-        {"cost_center": plan.workload.team},
-        random.uniform(0.97, 1.03),
-        tokens=plan.tokens,
-    )
+    tags, speed = {"cost_center": plan.workload.team}, random.uniform(0.97, 1.03)
+    run = Run(recorded_id, plan.workload, attempts, plan.pair_key, (), tags, speed, tokens=plan.tokens)
     world.runs.append(run)
     return run
 
