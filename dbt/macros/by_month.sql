@@ -32,13 +32,15 @@
 
 {# The months of the build as a list of literals. #}
 {% macro month_literals() %}
-  {%- set months = run_query("select distinct usage_month from " ~ source('raw', 'build_months') ~ " order by usage_month").columns[0].values() -%}
+  {%- set months = run_query('select distinct usage_month from ' ~ source('raw', 'build_months') ~ ' order by usage_month') -%}
   {%- set literals = [] -%}
-  {%- for month in months %}{% do literals.append("date '" ~ month ~ "'") %}{% endfor -%}
+  {%- for month in months.columns[0].values() %}{% do literals.append("date '" ~ month ~ "'") %}{% endfor -%}
   {{ return(literals) }}
 {% endmacro %}
 
-{% macro replace_months(table, columns, sql, months) %}{{ return(adapter.dispatch('replace_months', 'trainledger')(table, columns, sql, months)) }}{% endmacro %}
+{% macro replace_months(table, columns, sql, months) %}
+  {{ return(adapter.dispatch('replace_months', 'trainledger')(table, columns, sql, months)) }}
+{% endmacro %}
 {% macro default__replace_months(table, columns, sql, months) -%}
   {%- set of_the_build = 'usage_month in (' ~ months | join(', ') ~ ')' if months else 'false' -%}
   delete from {{ table }} where {{ of_the_build }};
@@ -48,10 +50,6 @@
   ) as rows_of_all_months
   where {{ of_the_build }}
 {%- endmacro %}
-{# Parquet tables of Spark cannot delete: there every build is a full one. #}
-{% macro spark__replace_months(table, columns, sql, months) -%}
-  {{ exceptions.raise_compiler_error('on Spark tables are built whole: give dbt --full-refresh') }}
-{%- endmacro %}
 
 {# The months that a table built by month gets now, as rows: those of the build; all that are known where it is built whole. #}
 {% macro months_to_build() -%}
@@ -59,7 +57,7 @@ select usage_month from {{ source('raw', 'build_months') }}
 {%- if is_built_whole() %} union select usage_month from {{ source('raw', 'months') }}{% endif %}
 {%- endmacro %}
 
-{# Only for speed: drops other months early where the engine cannot push the restriction down (a window or a join across months is in between). #}
+{# Only for speed: drops other months early where a window or a join across months keeps the engine from pushing the restriction down. #}
 {% macro in_build_months(column='usage_month') -%}
 {{ column }} in (select known_months.usage_month from ({{ months_to_build() }}) as known_months)
 {%- endmacro %}

@@ -1,4 +1,4 @@
-{# All differences between engines are in this file and in int_div of exact.sql; nowhere else. #}
+{# All differences between engines are in this file; nowhere else. #}
 
 {% macro map_get(map, key) -%}{{ map }}['{{ key }}']{%- endmacro %}
 
@@ -10,6 +10,19 @@
 {% macro duckdb__replace_all(x, pattern, by) -%}regexp_replace({{ x }}, '{{ pattern }}', '{{ by }}', 'g'){%- endmacro %}
 {% macro spark__replace_all(x, pattern, by) -%}regexp_replace({{ x }}, '{{ pattern }}', '{{ by }}'){%- endmacro %}
 
+{# floor(a / b) for whole a >= 0, b > 0 #}
+{% macro int_div(a, b) %}{{ return(adapter.dispatch('int_div', 'trainledger')(a, b)) }}{% endmacro %}
+
+{% macro duckdb__int_div(a, b) -%}
+cast(case when {{ a }} <= 9000000000000000000 and {{ b }} <= 9000000000000000000
+     then cast(cast({{ a }} as bigint) // cast({{ b }} as bigint) as hugeint)
+     else cast({{ a }} as hugeint) // cast({{ b }} as hugeint) end as decimal(38,0))
+{%- endmacro %}
+
+{% macro spark__int_div(a, b) -%}
+cast((({{ a }}) - ({{ a }}) % ({{ b }})) / ({{ b }}) as decimal(38,0))
+{%- endmacro %}
+
 {# whole microseconds between two timestamps, as decimal(38,0) #}
 {% macro microseconds(a, b) %}{{ return(adapter.dispatch('microseconds', 'trainledger')(a, b)) }}{% endmacro %}
 {% macro duckdb__microseconds(a, b) -%}cast(epoch_us({{ b }}) - epoch_us({{ a }}) as decimal(38,0)){%- endmacro %}
@@ -19,6 +32,11 @@
 {% macro product_of_distinct(x) %}{{ return(adapter.dispatch('product_of_distinct', 'trainledger')(x)) }}{% endmacro %}
 {% macro duckdb__product_of_distinct(x) -%}cast(list_reduce(list(distinct cast({{ x }} as hugeint)), lambda a, b: a * b) as decimal(38,0)){%- endmacro %}
 {% macro spark__product_of_distinct(x) -%}aggregate(collect_set(cast({{ x }} as decimal(38,0))), cast(1 as decimal(38,0)), (a, b) -> cast(a * b as decimal(38,0))){%- endmacro %}
+
+{# Parquet tables of Spark cannot delete: there every build is a full one. #}
+{% macro spark__replace_months(table, columns, sql, months) -%}
+  {{ exceptions.raise_compiler_error('on Spark tables are built whole: give dbt --full-refresh') }}
+{%- endmacro %}
 
 {# Parquet tables of Spark know no constraints. A contract's names and types hold there as well; what may not be null is DuckDB's to refuse. #}
 {% macro spark__persist_constraints(relation, model) %}{% endmacro %}

@@ -33,19 +33,6 @@ cast(cast({{ u }} as decimal({{ 37 - s }},0)) * cast(0.{{ '0' * (s - 1) }}1 as d
 cast({% for term in terms %}{{ ' + ' if not loop.first }}cast({{ term }} as decimal({{ 39 - terms | length }},{{ s }})){% endfor %} as decimal(38,{{ s }}))
 {%- endmacro %}
 
-{# floor(a / b) for whole a >= 0, b > 0 #}
-{% macro int_div(a, b) %}{{ return(adapter.dispatch('int_div', 'trainledger')(a, b)) }}{% endmacro %}
-
-{% macro duckdb__int_div(a, b) -%}
-cast(case when {{ a }} <= 9000000000000000000 and {{ b }} <= 9000000000000000000
-     then cast(cast({{ a }} as bigint) // cast({{ b }} as bigint) as hugeint)
-     else cast({{ a }} as hugeint) // cast({{ b }} as hugeint) end as decimal(38,0))
-{%- endmacro %}
-
-{% macro spark__int_div(a, b) -%}
-cast((({{ a }}) - ({{ a }}) % ({{ b }})) / ({{ b }}) as decimal(38,0))
-{%- endmacro %}
-
 {#
   Divide amounts among parts, exactly: whole units, floor, largest remainder, ties by part id, `~residual` last.
   charges(charge_id, <measures>): a measure may be null, then all its parts are null.

@@ -8,7 +8,12 @@ modelled as (
     select distinct training_run_id, usage_month from {{ ref('fct_training_run_emissions_modelled') }}
 )
 
-select training_run_id, usage_month, run_months.training_run_id as run_month_id, energy.training_run_id as energy_run_id, modelled.training_run_id as modelled_run_id
+select
+    training_run_id,
+    usage_month,
+    run_months.training_run_id as run_month_id,
+    energy.training_run_id as energy_run_id,
+    modelled.training_run_id as modelled_run_id
 from run_months
 full outer join {{ ref('fct_training_run_energy') }} as energy using (training_run_id, usage_month)
 full outer join modelled using (training_run_id, usage_month)

@@ -3,7 +3,9 @@
 with ordered as (
     select
         *,
-        lag(closing_cost) over (partition by provider_name, commitment_id, billing_currency order by usage_month) as last_closing_cost
+        lag(closing_cost)
+            over (partition by provider_name, commitment_id, billing_currency order by usage_month)
+            as last_closing_cost
     from {{ ref('fct_prepaid') }}
 )
 

@@ -1,4 +1,5 @@
--- Covered usage and negation cancel per payer and month but for a rounding; more is a broken delivery. What remains is in the ledger as rounding.
+-- Covered usage and negation cancel per payer and month but for a rounding; more is a broken delivery.
+-- What remains is in the ledger as rounding.
 {{ config(severity='warn', meta={'dagster': {'ref': {'name': 'int_saving_plan_roundings'}}}) }}
 select *
 from {{ ref('int_saving_plan_roundings') }}

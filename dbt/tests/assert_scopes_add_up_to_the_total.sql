@@ -3,5 +3,17 @@
 select source_name, source_object, row_number
 from {{ ref('int_carbon_rows') }}
 where
-    abs(provider_total_location_based_kgco2e - provider_scope_1_kgco2e - provider_scope_2_location_based_kgco2e - coalesce(provider_scope_3_location_based_kgco2e, provider_scope_3_unsplit_kgco2e)) > 0.002
-    or abs(provider_total_market_based_kgco2e - provider_scope_1_kgco2e - provider_scope_2_market_based_kgco2e - coalesce(provider_scope_3_market_based_kgco2e, provider_scope_3_unsplit_kgco2e)) > 0.002
+    abs(
+        provider_total_location_based_kgco2e
+        - provider_scope_1_kgco2e
+        - provider_scope_2_location_based_kgco2e
+        - coalesce(provider_scope_3_location_based_kgco2e, provider_scope_3_unsplit_kgco2e)
+    )
+    > 0.002
+    or abs(
+        provider_total_market_based_kgco2e
+        - provider_scope_1_kgco2e
+        - provider_scope_2_market_based_kgco2e
+        - coalesce(provider_scope_3_market_based_kgco2e, provider_scope_3_unsplit_kgco2e)
+    )
+    > 0.002

@@ -32,7 +32,11 @@ select
     -- hours of the term that no delivery shows yet: until the block's end is billed they stay prepaid
     cast(case
         when hours.billed_until >= fees.ended_at then 0
-        else greatest(coalesce({{ microseconds('fees.started_at', 'fees.ended_at') }}, 0) * fees.instance_count - coalesce(hours.billed_us, 0), 0)
+        else greatest(
+            coalesce({{ microseconds('fees.started_at', 'fees.ended_at') }}, 0) * fees.instance_count
+            - coalesce(hours.billed_us, 0),
+            0
+        )
     end as decimal(38, 0)) as open_us
 from fees
 left join hours using (block_arn, billing_currency)

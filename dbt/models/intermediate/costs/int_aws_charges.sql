@@ -35,12 +35,14 @@ select
     cast(null as decimal(38, 12)) as contracted_cost,
     case
         when not lines.is_usage then cast(0 as decimal(38, 12))
-        when shares.line_id is not null or lines.list_cost is null then {{ exact_sum(['lines.effective_cost', 'coalesce(shares.effective_cost, 0)'], 12) }}
+        when shares.line_id is not null or lines.list_cost is null
+            then {{ exact_sum(['lines.effective_cost', 'coalesce(shares.effective_cost, 0)'], 12) }}
         else lines.list_cost
     end as weight,
     -- a block hour's weight is its share of the fee by rule; a line without a list price only borrows its effective cost
     lines.is_usage and lines.list_cost is null and shares.line_id is null as is_weight_borrowed,
-    coalesce(lines.fixed_reason, case when lines.is_unused_reservation and lines.is_usage then 'unused_commitment' end) as fixed_reason
+    coalesce(lines.fixed_reason, case when lines.is_unused_reservation and lines.is_usage then 'unused_commitment' end)
+        as fixed_reason
 from {{ ref('int_aws_lines') }} as lines
 left join {{ ref('int_aws_block_shares') }} as shares on lines.line_id = shares.line_id
 -- a negation cancels its covered usage; what of the two does not cancel is int_saving_plan_roundings

@@ -16,7 +16,9 @@ lines_with_region as (
 classified_lines as (
     select
         *,
-        line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage') and not is_support and not is_block_fee as is_usage,
+        line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage')
+        and not is_support
+        and not is_block_fee as is_usage,
         line_item_type in ('Discount', 'EdpDiscount', 'PrivateRateDiscount', 'BundledDiscount') and not is_support as is_discount,
         {{ matches('instance_type', '^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*[.]') }} as is_accelerator_type,
         case
@@ -53,9 +55,18 @@ select
     is_discount,
     is_accelerator_type,
     is_block_fee,
-    coalesce(capacity_reservation_arn, case when resource_id like '%:capacity-reservation/%' then resource_id end, case when is_block_fee then reservation_arn end) as block_arn,
-    capacity_reservation_status = 'unused' or usage_type like '%UnusedBox%' or usage_type like '%UnusedDed%' as is_unused_reservation,
-    case when commitment_kind = 'savings_plan' then coalesce(savings_plan_arn, '') when commitment_kind is not null then coalesce(reservation_arn, '') end as commitment_id,
+    coalesce(
+        capacity_reservation_arn,
+        case when resource_id like '%:capacity-reservation/%' then resource_id end,
+        case when is_block_fee then reservation_arn end
+    ) as block_arn,
+    capacity_reservation_status = 'unused'
+    or usage_type like '%UnusedBox%'
+    or usage_type like '%UnusedDed%' as is_unused_reservation,
+    case
+        when commitment_kind = 'savings_plan' then coalesce(savings_plan_arn, '')
+        when commitment_kind is not null then coalesce(reservation_arn, '')
+    end as commitment_id,
     commitment_kind,
     reservation_started_at,
     reservation_ended_at,
@@ -65,14 +76,30 @@ select
     case
         when
             usage_amount <> 0
-            and (pricing_unit in ('hrs', 'hours', 'hour', 'hr') or (pricing_unit = '' and {{ matches('usage_type', '(BoxUsage|SpotUsage)') }}))
-            then {{ int_div('cast(' ~ to_units('abs(usage_amount)', 12) ~ ' * 3600 + 500000 as decimal(38,0))', 'cast(1000000 as decimal(38,0))') }}
+            and (
+                pricing_unit in ('hrs', 'hours', 'hour', 'hr')
+                or (pricing_unit = '' and {{ matches('usage_type', '(BoxUsage|SpotUsage)') }})
+            )
+            then
+                {{ int_div(
+                    'cast(' ~ to_units('abs(usage_amount)', 12) ~ ' * 3600 + 500000 as decimal(38,0))',
+                    'cast(1000000 as decimal(38,0))'
+                ) }}
     end as billed_us,
     case
         when line_item_type in ('Credit', 'Refund') and not is_block_fee then 'credit'
-        when line_item_type = 'Tax' or line_item_type like '%Fee' or is_support or is_block_fee or line_item_type = 'SavingsPlanNegation' then 'fee'
+        when
+            line_item_type = 'Tax'
+            or line_item_type like '%Fee'
+            or is_support
+            or is_block_fee
+            or line_item_type = 'SavingsPlanNegation'
+            then 'fee'
         when is_accelerator_type then 'accelerator'
-        when instance_type like '%.%' and {{ matches('usage_type', '(BoxUsage|SpotUsage|Train|Cluster|UnusedBox|DedicatedUsage)') }} then 'host'
+        when
+            instance_type like '%.%'
+            and {{ matches('usage_type', '(BoxUsage|SpotUsage|Train|Cluster|UnusedBox|DedicatedUsage)') }}
+            then 'host'
         when {{ matches('usage_type', '(EBS|TimedStorage|VolumeUsage|Storage|Snapshot)') }} then 'storage'
         when {{ matches('usage_type', '(DataTransfer|-Bytes|NatGateway)') }} then 'network'
         else 'other_usage'
@@ -84,8 +111,16 @@ select
         when line_item_type = 'DiscountedUsage' then coalesce(reservation_effective_cost, unblended_cost)
         when line_item_type = 'SavingsPlanCoveredUsage' then coalesce(savings_plan_effective_cost, unblended_cost)
         when line_item_type in ('SavingsPlanNegation', 'SavingsPlanUpfrontFee') then cast(0 as decimal(38, 12))
-        when line_item_type = 'SavingsPlanRecurringFee' then {{ net_of_discount('coalesce(' ~ exact_sum(['savings_plan_commitment_to_date', '-savings_plan_used_commitment'], 12) ~ ', 0)', 'unblended_cost', 'gross_unblended_cost') }}
-        when line_item_type = 'RIFee' then {{ exact_sum(['coalesce(reservation_unused_upfront_cost, 0)', 'coalesce(reservation_unused_recurring_cost, 0)'], 12) }}
+        when line_item_type = 'SavingsPlanRecurringFee' then {{ net_of_discount(
+            'coalesce(' ~ exact_sum(['savings_plan_commitment_to_date', '-savings_plan_used_commitment'], 12) ~ ', 0)',
+            'unblended_cost', 'gross_unblended_cost'
+        ) }}
+        when
+            line_item_type = 'RIFee'
+            then
+                {{ exact_sum(
+                    ['coalesce(reservation_unused_upfront_cost, 0)', 'coalesce(reservation_unused_recurring_cost, 0)'], 12
+                ) }}
         when line_item_type = 'Fee' and reservation_arn is not null then cast(0 as decimal(38, 12))
         when is_savings_plan_refund then cast(0 as decimal(38, 12))
         else unblended_cost
@@ -98,7 +133,11 @@ select
         when is_block_fee or is_savings_plan_refund then 'unused_commitment'
         when line_item_type = 'Credit' then 'credit'
         when line_item_type = 'Refund' then 'refund'
-        when line_item_type like 'SavingsPlan%Fee' or line_item_type = 'RIFee' or (line_item_type = 'Fee' and reservation_arn is not null) then 'unused_commitment'
+        when
+            line_item_type like 'SavingsPlan%Fee'
+            or line_item_type = 'RIFee'
+            or (line_item_type = 'Fee' and reservation_arn is not null)
+            then 'unused_commitment'
         when line_item_type = 'SavingsPlanNegation' then 'rounding'
         when line_item_type like '%Fee' then 'provider_adjustment'
     end as fixed_reason

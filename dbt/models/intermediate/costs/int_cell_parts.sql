@@ -13,11 +13,13 @@ with charges_with_run as (
 ),
 
 ambiguous_runs as (
-    select distinct training_run_id from {{ ref('int_run_records') }} where is_ambiguous
+    select distinct training_run_id from {{ ref('int_run_records') }}
+where is_ambiguous
 ),
 
 known_resources as (
-    select distinct resource_id from {{ ref('int_run_holdings') }} where resource_id is not null
+    select distinct resource_id from {{ ref('int_run_holdings') }}
+where resource_id is not null
 ),
 
 charge_parts as (
@@ -42,7 +44,15 @@ charge_parts as (
             and charges.usage_month = split.usage_month
     left join ambiguous_runs on split.part_id = ambiguous_runs.training_run_id
     -- a node held throughout leaves no residual: its empty part would be a row about nothing
-    where not coalesce(split.part_id = '~residual' and split.w = 0 and split.billed_cost = 0 and split.effective_cost = 0 and split.weight = 0, false)
+    where
+        not coalesce(
+            split.part_id = '~residual'
+            and split.w = 0
+            and split.billed_cost = 0
+            and split.effective_cost = 0
+            and split.weight = 0,
+            false
+        )
 ),
 
 parts_with_reason as (
@@ -52,7 +62,15 @@ parts_with_reason as (
             when parts.part_run_id is not null then null
             when parts.fixed_reason is not null then parts.fixed_reason
             when parts.is_ambiguous or parts.is_ambiguous_part then 'unattributed'
-            when parts.is_accelerator_type and (parts.is_unheld_part or parts.is_block_hour or known_resources.resource_id is not null or other_known_resources.resource_id is not null) then 'idle'
+            when
+                parts.is_accelerator_type
+                and (
+                    parts.is_unheld_part
+                    or parts.is_block_hour
+                    or known_resources.resource_id is not null
+                    or other_known_resources.resource_id is not null
+                )
+                then 'idle'
             when parts.sub_account_id = '' and parts.is_part_of_usage then 'no_project'
             when parts.is_accelerator_type and parts.is_part_of_usage then 'unlogged'
             when not parts.is_accelerator_type and parts.is_part_of_usage then 'non_accelerator'
@@ -77,7 +95,8 @@ select
     cast(sum(part_weight) as decimal(38, 12)) as weight,
     -- for coverage: effective cost of usage, and of usage with a list price
     cast(sum(case when is_usage then abs(part_effective_cost) else 0 end) as decimal(38, 12)) as usage_effective_cost,
-    cast(sum(case when is_usage and part_list_cost is not null then abs(part_effective_cost) else 0 end) as decimal(38, 12)) as listed_effective_cost,
+    cast(sum(case when is_usage and part_list_cost is not null then abs(part_effective_cost) else 0 end) as decimal(38, 12))
+        as listed_effective_cost,
     sum(case when is_usage then 1 else 0 end) as usage_line_count,
     sum(case when is_usage and part_list_cost is not null then 1 else 0 end) as listed_line_count,
     sum(case when is_usage and not is_weight_borrowed then 1 else 0 end) as weighted_line_count,

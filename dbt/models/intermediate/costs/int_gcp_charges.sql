@@ -15,7 +15,10 @@ lines as (
     select
         lines.*,
         -- a fee leaves its row for the usage it covers; what nobody used comes back to it as a share
-        {{ exact_sum(['case when lines.is_amortised_fee then 0 else lines.billed_cost end', 'coalesce(shares.effective_cost, 0)'], 12) }} as effective_cost
+        {{ exact_sum(
+            ['case when lines.is_amortised_fee then 0 else lines.billed_cost end', 'coalesce(shares.effective_cost, 0)'], 12
+        ) }}
+            as effective_cost
     from {{ ref('int_gcp_lines') }} as lines
     left join shares using (line_id)
 )

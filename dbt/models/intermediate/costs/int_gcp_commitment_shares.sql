@@ -12,7 +12,10 @@ charges as (
 lines as (
     select * from {{ ref('int_gcp_lines') }}
     -- a correction that takes usage back cannot carry a share
-    where is_usage and (spend_credit < 0 or (priced_usage > 0 and (has_commitment_credit or subscription_id is not null))) and {{ in_build_months() }}
+    where
+        is_usage
+        and (spend_credit < 0 or (priced_usage > 0 and (has_commitment_credit or subscription_id is not null)))
+        and {{ in_build_months() }}
 ),
 
 covered_lines as (
@@ -25,7 +28,11 @@ covered_lines as (
         ) as line_rank,
         case
             when commitments.is_spend_based then {{ to_units('-lines.spend_credit', 12) }}
-            else {{ int_div('cast(' ~ to_units('lines.priced_usage', 9) ~ ' * ' ~ to_units('lines.committed_ratio', 9) ~ ' as decimal(38,0))', 'cast(1000000000 as decimal(38,0))') }}
+            else
+                {{ int_div(
+                    'cast(' ~ to_units('lines.priced_usage', 9) ~ ' * ' ~ to_units('lines.committed_ratio', 9) ~ ' as decimal(38,0))',
+                    'cast(1000000000 as decimal(38,0))'
+                ) }}
         end as w
     from lines
     inner join commitments
@@ -37,7 +44,10 @@ covered_lines as (
             and (commitments.region_id = '' or lines.region_id = commitments.region_id)
             and case
                 when commitments.is_spend_based
-                    then lines.spend_credit < 0 and not commitments.is_unused and commitments.originating_sku_id in ('', lines.sku_id)
+                    then
+                        lines.spend_credit < 0
+                        and not commitments.is_unused
+                        and commitments.originating_sku_id in ('', lines.sku_id)
                 else
                     lines.priced_usage > 0
                     -- one TPU generation, or GPUs, or neither; hours of cores do not add up with gibibyte-hours of memory
@@ -69,7 +79,10 @@ parts as (
         commitments.charge_id,
         '~residual' as part_id,
         -- what of committed spend nobody used is a row of its own, or cannot be known
-        case when commitments.is_spend_based then cast(0 as decimal(38, 0)) else cast(greatest(commitments.committed_units - coalesce(used_weights.w, 0), 0) as decimal(38, 0)) end as w
+        case
+            when commitments.is_spend_based then cast(0 as decimal(38, 0))
+            else cast(greatest(commitments.committed_units - coalesce(used_weights.w, 0), 0) as decimal(38, 0))
+        end as w
     from commitments
     left join used_weights using (charge_id)
 ),
@@ -87,4 +100,5 @@ select
     shares.effective_cost
 from shares
 inner join commitments using (charge_id)
-left join covered_lines on shares.charge_id = covered_lines.charge_id and shares.part_id = lpad(cast(covered_lines.line_rank as string), 12, '0')
+left join covered_lines
+    on shares.charge_id = covered_lines.charge_id and shares.part_id = lpad(cast(covered_lines.line_rank as string), 12, '0')

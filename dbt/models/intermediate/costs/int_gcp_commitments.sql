@@ -5,7 +5,8 @@ with fees as (
         *,
         {{ cell_id() }} || '|' || billing_currency || '|' || instance_type || '|' || cast(is_accelerator_type as string)
         || '|' || pricing_unit || '|' || originating_sku_id || '|' || commitment_id as charge_id,
-        -- a spend-based fee is billed by the SKU it pays for; in a bill that names SKUs at all, the row that names none is what nobody used
+        -- a spend-based fee is billed by the SKU it pays for; in a bill that names SKUs at all, the row that names none is what
+        -- nobody used
         is_spend_based_fee and originating_sku_id = '' and max(originating_sku_id) over (
             partition by source_name, payer_account_id, billing_currency, usage_month
         ) <> '' as is_unused
@@ -36,4 +37,5 @@ select
     -- the row that shows what of the fee nobody used
     max(case when fee_rank = 1 then line_id end) as first_line_id
 from ranked
-group by charge_id, {{ cell() }}, billing_currency, commitment_id, instance_type, is_accelerator_type, pricing_unit, originating_sku_id
+group by
+    charge_id, {{ cell() }}, billing_currency, commitment_id, instance_type, is_accelerator_type, pricing_unit, originating_sku_id

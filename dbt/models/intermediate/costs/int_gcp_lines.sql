@@ -12,12 +12,12 @@ credits as (
         row_number,
         sum(case when is_price then credit_amount else 0 end) as price_credit,
         sum(case when is_price then 0 else credit_amount end) as promotion_credit,
-        max(case when is_price then 0 else 1 end) = 1 as has_promotion,
-        max(case when credit_type in ('COMMITTED_USAGE_DISCOUNT', 'COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE') then 1 else 0 end) = 1 as has_commitment_credit,
-        max(case when credit_type = 'COMMITTED_USAGE_DISCOUNT' then 1 else 0 end) = 1 as has_resource_credit,
+        bool_or(not is_price) as has_promotion,
+        bool_or(credit_type in ('COMMITTED_USAGE_DISCOUNT', 'COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE')) as has_commitment_credit,
+        bool_or(credit_type = 'COMMITTED_USAGE_DISCOUNT') as has_resource_credit,
         sum(case when credit_type = 'COMMITTED_USAGE_DISCOUNT' then credit_amount else 0 end) as resource_credit,
         sum(case when credit_type = 'COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE' then credit_amount else 0 end) as spend_credit,
-        max(case when credit_type = 'FEE_UTILIZATION_OFFSET' then 1 else 0 end) = 1 as has_fee_offset
+        bool_or(credit_type = 'FEE_UTILIZATION_OFFSET') as has_fee_offset
     from {{ ref('stg_gcp_billing__credits') }}
     group by source_name, source_object, row_number
 ),
@@ -42,7 +42,9 @@ classified_lines as (
         coalesce(credits.has_commitment_credit, false) as has_commitment_credit,
         coalesce(credits.has_resource_credit, false) as has_resource_credit,
         coalesce(credits.spend_credit, 0) as spend_credit,
-        cast(coalesce(-credits.resource_credit - case when skus.instance_type <> '' then credits.spend_credit else 0 end, 0) as decimal(38, 12)) as taken_off,
+        cast(coalesce(
+            -credits.resource_credit - case when skus.instance_type <> '' then credits.spend_credit else 0 end, 0
+        ) as decimal(38, 12)) as taken_off,
         coalesce(credits.has_fee_offset, false) as has_fee_offset
     from lines
     inner join {{ ref('int_gcp_skus') }} as skus using (service_code, service_description, sku_description)
@@ -91,7 +93,10 @@ select
     -- of an hour's usage a commitment may cover a part: as much as its credit took off the cost, at 1e-9
     case
         when taken_off > 0 and taken_off < cost
-            then {{ from_units(int_div('cast(' ~ to_units('taken_off', 12) ~ ' * 1000000000 as decimal(38,0))', to_units('cost', 12)), 9) }}
+            then
+                {{ from_units(int_div(
+                    'cast(' ~ to_units('taken_off', 12) ~ ' * 1000000000 as decimal(38,0))', to_units('cost', 12)
+                ), 9) }}
         else cast(1 as decimal(38, 9))
     end as committed_ratio,
     commitment_id,
@@ -99,11 +104,14 @@ select
     is_commitment_fee and is_spend_based as is_spend_based_fee,
     originating_sku_id,
     -- a fee with an offset already left its used part to the discounted usage rows; what remains of it is waste.
-    -- One offset in the month counts for all fee rows of the commitment: an hour without use has none. Rows of committed spend count one by one,
+    -- One offset in the month counts for all fee rows of the commitment: an hour without use has none. Rows of committed spend
+    -- count one by one,
     -- for what nobody used is a row of its own: so a month may begin in the old model and end in the new one.
     is_commitment_fee and not case
         when is_spend_based then has_fee_offset
-        else bool_or(has_fee_offset) over (partition by source_name, payer_account_id, billing_currency, usage_month, commitment_id)
+        else
+            bool_or(has_fee_offset)
+                over (partition by source_name, payer_account_id, billing_currency, usage_month, commitment_id)
     end as is_amortised_fee,
     case
         when cost_type in ('tax', 'rounding_error') or is_support or is_commitment_fee then 'fee'

@@ -27,15 +27,18 @@ select
     service like '%support%' as is_support,
     sku like 'commitment%' as is_commitment,
     is_tpu or is_gpu as is_accelerator_type,
-    -- the "v1" of "Commitment v1: TpuV5e" is not a generation: the version must follow the word, or stand alone in a flex or reserved SKU
+    -- the "v1" of "Commitment v1: TpuV5e" is not a generation: the version must follow the word, or be alone in a flex or
+    -- reserved SKU
     case
         when not is_tpu then ''
         when {{ matches('sku', 'tpu[ -]?v[0-9]') }} then 'v' || regexp_extract(sku, 'tpu[ -]?v([0-9]+[a-z]*)', 1)
         when {{ matches('sku', 'tpu[ -]?[0-9]+[a-z]') }} then 'v' || regexp_extract(sku, 'tpu[ -]?([0-9]+[a-z]+)', 1)
-        when {{ matches('sku', '^(dws|reserved).*[^a-z0-9]v[0-9]+[a-z]') }} then 'v' || regexp_extract(sku, '[^a-z0-9]v([0-9]+[a-z]+)', 1)
+        when {{ matches('sku', '^(dws|reserved).*[^a-z0-9]v[0-9]+[a-z]') }}
+            then 'v' || regexp_extract(sku, '[^a-z0-9]v([0-9]+[a-z]+)', 1)
         else ''
     end as instance_type,
-    is_tpu and not {{ matches('sku', '(tpu[ -]?v[0-9]|tpu[ -]?[0-9]+[a-z]|^(dws|reserved).*[^a-z0-9]v[0-9]+[a-z])') }} as is_unknown_tpu,
+    is_tpu
+    and not {{ matches('sku', '(tpu[ -]?v[0-9]|tpu[ -]?[0-9]+[a-z]|^(dws|reserved).*[^a-z0-9]v[0-9]+[a-z])') }} as is_unknown_tpu,
     case
         when sku like 'commitment%' then 'commitment'
         when {{ matches('sku', '(^reserved|calendar mode)') }} then 'reserved'

@@ -31,7 +31,8 @@ charge_holdings as (
         charges.billed_us,
         holdings.training_run_id,
         coalesce(holdings.chips_per_node, line_types.chips_per_node) * holdings.node_count as node_chips,
-        coalesce(holdings.held_chips, coalesce(holdings.recorded_chips, line_types.chips_per_node) * holdings.node_count) as held_chips,
+        coalesce(holdings.held_chips, coalesce(holdings.recorded_chips, line_types.chips_per_node) * holdings.node_count)
+            as held_chips,
         greatest(holdings.started_at, charges.charge_period_start) as held_from,
         least(holdings.ended_at, charges.charge_period_end) as held_to
     from named_charges as charges
@@ -64,7 +65,10 @@ held_spans as (
         max(cast(coalesce(charge_holdings.node_chips, 0) as decimal(38, 0))) as node_chips
     from spans
     inner join charge_holdings
-        on spans.line_id = charge_holdings.line_id and charge_holdings.held_from <= spans.span_from and charge_holdings.held_to >= spans.span_to
+        on
+            spans.line_id = charge_holdings.line_id
+            and charge_holdings.held_from <= spans.span_from
+            and charge_holdings.held_to >= spans.span_to
     where spans.span_to is not null
     group by spans.line_id, spans.span_from, spans.span_to, charge_holdings.training_run_id
 ),

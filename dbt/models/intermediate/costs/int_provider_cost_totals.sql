@@ -14,7 +14,10 @@ with aws_costs as (
         lines.billed_cost,
         lines.billed_cost as effective_base_cost,
         case
-            when lines.line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage') and not lines.is_support and not lines.is_block_fee
+            when
+                lines.line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage')
+                and not lines.is_support
+                and not lines.is_block_fee
                 then lines.public_on_demand_cost
             else cast(0 as decimal(38, 12))
         end as list_cost,
@@ -43,7 +46,10 @@ gcp_costs as (
         -- promotions are in the bill, never in what a run effectively cost
         lines.cost + coalesce(gcp_credits.price_credit, 0) as effective_base_cost,
         case when {{ gcp_is_usage('lines', 'skus') }} then lines.cost_at_list else cast(0 as decimal(38, 12)) end as list_cost,
-        case when {{ gcp_is_usage('lines', 'skus') }} then coalesce(lines.cost_at_contract, lines.cost) else cast(0 as decimal(38, 12)) end as contracted_cost
+        case
+            when {{ gcp_is_usage('lines', 'skus') }} then coalesce(lines.cost_at_contract, lines.cost)
+            else cast(0 as decimal(38, 12))
+        end as contracted_cost
     from {{ ref('stg_gcp_billing__lines') }} as lines
     left join {{ ref('int_gcp_skus') }} as skus using (service_code, service_description, sku_description)
     left join gcp_credits using (source_name, source_object, row_number)

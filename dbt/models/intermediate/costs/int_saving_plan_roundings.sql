@@ -14,4 +14,5 @@ with sums as (
     group by source_name, provider_name, payer_account_id, usage_month, billing_currency
 )
 
-select * from sums where billed_cost <> 0
+select * from sums
+where billed_cost <> 0

@@ -1,4 +1,5 @@
-{%- set shared %}{{ cell() }}, source_object, row_number, provider_model_version, is_elected, is_global, is_negative, {{ mass_names() | join(', ') }}{% endset %}
+{%- set shared %}{{ cell() }}, source_object, row_number, provider_model_version, is_elected, is_global, is_negative,
+    {{ mass_names() | join(', ') }}{% endset %}
 
 with gcp_rows as (
     select

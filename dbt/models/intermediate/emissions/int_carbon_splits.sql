@@ -43,7 +43,9 @@ parts as (
     select
         cells.cell_id as charge_id,
         '~residual' as part_id,
-        cast(case when coalesce(totals.cell_w, 0) > 0 then greatest(totals.cell_w - totals.runs_w, 0) else 1 end as decimal(38, 0)) as w
+        cast(
+            case when coalesce(totals.cell_w, 0) > 0 then greatest(totals.cell_w - totals.runs_w, 0) else 1 end as decimal(38, 0)
+        ) as w
     from cells
     left join totals using (cell_id)
 ),

@@ -27,7 +27,8 @@ parts as (
 
     select
         residuals.cell_id as charge_id,
-        case when residuals.is_global then 'global' when not residuals.is_weighted then 'no_usage' else 'unattributed' end as part_id,
+        case when residuals.is_global then 'global' when not residuals.is_weighted then 'no_usage' else 'unattributed' end
+            as part_id,
         cast(1 as decimal(38, 0)) as w
     from residuals
     where residuals.cell_id not in (select reasons.cell_id from reasons)

@@ -1,19 +1,22 @@
 with run_weights as (
     select
-        provider_name,
-        payer_account_id,
-        sub_account_id,
-        {{ carbon_product('int_cell_parts') }} as service_code,
-        region_id,
-        usage_month,
-        training_run_id,
-        cast(greatest(sum({{ to_units('weight', 12) }}), 0) as decimal(38, 0)) as w
-    from {{ ref('int_cell_parts') }} as int_cell_parts
-    where cost_component = 'accelerator' and training_run_id is not null and usage_line_count > 0
-    group by provider_name, payer_account_id, sub_account_id, {{ carbon_product('int_cell_parts') }}, region_id, usage_month, training_run_id
+        parts.provider_name,
+        parts.payer_account_id,
+        parts.sub_account_id,
+        {{ carbon_product('parts') }} as service_code,
+        parts.region_id,
+        parts.usage_month,
+        parts.training_run_id,
+        cast(greatest(sum({{ to_units('parts.weight', 12) }}), 0) as decimal(38, 0)) as w
+    from {{ ref('int_cell_parts') }} as parts
+    where parts.cost_component = 'accelerator' and parts.training_run_id is not null and parts.usage_line_count > 0
+    group by
+        parts.provider_name, parts.payer_account_id, parts.sub_account_id, {{ carbon_product('parts') }}, parts.region_id,
+        parts.usage_month, parts.training_run_id
 ),
 
--- A run's modelled figure of a region is divided over the cells in which its accelerators were billed, those without carbon too: what
+-- A run's modelled figure of a region is divided over the cells in which its accelerators were billed, those without carbon
+-- too: what
 -- belongs to them is not pushed onto the others. A single cell takes all of it; several without a weight cannot be told apart.
 run_cells as (
     select
@@ -43,7 +46,8 @@ shares as (
 ),
 
 splits as (
-    select * from {{ ref('int_carbon_splits') }} where is_elected and not is_global
+    select * from {{ ref('int_carbon_splits') }}
+where is_elected and not is_global
 ),
 
 cells as (
@@ -101,7 +105,12 @@ select
     case
         when run_totals.provider_kgco2e is null then 'the provider publishes no location-based Scope 2 here'
         when run_totals.modelled_kgco2e is null
-            then 'modelled for ' || cast(run_totals.modelled_run_count as string) || ' of ' || cast(run_totals.run_count as string) || ' runs'
+            then
+                'modelled for '
+                || cast(run_totals.modelled_run_count as string)
+                || ' of '
+                || cast(run_totals.run_count as string)
+                || ' runs'
         when run_totals.provider_kgco2e = 0 then 'the provider gives these runs nothing'
     end as reason
 from cells

@@ -3,10 +3,17 @@ with held_machines as (
         usage_month,
         resource_id,
         min(accelerator_type) as accelerator_type,
-        cast(sum(cast(least(span_chips, node_chips) as decimal(19, 0)) * cast(span_to_us - span_from_us as decimal(18, 0))) as decimal(38, 0)) as held_us,
-        cast(sum(cast(greatest(node_chips - span_chips, 0) as decimal(19, 0)) * cast(span_to_us - span_from_us as decimal(18, 0))) as decimal(38, 0)) as free_us
+        cast(sum(cast(least(span_chips, node_chips) as decimal(19, 0)) * span_us) as decimal(38, 0)) as held_us,
+        cast(sum(cast(greatest(node_chips - span_chips, 0) as decimal(19, 0)) * span_us) as decimal(38, 0)) as free_us
     from (
-        select distinct usage_month, resource_id, span_from_us, span_to_us, node_chips, span_chips, min(accelerator_type) over (partition by usage_month, resource_id) as accelerator_type
+        select distinct
+            usage_month,
+            resource_id,
+            span_from_us,
+            cast(span_to_us - span_from_us as decimal(18, 0)) as span_us,
+            node_chips,
+            span_chips,
+            min(accelerator_type) over (partition by usage_month, resource_id) as accelerator_type
         from {{ ref('int_node_spans') }}
     ) as spans
     group by usage_month, resource_id
@@ -22,6 +29,11 @@ billed_machines as (
     from {{ ref('int_resource_bills') }}
 ),
 
+main_bills as (
+    select * from billed_machines
+    where cell_rank = 1
+),
+
 machines as (
     select
         usage_month,
@@ -29,9 +41,11 @@ machines as (
         coalesce(held_machines.accelerator_type, main_bills.accelerator_type) as accelerator_type,
         main_bills.cell_id,
         main_bills.region_id,
-        greatest(coalesce(main_bills.machine_us, 0) - coalesce(held_machines.held_us, 0), coalesce(held_machines.free_us, 0), 0) as reserve_us
+        greatest(
+            coalesce(main_bills.machine_us, 0) - coalesce(held_machines.held_us, 0), coalesce(held_machines.free_us, 0), 0
+        ) as reserve_us
     from held_machines
-    full outer join (select * from billed_machines where cell_rank = 1) as main_bills using (usage_month, resource_id)
+    full outer join main_bills using (usage_month, resource_id)
 ),
 
 regions as (
@@ -100,7 +114,9 @@ machine_weights as (
     select
         'machine|' || resource_id || '|' || cast(usage_month as string) as pool_id,
         training_run_id,
-        cast(sum(cast(coalesce(run_chips, 1) as decimal(19, 0)) * cast(span_to_us - span_from_us as decimal(18, 0))) as decimal(38, 0)) as w
+        cast(sum(
+            cast(coalesce(run_chips, 1) as decimal(19, 0)) * cast(span_to_us - span_from_us as decimal(18, 0))
+        ) as decimal(38, 0)) as w
     from {{ ref('int_node_spans') }}
     where not is_ambiguous
     group by resource_id, usage_month, training_run_id

@@ -53,7 +53,9 @@ holdings_with_end as (
 
 -- a node has the chips of its type, or the most that one record held there
 nodes as (
-    select resource_id, cast(greatest(max(coalesce(node_chips, record_chips)), max(coalesce(record_chips, node_chips))) as bigint) as node_chips
+    select
+        resource_id,
+        cast(greatest(max(coalesce(node_chips, record_chips)), max(coalesce(record_chips, node_chips))) as bigint) as node_chips
     from holdings_with_end
     group by resource_id
 ),
@@ -103,7 +105,10 @@ held_spans as (
         month_holdings.training_run_id,
         bool_or(month_holdings.is_ambiguous) as is_ambiguous,
         -- chips of two types under one name have no common power
-        case when min(month_holdings.accelerator_type) = max(month_holdings.accelerator_type) then min(month_holdings.accelerator_type) end as accelerator_type,
+        case
+            when min(month_holdings.accelerator_type) = max(month_holdings.accelerator_type)
+                then min(month_holdings.accelerator_type)
+        end as accelerator_type,
         max(month_holdings.machine_chips) as machine_chips,
         -- half a number of chips is not a number of chips
         case when count(*) = count(month_holdings.held_chips) then cast(sum(month_holdings.held_chips) as bigint) end as run_chips
@@ -119,7 +124,12 @@ held_spans as (
 select
     held_spans.*,
     nodes.node_chips,
-    cast(sum(coalesce(held_spans.run_chips, nodes.node_chips)) over (partition by held_spans.usage_month, held_spans.resource_id, held_spans.span_from_us) as bigint) as span_chips,
-    cast(count(*) over (partition by held_spans.usage_month, held_spans.resource_id, held_spans.span_from_us) as bigint) as holder_count
+    cast(
+        sum(coalesce(held_spans.run_chips, nodes.node_chips))
+            over (partition by held_spans.usage_month, held_spans.resource_id, held_spans.span_from_us)
+        as bigint
+    ) as span_chips,
+    cast(count(*) over (partition by held_spans.usage_month, held_spans.resource_id, held_spans.span_from_us) as bigint)
+        as holder_count
 from held_spans
 inner join nodes using (resource_id)

@@ -1,7 +1,7 @@
 with region_months as (
     select distinct regions.usage_month, types.provider_name, regions.region_id
     from {{ ref('int_resource_regions') }} as regions
-    inner join {{ ref('int_node_spans') }} as spans using (usage_month, resource_id)
+    inner join {{ ref('int_node_spans') }} using (usage_month, resource_id)
     inner join {{ ref('accelerator_types') }} as types using (accelerator_type)
 
     union
@@ -15,7 +15,10 @@ ranked_pue as (
         region_months.provider_name,
         region_months.region_id,
         pue.pue_ratio,
-        pue.source || ', ' || cast(pue.data_year as string) || case when pue.region_id = '*' then ', fleet' else ', ' || pue.region_id end as pue_source,
+        pue.source
+        || ', '
+        || cast(pue.data_year as string)
+        || case when pue.region_id = '*' then ', fleet' else ', ' || pue.region_id end as pue_source,
         row_number() over (
             partition by region_months.usage_month, region_months.provider_name, region_months.region_id
             order by case when pue.region_id = '*' then 1 else 0 end, pue.data_year desc

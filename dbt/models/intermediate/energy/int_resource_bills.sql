@@ -12,7 +12,8 @@ held_resources as (
             *,
             -- a managed job's machines of several kinds share its one name, so their chips add up
             case
-                when is_managed_job then cast(sum(held_chips) over (partition by training_run_id, resource_id, started_at, ended_at) as bigint)
+                when is_managed_job
+                    then cast(sum(held_chips) over (partition by training_run_id, resource_id, started_at, ended_at) as bigint)
                 else held_chips
             end as record_chips
         from {{ ref('int_run_holdings') }}
@@ -28,7 +29,9 @@ resource_charges as (
     union all
 
     select *, other_resource_id as held_resource_id from charges
-    where other_resource_id in (select held_resources.resource_id from held_resources) and other_resource_id is distinct from resource_id
+    where
+        other_resource_id in (select held_resources.resource_id from held_resources)
+        and other_resource_id is distinct from resource_id
 
     union all
 
@@ -49,13 +52,12 @@ resource_charges as (
 -- one interval of a machine may be billed in several rows (chips, a commitment): it is one time
 timed_charges as (
     select
-        resource_charges.*,
+        *,
         case
-            when resource_charges.billed_us is not null then resource_charges.billed_us
+            when billed_us is not null then billed_us
             when row_number() over (
-                partition by resource_charges.provider_name, resource_charges.held_resource_id, resource_charges.charge_period_start, resource_charges.charge_period_end
-                order by resource_charges.line_id
-            ) = 1 then {{ microseconds('resource_charges.charge_period_start', 'resource_charges.charge_period_end') }}
+                partition by provider_name, held_resource_id, charge_period_start, charge_period_end order by line_id
+            ) = 1 then {{ microseconds('charge_period_start', 'charge_period_end') }}
             else 0
         end as time_us
     from resource_charges
@@ -67,8 +69,12 @@ select
     max(coalesce(types.accelerator_type, timed_charges.instance_type)) as accelerator_type,
     cast(sum(
         timed_charges.time_us * case
-            when timed_charges.billed_us is not null then coalesce(types.chips_per_node, held_resources.node_chips, held_resources.held_chips, 0)
-            else greatest(coalesce(held_resources.node_chips, held_resources.held_chips, types.chips_per_node, 0), coalesce(held_resources.held_chips, 0))
+            when timed_charges.billed_us is not null
+                then coalesce(types.chips_per_node, held_resources.node_chips, held_resources.held_chips, 0)
+            else greatest(
+                coalesce(held_resources.node_chips, held_resources.held_chips, types.chips_per_node, 0),
+                coalesce(held_resources.held_chips, 0)
+            )
         end
     ) as decimal(38, 0)) as billed_chip_us
 from timed_charges

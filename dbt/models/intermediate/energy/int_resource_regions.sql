@@ -1,3 +1,4 @@
+{%- set end_of_zone = '-([a-z]|ai[0-9][a-z])$' %}
 with resources as (
     select distinct usage_month, resource_id, training_run_id
     from {{ ref('int_node_spans') }}
@@ -36,9 +37,9 @@ resources_with_named_region as (
             when resource_id like 'arn:aws%' then split_part(resource_id, ':', 4)
             -- a zone is its region and a letter (us-central1-a), or ai, a digit and a letter (us-central1-ai1a)
             when resource_id like '%/locations/%'
-                then {{ replace_all("split_part(split_part(resource_id, '/locations/', 2), '/', 1)", '-([a-z]|ai[0-9][a-z])$', '') }}
+                then {{ replace_all("split_part(split_part(resource_id, '/locations/', 2), '/', 1)", end_of_zone, '') }}
             when resource_id like '%/zones/%'
-                then {{ replace_all("split_part(split_part(resource_id, '/zones/', 2), '/', 1)", '-([a-z]|ai[0-9][a-z])$', '') }}
+                then {{ replace_all("split_part(split_part(resource_id, '/zones/', 2), '/', 1)", end_of_zone, '') }}
         end as named_region_id
     from resources
 )
@@ -47,10 +48,14 @@ select
     resources.usage_month,
     resources.resource_id,
     resources.training_run_id,
-    coalesce(month_bills.region_id, any_bills.region_id, nullif(resources.named_region_id, ''), run_places.region_id, '') as region_id
+    coalesce(month_bills.region_id, any_bills.region_id, nullif(resources.named_region_id, ''), run_places.region_id, '')
+        as region_id
 from resources_with_named_region as resources
 left join billed_regions as month_bills
-    on resources.usage_month = month_bills.usage_month and resources.resource_id = month_bills.resource_id and month_bills.month_rank = 1
+    on
+        resources.usage_month = month_bills.usage_month
+        and resources.resource_id = month_bills.resource_id
+        and month_bills.month_rank = 1
 left join billed_regions as any_bills
     on resources.resource_id = any_bills.resource_id and any_bills.any_rank = 1
 left join run_places

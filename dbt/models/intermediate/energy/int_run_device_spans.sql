@@ -101,4 +101,5 @@ where
     slices.slice_to_us is not null
     and bucketed_samples.sample_from_us <= slices.slice_from_us
     and bucketed_samples.sample_to_us >= slices.slice_to_us
-group by slices.usage_month, slices.training_run_id, slices.resource_id, slices.device_id, slices.slice_from_us, slices.slice_to_us
+group by
+    slices.usage_month, slices.training_run_id, slices.resource_id, slices.device_id, slices.slice_from_us, slices.slice_to_us

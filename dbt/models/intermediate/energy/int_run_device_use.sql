@@ -48,7 +48,8 @@ crowded_nodes as (
     having count(distinct pieces.device_id) > max(machines.host_chips)
 ),
 
--- the chips of a run that holds part of a node are those it used most in the month, so that cutting its record in two changes nothing
+-- the chips of a run that holds part of a node are those it used most in the month, so that cutting its record in two
+-- changes nothing
 ranked_devices as (
     select
         usage_month,

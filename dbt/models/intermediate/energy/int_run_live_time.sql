@@ -24,7 +24,8 @@ host_alive_times as (
         spans.span_from_us,
         spans.counted_chips,
         samples.host_chips,
-        greatest(samples.observed_from_us, coalesce(samples.reached_us, samples.observed_from_us), spans.span_from_us) as live_from_us,
+        greatest(samples.observed_from_us, coalesce(samples.reached_us, samples.observed_from_us), spans.span_from_us)
+            as live_from_us,
         least(samples.observed_to_us, spans.span_to_us) as live_to_us
     from {{ ref('int_run_node_shares') }} as spans
     inner join host_samples_with_reach as samples using (usage_month, training_run_id, resource_id)
@@ -34,9 +35,11 @@ host_alive_times as (
 changes_of_chips_alive as (
     select {{ span | join(', ') }}, counted_chips, at_us, sum(chips) as chips
     from (
-        select *, live_from_us as at_us, host_chips as chips from host_alive_times where live_from_us < live_to_us
+        select *, live_from_us as at_us, host_chips as chips from host_alive_times
+where live_from_us < live_to_us
         union all
-        select *, live_to_us as at_us, -host_chips as chips from host_alive_times where live_from_us < live_to_us
+        select *, live_to_us as at_us, -host_chips as chips from host_alive_times
+where live_from_us < live_to_us
     ) as changes
     group by {{ span | join(', ') }}, counted_chips, at_us
 ),
@@ -44,7 +47,9 @@ changes_of_chips_alive as (
 chips_alive_times as (
     select
         *,
-        sum(chips) over (partition by {{ span | join(', ') }} order by at_us rows between unbounded preceding and current row) as chips_alive,
+        sum(chips)
+            over (partition by {{ span | join(', ') }} order by at_us rows between unbounded preceding and current row)
+            as chips_alive,
         lead(at_us) over (partition by {{ span | join(', ') }} order by at_us) as until_us
     from changes_of_chips_alive
 )

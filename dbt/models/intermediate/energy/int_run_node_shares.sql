@@ -23,8 +23,10 @@ spans_with_keyed_samples as (
 spans_with_share as (
     select
         spans.*,
-        -- several runs on a node whose samples nobody keyed, or more chips promised than the node has: everybody has his part of the whole node
-        spans.span_chips > spans.node_chips or (spans.holder_count > 1 and spans_with_keyed_samples.span_from_us is null) as is_shared
+        -- several runs on a node whose samples nobody keyed, or more chips promised than the node has: each run has a part of the
+        -- whole node
+        spans.span_chips > spans.node_chips
+        or (spans.holder_count > 1 and spans_with_keyed_samples.span_from_us is null) as is_shared
     from spans
     left join spans_with_keyed_samples using (usage_month, training_run_id, resource_id, span_from_us)
 )

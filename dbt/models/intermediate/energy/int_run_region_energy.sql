@@ -1,5 +1,7 @@
 {%- set levels = ['low', 'mid', 'high'] %}
-{%- set unseen = {'low': 'power.chip_power_idle_w_low', 'mid': 'power.chip_power_mean_w', 'high': 'power.chip_power_max_w_high'} %}
+{%- set unseen = {
+    'low': 'power.chip_power_idle_w_low', 'mid': 'power.chip_power_mean_w', 'high': 'power.chip_power_max_w_high',
+} %}
 
 with chip_time as (
     select
@@ -16,7 +18,12 @@ with chip_time as (
     from {{ ref('int_run_chip_time') }} as time
     inner join {{ ref('int_resource_regions') }} as regions using (usage_month, resource_id, training_run_id)
     group by
-        time.usage_month, time.training_run_id, regions.region_id, time.accelerator_type, time.share_numerator, time.share_denominator
+        time.usage_month,
+        time.training_run_id,
+        regions.region_id,
+        time.accelerator_type,
+        time.share_numerator,
+        time.share_denominator
 ),
 
 chip_time_with_power as (
@@ -48,9 +55,18 @@ energy_of_counted_chips as (
             cast(idle_uw_{{ level }} * observed_us as decimal(38, 0)) * 1000000
             + cast((max_uw_{{ level }} - idle_uw_{{ level }}) * used_ppm_us as decimal(38, 0))
         ) * share_numerator as decimal(38, 0)) end as seen_chip_{{ level }},
-        case when is_chips_known then cast(cast(unseen_uw_{{ level }} * unseen_us as decimal(38, 0)) * share_numerator as decimal(38, 0)) end as unseen_chip_{{ level }},
-        case when is_chips_known then cast(cast(host_uw_{{ level }} * observed_us as decimal(38, 0)) * share_numerator as decimal(38, 0)) end as seen_host_{{ level }},
-        case when is_chips_known then cast(cast(host_uw_{{ level }} * unseen_us as decimal(38, 0)) * share_numerator as decimal(38, 0)) end as unseen_host_{{ level }}
+        case
+            when is_chips_known
+                then cast(cast(unseen_uw_{{ level }} * unseen_us as decimal(38, 0)) * share_numerator as decimal(38, 0))
+        end as unseen_chip_{{ level }},
+        case
+            when is_chips_known
+                then cast(cast(host_uw_{{ level }} * observed_us as decimal(38, 0)) * share_numerator as decimal(38, 0))
+        end as seen_host_{{ level }},
+        case
+            when is_chips_known
+                then cast(cast(host_uw_{{ level }} * unseen_us as decimal(38, 0)) * share_numerator as decimal(38, 0))
+        end as unseen_host_{{ level }}
         {%- endfor %},
         cast(observed_us * share_numerator * 1000000 as decimal(38, 0)) as share_observed_ps,
         cast(reserved_us * share_numerator * 1000000 as decimal(38, 0)) as share_reserved_ps,
@@ -80,7 +96,10 @@ run_regions as (
         region_id,
         min(provider_name) as provider_name,
         case when count(*) = count(provider_name) then min(provider_name) end as known_provider_name,
-        case when count(*) = count(power_confidence) then max(case power_confidence when 'published' then 1 when 'third_party' then 2 else 3 end) else 3 end as confidence_rank,
+        case
+            when count(*) = count(power_confidence)
+                then max(case power_confidence when 'published' then 1 when 'third_party' then 2 else 3 end) else 3
+        end as confidence_rank,
         cast(sum(run_reserved_ps) as decimal(38, 0)) as reserved_ps,
         cast(sum(run_observed_ps) as decimal(38, 0)) as observed_ps,
         cast(sum(run_used_ps) as decimal(38, 0)) as used_ps
@@ -102,14 +121,25 @@ region_boundaries as (
         pue.pue_source
         {%- for level in levels %},
         cast(run_regions.seen_chip_{{ level }} + run_regions.unseen_chip_{{ level }} as decimal(38, 0)) as chip_{{ level }},
-        cast(run_regions.seen_chip_{{ level }} + run_regions.unseen_chip_{{ level }} + run_regions.seen_host_{{ level }} + run_regions.unseen_host_{{ level }} as decimal(38, 0)) as chip_host_{{ level }},
         cast(
-            (run_regions.seen_chip_{{ level }} + run_regions.unseen_chip_{{ level }} + run_regions.seen_host_{{ level }} + run_regions.unseen_host_{{ level }})
+            run_regions.seen_chip_{{ level }}
+            + run_regions.unseen_chip_{{ level }}
+            + run_regions.seen_host_{{ level }}
+            + run_regions.unseen_host_{{ level }} as decimal(38, 0)
+        ) as chip_host_{{ level }},
+        cast(
+            (
+                run_regions.seen_chip_{{ level }}
+                + run_regions.unseen_chip_{{ level }}
+                + run_regions.seen_host_{{ level }}
+                + run_regions.unseen_host_{{ level }}
+            )
             * (1000000 + {{ to_units('overhead.network_storage_share_' ~ level, 6) }}) as decimal(38, 0)
         ) as it_{{ level }}
         {%- endfor %},
         cast(
-            (run_regions.seen_chip_mid + run_regions.seen_host_mid) * (1000000 + {{ to_units('overhead.network_storage_share_mid', 6) }}) as decimal(38, 0)
+            (run_regions.seen_chip_mid + run_regions.seen_host_mid)
+            * (1000000 + {{ to_units('overhead.network_storage_share_mid', 6) }}) as decimal(38, 0)
         ) as seen_it_mid,
         {{ to_units('pue.pue_ratio', 4) }} as pue_units
     from run_regions

@@ -1,5 +1,8 @@
-{%- set sample_columns %}held_nodes.usage_month, held_nodes.training_run_id, held_nodes.resource_id, samples.host_id, samples.device_index, samples.document_hash,
-        samples.is_document, samples.is_measured, samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm{% endset %}
+{%- set sample_columns %}
+    held_nodes.usage_month, held_nodes.training_run_id, held_nodes.resource_id, samples.host_id, samples.device_index,
+    samples.document_hash,
+        samples.is_document, samples.is_measured, samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm
+{% endset %}
 {{ config(materialized='by_month') }}
 
 with run_keys as (
@@ -86,7 +89,8 @@ samples_of_runs as (
     where named_nodes.resource_id is null
 ),
 
--- a managed job names no machines: several documents of one interval are several machines, and one document counts once. Of a single
+-- a managed job names no machines: several documents of one interval are several machines, and one document counts once.
+-- Of a single
 -- machine they are two views, and the greater use counts.
 machines as (
     select resource_id, max(node_count) as machine_count
@@ -122,7 +126,10 @@ samples_by_machine as (
             when machines.machine_count > 1 and document_samples.is_document
                 then row_number() over (
                     partition by
-                        document_samples.usage_month, document_samples.training_run_id, document_samples.resource_id, document_samples.host_id,
+                        document_samples.usage_month,
+                        document_samples.training_run_id,
+                        document_samples.resource_id,
+                        document_samples.host_id,
                         document_samples.device_index, document_samples.sample_from_us, document_samples.sample_to_us
                     order by document_samples.document_hash
                 )

@@ -15,13 +15,31 @@ months as (
 ),
 
 measured as (
-    select true as is_document, document_hash, run_key, host_id, device_index, is_measured, sample_from_us, sample_to_us, utilisation_ppm
+    select
+        true as is_document,
+        document_hash,
+        run_key,
+        host_id,
+        device_index,
+        is_measured,
+        sample_from_us,
+        sample_to_us,
+        utilisation_ppm
     from {{ ref('stg_neuron_monitor__samples') }}
     where sample_from_us is not null
 
     union all
 
-    select false as is_document, document_hash, run_key, host_id, device_index, is_measured, sample_from_us, sample_to_us, utilisation_ppm
+    select
+        false as is_document,
+        document_hash,
+        run_key,
+        host_id,
+        device_index,
+        is_measured,
+        sample_from_us,
+        sample_to_us,
+        utilisation_ppm
     from {{ ref('stg_tpu_monitoring__samples') }}
     where sample_from_us is not null
 ),

@@ -37,12 +37,19 @@ select distinct
     recorded_nodes.chips as recorded_chips,
     recorded_nodes.node_count,
     -- a managed job has its machines to itself, and its record states how large they are
-    case when recorded_nodes.record_system <> 'run_json' then coalesce(recorded_nodes.chips, types.chips_per_node) else types.chips_per_node end as chips_per_node,
+    case
+        when recorded_nodes.record_system <> 'run_json' then coalesce(recorded_nodes.chips, types.chips_per_node)
+        else types.chips_per_node
+    end as chips_per_node,
     -- null chips: the whole node
     coalesce(recorded_nodes.chips, types.chips_per_node) * recorded_nodes.node_count as held_chips,
     recorded_nodes.started_at,
     recorded_nodes.ended_at
 from recorded_nodes
-inner join first_systems on recorded_nodes.training_run_id = first_systems.training_run_id and substr(recorded_nodes.precedence, 1, 1) = first_systems.system_rank
+inner join
+    first_systems
+    on
+        recorded_nodes.training_run_id = first_systems.training_run_id
+        and substr(recorded_nodes.precedence, 1, 1) = first_systems.system_rank
 left join {{ ref('accelerator_types') }} as types using (accelerator_type)
 where recorded_nodes.started_at is not null and recorded_nodes.ended_at > recorded_nodes.started_at

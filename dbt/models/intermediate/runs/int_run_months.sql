@@ -77,7 +77,8 @@ select
     run_months.provider_name,
     billed_run_months.training_run_id is not null as is_billed,
     case
-        when billed_run_months.training_run_id is null then case when coalesce(providers.is_bill_landed, false) then 'no_cell' else 'not_published' end
+        when billed_run_months.training_run_id is null
+            then case when coalesce(providers.is_bill_landed, false) then 'no_cell' else 'not_published' end
         when billed_run_months.is_bill_final then 'final'
         else 'preliminary'
     end as cost_status,

@@ -1,7 +1,13 @@
 with records as (
     select
         *,
-        case record_system when 'run_json' then '1' when 'sagemaker' then '2' when 'vertex' then '2' else '3' end || '|' || source_name || '|' || source_object || '|' || cast(row_number as string) as precedence
+        case record_system when 'run_json' then '1' when 'sagemaker' then '2' when 'vertex' then '2' else '3' end
+        || '|'
+        || source_name
+        || '|'
+        || source_object
+        || '|'
+        || cast(row_number as string) as precedence
     from {{ ref('stg_training_runs__runs') }}
 ),
 

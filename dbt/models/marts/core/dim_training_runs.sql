@@ -1,4 +1,7 @@
-{%- set fields = ['provider_name', 'workload_key', 'pair_key', 'model_name', 'framework', 'team', 'tokens', 'useful_tokens', 'steps', 'model_flops', 'target_metric', 'target_direction', 'target_value', 'final_value'] %}
+{%- set fields = [
+    'provider_name', 'workload_key', 'pair_key', 'model_name', 'framework', 'team', 'tokens', 'useful_tokens', 'steps', 'model_flops',
+    'target_metric', 'target_direction', 'target_value', 'final_value',
+] %}
 with records as (
     select
         training_run_id,
@@ -44,7 +47,8 @@ ranked_attempts as (
         dense_rank() over (partition by training_run_id order by record_rank) as system_rank,
         row_number() over (
             partition by training_run_id
-            order by record_rank, started_at desc nulls last, row_number desc, attempt_id desc, state desc, ended_at desc nulls last
+            order by
+                record_rank, started_at desc nulls last, row_number desc, attempt_id desc, state desc, ended_at desc nulls last
         ) as recency
     from recorded_attempts
 ),
@@ -89,7 +93,9 @@ chip_levels as (
     select
         training_run_id,
         -- what ends at an instant is given back before what begins there
-        sum(chips) over (partition by training_run_id order by happened_at, chips rows between unbounded preceding and current row) as chips_held
+        sum(chips)
+            over (partition by training_run_id order by happened_at, chips rows between unbounded preceding and current row)
+            as chips_held
     from chip_events
 ),
 
@@ -126,7 +132,9 @@ main_places as (
         count(distinct region_id) > 1 as is_multi_region,
         count(distinct sub_account_id) > 1 as is_multi_account
     from (
-        select *, row_number() over (partition by training_run_id order by effective_cost desc, region_id, sub_account_id) as place_rank
+        select
+            *,
+            row_number() over (partition by training_run_id order by effective_cost desc, region_id, sub_account_id) as place_rank
         from billed_places
     ) as ranked
     group by training_run_id
@@ -149,7 +157,9 @@ billed_type_facts as (
 
 -- what the text of a Google SKU tells: generations and GPUs that the catalogue does not list are accelerators all the same
 billed_families as (
-    select attributions.training_run_id, max(case when lines.instance_type <> '' or lines.is_unknown_tpu then 'tpu' else 'gpu' end) as accelerator_family
+    select
+        attributions.training_run_id,
+        max(case when lines.instance_type <> '' or lines.is_unknown_tpu then 'tpu' else 'gpu' end) as accelerator_family
     from {{ ref('int_line_attributions') }} as attributions
     inner join {{ ref('int_gcp_lines') }} as lines using (line_id)
     where lines.is_accelerator_type and attributions.training_run_id is not null
@@ -226,8 +236,12 @@ select
     runs.final_value,
     case
         when runs.target_value is null or runs.final_value is null then null
-        when runs.target_direction in ('min', 'minimize', 'minimise', 'lower', 'down', 'decrease', 'below') then runs.final_value <= runs.target_value
-        when runs.target_direction in ('max', 'maximize', 'maximise', 'higher', 'up', 'increase', 'above') then runs.final_value >= runs.target_value
+        when
+            runs.target_direction in ('min', 'minimize', 'minimise', 'lower', 'down', 'decrease', 'below')
+            then runs.final_value <= runs.target_value
+        when
+            runs.target_direction in ('max', 'maximize', 'maximise', 'higher', 'up', 'increase', 'above')
+            then runs.final_value >= runs.target_value
     end as is_target_reached
 from runs
 left join {{ ref('accelerator_types') }} as catalogue using (accelerator_type)

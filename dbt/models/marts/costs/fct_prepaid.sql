@@ -30,7 +30,8 @@ select
     commitment_kind,
     usage_month,
     billing_currency,
-    cast(closing_cost - purchased_cost + refunded_cost + amortised_used_cost + amortised_unused_cost as decimal(38, 12)) as opening_cost,
+    cast(closing_cost - purchased_cost + refunded_cost + amortised_used_cost + amortised_unused_cost as decimal(38, 12))
+        as opening_cost,
     purchased_cost,
     refunded_cost,
     amortised_used_cost,

@@ -26,7 +26,8 @@ evidence as (
         -- rows that are not usage have no list price to cover; without any usage nothing is missing
         case
             when sum(usage_line_count) = 0 then 1.0
-            when sum(usage_effective_cost) > 0 then cast(sum(listed_effective_cost) as double) / cast(sum(usage_effective_cost) as double)
+            when sum(usage_effective_cost) > 0
+                then cast(sum(listed_effective_cost) as double) / cast(sum(usage_effective_cost) as double)
             else cast(sum(listed_line_count) as double) / cast(sum(usage_line_count) as double)
         end as list_cost_coverage_ratio
     from {{ ref('int_cell_parts') }}

@@ -24,7 +24,8 @@ select
     energy.facility_energy_kwh_mid as facility_energy_kwh
     {%- for suffix, level in levels.items() %},
     {{ from_units(int_div(
-        'cast(2 * ' ~ to_units('energy.facility_energy_kwh_' ~ level, 9) ~ ' * ' ~ to_units('factors.value', 9) ~ ' + 1000000000 as decimal(38, 0))',
+        'cast(2 * ' ~ to_units('energy.facility_energy_kwh_' ~ level, 9) ~ ' * ' ~ to_units('factors.value', 9)
+        ~ ' + 1000000000 as decimal(38, 0))',
         'cast(2000000000 as decimal(38, 0))'
     ), 9) }} as modelled_location_based_kgco2e{{ suffix }}
     {%- endfor %},

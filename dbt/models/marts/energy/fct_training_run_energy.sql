@@ -34,8 +34,8 @@ select
     run_months.usage_month
     {%- for boundary in ['chip', 'chip_host', 'it', 'facility'] %},
     energy.{{ boundary }}_energy_kwh_mid as {{ boundary }}_energy_kwh,
-    energy.{{ boundary }}_energy_kwh_low as {{ boundary }}_energy_kwh_low,
-    energy.{{ boundary }}_energy_kwh_high as {{ boundary }}_energy_kwh_high
+    energy.{{ boundary }}_energy_kwh_low,
+    energy.{{ boundary }}_energy_kwh_high
     {%- endfor %},
     case
         when energy.facility_energy_kwh_mid is null then null
@@ -50,7 +50,9 @@ select
     cast(energy.facility_energy_kwh_mid - energy.energy_kwh_utilisation_model as decimal(38, 9)) as energy_kwh_time_model,
     -- a row without a figure has the weaker of both
     case
-        when energy.chip_energy_kwh_mid is not null and energy.observed_ps = energy.reserved_ps and energy.reserved_ps > 0 then 'utilisation_model'
+        when
+            energy.chip_energy_kwh_mid is not null and energy.observed_ps = energy.reserved_ps and energy.reserved_ps > 0
+            then 'utilisation_model'
         else 'time_model'
     end as energy_basis,
     case
@@ -64,7 +66,12 @@ select
         when coalesce(energy.reserved_ps, 0) = 0 then cast(0 as double)
         when energy.observed_ps = energy.reserved_ps then cast(1 as double)
         else least(
-            cast({{ int_div('cast(2 * energy.observed_ps * 1000000000 + energy.reserved_ps as decimal(38, 0))', 'cast(2 * energy.reserved_ps as decimal(38, 0))') }} as double),
+            cast(
+                {{ int_div(
+                    'cast(2 * energy.observed_ps * 1000000000 + energy.reserved_ps as decimal(38, 0))',
+                    'cast(2 * energy.reserved_ps as decimal(38, 0))'
+                ) }} as double
+            ),
             999999999e0
         ) / 1e9
     end as telemetry_coverage_ratio,
@@ -73,7 +80,8 @@ select
     case
         when energy.facility_energy_kwh_mid is null then null
         when energy.least_pue_ratio = energy.greatest_pue_ratio then cast(energy.least_pue_ratio as double)
-        when energy.it_energy_kwh_mid > 0 then {{ nine_digits('cast(energy.facility_energy_kwh_mid as double) / cast(energy.it_energy_kwh_mid as double)') }}
+        when energy.it_energy_kwh_mid > 0
+            then {{ nine_digits('cast(energy.facility_energy_kwh_mid as double) / cast(energy.it_energy_kwh_mid as double)') }}
     end as pue_ratio,
     case
         when energy.facility_energy_kwh_mid is null then null

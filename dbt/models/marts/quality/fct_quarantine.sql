@@ -17,7 +17,13 @@ with bill_lines as (
 ),
 
 bill_regions as (
-    select lines.source_name, lines.source_object, lines.column_name, lines.region_id, min(lines.row_number) as row_number, count(*) as line_count
+    select
+        lines.source_name,
+        lines.source_object,
+        lines.column_name,
+        lines.region_id,
+        min(lines.row_number) as row_number,
+        count(*) as line_count
     from bill_lines as lines
     left join {{ ref('regions') }} as regions using (provider_name, region_id)
     where regions.region_id is null and lines.region_id not in ('', 'global')
@@ -81,7 +87,8 @@ select
     cast(null as string) as column_name,
     provider_model_version || ' ' || service_code || ' ' || region_id as value,
     'duplicate_row' as reason,
-    'an equal row of the month is counted already; the masses of this one stand in quarantined_total, run the month''s backfill again' as remedy
+    'an equal row of the month is counted already; the masses of this one stand in quarantined_total, '
+    || 'run the month''s backfill again' as remedy
 from {{ ref('int_carbon_rows') }}
 where quarantine_reason = 'duplicate_row'
 

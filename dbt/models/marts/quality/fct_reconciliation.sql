@@ -1,4 +1,5 @@
-{%- set money_of_cell = 'provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, billing_currency' %}
+{%- set money_of_cell
+    = 'provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, billing_currency' %}
 with book_cells as (
     select {{ money_of_cell }}, cast(sum(billed_cost) as decimal(38, 12)) as book_billed_cost
     from {{ ref('int_provider_cost_totals') }}
@@ -71,7 +72,8 @@ select
     cast(null as decimal(38, 12)) as quarantined_total,
     cast(book_billed_cost - other_billed_cost as decimal(38, 12)) as difference,
     cast(null as decimal(38, 12)) as modelled_total,
-    case when book_billed_cost <> 0 then round(cast(other_billed_cost as double) / cast(book_billed_cost as double), 9) end as ratio,
+    case when book_billed_cost <> 0 then round(cast(other_billed_cost as double) / cast(book_billed_cost as double), 9) end
+        as ratio,
     cast(null as double) as weight_coverage_ratio,
     case when book_billed_cost is null then 'the book source has no such cell' end as reason
 from other_exports

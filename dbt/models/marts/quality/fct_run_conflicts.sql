@@ -1,4 +1,7 @@
-{%- set fields = ['provider_name', 'workload_key', 'pair_key', 'model_name', 'framework', 'team', 'tokens', 'useful_tokens', 'steps', 'model_flops', 'target_metric', 'target_direction', 'target_value', 'final_value'] %}
+{%- set fields = [
+    'provider_name', 'workload_key', 'pair_key', 'model_name', 'framework', 'team', 'tokens', 'useful_tokens', 'steps', 'model_flops',
+    'target_metric', 'target_direction', 'target_value', 'final_value',
+] %}
 with records as (
     select * from {{ ref('int_run_records') }}
     where not is_ambiguous

@@ -23,7 +23,8 @@ renamed as (
         payer_account_id,
         usage_account_id as sub_account_id,
         -- everything that is not broken out sits in Other, SageMaker and HyperPod too
-        case when product_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront') then product_code else 'Other' end as service_code,
+        case when product_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront') then product_code else 'Other' end
+            as service_code,
         case
             when nullif(region_code, '') is not null then region_code
             when lower(coalesce(location, '')) = 'global' then 'Global'
@@ -41,5 +42,9 @@ renamed as (
 select
     *,
     lower(region_id) in ('global', '') as is_global,
-    ({% for mass in tonnes %}coalesce({{ mass }} < 0, false){% if not loop.last %} or {% endif %}{% endfor %}) as is_negative
+    (
+        {%- for mass in tonnes %}
+        coalesce({{ mass }} < 0, false){% if not loop.last %} or{% endif %}
+        {%- endfor %}
+    ) as is_negative
 from renamed

@@ -41,14 +41,25 @@ renamed as (
         {{ to_exact('line_item_unblended_cost', 12) }} as gross_unblended_cost,
         {{ to_exact('pricing_public_on_demand_cost', 12) }} as public_on_demand_cost,
         nullif(reservation_reservation_a_r_n, '') as reservation_arn,
-        coalesce({{ to_exact('reservation_net_effective_cost', 12) }}, {{ to_exact('reservation_effective_cost', 12) }}) as reservation_effective_cost,
-        coalesce({{ to_exact('reservation_net_unused_amortized_upfront_fee_for_billing_period', 12) }}, {{ to_exact('reservation_unused_amortized_upfront_fee_for_billing_period', 12) }}) as reservation_unused_upfront_cost,
-        coalesce({{ to_exact('reservation_net_unused_recurring_fee', 12) }}, {{ to_exact('reservation_unused_recurring_fee', 12) }}) as reservation_unused_recurring_cost,
+        coalesce({{ to_exact('reservation_net_effective_cost', 12) }}, {{ to_exact('reservation_effective_cost', 12) }})
+            as reservation_effective_cost,
+        coalesce(
+            {{ to_exact('reservation_net_unused_amortized_upfront_fee_for_billing_period', 12) }},
+            {{ to_exact('reservation_unused_amortized_upfront_fee_for_billing_period', 12) }}
+        ) as reservation_unused_upfront_cost,
+        coalesce(
+            {{ to_exact('reservation_net_unused_recurring_fee', 12) }}, {{ to_exact('reservation_unused_recurring_fee', 12) }}
+        )
+            as reservation_unused_recurring_cost,
         try_cast(reservation_start_time as timestamp) as reservation_started_at,
         try_cast(reservation_end_time as timestamp) as reservation_ended_at,
         try_cast(reservation_number_of_reservations as bigint) as reservation_count,
         nullif(savings_plan_savings_plan_a_r_n, '') as savings_plan_arn,
-        coalesce({{ to_exact('savings_plan_net_savings_plan_effective_cost', 12) }}, {{ to_exact('savings_plan_savings_plan_effective_cost', 12) }}) as savings_plan_effective_cost,
+        coalesce(
+            {{ to_exact('savings_plan_net_savings_plan_effective_cost', 12) }},
+            {{ to_exact('savings_plan_savings_plan_effective_cost', 12) }}
+        )
+            as savings_plan_effective_cost,
         {{ to_exact('savings_plan_total_commitment_to_date', 12) }} as savings_plan_commitment_to_date,
         {{ to_exact('savings_plan_used_commitment', 12) }} as savings_plan_used_commitment,
         nullif(capacity_reservation_capacity_reservation_arn, '') as capacity_reservation_arn,
@@ -62,13 +73,19 @@ select
     regexp_extract(usage_type, '^([A-Z]{2,5}[0-9]{0,2})-', 1) as usage_type_prefix,
     replace(regexp_extract(usage_type, ':([^:]*)$', 1), 'ml.', '') as instance_type,
     -- a covered line shows its on-demand cost and a negation takes it away again: neither is on the invoice
-    case when line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation') then cast(0 as decimal(38, 12)) else unblended_cost end as billed_cost,
+    case
+        when line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation') then cast(0 as decimal(38, 12))
+        else unblended_cost
+    end as billed_cost,
     service_code like '%Support%' as is_support,
     -- the refund of a one-time fee names its plan in its text alone
     line_item_type = 'Refund' and (
         savings_plan_arn is not null
         or (service_code like '%SavingsPlans' and charge_description like 'Refund for one-time fee for Savings Plan ID%')
     ) as is_savings_plan_refund,
-    -- without its reservation a block fee cannot be laid onto hours and stays a plain fee; tax on it and a credit for it never reach a run
-    usage_type like '%CapacityBlockFee%' and reservation_arn is not null and line_item_type not in ('Tax', 'Credit') as is_block_fee
+    -- without its reservation a block fee cannot be laid onto hours and stays a plain fee; tax on it and a credit for it never
+    -- reach a run
+    usage_type like '%CapacityBlockFee%'
+    and reservation_arn is not null
+    and line_item_type not in ('Tax', 'Credit') as is_block_fee
 from renamed

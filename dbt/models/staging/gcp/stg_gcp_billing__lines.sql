@@ -45,6 +45,7 @@ select
     lower(coalesce(usage_pricing_unit, '')) as pricing_unit,
     -- on a fee row of a spend-based commitment: the SKU whose usage this part of the fee pays for
     coalesce({{ map_get('labels', 'goog-originating-sku-id') }}, '') as originating_sku_id,
-    lower(coalesce({{ map_get('system_labels', 'compute.googleapis.com/is_unused_reservation') }}, '')) = 'true' as is_unused_reservation,
+    lower(coalesce({{ map_get('system_labels', 'compute.googleapis.com/is_unused_reservation') }}, ''))
+    = 'true' as is_unused_reservation,
     _run_tag as run_tag
 from source

@@ -32,14 +32,19 @@ renamed as (
         cast(date_trunc('month', usage_month) as date) as usage_month,
         coalesce(cast(carbon_model_version as string), '') as provider_model_version
         {%- for mass in mass_names() %},
-        {% if mass in kilograms %}{{ to_exact(kilograms[mass], 9) }}{% else %}cast(null as decimal(38, 9)){% endif %} as {{ mass }}
+        {% if mass in kilograms %}{{ to_exact(kilograms[mass], 9) }}{% else %}cast(null as decimal(38, 9)){% endif %}
+            as {{ mass }}
         {%- endfor %}
     from source
 )
 
 select
     *,
-    -- every region has a dash in its name; what has none is wider than one: global, a country or continent (us, eu, nam4), or nothing
+    -- every region has a dash in its name; what has none is wider: global, a country or continent (us, eu, nam4), or nothing
     region_id not like '%-%' as is_global,
-    ({% for mass in kilograms %}coalesce({{ mass }} < 0, false){% if not loop.last %} or {% endif %}{% endfor %}) as is_negative
+    (
+        {%- for mass in kilograms %}
+        coalesce({{ mass }} < 0, false){% if not loop.last %} or{% endif %}
+        {%- endfor %}
+    ) as is_negative
 from renamed
