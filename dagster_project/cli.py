@@ -110,6 +110,7 @@ def refresh(
     """
     from dagster_project.clock import now
     from dagster_project.commands.outcome import json_text
+    from dagster_project.commands.progress import shown
     from dagster_project.commands.refreshing import refresh as run
     from dagster_project.months import month_range
     from dagster_project.settings import load_settings
@@ -117,7 +118,8 @@ def refresh(
 
     asked = month_range(months, f"{now():%Y-%m}") if months else ()
     settings = load_settings(config)
-    done = run(settings, only=only, full=full, months=asked, wait=wait, say=say)
+    with shown() as listener:
+        done = run(settings, only=only, full=full, months=asked, wait=wait, say=say, listener=listener)
     if as_json:
         typer.echo(json_text(done, Site.of_home(settings.home).publication()))
     return done.exit_code
@@ -255,6 +257,7 @@ def report_quarterly(
     Example: trainledger report quarterly --quarter 2026Q3 --as-published 2026-10-01T00:00:00Z
     """
     from dagster_project.clock import parse_instant
+    from dagster_project.commands.progress import shown
     from dagster_project.commands.reporting import Asked, quarterly_report
     from dagster_project.settings import load_settings
 
@@ -262,7 +265,8 @@ def report_quarterly(
         parse_instant(as_of, "--as-of") if as_of else None,
         parse_instant(as_published, "--as-published") if as_published else None,
     )
-    report = quarterly_report(load_settings(config), quarter, asked, out, wait, say)
+    with shown() as listener:
+        report = quarterly_report(load_settings(config), quarter, asked, out, wait, say, listener)
     reasons = f": {'; '.join(report.reasons)}" if report.reasons else ""
     typer.echo(f"{report.html}")
     say(f"{quarter} is {report.status}{reasons}")

@@ -48,6 +48,7 @@ def prepare(folder: Path, scale: int) -> Path:
 
 def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
     """Generate, refresh, report, and say where everything is. Returns the exit code of the refresh."""
+    from dagster_project.commands.progress import shown
     from dagster_project.commands.refreshing import refresh
     from dagster_project.commands.reporting import Asked, quarterly_report
     from dagster_project.settings import load_settings
@@ -57,8 +58,9 @@ def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
     with writing_to(folder):
         config = prepare(folder, scale)
     settings = load_settings(config)
-    code = refresh(settings, say=say).exit_code
-    reports = {quarter: quarterly_report(settings, quarter, Asked(), None, 0, say) for quarter in QUARTERS}
+    with shown() as listener:
+        code = refresh(settings, say=say, listener=listener).exit_code
+        reports = {quarter: quarterly_report(settings, quarter, Asked(), None, 0, say, listener) for quarter in QUARTERS}
     say("")
     say("Everything below is synthetic.")
     say(f"Warehouse  {settings.home / 'published' / 'trainledger.duckdb'}")

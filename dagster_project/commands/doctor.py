@@ -125,7 +125,10 @@ def _check_source(settings: Settings, source: SourceSettings) -> Iterator[Check]
     deliveries: list[Delivery] = []
     refusals: list[Refusal] = []
     for found in connector.find_deliveries(store):
-        (deliveries if isinstance(found, Delivery) else refusals).append(found)
+        if isinstance(found, Delivery):
+            deliveries.append(found)
+        else:
+            refusals.append(found)
     for refusal in refusals[:3]:
         yield Check(
             source.name,

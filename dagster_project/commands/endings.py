@@ -17,7 +17,7 @@ P = ParamSpec("P")
 
 def say(message: str) -> None:
     """A line for people; answers go to standard output, this does not."""
-    typer.echo(message, err=True)
+    print(message, file=sys.stderr, flush=True)  # not typer.echo: it would write past a display that is being drawn
 
 
 def fail(message: str, code: int) -> NoReturn:

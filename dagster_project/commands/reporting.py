@@ -73,4 +73,7 @@ def quarterly_report(
 ) -> QuarterlyReport:
     """The report of a quarter as published, or as of an instant, in `out` or beside the publication."""
     site = site_of(settings, asked, wait, say, listener)
-    return render_quarter(site.published_file, out or site.root / "reports", quarter, settings.organisation.name, asked.note)
+    listener("report", 0, 1, quarter)
+    report = render_quarter(site.published_file, out or site.root / "reports", quarter, settings.organisation.name, asked.note)
+    listener("report", 1, 1, quarter)
+    return report

@@ -23,7 +23,7 @@ def serve(settings: Settings, port: int, say: Callable[[str], None]) -> int:
     prepare_instance(settings.home)
     surroundings = os.environ | {"TRAINLEDGER_CONFIG": str(settings.path)}
     programs = Path(sys.executable).parent
-    commands = [
+    commands: list[list[str | Path]] = [
         [programs / "dagster-webserver", "-m", MODULE, "-h", "127.0.0.1", "-p", str(port)],
         [programs / "dagster-daemon", "run", "-m", MODULE],
     ]

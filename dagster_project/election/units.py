@@ -160,7 +160,7 @@ def _place(member: Elected) -> list[str]:
 
 def _digest_of(member: Elected) -> list[Any]:
     """The rows of a generation, as the present connector reads them, and which of them count."""
-    book = sorted(member.book_payers) if member.generation.month else sorted(map(list, member.book))
+    book: list[Any] = sorted(member.book_payers) if member.generation.month else sorted(list(pair) for pair in member.book)
     contents = member.contents
     return [*_place(member), contents.row_digest, contents.connector_version, book, sorted(member.version_payers)]
 

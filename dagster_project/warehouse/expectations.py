@@ -243,7 +243,7 @@ def _great_expectations() -> ModuleType:
     in a process without a main file, ends that process as if all were well."""
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
     hidden = {"pyspark": None} if "pyspark" not in sys.modules else {}
-    sys.modules.update(hidden)  # type: ignore[arg-type] - None is how Python is told that a module cannot be imported
+    sys.modules.update(hidden)  # type: ignore[arg-type]  # None: this module cannot be imported
     try:
         import great_expectations
     finally:

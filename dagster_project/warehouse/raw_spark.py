@@ -140,7 +140,8 @@ def _column(name: str, declared: str, physical: DataType | None) -> list[Column]
 
 def _spark_path(spark: SparkSession, path: str) -> str:
     """A path as Spark names the file it read, where special characters are encoded."""
-    return spark._jvm.org.apache.hadoop.fs.Path(path).toUri().toString()
+    jvm: Any = spark._jvm
+    return jvm.org.apache.hadoop.fs.Path(path).toUri().toString()
 
 
 def _flags(kind: Kind) -> list[Column]:

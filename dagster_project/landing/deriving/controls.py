@@ -29,7 +29,7 @@ BLOCK_RESOURCE = r"capacity-reservation|(^|/)cr-[0-9a-z]+$"
 
 def row_digest(con: duckdb.DuckDBPyConnection, relation: str, schema: Schema) -> str:
     """Equal for equal rows in any order and any files: their number, a sum and an exclusive or of two hashes."""
-    return con.execute(f"SELECT {_digest(schema)} FROM {relation}").fetchone()[0]
+    return con.execute(f"SELECT {_digest(schema)} FROM {relation}").fetchall()[0][0]
 
 
 def controls_of(con: duckdb.DuckDBPyConnection, kind: Kind, partition: str, relation: str, schema: Schema) -> Controls:

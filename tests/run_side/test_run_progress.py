@@ -1,0 +1,113 @@
+"""Progress: drawn on a terminal, silent everywhere else, and never in the way of what a command says or answers."""
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from dagster_project.commands.endings import say
+from dagster_project.commands.progress import shown
+
+ROOT = Path(__file__).resolve().parents[2]
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class Terminal:
+    """A pseudo-terminal: `stream` is what a program writes to, `text()` what came out of it."""
+
+    def __init__(self) -> None:
+        self.master, slave = pty.openpty()
+        self.stream: TextIO = os.fdopen(slave, "w")
+        self.raw = ""
+
+    def text(self) -> str:
+        """What a person would see of it, without escape sequences; ends the terminal."""
+        self.stream.close()
+        chunks = []
+        while True:
+            try:
+                chunk = os.read(self.master, 65536)
+            except OSError:  # Linux: the other side is closed
+                break
+            if not chunk:
+                break
+            chunks.append(chunk)
+        os.close(self.master)
+        self.raw = b"".join(chunks).decode()
+        return ESCAPES.sub("", self.raw)
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    yield Terminal()
+
+
+def test_steps_are_drawn_with_label_count_and_what_they_are_at(terminal: Terminal) -> None:
+    with shown(terminal.stream) as listener:
+        listener("landing", 0, 3, "payer-a-cur 2026-04")
+        listener("landing", 3, 3, "payer-a-cur 2026-05")
+        listener("models", 7, 120, "int_charges [by month]")
+    text = terminal.text()
+    assert re.search(r"✓ Landing .*3/3", text)
+    assert re.search(r"Models and tests .*7/120.*int_charges \[by month\]", text)  # brackets are no markup
+    assert "payer-a-cur 2026-05" not in text.split("✓ Landing")[-1]
+
+
+def test_a_step_of_unknown_length_is_drawn_too(terminal: Terminal) -> None:
+    with shown(terminal.stream) as listener:
+        listener("report", 0, None, "2026Q2")
+    assert re.search(r"Report .*0/\?.*2026Q2", terminal.text())
+
+
+def test_lines_that_are_said_meanwhile_are_whole(terminal: Terminal) -> None:
+    with shown(terminal.stream) as listener:
+        listener("landing", 1, 2)
+        say("Published build 20261010.")
+        listener("landing", 2, 2)
+    assert "Published build 20261010.\r\n" in terminal.text()
+
+
+def test_an_error_gives_the_terminal_back(terminal: Terminal) -> None:
+    before = sys.stderr
+    with pytest.raises(KeyError), shown(terminal.stream) as listener:
+        listener("landing", 1, 2)
+        raise KeyError
+    assert sys.stderr is before
+    terminal.text()
+    assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l")  # the cursor is back
+
+
+def test_a_command_that_has_nothing_to_do_draws_nothing(terminal: Terminal) -> None:
+    with shown(terminal.stream):
+        pass
+    assert terminal.text() == ""
+
+
+def test_a_terminal_that_cannot_draw_is_left_alone(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    with shown(terminal.stream) as listener:
+        listener("landing", 1, 2)
+    assert terminal.text() == ""
+
+
+def test_a_pipe_gets_nothing() -> None:
+    stream = io.StringIO()
+    with shown(stream) as listener:
+        listener("landing", 1, 2)
+    assert stream.getvalue() == ""
+
+
+def test_without_a_terminal_nothing_that_draws_is_imported() -> None:
+    program = "import sys\nfrom dagster_project.commands.progress import shown\nwith shown() as told: told('landing', 1, 2)\n"
+    program += "print('rich.progress' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert (done.stdout, done.stderr) == ("False\n", "")
