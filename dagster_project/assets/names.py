@@ -50,17 +50,16 @@ def node_key(node: dict[str, Any]) -> dg.AssetKey:
 
 
 def check_of_test(manifest: dict[str, Any], test: dict[str, Any]) -> dg.AssetCheckKey:
-    """The check that shows a dbt test: at the model that the test names, else at the one it was written beside.
+    """The check that shows a dbt test: at the model that its `meta.dagster.ref` names, else at the one it was written beside.
 
-    A test of two models names one in `meta.dagster.ref`; without that there is no saying whose check it is.
+    A test that reads two models should name one; the first it reads is shown with it otherwise, so that no test is hidden.
     """
     meta = test["config"].get("meta") or test.get("meta") or {}
     named = (meta.get("dagster") or {}).get("ref", {}).get("name")
     parents = test["depends_on"]["nodes"]
-    attached = test.get("attached_node") or (parents[0] if len(parents) == 1 else None)
-    node = next((n for n in manifest["nodes"].values() if n["name"] == named), None) if named else manifest["nodes"].get(attached)
-    if node is None:
-        raise LookupError(f"the dbt test {test['name']} reads several models and names none of them in meta.dagster.ref")
+    nodes = {**manifest["nodes"], **manifest["sources"]}
+    attached = nodes[test.get("attached_node") or parents[0]]
+    node = next((node for node in manifest["nodes"].values() if node["name"] == named), attached)
     return dg.AssetCheckKey(node_key(node), test["name"])
 
 
