@@ -108,18 +108,16 @@ def source_asset(settings: Settings, source: SourceSettings) -> dg.AssetsDefinit
             plan = make_plan([source], settings.base, place, month=month)
             landed = land_all(place, plan)
         problems = problems_by_source(plan, landed, None).get(source.name, [])
-        is_unreadable = bool(plan.unreadable or [one for one in landed if one.error])
         if month and not landed and not problems:
             problems = [f"There is no delivery of {month} at {source.location}."]
-        yield results.as_result(results.landing_check(source, problems))
-        events = list(results.landing_materializations(source, landed))
-        if is_unreadable and context.retry_number < UNREADABLE_RETRIES:
-            raise dg.RetryRequested(max_retries=UNREADABLE_RETRIES, seconds_to_wait=UNREADABLE_WAIT)
-        if problems and not events:
-            raise dg.Failure("\n".join(problems), allow_retries=False)
-        if not events:
-            yield dg.MaterializeResult(metadata=results.landing_metadata(landed))
-        for event in events:
+        for event in results.landing_materializations(source, landed):
             yield results.as_result(event)
+        yield results.as_result(results.landing_check(source, problems))
+        if (plan.unreadable or any(one.error for one in landed)) and context.retry_number < UNREADABLE_RETRIES:
+            raise dg.RetryRequested(max_retries=UNREADABLE_RETRIES, seconds_to_wait=UNREADABLE_WAIT)
+        if problems:
+            raise dg.Failure("\n".join(problems), allow_retries=False)
+        if not landed:
+            yield dg.MaterializeResult(metadata=results.landing_metadata(landed))
 
     return landing

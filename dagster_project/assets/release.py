@@ -22,13 +22,13 @@ from dagster_project.warehouse.site import Site
 CODE = Path(__file__).parents[1] / "warehouse"
 
 
-def gates_asset(settings: Settings, models: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:
+def gates_asset(settings: Settings, marts: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:
     """The Great Expectations suites, one asset check per expectation."""
     site = Site.of_home(settings.home)
 
     @dg.asset(
         key=names.GATES,
-        deps=list(models),
+        deps=list(marts),
         group_name="gates",
         kinds={"great_expectations"},
         owners=names.OWNERS,
@@ -52,8 +52,8 @@ def gates_asset(settings: Settings, models: Sequence[dg.AssetKey]) -> dg.AssetsD
             raise dg.Failure("There is no build under way, so there is nothing to judge. Run the job `refresh`.")
         with explained():
             found = building.run_expectations(site, build)
-        yield from map(results.as_result, results.gate_checks(found, expectations.expected_gates()))
         yield results.as_result(results.gates_materialization(found, build, site))
+        yield from map(results.as_result, results.gate_checks(found, expectations.expected_gates()))
 
     return gates
 

@@ -267,8 +267,8 @@ def build_events(
 
     yield from raw_materializations(names.raw_tables(manifest), built.build, election)
     yield from node_events(manifest, built.nodes, built.build, extra)
-    yield from gate_checks(built.expectations, expected_gates())
     if built.expectations:
         yield gates_materialization(built.expectations, built.build, site)
+    yield from gate_checks(built.expectations, expected_gates())
     if built.publication:
         yield from publication_events(built.publication, built.build, site)

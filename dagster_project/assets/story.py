@@ -103,7 +103,10 @@ def _run(instance: dg.DagsterInstance, events: Sequence[results.Event], failure:
 def _first_error(done: dg.ExecuteInProcessResult) -> str:
     for event in done.all_events:
         if event.is_step_failure:
-            return str(event.step_failure_data.error)
+            error = event.step_failure_data.error
+            while error.cause:
+                error = error.cause
+            return error.message.strip()
     return "no step failed"
 
 

@@ -111,7 +111,9 @@ def test_a_failed_gate_is_a_failed_run_with_its_first_rows(
     with instance_of(settings, monkeypatch) as instance:
         [run] = instance.get_runs()
         assert run.status.value == "FAILURE"
-        [failed] = [one.dagster_event for one in instance.all_logs(run.run_id) if one.dagster_event_type_value == "STEP_FAILURE"]
+        [failed] = [
+            one.dagster_event for one in instance.all_logs(run.run_id) if one.step_key and one.dagster_event.is_step_failure
+        ]
         assert ROWS in failed.step_failure_data.user_failure_data.description
         assert failed.step_failure_data.user_failure_data.metadata["remedy"].value == "Correct the cause."
         gate = dg.AssetCheckKey(dg.AssetKey(["marts", MODEL]), TEST)
