@@ -12,7 +12,6 @@ import dagster as dg
 from dagster_project.assets.graph import build_definitions
 from dagster_project.failures import UsageError
 from dagster_project.settings import load_settings
-from dagster_project.warehouse.modelling import environment
 
 
 def configured_definitions() -> dg.Definitions:
@@ -24,7 +23,6 @@ def configured_definitions() -> dg.Definitions:
             remedy="Set it to the path of your trainledger.yaml; `trainledger init` writes one.",
         )
     settings = load_settings(Path(config))
-    os.environ.update(environment(settings.home / "build.duckdb", settings.home / "cache" / "dbt"))
     return build_definitions(settings)
 
 

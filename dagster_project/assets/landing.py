@@ -1,128 +1,123 @@
-"""Assets landing/*: what providers delivered, one generation per delivery. What landing means is dagster_project.landing.land's
-matter.
+"""Assets new_deliveries and landing/<source>: what providers delivered, one generation per delivery.
+
+What landing means is dagster_project.landing's matter; both assets use the planner of `trainledger refresh`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
 
 import dagster as dg
 
-from dagster_project.assets.common import POOL, SOURCE_MONTHS, WriterLock, partition_key, source_and_month
-from dagster_project.kinds import KINDS, Kind
-from dagster_project.landing.land import Landed, Landing
+from dagster_project.assets import names, results
+from dagster_project.assets.failing import UNREADABLE_RETRIES, UNREADABLE_WAIT, explained
+from dagster_project.assets.partitions import register_source_months
+from dagster_project.assets.specs import code_references
+from dagster_project.assets.writer import WriterLock
+from dagster_project.election.election import Election, elect
+from dagster_project.landing.land import Landed
 from dagster_project.landing.opening import open_landing
-from dagster_project.landing.planning import land_all, make_plan
-from dagster_project.landing.records import calendar_month
+from dagster_project.landing.planning import Plan, land_all, make_plan
 from dagster_project.settings import Settings, SourceSettings
 
-CHECK = "every_delivery_is_landed"
+CODE = Path(__file__).parents[1] / "landing" / "planning.py"
+FRESH = {
+    # bills change several times a day: two days without a delivery are worth a look
+    "bill": dg.FreshnessPolicy.time_window(fail_window=timedelta(days=2), warn_window=timedelta(hours=30)),
+    # both providers publish a month's emissions by the 21st of the next month
+    "carbon": dg.FreshnessPolicy.cron(deadline_cron="0 0 22 * *", lower_bound_delta=timedelta(days=21)),
+}  # telemetry, run records and inputs come when somebody trains
 
 
-class LandingConfig(dg.Config):
-    """What to look at: all sources of the kind, or one."""
+def problems_by_source(plan: Plan, landed: Sequence[Landed], election: Election | None) -> dict[str, list[str]]:
+    """What could not be read or was not taken, of each source; with an election also what was refused earlier and still is."""
+    problems: dict[str, list[str]] = {}
+    for missing in plan.unreadable:
+        problems.setdefault(missing.source, []).append(f"{missing.message} {missing.remedy}")
+    for result in landed:
+        if problem := results.problem_of(result):
+            problems.setdefault(result.source, []).append(problem)
+    for record in election.refusals if election else ():
+        first = record.refusals[0]
+        problems.setdefault(record.source, []).append(f"{record.partition}: {first.message} {first.remedy}")
+    return problems
 
-    only: str = ""
+
+def new_deliveries_asset(settings: Settings) -> dg.AssetsDefinition:
+    """The first step of a refresh: every source is looked at, and everything new is landed."""
+
+    @dg.asset(
+        key=names.NEW_DELIVERIES,
+        group_name="landing",
+        owners=names.OWNERS,
+        pool=names.POOL,
+        kinds={"python"},
+        metadata=code_references(CODE),
+        description="A look at **every** configured source: bills, carbon, telemetry, run records, inputs. What is new is landed"
+        " and shown at `landing/<source>`, with its month where the source has months. No partition is needed.",
+    )
+    def new_deliveries(context: dg.AssetExecutionContext, writer: WriterLock) -> dg.MaterializeResult:
+        place = open_landing(settings)
+        with explained():
+            plan = make_plan(settings.sources, settings.base, place)
+            landed = land_all(place, plan)
+            problems = problems_by_source(plan, landed, elect(settings.sources, place))
+        register_source_months(context.instance, settings.sources, place)
+        for event in results.landing_events(settings.sources, landed, problems):
+            context.log_event(event)
+        unreadable = [missing.source for missing in plan.unreadable] + [one.source for one in landed if one.error]
+        if unreadable and context.retry_number < UNREADABLE_RETRIES:  # what was landed stays landed: only they are tried again
+            context.log.warning(
+                f"Could not be read, tried again in {UNREADABLE_WAIT:.0f} s: {', '.join(sorted(set(unreadable)))}"
+            )
+            raise dg.RetryRequested(max_retries=UNREADABLE_RETRIES, seconds_to_wait=UNREADABLE_WAIT)
+        for source, texts in sorted(problems.items()):
+            context.log.warning(f"{source}: {'; '.join(dict.fromkeys(texts))}")
+        return dg.MaterializeResult(metadata=results.landing_metadata(landed))
+
+    return new_deliveries
 
 
-def landing_assets(settings: Settings, kind: Kind) -> dg.AssetsDefinition:
-    """The asset of one kind: bills and carbon by source and month, a day below its month; all else as one."""
-    is_monthly = KINDS[kind].fact in ("bill", "carbon")
-    key = dg.AssetKey(["landing", str(kind)])
+def source_asset(settings: Settings, source: SourceSettings) -> dg.AssetsDefinition:
+    """One source: by its own months for bills and carbon, as a whole for everything else."""
+    is_monthly, key = results.is_monthly(source), names.landing_key(source.name)
+    what = "Materialize a month to land it again from its location" if is_monthly else "Materialize it to land what is new"
 
     @dg.asset(
         key=key,
         group_name="landing",
-        description=f"What the sources of kind {kind} delivered: immutable generations, each with its hashes and control totals.",
-        partitions_def=SOURCE_MONTHS if is_monthly else None,
-        check_specs=[dg.AssetCheckSpec(CHECK, asset=key, description="No source is unreadable, no delivery was refused.")],
-        pool=POOL,
+        owners=names.OWNERS,
+        pool=names.POOL,
+        kinds={source.location.partition("://")[0] if "://" in source.location else "file", "parquet"},
+        tags={"trainledger/kind": str(source.kind), "trainledger/fact": source.facts.fact},
+        partitions_def=dg.DynamicPartitionsDefinition(name=names.source_months(source.name)) if is_monthly else None,
+        freshness_policy=FRESH.get(source.facts.fact),
+        metadata={"location": source.location, **code_references(CODE)},
+        check_specs=[
+            dg.AssetCheckSpec(
+                names.LANDING_CHECK, asset=key, description="The source can be read, and its newest deliveries were not refused."
+            )
+        ],
+        description=f"What `{source.name}` ({source.kind}) delivered: immutable generations with hashes and control totals."
+        f"\n\n{what}, and nothing else; the job `refresh` then builds and publishes it.",
     )
-    def landing(context: dg.AssetExecutionContext, config: LandingConfig, writer: WriterLock) -> Iterator:
-        """Without a partition: everything that is new. With one: that source-month again, and nothing else."""
-        sources = [source for source in settings.sources if source.kind == kind and config.only in ("", source.name)]
+    def landing(context: dg.AssetExecutionContext, writer: WriterLock) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+        month = context.partition_key if is_monthly else None
         place = open_landing(settings)
-        if context.has_partition_key:
-            name, month = source_and_month(context.partition_key)
-            landed, problems = _land_month(settings, place, [source for source in sources if source.name == name], month)
-        else:
-            landed, problems = _land_new(settings, place, sources)
-            if is_monthly:
-                _register_months(context, place, sources, key, landed)
-        problems += [_problem(result) for result in landed if result.outcome in ("refused", "unreadable")]
-        yield dg.AssetCheckResult(
-            passed=not problems, check_name=CHECK, severity=dg.AssetCheckSeverity.WARN, metadata={"problems": problems or "none"}
-        )
-        yield dg.MaterializeResult(metadata=_summary(landed))
+        with explained():
+            plan = make_plan([source], settings.base, place, month=month)
+            landed = land_all(place, plan)
+        problems = problems_by_source(plan, landed, None).get(source.name, [])
+        if month and not landed and not problems:
+            problems = [f"There is no delivery of {month} at {source.location}."]
+        for event in results.landing_materializations(source, landed):
+            yield results.as_result(event)
+        yield results.as_result(results.landing_check(source, problems))
+        if (plan.unreadable or any(one.error for one in landed)) and context.retry_number < UNREADABLE_RETRIES:
+            raise dg.RetryRequested(max_retries=UNREADABLE_RETRIES, seconds_to_wait=UNREADABLE_WAIT)
+        if problems:
+            raise dg.Failure("\n".join(problems), allow_retries=False)
+        if not landed:
+            yield dg.MaterializeResult(metadata=results.landing_metadata(landed))
 
     return landing
-
-
-def _land_new(settings: Settings, landing: Landing, sources: list[SourceSettings]) -> tuple[list[Landed], list[str]]:
-    landed: list[Landed] = []
-    problems: list[str] = []
-    for source in sources:
-        plan = make_plan([source], settings.base, landing)
-        problems += [f"{missing.source}: {missing.message} {missing.remedy}" for missing in plan.unreadable]
-        landed += land_all(landing, plan)
-    return landed, problems
-
-
-def _land_month(
-    settings: Settings, landing: Landing, sources: list[SourceSettings], month: str
-) -> tuple[list[Landed], list[str]]:
-    from connectors.deliveries import Delivery
-    from connectors.errors import ConnectorError
-    from connectors.registry import connector_for
-    from dagster_project.landing.sources import open_source
-
-    landed: list[Landed] = []
-    problems: list[str] = []
-    for source in sources:
-        try:
-            found = list(connector_for(source.kind).find_deliveries(open_source(settings.base, source)))
-        except ConnectorError as error:
-            problems.append(f"{source.name}: {error.message} {error.remedy}")
-            continue
-        wanted = [item for item in found if calendar_month(item.partition) == month and isinstance(item, Delivery)]
-        landed += [landing.land(source, item) for item in sorted(wanted, key=lambda item: (item.partition, item.published_at))]
-    return landed, problems
-
-
-def _register_months(
-    context: dg.AssetExecutionContext, landing: Landing, sources: list[SourceSettings], key: dg.AssetKey, landed: list[Landed]
-) -> None:
-    """Let Dagster know the months there are, and which of them this run landed."""
-    known = {
-        partition_key(source.name, month)
-        for source in sources
-        for generation in landing.read(source.name).generations
-        if (month := calendar_month(generation.partition))
-    }
-    context.instance.add_dynamic_partitions(str(SOURCE_MONTHS.name), sorted(known))
-    by_month: dict[str, list[Landed]] = {}
-    for result in landed:
-        month = calendar_month(result.partition)
-        if result.outcome == "landed" and month:
-            by_month.setdefault(partition_key(result.source, month), []).append(result)
-    for partition, results in sorted(by_month.items()):
-        context.log_event(dg.AssetMaterialization(asset_key=key, partition=partition, metadata=_summary(results)))
-
-
-def _summary(landed: list[Landed]) -> dict[str, int]:
-    new = [result.generation for result in landed if result.outcome == "landed" and result.generation]
-    return {
-        "landed": len(new),
-        "unchanged": sum(result.outcome == "unchanged" for result in landed),
-        "refused": sum(result.outcome == "refused" for result in landed),
-        "unreadable": sum(result.outcome == "unreadable" for result in landed),
-        "rows": sum(result.contents.rows for result in landed if result.contents),
-        "bytes": sum(landed_object.size for generation in new for landed_object in generation.objects),
-    }
-
-
-def _problem(result: Landed) -> str:
-    if result.error:
-        return f"{result.source} {result.partition}: {result.error.message} {result.error.remedy}"
-    first = result.refusal.refusals[0] if result.refusal else None
-    return (
-        f"{result.source} {result.partition}: {first.message} {first.remedy}" if first else f"{result.source} {result.partition}"
-    )

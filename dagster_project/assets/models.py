@@ -1,66 +1,81 @@
-"""The dbt project as assets, its tests as asset checks, and its test results as gates of the build."""
+"""The dbt project as assets and its tests as checks: one step that runs dbt as every refresh does."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
-from dagster_dbt import DagsterDbtTranslator, DbtCliResource, dbt_assets
 
-from dagster_project.assets.common import POOL, WriterLock
-from dagster_project.dbt_project import project_folder
+from dagster_project.assets import names, results
+from dagster_project.assets.columns import kept_columns, learn_columns, lineage_metadata
+from dagster_project.assets.failing import explained
+from dagster_project.assets.specs import model_specs, test_specs
+from dagster_project.assets.writer import WriterLock
 from dagster_project.failures import GateError
 from dagster_project.settings import Settings
-from dagster_project.warehouse import building, builds, modelling
+from dagster_project.warehouse import building, builds, gates, modelling
+from dagster_project.warehouse.nodes import NodeResult, node_results
 from dagster_project.warehouse.site import Site
 
-
-class Groups(DagsterDbtTranslator):
-    """Assets are named by their schema and grouped by the room of the dbt project they live in."""
-
-    def get_group_name(self, dbt_resource_props: Mapping[str, Any]) -> str:
-        """staging, intermediate or marts; seeds are a group of their own."""
-        return "seeds" if dbt_resource_props["resource_type"] == "seed" else dbt_resource_props["fqn"][1]
-
-
-def dbt_resource(target: Path) -> DbtCliResource:
-    """dbt as Dagster calls it: the one of this Python, on the project beside this package."""
-    project = str(project_folder())
-    return DbtCliResource(project_dir=project, profiles_dir=project, dbt_executable=str(modelling.dbt_executable(target)))
+BY_HAND = (
+    "Models are run outside a build: the result is NOT published, and the next refresh builds everything again."
+    " To build and publish, run the job `refresh`."
+)
 
 
 def model_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefinition:
     """All models and seeds in one step, as dbt orders them."""
     site = Site.of_home(settings.home)
 
-    @dbt_assets(
-        manifest=manifest,  # not its path: dagster-dbt would keep the first one of a path for ever
+    @dg.multi_asset(
         name="models",
-        dagster_dbt_translator=Groups(),
-        exclude="resource_type:unit_test",
-        pool=POOL,
+        specs=model_specs(manifest, kept_columns(settings.cache)),
+        check_specs=test_specs(manifest),
+        can_subset=True,
+        pool=names.POOL,
     )
-    def models(context: dg.AssetExecutionContext, dbt: DbtCliResource, writer: WriterLock) -> Iterator[Any]:
-        """Run dbt build on the build under way and record its tests as gates."""
+    def models(context: dg.AssetExecutionContext, writer: WriterLock) -> Iterator[Any]:
+        """Run dbt build on the build under way; its tests are recorded as gates."""
         build = builds.current(site)
-        if context.is_subset or build is None:
-            context.log.warning(
-                "Single models are run outside a build: the result is not published, the next refresh builds everything."
-            )
-            builds.mark_partial(site)
-        modelling.lend_parse_state(modelling.parsed_project(site.root), site.target)
-        invocation = dbt.cli(
-            building.dbt_arguments(build) if build else [*modelling.BUILD_ARGUMENTS, "--full-refresh"],
-            context=context,
-            target_path=site.target,
-            raise_on_error=False,
-        )
-        yield from invocation.stream()
-        if build is None or context.is_subset:
-            return
-        results = building.record_models(site, build)
-        if not invocation.is_successful():
-            failed = ", ".join(node.name for node in results if node.status not in ("success", "pass"))
-            raise GateError(f"dbt build did not pass: {failed or 'see its log'}", where=str(site.target / "run_results.json"))
+        is_by_hand = context.is_subset or build is None
+
+        def on_node(done: modelling.Finished) -> None:
+            context.log.info(f"{done.number} of {done.total}: {done.name}")
+
+        with explained():
+            if is_by_hand or build is None:
+                context.log.warning(BY_HAND)
+                builds.mark_partial(site)
+                nodes, build = _run_by_hand(site, manifest, context, build, on_node), None
+            else:
+                nodes = building.run_models(site, build, on_node)
+                learn_columns(site, settings.cache, manifest)
+        extra = lineage_metadata(manifest, settings.cache)
+        chosen = context.selected_asset_keys | context.selected_asset_check_keys
+        for event in results.node_events(manifest, nodes, build, extra):
+            result = results.as_result(event)
+            key = event.asset_check_key if isinstance(event, dg.AssetCheckEvaluation) else event.asset_key
+            if key in chosen:
+                yield result
+        broken = gates.broken_models(nodes)
+        with explained():
+            if broken:
+                raise GateError("dbt did not build every model: " + "; ".join(broken), where=str(site.target))
 
     return models
+
+
+def _run_by_hand(
+    site: Site, manifest: dict[str, Any], context: dg.AssetExecutionContext, build: builds.Build | None, on_node: Any
+) -> list[NodeResult]:
+    """Run the chosen models as they are now, without gates: what they leave is no build."""
+    chosen = [
+        node["name"]
+        for node in manifest["nodes"].values()
+        if node["resource_type"] in ("model", "seed") and names.node_key(node) in context.selected_asset_keys
+    ]
+    arguments = building.dbt_arguments(build) if build else [*modelling.BUILD_ARGUMENTS, "--full-refresh"]
+    modelling.lend_parse_state(modelling.parsed_project(site.root), site.target)
+    modelling.run_dbt([*arguments, "--select", *chosen], site.build_file, site.target, on_node)
+    with building.opened(site) as connection:
+        return node_results(manifest, json.loads((site.target / "run_results.json").read_bytes()), connection)

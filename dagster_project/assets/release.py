@@ -1,36 +1,44 @@
-"""Assets gates, publication and reports/*: permission to publish, the publication itself, and what is rendered from it."""
+"""Assets gates, publication and publication_months: permission to publish, the publication, and its months built again."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
-from dagster_project.assets.common import POOL, WriterLock
+from dagster_project.assets import names, results
+from dagster_project.assets.columns import learn_columns, lineage_metadata
+from dagster_project.assets.failing import explained, failure_of
+from dagster_project.assets.partitions import register_ledger
+from dagster_project.assets.specs import code_references
+from dagster_project.assets.writer import WriterLock
+from dagster_project.election.election import elect
+from dagster_project.election.units import fingerprints
+from dagster_project.landing.opening import open_landing
 from dagster_project.settings import Settings
 from dagster_project.warehouse import building, builds, expectations
 from dagster_project.warehouse.site import Site
 
-GATES = dg.AssetKey("gates")
-PUBLICATION = dg.AssetKey("publication")
+CODE = Path(__file__).parents[1] / "warehouse"
 
 
-def _check_name(gate: str) -> str:
-    return gate.removeprefix("gx.").replace(".", "__")
-
-
-def gates_asset(settings: Settings, models: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:
+def gates_asset(settings: Settings, marts: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:
     """The Great Expectations suites, one asset check per expectation."""
     site = Site.of_home(settings.home)
 
     @dg.asset(
-        key=GATES,
-        deps=list(models),
+        key=names.GATES,
+        deps=list(marts),
         group_name="gates",
         kinds={"great_expectations"},
-        pool=POOL,
+        owners=names.OWNERS,
+        pool=names.POOL,
+        metadata=code_references(CODE / "expectations.py"),
+        description="Deliveries against their own history, and permission to publish. Each expectation is a check.",
         check_specs=[
             dg.AssetCheckSpec(
-                _check_name(suite.gate(rule)),
-                asset=GATES,
+                names.check_of_gate(suite.gate(rule)).name,
+                asset=names.GATES,
                 description=rule.name.replace("_", " ").capitalize()
                 + ("." if rule.is_blocking else ". A warning: it blocks nothing."),
             )
@@ -38,29 +46,14 @@ def gates_asset(settings: Settings, models: Sequence[dg.AssetKey]) -> dg.AssetsD
             for rule in suite.rules
         ],
     )
-    def gates(context: dg.AssetExecutionContext, writer: WriterLock) -> Iterator[dg.AssetCheckResult | dg.MaterializeResult]:
-        """Deliveries against their history, and permission to publish, validated on the build under way."""
+    def gates(context: dg.AssetExecutionContext, writer: WriterLock) -> Iterator[Any]:
         build = builds.current(site)
         if build is None:
             raise dg.Failure("There is no build under way, so there is nothing to judge. Run the job `refresh`.")
-        results = building.run_expectations(site, build)
-        blocking = expectations.expected_gates()
-        for result in results:
-            yield dg.AssetCheckResult(
-                check_name=_check_name(result.gate),
-                passed=result.passed,
-                severity=dg.AssetCheckSeverity.ERROR if result.gate in blocking else dg.AssetCheckSeverity.WARN,
-                metadata={"failing_rows": result.failing_rows, "first_rows": result.detail or "none"},
-            )
-        passed = sum(result.passed for result in results)
-        yield dg.MaterializeResult(
-            metadata={
-                "build_id": build.build_id,
-                "passed": passed,
-                "of": len(results),
-                "evidence": dg.MetadataValue.path(str(site.evidence(build.build_id))),
-            }
-        )
+        with explained():
+            found = building.run_expectations(site, build)
+        yield results.as_result(results.gates_materialization(found, build, site))
+        yield from map(results.as_result, results.gate_checks(found, expectations.expected_gates()))
 
     return gates
 
@@ -69,42 +62,74 @@ def publication_asset(settings: Settings) -> dg.AssetsDefinition:
     """The one publication: whoever starts it, only a build with every expected gate passed becomes the published file."""
     site = Site.of_home(settings.home)
 
-    @dg.asset(key=PUBLICATION, deps=[GATES], group_name="publication", kinds={"duckdb", "parquet"}, pool=POOL)
+    @dg.asset(
+        key=names.PUBLICATION,
+        deps=[names.GATES],
+        group_name="publication",
+        kinds={"duckdb", "parquet"},
+        owners=names.OWNERS,
+        pool=names.POOL,
+        metadata=code_references(CODE / "building.py"),
+        description="The file that readers hold and the Parquet beside it. Only a build with every gate passed is published; else"
+        " this step fails with the gates and their first rows, and the last publication stays.",
+    )
     def publication(context: dg.AssetExecutionContext, writer: WriterLock) -> dg.MaterializeResult:
-        """Publish the build under way; without one the last publication already is what was built last."""
         build = builds.current(site)
         if build is None:
-            raise dg.Failure("There is no build under way: the last publication stands. Run the job `refresh`.")
-        record = building.publish_build(site, build)
-        return dg.MaterializeResult(
-            metadata={
-                "build_id": record["build_id"],
-                "fingerprint": record["fingerprint"],
-                "file": dg.MetadataValue.path(str(site.published_file)),
-                "tables": len(record["tables"]),
-                "rows": sum(record["rows"].values()),
-            }
-        )
+            raise dg.Failure("There is no build under way: the last publication is what was built last. Run the job `refresh`.")
+        with explained():
+            record = building.publish_build(site, build)
+        register_ledger(context.instance, record["units"])
+        own, *months = results.publication_events(record, build, site)
+        for event in months:
+            context.log_event(event)
+        return results.as_result(own)
 
     return publication
 
 
-def quarterly_asset(settings: Settings, quarters: Sequence[str]) -> dg.AssetsDefinition:
-    """The quarterly report of the published file."""
+def months_asset(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefinition:
+    """The months of the ledger, each of which can be built again whether it changed or not."""
     site = Site.of_home(settings.home)
 
     @dg.asset(
-        key=["reports", "quarterly"],
-        deps=[PUBLICATION],
-        group_name="reports",
-        kinds={"html"},
-        partitions_def=dg.StaticPartitionsDefinition(list(quarters)),
+        key=names.MONTHS,
+        deps=[names.PUBLICATION],
+        group_name="publication",
+        kinds={"dbt", "duckdb"},
+        owners=names.OWNERS,
+        pool=names.POOL,
+        partitions_def=dg.DynamicPartitionsDefinition(name=names.LEDGER_MONTHS),
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        metadata=code_references(CODE / "building.py"),
+        description="Each month of the ledger, as last built and published. Materialize a month, or a range such as a quarter, to"
+        " build it **again whether it changed or not**, pass the gates and publish; nothing is landed."
+        " The same as `trainledger refresh --months 2026-04..2026-06`.",
     )
-    def quarterly(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
-        """Render one quarter in HTML and JSON."""
-        from dagster_project.publishing.reporting import render_quarter
+    def publication_months(context: dg.AssetExecutionContext, writer: WriterLock) -> Iterator[dg.MaterializeResult]:
+        place = open_landing(settings)
+        listener = _logged(context)
+        with explained():
+            election = elect(settings.sources, place)
+            build = builds.start(site, fingerprints(settings.rules, election), also=context.partition_keys)
+            context.log.info(f"Build {build.build_id}, months: {results.months_text(build)}")
+            built = building.build_all(site, build, settings, place, election, listener)
+        learn_columns(site, settings.cache, manifest)
+        own = set(context.partition_keys)
+        for event in results.build_events(manifest, built, election, site, lineage_metadata(manifest, settings.cache)):
+            if event.asset_key != names.MONTHS or event.partition not in own:
+                context.log_event(event)
+        if built.failure:
+            raise failure_of(built.failure)
+        if built.publication:
+            register_ledger(context.instance, built.publication["units"])
+        yield dg.MaterializeResult(metadata={"build": build.build_id})
 
-        report = render_quarter(site.published_file, site.root / "reports", context.partition_key, settings.organisation.name)
-        return dg.MaterializeResult(metadata={"report": dg.MetadataValue.path(str(report.html)), "status": report.status})
+    return publication_months
 
-    return quarterly
+
+def _logged(context: dg.AssetExecutionContext) -> building.Listener:
+    def listener(step: str, done: int, total: int | None, detail: str = "") -> None:
+        context.log.info(f"{step}: {done} of {total} {detail}".rstrip())
+
+    return listener

@@ -66,7 +66,7 @@ def refresh(
     else:
         with writer_lock(settings.home, "trainledger refresh", wait, say):
             _say_plan(plan, say)
-            election = _land_and_build(settings, landing, site, plan, done, full, months, listener)
+            election = _land_and_build(settings, landing, site, plan, done, full, months, listener, say)
         _say_publication(done, site, say)
     done.problems = list(dict.fromkeys([*done.problems, *(_refusal_text(record) for record in election.refusals)]))
     for problem in done.problems:
@@ -92,7 +92,10 @@ def _land_and_build(
     full: bool,
     months: Collection[str],
     listener: Listener,
+    say: Say,
 ) -> Election:
+    from dagster_project.assets.story import tell_refresh  # here: a refresh without news imports no Dagster
+
     total = len(plan.new) + len(plan.refused)
 
     def on_landed(landed: Landed) -> None:
@@ -110,8 +113,9 @@ def _land_and_build(
     if full or months or not builds.is_current(site, units):
         build = builds.start(site, units, full=full, also=months)
         done.built = build_all(site, build, settings, landing, election, listener)
-        if done.built.failure:
-            raise done.built.failure
+    tell_refresh(settings, landing, election, done.landed, done.problems, done.built, say)
+    if done.built and done.built.failure:
+        raise done.built.failure
     return election
 
 

@@ -72,8 +72,12 @@ def quarterly_report(
     settings: Settings, quarter: str, asked: Asked, out: Path | None, wait: float, say: Say, listener: Listener = no_listener
 ) -> QuarterlyReport:
     """The report of a quarter as published, or as of an instant, in `out` or beside the publication."""
+    from dagster_project.assets.story import tell_report  # here: other commands start without Dagster
+
     site = site_of(settings, asked, wait, say, listener)
     listener("report", 0, 1, quarter)
     report = render_quarter(site.published_file, out or site.root / "reports", quarter, settings.organisation.name, asked.note)
     listener("report", 1, 1, quarter)
+    if asked.note is None:  # an earlier view is no report of the publication
+        tell_report(settings, quarter, report.html, report.status, say)
     return report

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError
 from connectors.registry import connector_for
-from dagster_project.landing.records import RefusalRecord, partition_day, partition_month
+from dagster_project.landing.records import RefusalRecord, calendar_month, partition_day, partition_month
 from dagster_project.landing.sources import open_source
 from dagster_project.landing.versions import connector_version
 from dagster_project.settings import SourceSettings
@@ -48,8 +48,11 @@ class Plan:
         return not (self.new or self.refused or self.withdrawn)
 
 
-def make_plan(sources: Iterable[SourceSettings], base: Path, landing: Landing) -> Plan:
-    """List the sources and keep what the landing does not know. Relative locations are meant from `base`."""
+def make_plan(sources: Iterable[SourceSettings], base: Path, landing: Landing, *, month: str | None = None) -> Plan:
+    """List the sources and keep what the landing does not know. Relative locations are meant from `base`.
+
+    With `month` ('2026-04') that month is landed again: its deliveries are planned whether known or not, and no others.
+    """
     plan = Plan()
     for source in sources:
         try:
@@ -57,7 +60,7 @@ def make_plan(sources: Iterable[SourceSettings], base: Path, landing: Landing) -
         except ConnectorError as error:
             plan.unreadable.append(Unreadable(source.name, error.message, error.remedy))
             continue
-        _add_source(plan, landing, source, [item for item in found if _is_wanted(source, item)])
+        _add_source(plan, landing, source, [item for item in found if _is_wanted(source, item)], month)
     return plan
 
 
@@ -84,13 +87,18 @@ def _is_wanted(source: SourceSettings, item: Delivery | Refusal) -> bool:
     return month is None or source.reads_month(month)
 
 
-def _add_source(plan: Plan, landing: Landing, source: SourceSettings, found: list[Delivery | Refusal]) -> None:
+def _add_source(
+    plan: Plan, landing: Landing, source: SourceSettings, found: list[Delivery | Refusal], month: str | None = None
+) -> None:
     landed = landing.read(source.name)
     known = landing.seen(source.name) | {generation.identity for generation in landed.generations}
     known |= {tombstone.generation.identity for tombstone in landed.tombstones}
     refused = [record for record in landed.refusals if record.withdrawn_at is None]
     # what other code refused is tried again
     known |= {record.identity for record in refused if record.connector_version == connector_version(source.kind)}
+    if month:
+        known, found = set(), [item for item in found if calendar_month(item.partition) == month]
+        refused = [record for record in refused if calendar_month(record.partition) == month]
     news = [item for item in found if item.identity not in known]
     deliveries = [item for item in news if isinstance(item, Delivery)]
     plan.new += [(source, item) for item in sorted(deliveries, key=lambda item: (item.partition, item.published_at))]

@@ -7,6 +7,7 @@ import dagster as dg
 import pytest
 
 from dagster_project.assets.graph import build_definitions
+from dagster_project.assets.partitions import register_ledger
 from dagster_project.settings import load_settings
 
 pytestmark = pytest.mark.slow  # the graph needs the parsed dbt project
@@ -22,12 +23,19 @@ def definitions(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
     return build_definitions(load_settings(config))
 
 
-def test_the_quarter_that_ended_is_reported_on_day_22(definitions: dg.Definitions) -> None:
+def test_the_quarter_that_ended_is_reported_on_day_22_if_anything_of_it_is_published(
+    definitions: dg.Definitions, tmp_path: Path
+) -> None:
+    (tmp_path / "dagster.yaml").write_text("telemetry: {enabled: false}")
     schedule = definitions.resolve_schedule_def("quarterly_on_day_22")
     assert schedule.cron_schedule == "0 8 22 1,4,7,10 *"
     at = datetime(2026, 1, 22, 8, tzinfo=UTC)
-    with dg.build_schedule_context(scheduled_execution_time=at, repository_def=definitions.get_repository_def()) as context:
-        [request] = schedule.evaluate_tick(context).run_requests
+    with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
+        repository = definitions.get_repository_def()
+        with dg.build_schedule_context(instance, scheduled_execution_time=at, repository_def=repository) as context:
+            assert "2025Q4" in schedule.evaluate_tick(context).skip_message
+            register_ledger(instance, {"AWS/2025-12": "its fingerprint", "~shared": "another"})
+            [request] = schedule.evaluate_tick(context).run_requests
     assert request.partition_key == "2025Q4"
 
 

@@ -1,4 +1,4 @@
-"""What all assets of the line share: the writer's pool and lock, the partitions of landing, names of groups."""
+"""The writer of the home as a Dagster resource: the lock that everybody takes, and the queue's slots of runs that were killed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,10 +6,9 @@ from pathlib import Path
 
 import dagster as dg
 
+from dagster_project.assets.names import POOL
 from dagster_project.locking import writer_lock
 
-POOL = "warehouse_writer"  # a limit of one in dagster.yaml: runs queue; the lock below guards against everyone else
-SOURCE_MONTHS = dg.DynamicPartitionsDefinition(name="source_months")
 UI_WAIT = 3600.0
 
 
@@ -39,14 +38,3 @@ def release_dead_runs(instance: dg.DagsterInstance) -> None:
             instance.report_run_failed(
                 run, "Its process ended in the middle of a step. The next refresh builds everything again."
             )
-
-
-def partition_key(source: str, month: str) -> str:
-    """The key of one source's month."""
-    return f"{source}|{month}"
-
-
-def source_and_month(key: str) -> tuple[str, str]:
-    """The other way round; a source name holds no bar."""
-    source, _, month = key.partition("|")
-    return source, month

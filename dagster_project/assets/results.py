@@ -1,0 +1,274 @@
+"""What the engine did, in Dagster's words: one description for the runs of the UI and for those of the command line.
+
+Each function takes a result of the engine and returns the materialisation or check evaluation that shows it. Nothing is
+computed, decided or written here; who logs the event is landing, raw, models, release or story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from dagster_project.assets import names
+from dagster_project.landing.records import calendar_month
+
+if TYPE_CHECKING:
+    from dagster_project.election.election import Elected, Election
+    from dagster_project.landing.land import Landed
+    from dagster_project.settings import SourceSettings
+    from dagster_project.warehouse.building import Built
+    from dagster_project.warehouse.builds import Build
+    from dagster_project.warehouse.gates import GateResult
+    from dagster_project.warehouse.nodes import NodeResult
+    from dagster_project.warehouse.site import Site
+
+Event = dg.AssetMaterialization | dg.AssetCheckEvaluation
+DATA_VERSION = "dagster/data_version"
+ROWS = "dagster/row_count"
+SHOWN_PROBLEMS = 20
+
+
+def _versioned(identity: str) -> dict[str, str]:
+    return {DATA_VERSION: identity}
+
+
+def landing_events(
+    sources: Iterable[SourceSettings], landed: Iterable[Landed], problems: Mapping[str, Sequence[str]]
+) -> Iterator[Event]:
+    """Of each source: a materialisation per month that something landed in, and its check, also when nothing was to land."""
+    by_source: dict[str, list[Landed]] = {}
+    for result in landed:
+        by_source.setdefault(result.source, []).append(result)
+    for source in sources:
+        yield from landing_materializations(source, by_source.get(source.name, []))
+        yield landing_check(source, problems.get(source.name, ()))
+
+
+def landing_materializations(source: SourceSettings, landed: Iterable[Landed]) -> Iterator[dg.AssetMaterialization]:
+    """One for each month of a bill or of carbon, one in all for other kinds; none where nothing was taken or known."""
+    by_month: dict[str | None, list[Landed]] = {}
+    for result in landed:
+        month = calendar_month(result.partition) if is_monthly(source) else None
+        if month or not is_monthly(source):
+            by_month.setdefault(month, []).append(result)
+    for month, results in sorted(by_month.items(), key=lambda item: item[0] or ""):
+        generations = [result.generation for result in results if result.generation]
+        if generations:
+            identity = sha256("\n".join(sorted({generation.content_hash for generation in generations})).encode()).hexdigest()
+            yield dg.AssetMaterialization(
+                asset_key=names.landing_key(source.name),
+                partition=month,
+                description=f"{source.kind} of {month or 'all times'}: what the provider delivered.",
+                metadata=landing_metadata(results),
+                tags=_versioned(identity),
+            )
+
+
+def is_monthly(source: SourceSettings) -> bool:
+    """Whether a source is partitioned by month: bills and carbon are, telemetry, runs and inputs are not."""
+    return source.facts.fact in ("bill", "carbon")
+
+
+def landing_metadata(landed: Sequence[Landed]) -> dict[str, Any]:
+    """Deliveries by what became of them; rows, bytes, months and control totals of those that landed now."""
+    new = [result.generation for result in landed if result.outcome == "landed" and result.generation]
+    contents = [result.contents for result in landed if result.contents]
+    sums: dict[str, Decimal] = {}
+    for total in (total for one in contents for total in one.controls.months):
+        sums[total.currency] = sums.get(total.currency, Decimal(0)) + Decimal(total.billed_cost)
+    outcomes = {
+        name: count
+        for name in ("landed", "unchanged", "refused", "unreadable")
+        if (count := sum(result.outcome == name for result in landed))
+    }
+    months = sorted({total.usage_month for one in contents for total in one.controls.months})
+    return {
+        **{f"deliveries {name}": count for name, count in outcomes.items()},
+        ROWS: sum(one.rows for one in contents),
+        "bytes": sum(landed_object.size for generation in new for landed_object in generation.objects),
+        **({"months of use": ", ".join(months)} if months else {}),
+        **{f"billed cost {currency}": f"{value.normalize():f}" for currency, value in sorted(sums.items())},
+        **({"landed as": dg.MetadataValue.path(new[-1].path)} if new else {}),
+    }
+
+
+def landing_check(source: SourceSettings, problems: Collection[str]) -> dg.AssetCheckEvaluation:
+    """Whether the source could be read and each newest delivery was taken."""
+    shown = list(dict.fromkeys(problems))
+    return dg.AssetCheckEvaluation(
+        asset_key=names.landing_key(source.name),
+        check_name=names.LANDING_CHECK,
+        passed=not shown,
+        severity=dg.AssetCheckSeverity.ERROR,
+        description="\n".join(shown[:SHOWN_PROBLEMS]) or "Everything was read and taken.",
+        metadata={"problems": len(shown)},
+    )
+
+
+def problem_of(landed: Landed) -> str | None:
+    """What is wrong with a delivery that was not taken, with its remedy."""
+    if landed.error:
+        return f"{landed.partition}: {landed.error.message} {landed.error.remedy}"
+    if landed.refusal:
+        first = landed.refusal.refusals[0]
+        return f"{landed.partition}: {first.message} {first.remedy}"
+    return None
+
+
+def raw_materializations(tables: Iterable[str], build: Build, election: Election) -> Iterator[dg.AssetMaterialization]:
+    """Every table of schema raw, as a build reads it."""
+    members: dict[str, list[Elected]] = {}
+    for member in election.members:
+        members.setdefault(member.generation.kind, []).append(member)
+    for table in tables:
+        own = members.get(table, [])
+        counted = {"elected deliveries": len(own), ROWS: sum(member.contents.rows for member in own)} if own else {}
+        yield dg.AssetMaterialization(
+            asset_key=names.raw_key(table),
+            metadata={"build": build.build_id, "months built": months_text(build), **counted},
+            tags=_versioned(build.fingerprint),
+        )
+
+
+def months_text(build: Build) -> str:
+    """The months of a build as people read them."""
+    months = ", ".join(month[:7] for month in build.months) or "none"
+    return f"all: {months}" if build.is_full else months
+
+
+def node_events(
+    manifest: dict[str, Any], nodes: Iterable[NodeResult], build: Build | None, extra: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Event]:
+    """A materialisation for every model and seed that was built, a check for every test; `extra` metadata by unique id."""
+    for result in nodes:
+        node = manifest["nodes"].get(result.unique_id)
+        if node is None:
+            continue
+        if result.is_test:
+            yield test_check(manifest, node, result)
+        elif result.status == "success":
+            counted = {ROWS: result.rows} if result.rows is not None else {}
+            yield dg.AssetMaterialization(
+                asset_key=names.node_key(node),
+                metadata={**counted, "seconds": result.seconds, **_of_build(build), **extra.get(result.unique_id, {})},
+                tags=_versioned(build.fingerprint) if build else None,
+            )
+
+
+def _of_build(build: Build | None) -> dict[str, str]:
+    return {"build": build.build_id} if build else {"build": "none: run by hand, not published"}
+
+
+def test_check(manifest: dict[str, Any], node: dict[str, Any], result: NodeResult) -> dg.AssetCheckEvaluation:
+    """One dbt test; a skipped one did not pass."""
+    key = names.check_of_test(manifest, node)
+    is_error = str(node["config"].get("severity", "error")).lower() == "error"
+    return dg.AssetCheckEvaluation(
+        asset_key=key.asset_key,
+        check_name=key.name,
+        passed=result.status == "pass",
+        severity=dg.AssetCheckSeverity.ERROR if is_error else dg.AssetCheckSeverity.WARN,
+        metadata={"status": result.status, "failing rows": result.failures, "first rows": result.detail or "none"},
+    )
+
+
+def gate_checks(results: Iterable[GateResult], blocking: Collection[str]) -> Iterator[dg.AssetCheckEvaluation]:
+    """One check for every expectation; those that block nothing are warnings."""
+    for result in results:
+        key = names.check_of_gate(result.gate)
+        yield dg.AssetCheckEvaluation(
+            asset_key=key.asset_key,
+            check_name=key.name,
+            passed=result.passed,
+            severity=dg.AssetCheckSeverity.ERROR if result.gate in blocking else dg.AssetCheckSeverity.WARN,
+            metadata={"failing rows": result.failing_rows, "first rows": result.detail or "none"},
+        )
+
+
+def gates_materialization(results: Sequence[GateResult], build: Build, site: Site) -> dg.AssetMaterialization:
+    """That the expectations were asked, and where the evidence is."""
+    return dg.AssetMaterialization(
+        asset_key=names.GATES,
+        metadata={
+            "build": build.build_id,
+            "passed": sum(result.passed for result in results),
+            "of": len(results),
+            "evidence": dg.MetadataValue.path(str(site.evidence(build.build_id))),
+        },
+        tags=_versioned(build.fingerprint),
+    )
+
+
+def publication_events(record: Mapping[str, Any], build: Build, site: Site) -> Iterator[dg.AssetMaterialization]:
+    """The publication with the digest of every table, and each month that was built for it."""
+    tables = sorted(record["tables"].items())
+    schema = dg.TableSchema([dg.TableColumn("table"), dg.TableColumn("rows", "int"), dg.TableColumn("digest")])
+    rows = [dg.TableRecord({"table": table, "rows": record["rows"][table], "digest": digest}) for table, digest in tables]
+    yield dg.AssetMaterialization(
+        asset_key=names.PUBLICATION,
+        metadata={
+            "build": record["build_id"],
+            "fingerprint": record["fingerprint"],
+            "file": dg.MetadataValue.path(str(site.published_file)),
+            ROWS: sum(record["rows"].values()),
+            "tables": dg.MetadataValue.table(rows, schema=schema),
+        },
+        tags=_versioned(sha256("\n".join(digest for _, digest in tables).encode()).hexdigest()),
+    )
+    for month in build.months:
+        yield dg.AssetMaterialization(
+            asset_key=names.MONTHS,
+            partition=month[:7],
+            metadata={"build": record["build_id"]},
+            tags=_versioned(sha256(_units_of(record["units"], month[:7]).encode()).hexdigest()),
+        )
+
+
+def _units_of(units: Mapping[str, str], month: str) -> str:
+    return "\n".join(f"{name} {fingerprint}" for name, fingerprint in sorted(units.items()) if name.endswith(f"/{month}"))
+
+
+def report_materialization(quarter: str, html: Path, status: str) -> dg.AssetMaterialization:
+    """A rendered quarter."""
+    return dg.AssetMaterialization(
+        asset_key=names.QUARTERLY,
+        partition=quarter,
+        metadata={"report": dg.MetadataValue.path(str(html)), "status": status},
+    )
+
+
+def as_result(event: Event) -> dg.MaterializeResult | dg.AssetCheckResult:
+    """An event as what an asset of the graph yields of itself."""
+    if isinstance(event, dg.AssetMaterialization):
+        version = (event.tags or {}).get(DATA_VERSION)
+        return dg.MaterializeResult(
+            asset_key=event.asset_key, metadata=event.metadata, data_version=dg.DataVersion(version) if version else None
+        )
+    return dg.AssetCheckResult(
+        asset_key=event.asset_key,
+        check_name=event.check_name,
+        passed=event.passed,
+        severity=event.severity,
+        description=event.description,
+        metadata=event.metadata,
+    )
+
+
+def build_events(
+    manifest: dict[str, Any], built: Built, election: Election, site: Site, extra: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Event]:
+    """A whole build that ran in one go, from raw to the publication if there is one."""
+    from dagster_project.warehouse.expectations import expected_gates
+
+    yield from raw_materializations(names.raw_tables(manifest), built.build, election)
+    yield from node_events(manifest, built.nodes, built.build, extra)
+    if built.expectations:
+        yield gates_materialization(built.expectations, built.build, site)
+    yield from gate_checks(built.expectations, expected_gates())
+    if built.publication:
+        yield from publication_events(built.publication, built.build, site)

@@ -1,0 +1,102 @@
+"""The dbt project as asset specs and check specs: names, lineage, descriptions, columns, owners, kinds and places in the code.
+
+Read from the manifest and from what is known of columns; nothing is run here. It is not done by dagster-dbt, whose import
+costs two seconds in every process of the UI, and whose checks stop a run at the first failed test: a build goes on to its
+expectations, so that whoever corrects it sees every failed gate at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from dagster_project.assets import names
+from dagster_project.assets.columns import Sources, Types
+from dagster_project.dbt_project import project_folder
+
+BY_HAND = (
+    "Run alone, outside the job `refresh`, this model is built but **not published**; the next refresh then builds everything."
+)
+
+
+def model_specs(manifest: dict[str, Any], columns: Mapping[str, tuple[Types, Sources]]) -> list[dg.AssetSpec]:
+    """One spec for each model and seed."""
+    return [
+        _spec(manifest, unique_id, node, columns.get(unique_id, ({}, {}))[0])
+        for unique_id, node in sorted(manifest["nodes"].items())
+        if node["resource_type"] in ("model", "seed")
+    ]
+
+
+def _spec(manifest: dict[str, Any], unique_id: str, node: dict[str, Any], types: Types) -> dg.AssetSpec:
+    is_seed = node["resource_type"] == "seed"
+    everything = {**manifest["nodes"], **manifest["sources"]}
+    said = " ".join((node.get("description") or "").split())
+    return dg.AssetSpec(
+        names.node_key(node),
+        deps=[names.node_key(everything[parent]) for parent in node["depends_on"].get("nodes", []) if parent in everything],
+        description="\n\n".join(part for part in (node.get("description", "").strip() if said else "", BY_HAND) if part),
+        group_name="seeds" if is_seed else node["fqn"][1],
+        kinds={"dbt", "duckdb", "seed"} if is_seed else {"dbt", "duckdb", _kind_of(node)},
+        owners=names.OWNERS,
+        code_version=node["checksum"]["checksum"],
+        skippable=True,  # a model below a broken one is not built
+        tags={"trainledger/area": node["fqn"][2]} if len(node["fqn"]) > 3 else {},
+        metadata={
+            "dagster/table_name": f"{node['schema']}.{node['name']}",
+            "dbt unique id": unique_id,
+            **column_schema(node, types),
+            **code_references(project_folder() / node["original_file_path"]),
+        },
+    )
+
+
+def _kind_of(node: Mapping[str, Any]) -> str:
+    return "view" if node["config"].get("materialized") == "view" else "table"
+
+
+def column_schema(node: Mapping[str, Any], types: Types) -> dict[str, Any]:
+    """The columns in the order of the table, each with its type and its description from the YAML."""
+    told = node.get("columns", {})
+    columns = [
+        dg.TableColumn(
+            name,
+            types.get(name) or told.get(name, {}).get("data_type") or "unknown",
+            description=" ".join((told.get(name, {}).get("description") or "").split()) or None,
+        )
+        for name in (types or told)
+    ]
+    return {"dagster/column_schema": dg.TableSchema(columns)} if columns else {}
+
+
+def code_references(path: Path) -> dict[str, Any]:
+    """Where the code is on this machine."""
+    return {
+        "dagster/code_references": dg.CodeReferencesMetadataValue(
+            code_references=[dg.LocalFileCodeReference(file_path=str(path), line_number=1, label=path.name)]
+        )
+    }
+
+
+def test_specs(manifest: dict[str, Any]) -> list[dg.AssetCheckSpec]:
+    """One check for each dbt test, at the model it is about."""
+    return [_check(manifest, node) for _, node in sorted(manifest["nodes"].items()) if node["resource_type"] == "test"]
+
+
+def _check(manifest: dict[str, Any], node: dict[str, Any]) -> dg.AssetCheckSpec:
+    key = names.check_of_test(manifest, node)
+    is_error = str(node["config"].get("severity", "error")).lower() == "error"
+    return dg.AssetCheckSpec(
+        key.name,
+        asset=key.asset_key,
+        description=_description(node) + ("" if is_error else " A warning: it blocks nothing."),
+        metadata=code_references(project_folder() / node["original_file_path"]),
+    )
+
+
+def _description(node: Mapping[str, Any]) -> str:
+    told = (node.get("description") or "").strip()
+    return told or node["name"].removeprefix("assert_").replace("_", " ").strip().capitalize() + "."

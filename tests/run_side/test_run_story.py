@@ -1,0 +1,181 @@
+"""What the command line did, as Dagster shows it: one run with every materialisation and check, in one commit."""
+
+import json
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.storage.event_log import SqliteEventLogStorage
+
+from dagster_project.assets import names, one_commit
+from dagster_project.assets.story import tell_refresh, tell_report
+from dagster_project.election.election import elect
+from dagster_project.failures import GateError
+from dagster_project.landing.land import Landed
+from dagster_project.landing.opening import open_landing
+from dagster_project.landing.planning import land_all, make_plan
+from dagster_project.settings import Settings, load_settings
+from dagster_project.warehouse import modelling
+from dagster_project.warehouse.building import Built
+from dagster_project.warehouse.builds import Build
+from dagster_project.warehouse.gates import GateResult
+from dagster_project.warehouse.nodes import NodeResult
+from tests.line.kit import write_small_exports
+
+pytestmark = pytest.mark.slow  # names come from the parsed dbt project
+MODEL, TEST = "fct_reconciliation", "assert_every_cell_adds_up"
+ROWS = '[{"usage_month": "2026-04-01", "difference": "0.01"}]'
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-06-20T00:00:00Z")
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    write_small_exports(tmp_path)
+    return load_settings(tmp_path / "trainledger.yaml")
+
+
+def build_of(settings: Settings, failure: GateError | None = None) -> Built:
+    """The results of a build of April: one model and its test, one expectation, and a publication or the reason for none."""
+    nodes = modelling.project(settings.home)["nodes"]
+    ids = {node["name"]: unique_id for unique_id, node in nodes.items()}
+    units = {"AWS/2026-04": "fingerprint", "~shared": "another"}
+    published = {"build_id": "b", "fingerprint": "f", "units": units, "rows": {MODEL: 7}, "tables": {MODEL: "d" * 64}}
+    test = NodeResult(ids[TEST], TEST, "test", "fail" if failure else "pass", 0.1, failures=2, detail=ROWS if failure else None)
+    return Built(
+        Build("b", "2026-06-20T00:00:00+00:00", "f", "code", units, ["2026-04-01"], is_full=False),
+        [NodeResult(ids[MODEL], MODEL, "model", "success", 0.5, rows=7), test],
+        [GateResult("gx.publication.no_cost_is_null", True, 0)],
+        None if failure else published,
+        failure,
+    )
+
+
+def tell(settings: Settings, built: Built | None, problems: list[str] | None = None) -> list[str]:
+    """Land, and tell of it and of a build; what was said to the person."""
+    said: list[str] = []
+    landing = open_landing(settings)
+    landed: list[Landed] = land_all(landing, make_plan(settings.sources, settings.base, landing))
+    tell_refresh(settings, landing, elect(settings.sources, landing), landed, problems or [], built, said.append)
+    return said
+
+
+@pytest.fixture
+def columns_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No build file is there to learn columns from."""
+    monkeypatch.setattr("dagster_project.assets.story.learn_columns", lambda *_: None)
+
+
+def instance_of(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> dg.DagsterInstance:
+    monkeypatch.setenv("DAGSTER_HOME", str(settings.home / ".dagster"))
+    return dg.DagsterInstance.get()
+
+
+def test_a_refresh_is_a_run_with_its_landings_models_checks_and_publication(
+    settings: Settings, columns_known: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert tell(settings, build_of(settings)) == []
+    with instance_of(settings, monkeypatch) as instance:
+        [run] = instance.get_runs()
+        assert (run.job_name, run.status.value, run.tags["trainledger/started_by"]) == ("refresh", "SUCCESS", "command line")
+
+        def materialized(key: dg.AssetKey) -> dg.AssetMaterialization:
+            return instance.get_latest_materialization_event(key).asset_materialization
+
+        bill = materialized(names.landing_key("cur"))
+        assert (bill.partition, bill.metadata["billed cost USD"].value) == ("2026-04", "1558.98")
+        assert len(bill.tags["dagster/data_version"]) == 64
+        assert materialized(names.landing_key("runs")).partition is None
+        assert instance.get_dynamic_partitions(names.source_months("cur")) == ["2026-04"]
+        assert instance.get_dynamic_partitions(names.source_months("runs")) == []
+        assert instance.get_dynamic_partitions(names.QUARTERS) == ["2026Q2"]
+        assert materialized(dg.AssetKey(["marts", MODEL])).metadata["dagster/row_count"].value == 7
+        assert materialized(names.raw_key("aws_cur")).metadata["elected deliveries"].value == 1
+        assert materialized(names.PUBLICATION).metadata["tables"].value.records[0].data["rows"] == 7
+        assert materialized(names.MONTHS).partition == "2026-04"
+        found = instance.event_log_storage.get_latest_asset_check_execution_by_key(
+            [
+                dg.AssetCheckKey(dg.AssetKey(["marts", MODEL]), TEST),
+                names.check_of_gate("gx.publication.no_cost_is_null"),
+                dg.AssetCheckKey(names.landing_key("carbon"), names.LANDING_CHECK),
+            ]
+        )
+        assert [record.status.value for record in found.values()] == ["SUCCEEDED"] * 3
+
+
+def test_a_failed_gate_is_a_failed_run_with_its_first_rows(
+    settings: Settings, columns_known: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = GateError(f"Build b is not published:\n  gate dbt.{TEST}: 2 failing, first: {ROWS}", remedy="Correct the cause.")
+    assert tell(settings, build_of(settings, failure), ["cur: its folder is gone. Look at it."]) == []
+    with instance_of(settings, monkeypatch) as instance:
+        [run] = instance.get_runs()
+        assert run.status.value == "FAILURE"
+        [failed] = [
+            one.dagster_event for one in instance.all_logs(run.run_id) if one.step_key and one.dagster_event.is_step_failure
+        ]
+        assert ROWS in failed.step_failure_data.user_failure_data.description
+        assert failed.step_failure_data.user_failure_data.metadata["remedy"].value == "Correct the cause."
+        gate = dg.AssetCheckKey(dg.AssetKey(["marts", MODEL]), TEST)
+        source = dg.AssetCheckKey(names.landing_key("cur"), names.LANDING_CHECK)
+        found = instance.event_log_storage.get_latest_asset_check_execution_by_key([gate, source])
+        evaluations = {key: record.event.dagster_event.asset_check_evaluation_data for key, record in found.items()}
+        assert not evaluations[gate].passed and evaluations[gate].metadata["first rows"].value == ROWS
+        assert not evaluations[source].passed and "its folder is gone" in evaluations[source].description
+        assert instance.get_latest_materialization_event(names.PUBLICATION) is None
+
+
+def test_a_report_is_a_materialisation_of_its_quarter(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    tell_report(settings, "2026Q2", settings.home / "reports" / "2026Q2" / "index.html", "final", said.append)
+    assert said == []
+    with instance_of(settings, monkeypatch) as instance:
+        report = instance.get_latest_materialization_event(names.QUARTERLY).asset_materialization
+        assert (report.partition, report.metadata["status"].value) == ("2026Q2", "final")
+
+
+def test_what_dagster_cannot_be_told_is_said_and_costs_nothing_else(settings: Settings, columns_known: None) -> None:
+    settings.home.mkdir(parents=True)
+    (settings.home / ".dagster").write_text("a file where a folder must be")
+    [said] = tell(settings, build_of(settings))
+    assert "Dagster UI does not show this" in said and "is not affected" in said
+
+
+def test_a_step_that_dagster_does_not_take_is_never_taken_for_a_told_one(
+    settings: Settings, columns_known: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(SqliteEventLogStorage, "_store_asset_event", refuses)
+    [said] = tell(settings, build_of(settings))
+    assert "no space left on device" in said
+
+
+def test_the_parts_of_dagster_that_are_not_public_are_where_they_were() -> None:
+    storage = SqliteEventLogStorage.__init__.__code__.co_names
+    assert callable(getattr(SqliteEventLogStorage, one_commit.OPENS_A_FILE)), "Dagster moved what one_commit.py replaces"
+    assert one_commit.LOCK in storage, "Dagster moved the lock that one_commit.py sets anew for each file"
+
+
+def test_hundreds_of_events_take_one_commit_for_each_file(tmp_path: Path) -> None:
+    (tmp_path / "dagster.yaml").write_text(json.dumps({"telemetry": {"enabled": False}}))
+    opened: list[str] = []
+
+    class Counted(SqliteEventLogStorage):
+        def _connect(self, shard: str):
+            opened.append(shard)
+            return super()._connect(shard)
+
+    with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
+        instance.event_log_storage.__class__ = Counted
+        with one_commit.one_commit(instance):
+            for number in range(20):
+                instance.report_runless_asset_event(dg.AssetMaterialization(["marts", f"m{number}"]))
+        assert sorted(opened) == ["", "index"]
+        assert instance.get_latest_materialization_event(dg.AssetKey(["marts", "m19"])) is not None
+        opened.clear()
+        with pytest.raises(RuntimeError), one_commit.one_commit(instance):
+            instance.report_runless_asset_event(dg.AssetMaterialization(["marts", "lost"]))
+            raise RuntimeError("in the middle")
+        assert instance.get_latest_materialization_event(dg.AssetKey(["marts", "lost"])) is None
