@@ -1,8 +1,8 @@
 """`trainledger ...` inside this process, for tests in which no process is what is tested.
 
-A command of its own loads Great Expectations, pandas, dbt and its parsed project each time: more than half of what the refresh of
-a small organisation costs. Here they are loaded once per worker. dbt's manifest is kept for as long as the project's files are the
-same; everything else of a command runs as it does for a user.
+A command of its own loads Great Expectations, pandas, dbt and its parsed project each time: more than half of what the
+refresh of a small organisation costs. Here they are loaded once per worker. dbt's manifest is kept for as long as the
+project's files are the same; everything else of a command runs as it does for a user.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def run_trainledger(*arguments: object, now: str | None = None) -> subprocess.Co
 
     words = [str(argument) for argument in arguments]
     out, err = io.StringIO(), io.StringIO()
-    with _surroundings({"TRAINLEDGER_NOW": now} if now else {}), _warm_dbt():
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            try:
-                app(words)
-                code = 0
-            except SystemExit as ended:
-                code = ended.code if isinstance(ended.code, int) else 1
+    captured = (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err))
+    with _surroundings({"TRAINLEDGER_NOW": now} if now else {}), _warm_dbt(), captured[0], captured[1]:
+        try:
+            app(words)
+            code = 0
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 1
     return subprocess.CompletedProcess(["trainledger", *words], code, out.getvalue(), err.getvalue())
 
 

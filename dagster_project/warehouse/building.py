@@ -6,6 +6,7 @@ for an as-of build, which never touches `published/`. Whoever builds the home ho
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -159,7 +160,8 @@ def build_all(
     listener("raw", 0, 1)
     create_raw(site, build, settings, landing, election)
     listener("raw", 1, 1)
-    nodes = run_models(site, build, lambda done: listener("models", done.number, done.total, done.name))
+    ended = itertools.count(1)  # dbt numbers nodes as they start: with two threads the last to end need not be the last number
+    nodes = run_models(site, build, lambda done: listener("models", next(ended), done.total, done.name))
     results: list[gates.GateResult] = []
     if not gates.broken_models(nodes):  # expectations ask the marts, which a broken model leaves out
         listener("expectations", 0, 1)

@@ -96,8 +96,9 @@ def _reported(line: str, on_node: Callable[[Finished], None] | None) -> str:
         name, data, words = event["info"]["name"], event["data"], event["info"]["msg"]
     except (ValueError, KeyError, TypeError):  # not of the log: a warning of Python, a traceback
         return line
-    if name in ("LogModelResult", "LogSeedResult", "LogTestResult") and data.get("total"):
-        on_node(Finished(data["node_info"]["node_name"], data["index"], data["total"]))
+    total = data.get("total") or data.get("num_models")  # dbt's events of tests name it otherwise than those of models
+    if name in ("LogModelResult", "LogSeedResult", "LogTestResult") and total:
+        on_node(Finished(data["node_info"]["node_name"], data["index"], total))
     return f"{words}\n"
 
 

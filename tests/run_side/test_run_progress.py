@@ -14,6 +14,8 @@ import pytest
 
 from dagster_project.commands.endings import say
 from dagster_project.commands.progress import shown
+from dagster_project.commands.refreshing import refresh
+from dagster_project.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -111,3 +113,16 @@ def test_without_a_terminal_nothing_that_draws_is_imported() -> None:
     program += "print('rich.progress' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
     assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+@pytest.mark.slow
+def test_a_refresh_counts_every_model_seed_and_test_once(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[tuple[str, int, int | None]] = []
+
+    def note(step: str, done: int, total: int | None, detail: str = "") -> None:
+        steps.append((step, done, total))
+
+    refresh(load_settings(config), full=True, say=lambda _: None, listener=note)
+    models = [(done, total) for step, done, total in steps if step == "models"]
+    assert models == [(number, len(models)) for number in range(1, len(models) + 1)] and len(models) > 100
+    assert list(dict.fromkeys(step for step, _, _ in steps)) == ["raw", "models", "expectations", "publication"]

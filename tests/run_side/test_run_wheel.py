@@ -123,6 +123,11 @@ def test_the_installed_program_reports(programs: Path, refreshed: Path) -> None:
     assert html.is_relative_to(refreshed.parent / "home" / "reports") and "Example AG" in html.read_text()
 
 
+def test_the_installed_program_runs_dbt_by_hand(programs: Path, refreshed: Path) -> None:
+    done = run(programs / "trainledger", "dbt", "--", "ls", "--resource-type", "seed", cwd=refreshed.parent)
+    assert "trainledger.pue" in done.stdout
+
+
 def test_the_installed_program_shows_its_pages(programs: Path, refreshed: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
