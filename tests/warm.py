@@ -1,8 +1,8 @@
 """`trainledger ...` inside this process, for tests in which no process is what is tested.
 
-A command of its own loads Great Expectations, pandas, dbt and its parsed project each time: more than half of what the
-refresh of a small organisation costs. Here they are loaded once per worker. dbt's manifest is kept for as long as the
-project's files are the same; everything else of a command runs as it does for a user.
+A command of its own loads Great Expectations, pandas, dbt and its parsed project each time: half of what the refresh of a small
+organisation costs. Here they are loaded once per worker. dbt's manifest is kept for as long as the project's files are the same;
+everything else of a command runs as it does for a user.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def run_trainledger(*arguments: object, now: str | None = None) -> subprocess.Co
 
     words = [str(argument) for argument in arguments]
     out, err = io.StringIO(), io.StringIO()
-    captured = (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err))
-    with _surroundings({"TRAINLEDGER_NOW": now} if now else {}), _warm_dbt(), captured[0], captured[1]:
+    told = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
+    with _surroundings({"TRAINLEDGER_NOW": now} if now else {}), warm_dbt(), told[0], told[1]:
         try:
             app(words)
             code = 0
@@ -50,7 +50,8 @@ def _surroundings(more: dict[str, str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _warm_dbt() -> Iterator[None]:
+def warm_dbt() -> Iterator[None]:
+    """dbt in this process for whatever runs inside the block."""
     original = modelling.run_dbt
     modelling.run_dbt = run_dbt
     try:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
@@ -13,31 +10,17 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dagster_project.warehouse import modelling
 from tests.energy import raw_tables, scenario
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.warm import run_dbt
 
 
 def dbt_build(database: Path, work: Path) -> None:
     """The models and their data tests, as the product calls dbt; unit tests run with the whole project."""
-    command = [
-        str(Path(sys.executable).with_name("dbt")),
-        "build",
-        "--project-dir",
-        str(ROOT / "dbt"),
-        "--profiles-dir",
-        str(ROOT / "dbt"),
-        "--full-refresh",
-        "--exclude-resource-type",
-        "unit_test",
-    ]
-    environment = os.environ | {
-        "TRAINLEDGER_DUCKDB_PATH": str(database),
-        "DBT_TARGET_PATH": str(work / "target"),
-        "DBT_LOG_PATH": str(work / "logs"),
-    }
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-4000:]
+    target = work / "target"
+    target.mkdir(parents=True, exist_ok=True)
+    done = run_dbt([*modelling.BUILD_ARGUMENTS, "--full-refresh"], database, target)
+    assert done.returncode == 0, (target / "run_results.json").read_text()[-4000:]
 
 
 class Marts:
