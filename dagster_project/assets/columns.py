@@ -11,10 +11,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
-
 from dagster_project import durable
-from dagster_project.assets.names import node_key
 from dagster_project.dbt_project import project_hash
 from dagster_project.warehouse import building
 
@@ -96,20 +93,3 @@ def _sources_of(sql: str, columns: Types, types: dict[tuple[str, str], Types], b
                     leaves.add((table, leaf.name.rpartition(".")[2].strip('"')))
         sources[column] = sorted(leaves)
     return sources
-
-
-def lineage_metadata(manifest: dict[str, Any], cache: Path) -> dict[str, dict[str, Any]]:
-    """Column lineage of every model by unique id, as Dagster shows it on a materialisation."""
-    nodes = {**manifest["nodes"], **manifest["sources"]}
-    return {
-        unique_id: {
-            "dagster/column_lineage": dg.TableColumnLineage(
-                {
-                    column: [dg.TableColumnDep(node_key(nodes[table]), below) for table, below in leaves if table in nodes]
-                    for column, leaves in sources.items()
-                }
-            )
-        }
-        for unique_id, (_, sources) in kept_columns(cache).items()
-        if sources
-    }

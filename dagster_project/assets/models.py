@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_project.assets import names, results
-from dagster_project.assets.columns import kept_columns, learn_columns, lineage_metadata
+from dagster_project.assets.columns import kept_columns, learn_columns
 from dagster_project.assets.failing import explained
 from dagster_project.assets.specs import model_specs, test_specs
 from dagster_project.assets.writer import WriterLock
@@ -50,9 +50,8 @@ def model_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefin
             else:
                 nodes = building.run_models(site, build, on_node)
                 learn_columns(site, settings.cache, manifest)
-        extra = lineage_metadata(manifest, settings.cache)
         chosen = context.selected_asset_keys | context.selected_asset_check_keys
-        for event in results.node_events(manifest, nodes, build, extra):
+        for event in results.node_events(manifest, nodes, build):
             result = results.as_result(event)
             key = event.asset_check_key if isinstance(event, dg.AssetCheckEvaluation) else event.asset_key
             if key in chosen:

@@ -12,7 +12,7 @@ from pathlib import Path
 import dagster as dg
 
 from dagster_project.assets import results
-from dagster_project.assets.columns import learn_columns, lineage_metadata
+from dagster_project.assets.columns import learn_columns
 from dagster_project.assets.failing import failure_of
 from dagster_project.assets.instance import prepare_instance
 from dagster_project.assets.one_commit import one_commit
@@ -47,8 +47,7 @@ def tell_refresh(
         events = list(results.landing_events(settings.sources, landed, _by_source(settings, election, problems)))
         if built:
             learn_columns(site, settings.cache, manifest)
-            extra = lineage_metadata(manifest, settings.cache)
-            events += results.build_events(manifest, built, election, site, extra)
+            events += results.build_events(manifest, built, election, site)
         failure = failure_of(built.failure) if built and built.failure else None
         with _instance(settings.home) as instance:
             register_source_months(instance, settings.sources, landing)
