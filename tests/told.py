@@ -40,5 +40,6 @@ def tell(settings: Settings, built: Built | None, problems: list[str] | None = N
     said: list[str] = []
     landing = open_landing(settings)
     landed = land_all(landing, make_plan(settings.sources, settings.base, landing))
-    tell_refresh(settings, landing, elect(settings.sources, landing), landed, problems or [], built, said.append)
+    election = elect(settings.sources, landing)
+    tell_refresh(settings, landing, election, landed, problems or [], built, built and built.failure, said.append)
     return said

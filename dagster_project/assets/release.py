@@ -114,7 +114,7 @@ def months_asset(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefin
             build = builds.start(site, fingerprints(settings.rules, election), also=context.partition_keys)
             context.log.info(f"Build {build.build_id}, months: {results.months_text(build)}")
             built = building.build_all(site, build, settings, place, election, listener)
-        learn_columns(site, settings.cache, manifest)
+        learn_columns(site, manifest)
         own = set(context.partition_keys)
         for event in results.build_events(manifest, built, election, site):
             if event.asset_key != names.MONTHS or event.partition not in own:

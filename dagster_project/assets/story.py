@@ -18,6 +18,7 @@ from dagster_project.assets.instance import prepare_instance
 from dagster_project.assets.one_commit import one_commit
 from dagster_project.assets.partitions import register_ledger, register_source_months
 from dagster_project.election.election import Election
+from dagster_project.failures import TrainledgerError
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.settings import Settings
 from dagster_project.warehouse import modelling
@@ -39,22 +40,22 @@ def tell_refresh(
     landed: Sequence[Landed],
     problems: Sequence[str],
     built: Built | None,
+    failure: TrainledgerError | None,
     say: Say,
 ) -> None:
-    """Tell of one refresh: what was landed, built, tested and published, or which gate failed."""
+    """Tell of one refresh: what was landed, built, tested and published, or which gate failed (or that dbt did not work)."""
     with _excused(say):
         site, manifest = Site.of_home(settings.home), modelling.project(settings.home)
         events = list(results.landing_events(settings.sources, landed, _by_source(settings, election, problems)))
         if built:
-            learn_columns(site, settings.cache, manifest)
+            learn_columns(site, manifest)
             events += results.build_events(manifest, built, election, site)
-        failure = failure_of(built.failure) if built and built.failure else None
         with _instance(settings.home) as instance:
             register_source_months(instance, settings.sources, landing)
             if built and built.publication:
                 register_ledger(instance, built.publication["units"])
             with one_commit(instance):
-                _run(instance, events, failure)
+                _run(instance, events, failure_of(failure) if failure else None)
 
 
 def tell_report(settings: Settings, quarter: str, html: Path, status: str, say: Say) -> None:
