@@ -81,8 +81,8 @@ def _sources_of(sql: str, columns: Types, types: dict[tuple[str, str], Types], b
         leaves = set()
         for leaf in to_node(column, scope, "duckdb", schema=known, trim_selects=False).walk():
             if isinstance(leaf.expression, exp.Table):
-                table = by_table.get((leaf.expression.db, leaf.expression.name))
-                if table:
-                    leaves.add((table, leaf.name.rpartition(".")[2].strip('"')))
+                unique_id = by_table.get((leaf.expression.db, leaf.expression.name))
+                if unique_id:
+                    leaves.add((unique_id, leaf.name.rpartition(".")[2].strip('"')))
         sources[column] = sorted(leaves)
     return sources

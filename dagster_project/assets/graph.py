@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import dagster as dg
 
@@ -60,7 +61,7 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
     )
 
 
-def _job(name: str, assets: list[dg.AssetsDefinition], description: str):
+def _job(name: str, assets: list[dg.AssetsDefinition], description: str) -> Any:  # Dagster does not export its type
     return dg.define_asset_job(
         name,
         selection=dg.AssetSelection.assets(*assets),

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import dagster as dg
 
@@ -240,6 +240,10 @@ def report_materialization(quarter: str, html: Path, status: str) -> dg.AssetMat
     )
 
 
+@overload
+def as_result(event: dg.AssetMaterialization) -> dg.MaterializeResult: ...
+@overload
+def as_result(event: dg.AssetCheckEvaluation) -> dg.AssetCheckResult: ...
 def as_result(event: Event) -> dg.MaterializeResult | dg.AssetCheckResult:
     """An event as what an asset of the graph yields of itself."""
     if isinstance(event, dg.AssetMaterialization):
