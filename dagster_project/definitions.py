@@ -5,6 +5,7 @@ is defined.
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
 import dagster as dg
@@ -22,6 +23,8 @@ def configured_definitions() -> dg.Definitions:
             "TRAINLEDGER_CONFIG is not set, so Dagster does not know which line to show",
             remedy="Set it to the path of your trainledger.yaml; `trainledger init` writes one.",
         )
+    # code references and backfill policies are beta in Dagster; its warnings would hide what a person must see
+    warnings.filterwarnings("ignore", category=dg.BetaWarning)
     settings = load_settings(Path(config))
     return build_definitions(settings)
 

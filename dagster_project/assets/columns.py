@@ -1,8 +1,8 @@
 """Columns of the models: their types, and which columns of which tables each one is made of.
 
 Both are properties of the SQL, not of a build. They are worked out once for each version of the dbt project, at the end of
-the first build of it (two processor seconds), and kept below home/cache, so that neither loading the graph nor a later
-refresh parses SQL.
+the first build of it (two processor seconds), and kept beside its manifest, which homes share: neither loading the graph
+nor a later refresh parses SQL.
 """
 
 from __future__ import annotations
@@ -11,31 +11,28 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
-
 from dagster_project import durable
-from dagster_project.assets.names import node_key
-from dagster_project.dbt_project import project_hash
-from dagster_project.warehouse import building
+from dagster_project.warehouse import building, modelling
 
 if TYPE_CHECKING:
     from dagster_project.warehouse.site import Site
 
+COLUMNS = "columns.json"
 Types = dict[str, str]  # column -> type
 Sources = dict[str, list[tuple[str, str]]]  # column -> (unique id of a model, seed or source, column)
 
 
-def kept_columns(cache: Path) -> dict[str, tuple[Types, Sources]]:
+def kept_columns(home: Path) -> dict[str, tuple[Types, Sources]]:
     """What is known by unique id; empty before the first build of this version of the project."""
-    path = _path(cache)
+    path = modelling.parsed_project(home) / COLUMNS
     if not path.exists():
         return {}
     return {unique_id: (found["types"], found["sources"]) for unique_id, found in json.loads(path.read_bytes()).items()}
 
 
-def learn_columns(site: Site, cache: Path, manifest: dict[str, Any]) -> None:
+def learn_columns(site: Site, manifest: dict[str, Any]) -> None:
     """Read types from the build file and lineage from the SQL that dbt ran, unless this version of the project is known."""
-    path = _path(cache)
+    path = modelling.parsed_project(site.root) / COLUMNS
     if path.exists():
         return
     with building.opened(site) as connection:
@@ -59,14 +56,7 @@ def learn_columns(site: Site, cache: Path, manifest: dict[str, Any]) -> None:
         own = types.get((node["schema"], node["name"]), {})
         sql = compiled.get(unique_id) if node["resource_type"] == "model" else None
         found[unique_id] = {"types": own, "sources": _sources_of(sql, own, types, by_table) if sql else {}}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for outdated in path.parent.glob("columns-*.json"):
-        outdated.unlink(missing_ok=True)
     durable.write_json(path, found)
-
-
-def _path(cache: Path) -> Path:
-    return cache / f"columns-{project_hash()[:16]}.json"
 
 
 def _sources_of(sql: str, columns: Types, types: dict[tuple[str, str], Types], by_table: dict[tuple[str, str], str]) -> Sources:
@@ -91,25 +81,8 @@ def _sources_of(sql: str, columns: Types, types: dict[tuple[str, str], Types], b
         leaves = set()
         for leaf in to_node(column, scope, "duckdb", schema=known, trim_selects=False).walk():
             if isinstance(leaf.expression, exp.Table):
-                node = by_table.get((leaf.expression.db, leaf.expression.name))
-                if node:
-                    leaves.add((node, leaf.name.rpartition(".")[2].strip('"')))
+                unique_id = by_table.get((leaf.expression.db, leaf.expression.name))
+                if unique_id:
+                    leaves.add((unique_id, leaf.name.rpartition(".")[2].strip('"')))
         sources[column] = sorted(leaves)
     return sources
-
-
-def lineage_metadata(manifest: dict[str, Any], cache: Path) -> dict[str, dict[str, Any]]:
-    """Column lineage of every model by unique id, as Dagster shows it on a materialisation."""
-    nodes = {**manifest["nodes"], **manifest["sources"]}
-    return {
-        unique_id: {
-            "dagster/column_lineage": dg.TableColumnLineage(
-                {
-                    column: [dg.TableColumnDep(node_key(nodes[table]), below) for table, below in leaves if table in nodes]
-                    for column, leaves in sources.items()
-                }
-            )
-        }
-        for unique_id, (_, sources) in kept_columns(cache).items()
-        if sources
-    }

@@ -61,7 +61,7 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
     )
 
 
-def _job(name: str, assets: list[dg.AssetsDefinition], description: str) -> Any:  # Dagster does not export the type
+def _job(name: str, assets: list[dg.AssetsDefinition], description: str) -> Any:  # Dagster does not export its type
     return dg.define_asset_job(
         name,
         selection=dg.AssetSelection.assets(*assets),

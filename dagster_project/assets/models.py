@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_project.assets import names, results
-from dagster_project.assets.columns import kept_columns, learn_columns, lineage_metadata
+from dagster_project.assets.columns import kept_columns, learn_columns
 from dagster_project.assets.failing import explained
 from dagster_project.assets.specs import model_specs, test_specs
 from dagster_project.assets.writer import WriterLock
@@ -29,7 +29,7 @@ def model_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefin
 
     @dg.multi_asset(
         name="models",
-        specs=model_specs(manifest, kept_columns(settings.cache)),
+        specs=model_specs(manifest, kept_columns(settings.home)),
         check_specs=test_specs(manifest),
         can_subset=True,
         pool=names.POOL,
@@ -37,22 +37,21 @@ def model_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefin
     def models(context: dg.AssetExecutionContext, writer: WriterLock) -> Iterator[Any]:
         """Run dbt build on the build under way; its tests are recorded as gates."""
         build = builds.current(site)
-        is_by_hand = context.is_subset or build is None
 
         def on_node(done: modelling.Finished) -> None:
             context.log.info(f"{done.number} of {done.total}: {done.name}")
 
         with explained():
-            if is_by_hand or build is None:
-                context.log.warning(BY_HAND)
-                builds.mark_partial(site)
-                nodes, build = _run_by_hand(site, manifest, context, build, on_node), None
-            else:
+            if build and build.is_whole and not context.is_subset:
                 nodes = building.run_models(site, build, on_node)
-                learn_columns(site, settings.cache, manifest)
-        extra = lineage_metadata(manifest, settings.cache)
+                learn_columns(site, manifest)
+            else:
+                if context.selected_asset_keys:  # a test alone changes nothing
+                    context.log.warning(BY_HAND)
+                    builds.mark_partial(site)
+                nodes, build = _run_by_hand(site, manifest, context, build, on_node), None
         chosen = context.selected_asset_keys | context.selected_asset_check_keys
-        for event in results.node_events(manifest, nodes, build, extra):
+        for event in results.node_events(manifest, nodes, build):
             result = results.as_result(event)
             key = event.asset_check_key if isinstance(event, dg.AssetCheckEvaluation) else event.asset_key
             if key in chosen:
@@ -68,14 +67,18 @@ def model_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefin
 def _run_by_hand(
     site: Site, manifest: dict[str, Any], context: dg.AssetExecutionContext, build: builds.Build | None, on_node: Any
 ) -> list[NodeResult]:
-    """Run the chosen models as they are now, without gates: what they leave is no build."""
+    """Run the chosen models and tests as they are now, without gates: what they leave is no build."""
     chosen = [
         node["name"]
         for node in manifest["nodes"].values()
-        if node["resource_type"] in ("model", "seed") and names.node_key(node) in context.selected_asset_keys
+        if (
+            names.check_of_test(manifest, node) in context.selected_asset_check_keys
+            if node["resource_type"] == "test"
+            else names.node_key(node) in context.selected_asset_keys
+        )
     ]
     arguments = building.dbt_arguments(build) if build else [*modelling.BUILD_ARGUMENTS, "--full-refresh"]
     modelling.lend_parse_state(modelling.parsed_project(site.root), site.target)
-    modelling.run_dbt([*arguments, "--select", *chosen], site.build_file, site.target, on_node)
+    modelling.run_dbt([*arguments, "--indirect-selection", "empty", "--select", *chosen], site.build_file, site.target, on_node)
     with building.opened(site) as connection:
         return node_results(manifest, json.loads((site.target / "run_results.json").read_bytes()), connection)

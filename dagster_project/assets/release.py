@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_project.assets import names, results
-from dagster_project.assets.columns import learn_columns, lineage_metadata
+from dagster_project.assets.columns import learn_columns
 from dagster_project.assets.failing import explained, failure_of
 from dagster_project.assets.partitions import register_ledger
 from dagster_project.assets.specs import code_references
@@ -114,9 +114,9 @@ def months_asset(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefin
             build = builds.start(site, fingerprints(settings.rules, election), also=context.partition_keys)
             context.log.info(f"Build {build.build_id}, months: {results.months_text(build)}")
             built = building.build_all(site, build, settings, place, election, listener)
-        learn_columns(site, settings.cache, manifest)
+        learn_columns(site, manifest)
         own = set(context.partition_keys)
-        for event in results.build_events(manifest, built, election, site, lineage_metadata(manifest, settings.cache)):
+        for event in results.build_events(manifest, built, election, site):
             if event.asset_key != names.MONTHS or event.partition not in own:
                 context.log_event(event)
         if built.failure:

@@ -141,10 +141,8 @@ def months_text(build: Build) -> str:
     return f"all: {months}" if build.is_full else months
 
 
-def node_events(
-    manifest: dict[str, Any], nodes: Iterable[NodeResult], build: Build | None, extra: Mapping[str, Mapping[str, Any]]
-) -> Iterator[Event]:
-    """A materialisation for every model and seed that was built, a check for every test; `extra` metadata by unique id."""
+def node_events(manifest: dict[str, Any], nodes: Iterable[NodeResult], build: Build | None) -> Iterator[Event]:
+    """A materialisation for every model and seed that was built, a check for every test."""
     for result in nodes:
         node = manifest["nodes"].get(result.unique_id)
         if node is None:
@@ -155,7 +153,7 @@ def node_events(
             counted = {ROWS: result.rows} if result.rows is not None else {}
             yield dg.AssetMaterialization(
                 asset_key=names.node_key(node),
-                metadata={**counted, "seconds": result.seconds, **_of_build(build), **extra.get(result.unique_id, {})},
+                metadata={**counted, "seconds": result.seconds, **_of_build(build)},
                 tags=_versioned(build.fingerprint) if build else None,
             )
 
@@ -263,14 +261,12 @@ def as_result(event: Event) -> dg.MaterializeResult | dg.AssetCheckResult:
     )
 
 
-def build_events(
-    manifest: dict[str, Any], built: Built, election: Election, site: Site, extra: Mapping[str, Mapping[str, Any]]
-) -> Iterator[Event]:
+def build_events(manifest: dict[str, Any], built: Built, election: Election, site: Site) -> Iterator[Event]:
     """A whole build that ran in one go, from raw to the publication if there is one."""
     from dagster_project.warehouse.expectations import expected_gates
 
     yield from raw_materializations(names.raw_tables(manifest), built.build, election)
-    yield from node_events(manifest, built.nodes, built.build, extra)
+    yield from node_events(manifest, built.nodes, built.build)
     if built.expectations:
         yield gates_materialization(built.expectations, built.build, site)
     yield from gate_checks(built.expectations, expected_gates())

@@ -25,13 +25,13 @@ BY_HAND = (
 def model_specs(manifest: dict[str, Any], columns: Mapping[str, tuple[Types, Sources]]) -> list[dg.AssetSpec]:
     """One spec for each model and seed."""
     return [
-        _spec(manifest, unique_id, node, columns.get(unique_id, ({}, {}))[0])
+        _spec(manifest, unique_id, node, *columns.get(unique_id, ({}, {})))
         for unique_id, node in sorted(manifest["nodes"].items())
         if node["resource_type"] in ("model", "seed")
     ]
 
 
-def _spec(manifest: dict[str, Any], unique_id: str, node: dict[str, Any], types: Types) -> dg.AssetSpec:
+def _spec(manifest: dict[str, Any], unique_id: str, node: dict[str, Any], types: Types, sources: Sources) -> dg.AssetSpec:
     is_seed = node["resource_type"] == "seed"
     everything = {**manifest["nodes"], **manifest["sources"]}
     said = " ".join((node.get("description") or "").split())
@@ -49,6 +49,7 @@ def _spec(manifest: dict[str, Any], unique_id: str, node: dict[str, Any], types:
             "dagster/table_name": f"{node['schema']}.{node['name']}",
             "dbt unique id": unique_id,
             **column_schema(node, types),
+            **column_lineage(everything, sources),
             **code_references(project_folder() / node["original_file_path"]),
         },
     )
@@ -70,6 +71,15 @@ def column_schema(node: Mapping[str, Any], types: Types) -> dict[str, Any]:
         for name in (types or told)
     ]
     return {"dagster/column_schema": dg.TableSchema(columns)} if columns else {}
+
+
+def column_lineage(nodes: Mapping[str, Any], sources: Sources) -> dict[str, Any]:
+    """Which columns of the tables before it each column is made of. (The open-source UI shows it as JSON.)"""
+    lineage = {
+        column: [dg.TableColumnDep(names.node_key(nodes[table]), below) for table, below in leaves if table in nodes]
+        for column, leaves in sources.items()
+    }
+    return {"dagster/column_lineage": dg.TableColumnLineage(lineage)} if lineage else {}
 
 
 def code_references(path: Path) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from pathlib import Path
 import dagster as dg
 
 from dagster_project.assets import results
-from dagster_project.assets.columns import learn_columns, lineage_metadata
+from dagster_project.assets.columns import learn_columns
 from dagster_project.assets.failing import failure_of
 from dagster_project.assets.instance import prepare_instance
 from dagster_project.assets.one_commit import one_commit
 from dagster_project.assets.partitions import register_ledger, register_source_months
 from dagster_project.election.election import Election
+from dagster_project.failures import TrainledgerError
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.settings import Settings
 from dagster_project.warehouse import modelling
@@ -39,23 +40,22 @@ def tell_refresh(
     landed: Sequence[Landed],
     problems: Sequence[str],
     built: Built | None,
+    failure: TrainledgerError | None,
     say: Say,
 ) -> None:
-    """Tell of one refresh: what was landed, built, tested and published, or which gate failed."""
+    """Tell of one refresh: what was landed, built, tested and published, or which gate failed (or that dbt did not work)."""
     with _excused(say):
         site, manifest = Site.of_home(settings.home), modelling.project(settings.home)
         events = list(results.landing_events(settings.sources, landed, _by_source(settings, election, problems)))
         if built:
-            learn_columns(site, settings.cache, manifest)
-            extra = lineage_metadata(manifest, settings.cache)
-            events += results.build_events(manifest, built, election, site, extra)
-        failure = failure_of(built.failure) if built and built.failure else None
+            learn_columns(site, manifest)
+            events += results.build_events(manifest, built, election, site)
         with _instance(settings.home) as instance:
             register_source_months(instance, settings.sources, landing)
             if built and built.publication:
                 register_ledger(instance, built.publication["units"])
             with one_commit(instance):
-                _run(instance, events, failure)
+                _run(instance, events, failure_of(failure) if failure else None)
 
 
 def tell_report(settings: Settings, quarter: str, html: Path, status: str, say: Say) -> None:
@@ -86,7 +86,7 @@ def _run(instance: dg.DagsterInstance, events: Sequence[results.Event], failure:
     @dg.op(name="command_line", description="`trainledger refresh` did this outside Dagster.")
     def command_line(context: dg.OpExecutionContext) -> None:
         for event in events:
-            context.log_event(event)  # type: ignore[arg-type]  # takes evaluations of checks too; its annotation leaves them out
+            context.log_event(event)  # type: ignore[arg-type]  # checks are taken too, as in an asset
         told.append(True)
         if failure:
             raise failure
@@ -106,7 +106,7 @@ def _first_error(done: dg.ExecuteInProcessResult) -> str:
             error = event.step_failure_data.error
             while error and error.cause:
                 error = error.cause
-            return error.message.strip() if error else "a step failed and left no error"
+            return error.message.strip() if error else "without a message"
     return "no step failed"
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import fingerprints
+from dagster_project.failures import TrainledgerError
 from dagster_project.landing.land import Landed, Landing, NotDerivedError
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import Plan, land_all, make_plan
@@ -110,12 +111,17 @@ def _land_and_build(
     ]
     election = elect(settings.sources, landing)
     units = fingerprints(settings.rules, election)
+    failure: TrainledgerError | None = None
     if full or months or not builds.is_current(site, units):
         build = builds.start(site, units, full=full, also=months)
-        done.built = build_all(site, build, settings, landing, election, listener)
-    tell_refresh(settings, landing, election, done.landed, done.problems, done.built, say)
-    if done.built and done.built.failure:
-        raise done.built.failure
+        try:
+            done.built = build_all(site, build, settings, landing, election, listener)
+            failure = done.built.failure
+        except TrainledgerError as error:  # dbt did not work: the UI shows that too
+            failure = error
+    tell_refresh(settings, landing, election, done.landed, done.problems, done.built, failure, say)
+    if failure:
+        raise failure
     return election
 
 

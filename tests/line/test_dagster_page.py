@@ -1,8 +1,10 @@
-"""The real Dagster page in a real browser: the line from exports to reports, with the runs of the command line."""
+"""The real Dagster page in a real browser: what the command line did is shown, and a refresh is started with one click."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,15 +14,38 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dagster_project.settings import load_settings
 from tests.browser import open_page
+from tests.line.kit import query
+from tests.told import FAILURE, ROWS, build_of, tell
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 DEMO_NOW = "2026-10-10T00:00:00Z"
 LONGEST_START_SECONDS = 180
+LONGEST_REFRESH_SECONDS = 420
+LOCATION = "dagster_project.definitions"
+LATE = {
+    "training_run_id": "UI late",
+    "provider_name": "AWS",
+    "attempts": [
+        {
+            "attempt_id": "1",
+            "state": "succeeded",
+            "started_at": "2026-06-01T00:00:00Z",
+            "ended_at": "2026-06-01T06:00:00Z",
+            "nodes": [{"resource_id": "i-ui-late", "accelerator_type": "trn1.32xlarge", "chips": 16}],
+        }
+    ],
+}
+LAUNCH = """mutation ($job: String!, $tags: [ExecutionTag!]!) { launchPipelineExecution(executionParams: {
+  selector: {repositoryLocationName: "%s", repositoryName: "__repository__", pipelineName: $job},
+  mode: "default", runConfigData: {}, executionMetadata: {tags: $tags}
+}) { __typename ... on PythonError { message } ... on LaunchRunSuccess { run { runId } } } }"""
 
 
 def free_port() -> int:
@@ -30,11 +55,19 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def dagster_ui(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the UI of the finished demo; stopped as Ctrl-C would."""
+def line(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the finished demo that the UI may change."""
+    folder = tmp_path_factory.mktemp("page") / "demo"
+    shutil.copytree(demo_home, folder, symlinks=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def dagster_ui(line: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of its UI; stopped as Ctrl-C would."""
     address = f"http://127.0.0.1:{(port := free_port())}"
     log = tmp_path_factory.mktemp("ui") / "ui.log"
-    command = [sys.executable, "-m", "dagster_project.cli", "ui", "--config", demo_home / "trainledger.yaml", "--port", str(port)]
+    command = [sys.executable, "-m", "dagster_project.cli", "ui", "--config", line / "trainledger.yaml", "--port", str(port)]
     with log.open("w") as out:
         process = subprocess.Popen(
             command, stdout=out, stderr=out, cwd=ROOT, env=os.environ | {"TRAINLEDGER_NOW": DEMO_NOW}, start_new_session=True
@@ -55,6 +88,19 @@ def dagster_ui(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
             urllib.request.urlopen(f"{address}/server_info", timeout=5)
 
 
+def ask(address: str, text: str, **variables: Any) -> dict[str, Any]:
+    """Ask the GraphQL that the page itself uses."""
+    body = json.dumps({"query": text, "variables": variables}).encode()
+    request = urllib.request.Request(f"{address}/graphql", body, {"content-type": "application/json"})
+    return json.load(urllib.request.urlopen(request, timeout=60))["data"]
+
+
+def latest_run(address: str) -> dict[str, Any]:
+    """The newest run: its id, state, and who started it."""
+    found = ask(address, "{runsOrError(limit: 1) {... on Runs {results {runId status tags {key value}}}}}")
+    return found["runsOrError"]["results"][0]
+
+
 def test_the_graph_shows_every_room_of_the_line(dagster_ui: str) -> None:
     with open_page() as page:
         page.goto(f"{dagster_ui}/asset-groups")
@@ -65,7 +111,67 @@ def test_the_graph_shows_every_room_of_the_line(dagster_ui: str) -> None:
 
 def test_the_run_of_the_command_line_and_its_checks_are_on_the_page(dagster_ui: str) -> None:
     with open_page() as page:
-        page.goto(f"{dagster_ui}/runs")
+        page.goto(f"{dagster_ui}/locations/{LOCATION}/jobs/refresh/runs")
+        page.get_by_text("started_by: command line").first.wait_for(timeout=60_000)
         page.get_by_text("Success").first.wait_for(timeout=60_000)
         page.goto(f"{dagster_ui}/assets/marts/fct_reconciliation?view=checks")
         page.get_by_text("assert_every_cell_adds_up").first.wait_for(timeout=60_000)
+        page.get_by_text("Succeeded").first.wait_for(timeout=60_000)
+        page.goto(f"{dagster_ui}/assets/landing/payer-a-cur?view=partitions")
+        page.get_by_text("Materialized (6)").wait_for(timeout=60_000)
+        page.get_by_text("Missing (0)").wait_for(timeout=60_000)  # no month of another source
+        page.goto(f"{dagster_ui}/assets/reports/quarterly?view=partitions")
+        page.get_by_text("Materialized (2)").wait_for(timeout=60_000)
+
+
+def test_a_month_of_another_source_cannot_be_launched(dagster_ui: str) -> None:
+    before = latest_run(dagster_ui)["runId"]
+    tags = [{"key": "dagster/partition", "value": "2019-01"}]
+    answer = ask(dagster_ui, LAUNCH % LOCATION, job="land_again_payer_a_cur", tags=tags)["launchPipelineExecution"]
+    assert answer["__typename"] != "LaunchRunSuccess", answer
+    assert latest_run(dagster_ui)["runId"] == before
+
+
+def test_a_refresh_is_started_with_one_click_and_lands_telemetry_and_run_records(dagster_ui: str, line: Path) -> None:
+    (line / "exports" / "runs" / "late.run.json").write_text(json.dumps(LATE))
+    [sample, *_] = sorted((line / "exports" / "neuron").rglob("*.zst"))
+    late = line / "exports" / "neuron" / "run=ui-late" / "host=i-ui-late"
+    late.mkdir(parents=True)
+    shutil.copy(sample, late / sample.name)
+    before = latest_run(dagster_ui)["runId"]
+    with open_page(viewport={"width": 1600, "height": 1000}) as page:
+        page.goto(f"{dagster_ui}/locations/{LOCATION}/jobs/refresh")
+        button = page.get_by_role("button", name="Materialize all")
+        button.wait_for(timeout=60_000)
+        assert button.is_enabled()
+        button.click()
+        for _ in range(60):
+            if latest_run(dagster_ui)["runId"] != before:
+                break
+            time.sleep(1)
+    for _ in range(LONGEST_REFRESH_SECONDS):
+        if (run := latest_run(dagster_ui))["status"] in ("SUCCESS", "FAILURE", "CANCELED"):
+            break
+        time.sleep(1)
+    assert run["runId"] != before and run["status"] == "SUCCESS", run
+    home = line / "trainledger-home"
+    assert query(home, "select recorded_id from marts.dim_training_runs where training_run_id = 'ui-late'") == [("UI late",)]
+    assert list((home / "landing" / "neuron").glob("*ui-late*"))
+    asked = '{assetNodes(assetKeys: [{path: ["landing", "%s"]}]) {assetMaterializations(limit: 1) {runId}}}'
+    for source in ("neuron", "runs"):
+        [node] = ask(dagster_ui, asked % source)["assetNodes"]
+        assert node["assetMaterializations"][0]["runId"] == run["runId"]
+
+
+def test_a_failed_gate_of_the_command_line_shows_its_rows(dagster_ui: str, line: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAINLEDGER_NOW", DEMO_NOW)
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    settings = load_settings(line / "trainledger.yaml")
+    assert tell(settings, build_of(settings, FAILURE)) == []
+    run = latest_run(dagster_ui)
+    assert run["status"] == "FAILURE"
+    with open_page(viewport={"width": 1600, "height": 1000}) as page:
+        page.goto(f"{dagster_ui}/runs/{run['runId']}")
+        page.get_by_text("Failure").first.wait_for(timeout=60_000)
+        page.goto(f"{dagster_ui}/assets/marts/fct_reconciliation?view=checks&checkDetail=assert_every_cell_adds_up")
+        page.get_by_text(ROWS).first.wait_for(timeout=60_000)

@@ -8,23 +8,12 @@ import pytest
 from dagster._core.storage.event_log import SqliteEventLogStorage
 
 from dagster_project.assets import names, one_commit
-from dagster_project.assets.story import tell_refresh, tell_report
-from dagster_project.election.election import elect
-from dagster_project.failures import GateError
-from dagster_project.landing.land import Landed
-from dagster_project.landing.opening import open_landing
-from dagster_project.landing.planning import land_all, make_plan
+from dagster_project.assets.story import tell_report
 from dagster_project.settings import Settings, load_settings
-from dagster_project.warehouse import modelling
-from dagster_project.warehouse.building import Built
-from dagster_project.warehouse.builds import Build
-from dagster_project.warehouse.gates import GateResult
-from dagster_project.warehouse.nodes import NodeResult
 from tests.line.kit import write_small_exports
+from tests.told import FAILURE, MODEL, ROWS, TEST, build_of, tell
 
 pytestmark = pytest.mark.slow  # names come from the parsed dbt project
-MODEL, TEST = "fct_reconciliation", "assert_every_cell_adds_up"
-ROWS = '[{"usage_month": "2026-04-01", "difference": "0.01"}]'
 
 
 @pytest.fixture
@@ -33,31 +22,6 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setenv("DAGSTER_HOME", "")
     write_small_exports(tmp_path)
     return load_settings(tmp_path / "trainledger.yaml")
-
-
-def build_of(settings: Settings, failure: GateError | None = None) -> Built:
-    """The results of a build of April: one model and its test, one expectation, and a publication or the reason for none."""
-    nodes = modelling.project(settings.home)["nodes"]
-    ids = {node["name"]: unique_id for unique_id, node in nodes.items()}
-    units = {"AWS/2026-04": "fingerprint", "~shared": "another"}
-    published = {"build_id": "b", "fingerprint": "f", "units": units, "rows": {MODEL: 7}, "tables": {MODEL: "d" * 64}}
-    test = NodeResult(ids[TEST], TEST, "test", "fail" if failure else "pass", 0.1, failures=2, detail=ROWS if failure else None)
-    return Built(
-        Build("b", "2026-06-20T00:00:00+00:00", "f", "code", units, ["2026-04-01"], is_full=False),
-        [NodeResult(ids[MODEL], MODEL, "model", "success", 0.5, rows=7), test],
-        [GateResult("gx.publication.no_cost_is_null", True, 0)],
-        None if failure else published,
-        failure,
-    )
-
-
-def tell(settings: Settings, built: Built | None, problems: list[str] | None = None) -> list[str]:
-    """Land, and tell of it and of a build; what was said to the person."""
-    said: list[str] = []
-    landing = open_landing(settings)
-    landed: list[Landed] = land_all(landing, make_plan(settings.sources, settings.base, landing))
-    tell_refresh(settings, landing, elect(settings.sources, landing), landed, problems or [], built, said.append)
-    return said
 
 
 @pytest.fixture
@@ -106,8 +70,7 @@ def test_a_refresh_is_a_run_with_its_landings_models_checks_and_publication(
 def test_a_failed_gate_is_a_failed_run_with_its_first_rows(
     settings: Settings, columns_known: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failure = GateError(f"Build b is not published:\n  gate dbt.{TEST}: 2 failing, first: {ROWS}", remedy="Correct the cause.")
-    assert tell(settings, build_of(settings, failure), ["cur: its folder is gone. Look at it."]) == []
+    assert tell(settings, build_of(settings, FAILURE), ["cur: its folder is gone. Look at it."]) == []
     with instance_of(settings, monkeypatch) as instance:
         [run] = instance.get_runs()
         assert run.status.value == "FAILURE"
