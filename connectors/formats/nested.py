@@ -15,7 +15,7 @@ from connectors.errors import ExportSchemaError, Place
 from connectors.formats.lazy import pa, pc, pl
 from connectors.formats.parquet import open_parquet, read_rows
 from connectors.formats.schema import Column, Schema
-from connectors.formats.values import Rows, arrow_type, check_filled, check_numbers, decoded
+from connectors.formats.values import Rows, arrow_type, check_filled, check_numbers, decoded, map_array
 
 _BATCH = 1 << 15
 
@@ -127,12 +127,7 @@ class NestedFile:
         key = pl.concat_str([*given, last], separator="/", ignore_nulls=True)
         found = found.filter(last.is_not_null()).select("row", pl.col(pairs.value).alias("value"), key.alias("key"))
         is_first = found.select(pl.struct("row", "key").is_first_distinct()).to_series()
-        first = found.filter(is_first)
-        offsets = (
-            first["row"].search_sorted(pl.int_range(batch.num_rows + 1, eager=True), side="left").to_arrow().cast(pa.int32())
-        )
-        keys, values = (first[name].to_arrow().cast(pa.string()) for name in ("key", "value"))
-        return pa.MapArray.from_arrays(offsets, keys, values), found.filter(~is_first)["row"]
+        return map_array(found.filter(is_first), batch.num_rows), found.filter(~is_first)["row"]
 
 
 def open_nested(path: Path, shape: Shape, key: str, uri: str) -> NestedFile | None:
