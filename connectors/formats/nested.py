@@ -6,16 +6,16 @@ mean is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from connectors.errors import ExportSchemaError, Place
-from connectors.formats.lazy import pa, pc
+from connectors.formats.lazy import pa, pc, pl
 from connectors.formats.parquet import open_parquet, read_rows
 from connectors.formats.schema import Column, Schema
-from connectors.formats.values import Rows, arrow_type, check_filled, check_numbers, decoded
+from connectors.formats.values import Rows, arrow_type, check_filled, check_numbers, decoded, map_array
 
 _BATCH = 1 << 15
 
@@ -39,38 +39,46 @@ class Shape:
     documented: frozenset[str]
     remedy_page: str
 
-    def check(self, arrow_schema: pa.Schema, uri: str, key: str) -> tuple[str, ...]:
+    def check(self, arrow_schema: pa.Schema, start: Rows) -> tuple[str, ...]:
         """Check names and types and return the unknown paths; a path below a documented one is known."""
-        repeated = {pairs.path for pairs in self.pairs.values()} | set(self.records)
-        source = Schema(tuple(replace(column, name=path) for path, column in self.columns.items()), remedy_page=self.remedy_page)
-        leaves = list(_leaves(arrow_schema, repeated | self.documented))
-        unknown = source.check(pa.schema(leaves), uri, key)
-        names = {leaf.name: leaf.type for leaf in leaves}
-        for path in sorted(repeated & set(names)):
-            fields = self.records.get(path)
-            needed = list(fields) if fields else _pair_fields(self.pairs, path)
-            self._check_list(path, names[path], fields, needed, uri, key)
-        known = repeated | self.documented
-        return tuple(name for name in unknown if name not in known and not self._is_empty_record(name, names[name]))
+        known = {*self.records, *(pairs.path for pairs in self.pairs.values()), *self.documented}
+        found = list(_leaves(arrow_schema, known))
+        unknown = self._check_columns(self.columns, found, start)
+        leaves = {leaf.name: leaf.type for leaf in found}
+        for path, columns in self.records.items():
+            wanted = {f"{path}.{name}": column for name, column in columns.items()}
+            if fields := self._fields(path, leaves, start):
+                self._check_columns(wanted, [field for field in fields if field.name in wanted], start)
+        for pairs in self.pairs.values():
+            fields = self._fields(pairs.path, leaves, start)
+            for path in (f"{pairs.path}.{name}" for name in (*pairs.key, pairs.value)):
+                if fields and all(field.name != path for field in fields):
+                    raise self._wrong_type(path, leaves[pairs.path], "not there", start)
+        return tuple(name for name in unknown if name not in known and not self._is_empty_record(name, leaves[name]))
+
+    def _check_columns(self, columns: Mapping[str, Column], found: Iterable[pa.Field], start: Rows) -> tuple[str, ...]:
+        schema = Schema(tuple(replace(column, name=path) for path, column in columns.items()), remedy_page=self.remedy_page)
+        return schema.check(pa.schema(list(found)), start.uri, start.key)
+
+    def _fields(self, path: str, leaves: Mapping[str, pa.DataType], start: Rows) -> list[pa.Field]:
+        """The fields of a repeated record, by their paths; none where the file lacks it or its writer saw no value."""
+        if path not in leaves or pa.types.is_null(found := leaves[path]):
+            return []
+        if not (pa.types.is_list(found) or pa.types.is_large_list(found)) or not pa.types.is_struct(found.value_type):
+            raise self._wrong_type(path, found, "no repeated record", start)
+        return [field.with_name(f"{path}.{field.name}") for field in found.value_type]
 
     def _is_empty_record(self, name: str, found: pa.DataType) -> bool:
         """Whether a declared record is null in all rows, so that its writer could not know its fields."""
         return pa.types.is_null(found) and any(path.startswith(f"{name}.") for path in self.columns)
 
-    def _check_list(
-        self, path: str, found: pa.DataType, fields: Mapping[str, Column] | None, needed: list[str], uri: str, key: str
-    ) -> None:
-        if pa.types.is_null(found):
-            return
-        if not (pa.types.is_list(found) or pa.types.is_large_list(found)) or not pa.types.is_struct(found.value_type):
-            raise _wrong_type(path, found, "no repeated record", self.remedy_page, uri, key)
-        present = {field.name: field for field in found.value_type}
-        if fields:
-            columns = tuple(replace(column, name=f"{path}.{name}") for name, column in fields.items())
-            named = [field.with_name(f"{path}.{name}") for name, field in present.items() if name in fields]
-            Schema(columns, remedy_page=self.remedy_page).check(pa.schema(named), uri, key)
-        elif missing := [name for name in needed if name not in present]:
-            raise _wrong_type(f"{path}.{missing[0]}", found, "not there", self.remedy_page, uri, key)
+    def _wrong_type(self, path: str, found: pa.DataType, what: str, start: Rows) -> ExportSchemaError:
+        return ExportSchemaError(
+            f"{start.uri}: column {path} is {what} in {found}.",
+            place=Place(start.key, column_name=path, value=str(found)),
+            reason="wrong_type",
+            remedy=f"Export {path} as BigQuery has it. See {self.remedy_page}.",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +89,7 @@ class NestedFile:
     shape: Shape
     paths: tuple[str, ...]  # the declared ones it has
     unknown: tuple[str, ...]
-    key: str
-    uri: str
+    start: Rows
 
     def empty(self) -> pa.RecordBatch:
         """A batch without rows, of the types this file has."""
@@ -90,12 +97,37 @@ class NestedFile:
 
     def batches(self) -> Iterator[tuple[Rows, pa.RecordBatch]]:
         """Yield the declared columns in row order, each batch with the place of its rows."""
-        return read_rows(self.file, self.paths, Rows(self.key, self.uri), _BATCH)
+        return read_rows(self.file, self.paths, self.start, _BATCH)
 
-    def column(self, path: str, batch: pa.RecordBatch, rows: Rows) -> pa.Array:
-        """One flat column, checked. A double stays a double and a decimal a decimal; other numbers stay as written."""
-        column = self.shape.columns[path]
-        return flat(replace(column, name=path), value_at(batch, path), rows)
+    def lines(self, batch: pa.RecordBatch, rows: Rows) -> dict[str, pa.Array]:
+        """`line_number`, from 1, and the flat columns this file has, checked."""
+        first = rows.before + 1
+        arrays = {"line_number": pa.array(range(first, first + batch.num_rows), pa.int64())}
+        for path, column in self.shape.columns.items():
+            if path in self.paths:
+                arrays[column.name] = flat(replace(column, name=path), value_at(batch, path), rows)
+        return arrays
+
+    def elements(self, batch: pa.RecordBatch, path: str) -> tuple[pa.Array, pa.Array]:
+        """The elements of a repeated record that are not null, and before them the row of the batch each belongs to."""
+        if path not in self.paths or pa.types.is_null((lists := value_at(batch, path)).type):
+            return pa.array([], pa.int64()), pa.array([], pa.struct([]))
+        elements = pc.list_flatten(lists)
+        return pc.list_parent_indices(lists).filter(elements.is_valid()), elements.filter(elements.is_valid())
+
+    def map_of(self, batch: pa.RecordBatch, pairs: Pairs) -> tuple[pa.Array, pl.Series]:
+        """A map array of repeated pairs, and the rows of the batch in which a key repeats; of these the first pair is taken."""
+        rows, elements = self.elements(batch, pairs.path)
+        if not len(elements):
+            return pa.array([[]] * batch.num_rows, pa.map_(pa.string(), pa.string())), pl.Series()
+        texts = {name: pc.struct_field(elements, [name]).cast(pa.string()) for name in (*pairs.key, pairs.value)}
+        found = pl.DataFrame(pa.table({"row": rows.cast(pa.int64())} | texts))
+        *prefixes, last = map(pl.col, pairs.key)
+        given = (pl.when(prefix != "").then(prefix) for prefix in prefixes)
+        key = pl.concat_str([*given, last], separator="/", ignore_nulls=True)
+        found = found.filter(last.is_not_null()).select("row", pl.col(pairs.value).alias("value"), key.alias("key"))
+        is_first = found.select(pl.struct("row", "key").is_first_distinct()).to_series()
+        return map_array(found.filter(is_first), batch.num_rows), found.filter(~is_first)["row"]
 
 
 def open_nested(path: Path, shape: Shape, key: str, uri: str) -> NestedFile | None:
@@ -103,10 +135,10 @@ def open_nested(path: Path, shape: Shape, key: str, uri: str) -> NestedFile | No
     file = open_parquet(path, key, uri)
     if not file.metadata.num_rows:
         return None
-    unknown = shape.check(file.schema_arrow, uri, key)
-    declared = (*shape.columns, *dict.fromkeys(pairs.path for pairs in shape.pairs.values()), *shape.records)
+    unknown = shape.check(file.schema_arrow, Rows(key, uri))
+    declared = (*shape.columns, *(pairs.path for pairs in shape.pairs.values()), *shape.records)
     present = {leaf.name for leaf in _leaves(file.schema_arrow, declared)}
-    return NestedFile(file, shape, tuple(path for path in declared if path in present), unknown, key, uri)
+    return NestedFile(file, shape, tuple(path for path in declared if path in present), unknown, Rows(key, uri))
 
 
 def value_at(batch: pa.RecordBatch, path: str) -> pa.Array:
@@ -117,7 +149,7 @@ def value_at(batch: pa.RecordBatch, path: str) -> pa.Array:
 
 
 def flat(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
-    """Check an array and give it the type of a typed copy."""
+    """Check an array and give it the type of a typed copy. A double or decimal stays one; other numbers stay as written."""
     values = decoded(values)
     check_filled(column, values, rows)
     if column.type == "Number":
@@ -128,45 +160,6 @@ def flat(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
     return values.cast(arrow_type(column), safe=column.type != "Timestamp")
 
 
-def pairs_of(batch: pa.RecordBatch, pairs: Pairs) -> tuple[pa.Array, pa.Array]:
-    """A map array of repeated pairs, and the rows of the batch in which a key repeats; of these the first pair is taken."""
-    lists = value_at(batch, pairs.path)
-    if pa.types.is_null(lists.type):
-        return _maps(batch.num_rows, pa.array([], pa.int64()), pa.array([], pa.string()), pa.array([], pa.string())), pa.array([])
-    parents, elements = pc.list_parent_indices(lists), pc.list_flatten(lists)
-    keys = pc.struct_field(elements, [pairs.key[-1]]).cast(pa.string())
-    values = pc.struct_field(elements, [pairs.value]).cast(pa.string())
-    for name in reversed(pairs.key[:-1]):
-        prefix = pc.struct_field(elements, [name]).cast(pa.string())
-        prefixed = pc.binary_join_element_wise(prefix, keys, "/")
-        keys = pc.if_else(pc.fill_null(pc.equal(prefix, ""), True), keys, prefixed)
-    named = keys.is_valid()
-    parents, keys, values = parents.filter(named), keys.filter(named), values.filter(named)
-    first, repeated = _first_of_each(parents, keys)
-    return _maps(batch.num_rows, parents.take(first), keys.take(first), values.take(first)), repeated
-
-
-def _first_of_each(parents: pa.Array, keys: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Positions of the first pair of each (row, key), in order, and the rows that had another one."""
-    everything = pa.array(range(len(keys)), pa.int64())
-    codes = keys.dictionary_encode()
-    combined = pc.add(pc.multiply(parents.cast(pa.int64()), len(codes.dictionary)), codes.indices.cast(pa.int64()))
-    if pc.count_distinct(combined).as_py() == len(combined):
-        return everything, pa.array([], pa.int64())
-    table = pa.table({"pair": combined, "position": everything})
-    first = table.group_by("pair").aggregate([("position", "min")]).column("position_min").combine_chunks()
-    first = first.take(pc.sort_indices(first))
-    later = pc.invert(pc.is_in(everything, value_set=first))
-    return first, parents.filter(later).cast(pa.int64())
-
-
-def _maps(rows: int, parents: pa.Array, keys: pa.Array, values: pa.Array) -> pa.Array:
-    counted = pc.value_counts(parents.cast(pa.int64()))
-    counts = dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
-    offsets = pc.cumulative_sum(pa.array([0, *(counts.get(row, 0) for row in range(rows))], pa.int32()))
-    return pa.MapArray.from_arrays(offsets, keys, values)
-
-
 def _leaves(fields: Any, stop: Collection[str], prefix: str = "") -> Iterator[pa.Field]:
     """The fields of a schema with their paths as names; structs are walked through, `stop` paths are not."""
     for field in fields:
@@ -175,17 +168,3 @@ def _leaves(fields: Any, stop: Collection[str], prefix: str = "") -> Iterator[pa
             yield from _leaves(field.type, stop, f"{path}.")
         else:
             yield field.with_name(path)
-
-
-def _pair_fields(pairs: Mapping[str, Pairs], path: str) -> list[str]:
-    found = next(one for one in pairs.values() if one.path == path)
-    return [*found.key, found.value]
-
-
-def _wrong_type(path: str, found: pa.DataType, what: str, page: str, uri: str, key: str) -> ExportSchemaError:
-    return ExportSchemaError(
-        f"{uri}: column {path} is {what} in {found}.",
-        place=Place(key, column_name=path, value=str(found)),
-        reason="wrong_type",
-        remedy=f"Export {path} as BigQuery has it. See {page}.",
-    )

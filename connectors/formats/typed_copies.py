@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from connectors.formats.delimited import CsvFile
-from connectors.formats.lazy import pa, pc, pq
+from connectors.formats.lazy import pa, pc, pl, pq
 from connectors.formats.parquet import read_table, write_batches
 from connectors.formats.schema import Column, Schema
-from connectors.formats.values import Rows, arrow_type, typed
+from connectors.formats.values import Rows, arrow_type, map_array, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +69,8 @@ def _first_value(batch: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
 
 def _map_array(batch: pa.RecordBatch, entries: Mapping[str, Sequence[str]]) -> pa.Array:
     """Fold columns into one map column: an entry for each that has a value in the row, in the order of the columns."""
-    row_numbers = pa.array(range(batch.num_rows), pa.int32())
-    counts = pa.array([0] * batch.num_rows, pa.int32())
-    where, keys, items = [], [], []
+    pairs = [pl.DataFrame(schema={"row": pl.Int64, "value": pl.String, "key": pl.String})]
     for key, names in entries.items():
-        values = _first_value(batch, names)
-        filled = values.is_valid()
-        count = len(values) - values.null_count
-        if count:
-            counts = pc.add(counts, filled.cast(pa.int32()))
-            where.append(row_numbers.filter(filled))
-            keys.append(pa.array([key] * count, pa.string()))
-            items.append(values.filter(filled))
-    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(counts)])
-    if not where:
-        return pa.MapArray.from_arrays(offsets, pa.array([], pa.string()), pa.array([], pa.string()))
-    # sorting by row is stable, so entries keep the order of their columns
-    order = pc.sort_indices(pa.concat_arrays(where))
-    return pa.MapArray.from_arrays(offsets, pa.concat_arrays(keys).take(order), pa.concat_arrays(items).take(order))
+        values = pl.DataFrame(pa.table({"value": _first_value(batch, names)})).with_row_index("row").drop_nulls("value")
+        pairs.append(values.select(pl.col("row").cast(pl.Int64), "value", pl.lit(key).alias("key")))
+    return map_array(pl.concat(pairs).sort("row", maintain_order=True), batch.num_rows)  # entries keep the order of their columns

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from connectors.errors import ExportContentError, Place, shorten
-from connectors.formats.lazy import pa, pc
+from connectors.formats.lazy import pa, pc, pl
 from connectors.formats.schema import Column, Number, is_text
 from connectors.times import parse_utc
 
@@ -69,6 +69,13 @@ def arrow_type(column: Column) -> pa.DataType:
 def measured_schema(columns: Iterable[Column]) -> pa.Schema:
     """The Arrow schema of a table of measurements. Their numbers are doubles, for they are never added up to the cent."""
     return pa.schema([(one.name, pa.float64() if one.type == Number else arrow_type(one)) for one in columns])
+
+
+def map_array(pairs: pl.DataFrame, rows: int) -> pa.Array:
+    """A map for each of so many rows, of the columns `key` and `value`; `pairs` is in the order of its column `row`."""
+    starts = pairs["row"].search_sorted(pl.int_range(rows + 1, eager=True), side="left")
+    keys, values = (pairs[name].to_arrow().cast(pa.string()) for name in ("key", "value"))
+    return pa.MapArray.from_arrays(starts.to_arrow().cast(pa.int32()), keys, values)
 
 
 def decoded(values: pa.Array) -> pa.Array:

@@ -16,10 +16,10 @@ from pathlib import Path
 from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
 from connectors.errors import ExportContentError, Place
 from connectors.formats.lazy import pa, pc
-from connectors.formats.nested import NestedFile, flat, open_nested, pairs_of, value_at
+from connectors.formats.nested import NestedFile, flat, open_nested
 from connectors.formats.parquet import write_batches
 from connectors.formats.values import Rows
-from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, LINE_COLUMNS, MAPS, SCHEMA, SHAPE
+from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, MAPS, SCHEMA, SHAPE
 from connectors.layouts.partition_folders import find_partition_deliveries
 from connectors.stores import ObjectStore
 
@@ -63,34 +63,28 @@ class _Repeated:
 def _flatten(source: NestedFile, target: Path) -> tuple[int, dict[str, _Repeated]]:
     """Write the flat copy and return its rows, and what was repeated in which map."""
     repeated: dict[str, _Repeated] = {}
-    shape = _flat_shape(source)
+    nothing = source.empty()
+    lines = _lines(source, nothing, source.start, repeated)
+    arrays = lines | _credits(source, nothing, source.start, lines)
+    shape = pa.schema([(name, arrays[name].type) for name in SCHEMA.names if name in arrays])
 
     def batches() -> Iterator[pa.RecordBatch]:
         for rows, batch in source.batches():
             lines = _lines(source, batch, rows, repeated)
             yield _record_batch(lines, shape)
-            if paid_back := _credits(source, batch, rows, lines):
-                yield _record_batch(paid_back, shape)
+            if len((credit_rows := _credits(source, batch, rows, lines))["part"]):
+                yield _record_batch(credit_rows, shape)
 
     return write_batches(batches(), shape, target), repeated
 
 
 def _lines(source: NestedFile, batch: pa.RecordBatch, rows: Rows, repeated: dict[str, _Repeated]) -> dict[str, pa.Array]:
-    first = rows.before + 1
-    arrays = {
-        "part": pa.repeat(pa.scalar("line"), batch.num_rows),
-        "line_number": pa.array(range(first, first + batch.num_rows), pa.int64()),
-    }
-    paths = set(source.paths)
-    for path, column in LINE_COLUMNS.items():
-        if path in paths:
-            arrays[column.name] = source.column(path, batch, rows)
+    arrays = {"part": pa.repeat(pa.scalar("line"), batch.num_rows)} | source.lines(batch, rows)
     for name, pairs in MAPS.items():
-        if pairs.path in paths:
-            arrays[name], again = pairs_of(batch, pairs)
+        if pairs.path in source.paths:
+            arrays[name], again = source.map_of(batch, pairs)
             if len(again):
-                seen = repeated.setdefault(name, _Repeated(rows.before + again[0].as_py() + 1, 0))
-                seen.count += len(again)
+                repeated.setdefault(name, _Repeated(rows.before + again[0] + 1, 0)).count += len(again)
     return arrays
 
 
@@ -106,33 +100,17 @@ class _CreditRows(Rows):
 
 
 def _credits(source: NestedFile, batch: pa.RecordBatch, rows: Rows, lines: dict[str, pa.Array]) -> dict[str, pa.Array]:
-    """A row per credit, in the order of the lines; nothing at all when there is none."""
-    if "credits" not in source.paths or pa.types.is_null(value_at(batch, "credits").type):
-        return {}
-    lists = value_at(batch, "credits")
-    parents, elements = pc.list_parent_indices(lists), pc.list_flatten(lists)
-    parents, elements = parents.filter(elements.is_valid()), elements.filter(elements.is_valid())
-    if not len(elements):
-        return {}
+    """A row per credit, in the order of the lines."""
+    parents, elements = source.elements(batch, "credits")
+    arrays = {"part": pa.repeat(pa.scalar("credit"), len(elements))}
+    arrays |= {name: lines[name].take(parents) for name in ("line_number", *CREDIT_KEYS) if name in lines}
     places = _CreditRows(rows.key, rows.uri, rows.before, parents=parents)
-    arrays = {"part": pa.repeat(pa.scalar("credit"), len(elements)), "line_number": lines["line_number"].take(parents)}
     present = {field.name for field in elements.type}
     for field, column in CREDIT_COLUMNS.items():
         if field in present:
             values = pc.struct_field(elements, [field])
             arrays[column.name] = flat(replace(column, name=f"credits.{field}"), values, places)
-    return arrays | {name: lines[name].take(parents) for name in CREDIT_KEYS if name in lines}
-
-
-def _flat_shape(source: NestedFile) -> pa.Schema:
-    """The columns this file has; numbers keep the type the provider gave them."""
-    nothing, nowhere = source.empty(), Rows(source.key, source.uri)
-    types = {name: array.type for name, array in _lines(source, nothing, nowhere, {}).items()}
-    lists = value_at(nothing, "credits").type if "credits" in source.paths else pa.null()
-    for field in () if pa.types.is_null(lists) else lists.value_type:
-        if column := CREDIT_COLUMNS.get(field.name):
-            types[column.name] = flat(column, pa.array([], field.type), nowhere).type
-    return pa.schema([(name, types[name]) for name in SCHEMA.names if name in types])
+    return arrays
 
 
 def _record_batch(arrays: dict[str, pa.Array], shape: pa.Schema) -> pa.RecordBatch:
@@ -143,8 +121,8 @@ def _record_batch(arrays: dict[str, pa.Array], shape: pa.Schema) -> pa.RecordBat
 def _remark(delivery: Delivery, source: NestedFile, name: str, seen: _Repeated) -> Refusal:
     """Name rows that have a key twice. They are kept: of two labels team=a and team=b, a is taken."""
     remark = ExportContentError(
-        f"{source.uri}: {name} has a key more than once in a row, {seen.count} times, first in row {seen.row}.",
-        place=Place(source.key, seen.row, name, f"{seen.count} pairs"),
+        f"{source.start.uri}: {name} has a key more than once in a row, {seen.count} times, first in row {seen.row}.",
+        place=Place(source.start.key, seen.row, name, f"{seen.count} pairs"),
         reason="repeated_key",
         remedy="Give each key once; the rows are kept with the first value of the key.",
     )

@@ -87,8 +87,8 @@ class _Copy:
 
 
 def _copy(source: NestedFile, target: Path, partition: str) -> _Copy:
-    copy = _Copy(target, source.key, source.uri)
-    shape = _flat(source, source.empty(), Rows(source.key, source.uri)).schema
+    copy = _Copy(target, source.start.key, source.start.uri)
+    shape = _flat(source, source.empty(), source.start).schema
     with pq.ParquetWriter(target, shape, compression="zstd") as writer:
         for rows, nested in source.batches():
             batch = _flat(source, nested, rows)
@@ -100,9 +100,7 @@ def _copy(source: NestedFile, target: Path, partition: str) -> _Copy:
 
 
 def _flat(source: NestedFile, nested: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
-    arrays = {"line_number": pa.array(range(rows.before + 1, rows.before + nested.num_rows + 1), pa.int64())}
-    for path in source.paths:
-        arrays[_COLUMNS[path].name] = source.column(path, nested, rows)
+    arrays = source.lines(nested, rows)
     if "carbon_model_version" in arrays:
         arrays["model_version"] = arrays["carbon_model_version"].cast(pa.string())
     names = [name for name in SCHEMA.names if name in arrays]

@@ -83,19 +83,19 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
 
 
 def _decode(path: Path, key: str, uri: str) -> dict[str, Any]:
+    def refused(what: str, reason: str) -> ExportContentError:
+        return ExportContentError(f"{uri} {what}.", place=Place(key), reason=reason, remedy=_REMEDY)
+
     if path.stat().st_size > READ_LIMIT:
-        what = f"{uri} is larger than {READ_LIMIT} bytes."
-        raise ExportContentError(what, place=Place(key), reason="too_large", remedy=_REMEDY)
+        raise refused(f"is larger than {READ_LIMIT} bytes", "too_large")
     try:
         document = msgspec.json.decode(path.read_bytes())
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ExportContentError(
-            f"{uri} is no JSON: {shorten(str(error))}.", place=Place(key), reason="bad_json", remedy=_REMEDY
-        ) from error
+        raise refused(f"is no JSON: {shorten(str(error))}", "bad_json") from error
     except RecursionError as error:
-        raise ExportContentError(f"{uri} is nested too deeply.", place=Place(key), reason="too_deep", remedy=_REMEDY) from error
+        raise refused("is nested too deeply", "too_deep") from error
     if not isinstance(document, dict):
-        raise ExportContentError(f"{uri} holds no record.", place=Place(key), reason="unknown_record", remedy=_REMEDY)
+        raise refused("holds no record", "unknown_record")
     return document
 
 

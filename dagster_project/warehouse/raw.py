@@ -16,8 +16,15 @@ from dagster_project.election.election import Election
 from dagster_project.election.months import payer_months
 from dagster_project.election.run_tags import TAG_COLUMNS, tag_key, tag_names
 from dagster_project.kinds import KINDS, Kind, built_kinds
-from dagster_project.landing.deriving.typed_select import empty_select, literal, parts_select, quoted, typed_columns
-from dagster_project.landing.records import RowRefusal
+from dagster_project.landing.deriving.typed_select import (
+    Read,
+    empty_select,
+    literal,
+    parts_select,
+    quoted,
+    read_parquet,
+    typed_columns,
+)
 from dagster_project.settings import Rules
 
 if TYPE_CHECKING:
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
 
     from dagster_project.landing.land import Landing
 
+LandedFiles = list[tuple[tuple[Any, ...], dict[str, str]]]  # a row of FILE_COLUMNS, and the file's physical columns
 FILES = "raw.landed_files"
 FILE_COLUMNS = {
     "file": "VARCHAR",
@@ -83,7 +91,7 @@ def create_raw(
     files = {kind: landed_files(landing, election, kind) for kind in built_kinds()}
     _fill(con, FILES, FILE_COLUMNS, [row for found in files.values() for row, _ in found])
     for kind, found in files.items():
-        con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {_view(kind, rules, [(row[0], columns) for row, columns in found])}")
+        con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
     rows = small_tables(rules, election, months)
     for name, columns in TABLES.items():
         _fill(con, f"raw.{name}", columns, rows[name])
@@ -106,7 +114,7 @@ def small_tables(rules: Rules, election: Election, months: Sequence[date]) -> di
     }  # fmt: skip
 
 
-def landed_files(landing: Landing, election: Election, kind: Kind) -> list[tuple[tuple[Any, ...], dict[str, str]]]:
+def landed_files(landing: Landing, election: Election, kind: Kind) -> LandedFiles:
     """The elected Parquet files of a kind, as rows of FILE_COLUMNS, with their physical columns."""
     found = []
     for member in election.members:
@@ -127,7 +135,8 @@ def landed_files(landing: Landing, election: Election, kind: Kind) -> list[tuple
     return found
 
 
-def _view(kind: Kind, rules: Rules, files: list[tuple[str, dict[str, str]]]) -> str:
+def rows_of(kind: Kind, rules: Rules, files: LandedFiles, read: Read = read_parquet) -> str:
+    """The SELECT of a kind's rows: as its connector declares them, where they come from, flags and run tag."""
     schema: Schema = connector_for(kind).SCHEMA
     flags, tags = _flags(kind), _run_tag(kind, rules)
     added = [
@@ -138,11 +147,12 @@ def _view(kind: Kind, rules: Rules, files: list[tuple[str, dict[str, str]]]) -> 
     if not files:
         return empty_select([*typed_columns(schema), *added])
     columns = ", ".join(f"typed.{quoted(name)}" for name, _ in typed_columns(schema))
+    parts = [(row[0], physical) for row, physical in files]
     return (
         f"SELECT {columns}, files.source_name AS _source_name, files.content_hash AS _delivery_content_hash, "
         f"files.source_object AS _source_object, typed._row_number, files.published_at AS _published_at, "
         f"{', '.join(f'{expression} AS {name}' for name, expression in [*flags, *tags])} "
-        f"FROM ({parts_select(schema, files)}) AS typed JOIN {FILES} AS files ON files.file = typed._file"
+        f"FROM ({parts_select(schema, parts, read)}) AS typed JOIN {FILES} AS files ON files.file = typed._file"
     )
 
 
@@ -182,14 +192,9 @@ def _quarantine(election: Election) -> list[tuple[Any, ...]]:
         *((member.generation.source, refusal) for member in election.members for refusal in member.contents.refusals),
         *((record.source, refusal) for record in records for refusal in record.refusals),
     ]:
-        rows[(source, refusal.source_object, refusal.row_number, refusal.column_name)] = _quarantine_row(source, refusal)
+        place = (source, refusal.source_object, refusal.row_number, refusal.column_name)
+        rows[place] = (*place, refusal.value, refusal.reason, refusal.remedy)
     return list(rows.values())
-
-
-def _quarantine_row(source: str, refusal: RowRefusal) -> tuple[Any, ...]:
-    return (
-        source, refusal.source_object, refusal.row_number, refusal.column_name, refusal.value, refusal.reason, refusal.remedy,
-    )  # fmt: skip
 
 
 def _delivery_totals(election: Election) -> list[tuple[Any, ...]]:

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dagster_project.kinds import Kind
-from dagster_project.landing.deriving.contents import BillMonth, Commitment, Controls
+from dagster_project.landing.deriving.contents import Commitment, Controls
+from dagster_project.landing.deriving.controls_bills import bill_months, claimable
 from dagster_project.landing.deriving.controls_gcp import bill_controls, carbon_controls
 from dagster_project.landing.deriving.controls_runs import MANAGED_JOB, no_controls, run_controls, sample_controls
 from dagster_project.landing.deriving.exact_sql import MONEY, exact
-from dagster_project.landing.deriving.typed_select import row_hash, short_hash
+from dagster_project.landing.deriving.typed_select import row_hash
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,30 +45,28 @@ def _digest(schema: Schema) -> str:
 
 def _aws_cur(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
     cost = f"coalesce({exact('line_item_net_unblended_cost')}, {exact('line_item_unblended_cost')})"
-    months = con.execute(
+    months = bill_months(
+        con,
         f"""
-        SELECT bill_payer_account_id, strftime(line_item_usage_start_date, '%Y-%m'), coalesce(line_item_currency_code, ''),
-            count(*),
-            CAST(coalesce(sum({cost}), 0) AS DECIMAL(38, {MONEY})),
-            count(*) FILTER (WHERE coalesce(bill_invoice_id, '') = '')
-        FROM {relation} GROUP BY ALL ORDER BY ALL
-        """
-    ).fetchall()
+        SELECT bill_payer_account_id AS payer_account_id, strftime(line_item_usage_start_date, '%Y-%m') AS usage_month,
+            coalesce(line_item_currency_code, '') AS currency, count(*) AS line_count,
+            CAST(CAST(coalesce(sum({cost}), 0) AS DECIMAL(38, {MONEY})) AS VARCHAR) AS billed_cost,
+            count(*) FILTER (WHERE coalesce(bill_invoice_id, '') = '') AS uninvoiced_lines
+        FROM {relation}
+        """,
+    )
+    resource = "line_item_resource_id"
     return Controls(
-        payers=sorted({row[0] for row in months}),
-        months=[
-            BillMonth(
-                payer_account_id=payer,
-                usage_month=month,
-                currency=currency,
-                line_count=count,
-                billed_cost=f"{cost:f}",
-                uninvoiced_lines=uninvoiced,
-            )
-            for payer, month, currency, count, cost, uninvoiced in months
-        ],
+        payers=sorted({month.payer_account_id for month in months}),
+        months=months,
         commitments=_capacity_blocks(con, relation, schema),
-        claimable_resources=_claimable(con, relation),
+        claimable_resources=claimable(
+            con,
+            relation,
+            used="line_item_usage_start_date",
+            resources=f"{resource}, nullif(regexp_extract({resource}, '{MANAGED_JOB}.*$'), '')",
+            where=f"regexp_matches({resource}, '{MANAGED_JOB}') OR regexp_matches(line_item_usage_type, '{ACCELERATOR_USAGE}')",
+        ),
     )
 
 
@@ -87,24 +86,6 @@ def _capacity_blocks(con: duckdb.DuckDBPyConnection, relation: str, schema: Sche
         """
     ).fetchall()
     return [Commitment(commitment_id=name, first_month=month, digest=digest) for name, month, digest in rows]
-
-
-def _claimable(con: duckdb.DuckDBPyConnection, relation: str) -> dict[str, list[str]]:
-    resource = "line_item_resource_id"
-    rows = con.execute(
-        f"""
-        SELECT usage_month, list_sort(list_distinct(list({short_hash("resource")})))
-        FROM (
-            SELECT strftime(line_item_usage_start_date, '%Y-%m') AS usage_month,
-                unnest([{resource}, nullif(regexp_extract({resource}, '{MANAGED_JOB}.*$'), '')]) AS resource
-            FROM {relation}
-            WHERE regexp_matches({resource}, '{MANAGED_JOB}')
-                OR regexp_matches(line_item_usage_type, '{ACCELERATOR_USAGE}')
-        )
-        WHERE resource <> '' GROUP BY usage_month ORDER BY usage_month
-        """
-    ).fetchall()
-    return dict(rows)
 
 
 def _aws_carbon(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:

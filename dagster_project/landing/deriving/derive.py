@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import msgspec
 
 from connectors.deliveries import Delivery, refusal_of
 from connectors.errors import ExportContentError, ExportSchemaError
@@ -100,12 +101,4 @@ def physical_columns(con: duckdb.DuckDBPyConnection, path: Path) -> dict[str, st
 
 def row_refusal(refusal: Refusal) -> RowRefusal:
     """A connector's refusal as the landing records it."""
-    return RowRefusal(
-        source_object=refusal.source_object,
-        row_number=refusal.row_number,
-        column_name=refusal.column_name,
-        value=refusal.value,
-        reason=refusal.reason,
-        remedy=refusal.remedy,
-        message=refusal.message,
-    )
+    return msgspec.convert(refusal, RowRefusal, from_attributes=True)

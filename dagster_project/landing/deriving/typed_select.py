@@ -7,7 +7,7 @@ where the file holds doubles and `x__text` VARCHAR where it holds text or decima
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from connectors.formats.schema import Schema
 
@@ -22,6 +22,7 @@ SQL_TYPES = {
 }
 EMPTY_MAP = "MAP(CAST([] AS VARCHAR[]), CAST([] AS VARCHAR[]))"
 TEXT_SUFFIX = "__text"
+Read = Callable[[list[str]], str]  # Parquet files -> what a SELECT of them is FROM
 
 
 def quoted(name: str) -> str:
@@ -32,6 +33,11 @@ def quoted(name: str) -> str:
 def literal(value: str | None) -> str:
     """A text literal, or NULL."""
     return "NULL" if value is None else "'" + value.replace("'", "''") + "'"
+
+
+def read_parquet(paths: Iterable[str]) -> str:
+    """What a SELECT of Parquet files is FROM: their own columns, `_file`, and `file_row_number`, from 0."""
+    return f"read_parquet({file_list(paths)}, filename='_file', file_row_number=true, hive_partitioning=false)"
 
 
 def file_list(paths: Iterable[str]) -> str:
@@ -104,17 +110,18 @@ def short_hash(column: str) -> str:
     return f"substring(md5({column}), 1, 12)"
 
 
-def parts_select(schema: Schema, files: Iterable[tuple[str, Mapping[str, str]]]) -> str:
+def parts_select(schema: Schema, files: Iterable[tuple[str, Mapping[str, str]]], read: Read = read_parquet) -> str:
     """One SELECT over Parquet files: the declared columns, `_file` and the 1-based `_row_number` in it.
 
-    Files of one physical shape are read together: their number does not make the text longer than it must be.
+    Files of one physical shape are read together: their number does not make the text longer than it must be. Another engine
+    gives its own `read`.
     """
     shapes: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for path, physical in files:
         shapes.setdefault(tuple(physical.items()), []).append(path)
     selects = [
         f"SELECT {', '.join(expressions(schema, dict(shape)))}, source._file, source.file_row_number + 1 AS _row_number "
-        f"FROM read_parquet({file_list(paths)}, filename='_file', file_row_number=true, hive_partitioning=false) AS source"
+        f"FROM {read(paths)} AS source"
         for shape, paths in shapes.items()
     ]
     if not selects:
