@@ -26,6 +26,7 @@ lint: .venv/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	cd dbt && ../$(BIN)/sqlfluff lint --processes 2 --disable-progress-bar -q models tests
 	$(BIN)/mypy
 
 APT_INSTALL := [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
