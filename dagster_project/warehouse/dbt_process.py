@@ -5,6 +5,7 @@ lock. Run by path, not imported: it knows nothing of the product.
 """
 
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -34,6 +35,7 @@ if __name__ == "__main__":
     follow(int(sys.argv.pop(1)))  # the launcher's parent; asking here could come too late
     if folder := os.environ.get("TRAINLEDGER_BUILD_FOLDER"):
         os.chdir(folder)  # the profile names the build file without one
+    gc.disable()  # a tenth of a small build went into it; the process ends with its one command
     from dbt.cli.main import cli
 
     sys.argv[0] = "dbt"
