@@ -224,7 +224,7 @@ def _refuse_kinds_not_built(document: dict[str, Any], path: Path) -> None:
     """A kind of the contract that this version cannot read yet is told apart from a kind that does not exist."""
     for source in document.get("sources") or []:
         kind = source.get("kind") if isinstance(source, dict) else None
-        if kind in set(Kind) and not KINDS[Kind(kind)].is_built:
+        if kind in set(Kind) and kind not in built_kinds():
             raise UsageError(
                 f"source '{source.get('name')}' has kind '{kind}', which this version does not read yet",
                 where=str(path),

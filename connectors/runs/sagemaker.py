@@ -6,11 +6,11 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from connectors.formats.accelerators import AWS_FAMILIES
 from connectors.runs.run_records import RecordError, must_be_in_order, state_of, time_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# families of machines with accelerators; beside them plain machines hold no chips
-_ACCELERATED = re.compile(r"(?:trn|inf|p|g)\d")
+_ACCELERATED = re.compile(f"(?:{AWS_FAMILIES})")  # plain machines beside them hold no chips
 
 
 def is_sagemaker(document: dict[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from connectors.formats.accelerators import AWS_FAMILIES
 from dagster_project.kinds import Kind
 from dagster_project.landing.deriving.contents import Commitment, Controls
 from dagster_project.landing.deriving.controls_bills import bill_months, claimable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from connectors.formats.schema import Schema
 
 # supersets of the rows that run records can claim: they decide what is built again, never what anything costs
-ACCELERATOR_USAGE = r":(ml\.)?(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*\."
+ACCELERATOR_USAGE = rf":(ml\.)?({AWS_FAMILIES})[0-9a-z-]*\."
 BLOCK_RESOURCE = r"capacity-reservation|(^|/)cr-[0-9a-z]+$"
 
 
