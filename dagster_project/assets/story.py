@@ -15,7 +15,7 @@ from dagster_project.assets import results
 from dagster_project.assets.columns import learn_columns
 from dagster_project.assets.failing import failure_of
 from dagster_project.assets.instance import prepare_instance
-from dagster_project.assets.one_commit import one_commit
+from dagster_project.assets.internals import REPOSITORY, one_commit
 from dagster_project.assets.partitions import register_ledger, register_source_months
 from dagster_project.election.election import Election
 from dagster_project.failures import TrainledgerError
@@ -27,10 +27,7 @@ from dagster_project.warehouse.site import Site
 
 Say = Callable[[str], None]
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}  # the command has its own words for people
-TAGS = {
-    "trainledger/started_by": "command line",
-    ".dagster/repository": "__repository__@dagster_project.definitions",  # so the page of the job lists it
-}
+TAGS = {"trainledger/started_by": "command line", **REPOSITORY}
 
 
 def tell_refresh(

@@ -1,4 +1,4 @@
-"""The writer of the home as a Dagster resource: the lock that everybody takes, and the queue's slots of runs that were killed."""
+"""The writer of the home as a Dagster resource: the lock that everybody takes, the command line too."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from dagster_project.assets.names import POOL
+from dagster_project.assets.internals import release_dead_runs
 from dagster_project.locking import writer_lock
 
 UI_WAIT = 3600.0
@@ -26,15 +26,3 @@ class WriterLock(dg.ConfigurableResource):
             if context.instance:
                 release_dead_runs(context.instance)
             yield self
-
-
-def release_dead_runs(instance: dg.DagsterInstance) -> None:
-    """Give back the pool slots of runs whose process was killed: who calls this holds the writer lock, so no live run has one."""
-    storage = instance.event_log_storage
-    for run_id in storage.get_concurrency_info(POOL).active_run_ids:
-        storage.free_concurrency_slots_for_run(run_id)
-        run = instance.get_run_by_id(run_id)
-        if run and not run.is_finished:
-            instance.report_run_failed(
-                run, "Its process ended in the middle of a step. The next refresh builds everything again."
-            )

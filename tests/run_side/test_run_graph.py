@@ -6,7 +6,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from dagster_project.assets import names
+from dagster_project.assets import names, specs
 from dagster_project.assets.graph import build_definitions
 from dagster_project.settings import Settings, load_settings
 from dagster_project.warehouse import modelling
@@ -53,6 +53,12 @@ def land(definitions: dg.Definitions, instance: dg.DagsterInstance, month: str) 
     return job.execute_in_process(instance=instance, partition_key=month, raise_on_error=False)
 
 
+def look(definitions: dg.Definitions, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
+    """The first step of the job `refresh`, alone."""
+    job = definitions.resolve_job_def("refresh")
+    return job.execute_in_process(instance=instance, asset_selection=[names.NEW_DELIVERIES], raise_on_error=False)
+
+
 def landed(settings: Settings) -> list[str]:
     """Sources and partitions of the landing."""
     return sorted(path.parent.relative_to(settings.landing).as_posix() for path in Path(settings.landing).glob("*/*/*Z-*"))
@@ -97,7 +103,7 @@ def test_every_model_seed_and_test_is_shown_with_words_columns_and_a_place_in_th
             names.node_key({**manifest["nodes"], **manifest["sources"]}[parent]) for parent in node["depends_on"].get("nodes", [])
         }
     for key in graph.get_all_asset_keys():
-        assert graph.get(key).description or key.path[0] == "raw", key
+        assert (graph.get(key).description or "").replace(specs.BY_HAND, "").strip(), key
 
 
 def test_one_month_of_a_source_is_landed_again_and_nothing_else(
@@ -138,3 +144,38 @@ def test_a_refused_delivery_fails_its_check_and_is_not_tried_again(
     assert "2026-04" in check.description
     assert not [event for event in done.all_events if event.event_type_value == "STEP_UP_FOR_RETRY"]
     assert land(definitions, instance, "2026-05").success  # the other month is not concerned
+
+
+def test_a_refresh_looks_at_every_source_without_a_partition_and_shows_each_at_its_own_asset(
+    definitions: dg.Definitions, instance: dg.DagsterInstance, settings: Settings
+) -> None:
+    assert look(definitions, instance).success
+    assert [one for one in landed(settings) if not one.startswith("runs/")] == [
+        "carbon/2026-04@v3.0.0",
+        "carbon/2026-04@v3.0.1",
+        "cur/2026-04",
+        "cur/2026-05",
+    ]
+    assert len(landed(settings)) == 7  # and three run records
+    assert instance.get_materialized_partitions(names.landing_key("cur")) == {"2026-04", "2026-05"}
+    assert instance.get_dynamic_partitions(names.source_months("carbon")) == ["2026-04"]
+    runs = instance.get_latest_materialization_event(names.landing_key("runs")).asset_materialization
+    assert (runs.partition, runs.metadata["deliveries landed"].value) == (None, 3)
+
+
+def test_a_source_that_cannot_be_read_is_tried_again_and_the_others_are_landed(
+    definitions: dg.Definitions,
+    instance: dg.DagsterInstance,
+    settings: Settings,
+    exports: Exports,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dagster_project.assets.landing.UNREADABLE_WAIT", 0)
+    (exports.folder / "exports" / "carbon").rename(exports.folder / "gone")
+    done = look(definitions, instance)
+    assert done.success
+    assert [event.event_type_value for event in done.all_events].count("STEP_UP_FOR_RETRY") == 2
+    assert {"cur/2026-04", "cur/2026-05"} <= set(landed(settings))
+    key = dg.AssetCheckKey(names.landing_key("carbon"), names.LANDING_CHECK)
+    [found] = instance.event_log_storage.get_latest_asset_check_execution_by_key([key]).values()
+    assert not found.event.dagster_event.asset_check_evaluation_data.passed

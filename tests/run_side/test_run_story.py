@@ -6,8 +6,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from dagster._core.storage.event_log import SqliteEventLogStorage
+from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
 
-from dagster_project.assets import names, one_commit
+from dagster_project.assets import internals, names
 from dagster_project.assets.story import tell_report
 from dagster_project.settings import Settings, load_settings
 from tests.line.kit import write_small_exports
@@ -117,8 +118,12 @@ def test_a_step_that_dagster_does_not_take_is_never_taken_for_a_told_one(
 
 def test_the_parts_of_dagster_that_are_not_public_are_where_they_were() -> None:
     storage = SqliteEventLogStorage.__init__.__code__.co_names
-    assert callable(getattr(SqliteEventLogStorage, one_commit.OPENS_A_FILE)), "Dagster moved what one_commit.py replaces"
-    assert one_commit.LOCK in storage, "Dagster moved the lock that one_commit.py sets anew for each file"
+    assert callable(getattr(SqliteEventLogStorage, internals.OPENS_A_FILE)), "Dagster moved what one_commit replaces"
+    assert internals.LOCK in storage, "Dagster moved the lock that one_commit sets anew"
+
+    for method in ("get_concurrency_info", "free_concurrency_slots_for_run"):
+        assert callable(getattr(SqliteEventLogStorage, method)), f"Dagster moved {method}, which release_dead_runs calls"
+    assert list(internals.REPOSITORY) == [REPOSITORY_LABEL_TAG], "Dagster renamed the tag by which a job finds its runs"
 
 
 def test_hundreds_of_events_take_one_commit_for_each_file(tmp_path: Path) -> None:
@@ -132,13 +137,13 @@ def test_hundreds_of_events_take_one_commit_for_each_file(tmp_path: Path) -> Non
 
     with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
         instance.event_log_storage.__class__ = Counted
-        with one_commit.one_commit(instance):
+        with internals.one_commit(instance):
             for number in range(20):
                 instance.report_runless_asset_event(dg.AssetMaterialization(["marts", f"m{number}"]))
         assert sorted(opened) == ["", "index"]
         assert instance.get_latest_materialization_event(dg.AssetKey(["marts", "m19"])) is not None
         opened.clear()
-        with pytest.raises(RuntimeError), one_commit.one_commit(instance):
+        with pytest.raises(RuntimeError), internals.one_commit(instance):
             instance.report_runless_asset_event(dg.AssetMaterialization(["marts", "lost"]))
             raise RuntimeError("in the middle")
         assert instance.get_latest_materialization_event(dg.AssetKey(["marts", "lost"])) is None
