@@ -7,7 +7,7 @@ the same columns. Which rows count is said by flags, what they mean by dbt.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date
 from typing import TYPE_CHECKING, Any
 
 from connectors.formats.schema import Schema
@@ -25,6 +25,7 @@ from dagster_project.landing.deriving.typed_select import (
     read_parquet,
     typed_columns,
 )
+from dagster_project.months import first_day
 from dagster_project.settings import Rules
 
 if TYPE_CHECKING:
@@ -92,21 +93,21 @@ def create_raw(
     _fill(con, FILES, FILE_COLUMNS, [row for found in files.values() for row, _ in found])
     for kind, found in files.items():
         con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
-    rows = small_tables(rules, election, months)
+    rows = _small_tables(rules, election, months)
     for name, columns in TABLES.items():
         _fill(con, f"raw.{name}", columns, rows[name])
     con.execute("COMMIT")
 
 
-def small_tables(rules: Rules, election: Election, months: Sequence[date]) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of each of TABLES, for whatever engine."""
+def _small_tables(rules: Rules, election: Election, months: Sequence[date]) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of each of TABLES."""
     return {
         "quarantine": _quarantine(election),
         "delivery_totals": _delivery_totals(election),
         "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in rules.run_tag_keys))),
         "settings": [(rules.carbon_weights, rules.reporting_currency)],
         "months": [
-            (m.provider_name, m.payer_account_id, _first_day(m.usage_month), m.is_bill_landed, m.is_bill_closed,
+            (m.provider_name, m.payer_account_id, first_day(m.usage_month), m.is_bill_landed, m.is_bill_closed,
              m.is_carbon_published, m.is_carbon_final)
             for m in payer_months(election)
         ],
@@ -200,24 +201,15 @@ def _quarantine(election: Election) -> list[tuple[Any, ...]]:
 def _delivery_totals(election: Election) -> list[tuple[Any, ...]]:
     return [
         (generation.source, str(generation.kind), generation.partition, generation.content_hash, total.payer_account_id,
-         _first_day(total.usage_month), total.currency, total.line_count, total.billed_cost)
+         first_day(total.usage_month), total.currency, total.line_count, total.billed_cost)
         for member in election.of_fact("bill")
         for generation in [member.generation]
         for total in member.totals
     ]  # fmt: skip
 
 
-def _first_day(month: str) -> date:
-    return date.fromisoformat(f"{month}-01")
-
-
 def _fill(con: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
     declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
     con.execute(f"CREATE OR REPLACE TABLE {table} ({declared})")
-    filled = [tuple(_plain(value) for value in row) for row in rows]
-    if filled:
+    if filled := list(rows):
         con.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' for _ in columns)})", filled)
-
-
-def _plain(value: Any) -> Any:
-    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) and value.tzinfo else value
