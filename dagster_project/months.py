@@ -6,13 +6,18 @@ Which months have data, and what is known of each, is decided by election; here 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from dagster_project.failures import UsageError
 
 MONTHS = re.compile(r"\d{4}-(0[1-9]|1[0-2])(\.\.(\d{4}-(0[1-9]|1[0-2]))?)?")
 BILL_CLOSES_AFTER = timedelta(days=14)
 CARBON_STANDS_AFTER = timedelta(days=21)
+
+
+def first_day(month: str) -> date:
+    """The day a month begins with."""
+    return date.fromisoformat(f"{month}-01")
 
 
 def month_end(month: str) -> datetime:

@@ -127,13 +127,8 @@ def _take_parquet(path: Path, copy: Path, delivery: Delivery, key: str, uri: str
 
 def _sources(names: Sequence[str]) -> dict[str, str]:
     """Which column of a file gives which declared one; the declared name itself comes first."""
-    found = {}
-    for declared in SCHEMA.names:
-        for name in (declared, *_OTHER_NAMES.get(declared, ())):
-            if name in names:
-                found[declared] = name
-                break
-    return found
+    given = {declared: [n for n in (declared, *_OTHER_NAMES.get(declared, ())) if n in names] for declared in SCHEMA.names}
+    return {declared: spellings[0] for declared, spellings in given.items() if spellings}
 
 
 def _check_names(names: Sequence[str], sources: dict[str, str], uri: str, key: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from operator import attrgetter
 
 from connectors.deliveries import Delivery, Refusal, identity_of, refusal
 from connectors.errors import ConnectorError, ExportContentError, ExportNotPublishedError, Place
-from connectors.layouts.manifests import Manifest, parse_manifest, resolve
+from connectors.layouts.manifests import parse_manifest, resolve
 from connectors.stores import ObjectInfo, ObjectStore
 from connectors.times import execution_time
 
@@ -68,8 +68,7 @@ def _read(store: ObjectStore, kind: str, layout: Layout, match: re.Match[str], l
         if layout.partition_of(match) is None:
             what = f"{store.uri_of(info.key)} lies in a folder that is no month of an export."
             raise ExportContentError(what, place=Place(info.key), reason="bad_partition")
-        objects, manifest = _objects(store, layout, info, listed)
-        result = _delivery(store, kind, partition, folder, info, objects, manifest.execution_id)
+        result = _delivery(store, kind, partition, layout, match, listed)
         return _Candidate(partition, result.published_at, bool(folder), result)
     except ConnectorError as error:
         if not isinstance(error, ExportContentError | ExportNotPublishedError):
@@ -78,10 +77,11 @@ def _read(store: ObjectStore, kind: str, layout: Layout, match: re.Match[str], l
         return _Candidate(partition, published_at, bool(folder), refused)
 
 
-def _objects(
-    store: ObjectStore, layout: Layout, info: ObjectInfo, listed: dict[str, ObjectInfo]
-) -> tuple[tuple[ObjectInfo, ...], Manifest]:
+def _delivery(
+    store: ObjectStore, kind: str, partition: str, layout: Layout, match: re.Match[str], listed: dict[str, ObjectInfo]
+) -> Delivery:
     """Read a manifest and find the objects it names."""
+    info = listed[match.string]
     uri = store.uri_of(info.key)
     manifest = parse_manifest(store.read(info), info.key, uri)
     objects = resolve(manifest.names, store.uri.rpartition("/")[2], listed, info.key, uri)
@@ -93,27 +93,15 @@ def _objects(
                 reason="unsupported_format",
                 remedy="Deliver a legacy report as gzip CSV, or switch to a CUR 2.0 export.",
             )
-    return objects, manifest
-
-
-def _delivery(
-    store: ObjectStore,
-    kind: str,
-    partition: str,
-    folder: str | None,
-    info: ObjectInfo,
-    objects: tuple[ObjectInfo, ...],
-    execution_id: str | None,
-) -> Delivery:
     # the month's own manifest repeats the newest execution, which is known by the folder of its files
-    execution = folder or _execution_folder(objects)
+    execution = match["execution"] or _execution_folder(objects)
     published_at = (execution_time(execution) if execution else None) or info.last_modified
     # only on S3: in a local folder the times are those of the copy, not the provider's
     newest = max(data.last_modified for data in objects)
     if not execution and store.uri.startswith("s3://") and newest > info.last_modified + _REWRITING:
-        what = f"{store.uri_of(info.key)} is older than the files it names: the provider is rewriting them."
+        what = f"{uri} is older than the files it names: the provider is rewriting them."
         raise ExportNotPublishedError(what, place=Place(info.key), reason="being_rewritten")
-    return Delivery(kind, partition, execution or execution_id or info.etag, published_at, objects, info)
+    return Delivery(kind, partition, execution or manifest.execution_id or info.etag, published_at, objects, info)
 
 
 def _execution_folder(objects: tuple[ObjectInfo, ...]) -> str | None:

@@ -20,6 +20,7 @@ from dagster_project.election.election import Elected, Election
 from dagster_project.election.months import PayerMonth, payer_months, providers, unit_months
 from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id
 from dagster_project.kinds import Kind
+from dagster_project.months import first_day
 from dagster_project.settings import Rules
 
 SHARED = "~shared"
@@ -151,7 +152,7 @@ def overall_fingerprint(units: dict[str, str]) -> str:
 def months_to_build(units: dict[str, str], published_units: dict[str, str]) -> list[date]:
     """Months whose fingerprint is not the published one, also those that are no longer there."""
     changed = {name for name in units.keys() | published_units.keys() if units.get(name) != published_units.get(name)}
-    return sorted({date.fromisoformat(f"{name.rpartition('/')[2]}-01") for name in changed if name != SHARED})
+    return sorted({first_day(name.rpartition("/")[2]) for name in changed if name != SHARED})
 
 
 def _place(member: Elected) -> list[str]:

@@ -16,6 +16,7 @@ from dagster_project import clock, durable
 from dagster_project.code import code_version
 from dagster_project.election.units import SHARED, months_to_build, overall_fingerprint
 from dagster_project.failures import UsageError
+from dagster_project.months import first_day
 from dagster_project.warehouse.site import Site
 
 
@@ -74,7 +75,7 @@ def _known(units: dict[str, str], months: Collection[str]) -> set[date]:
     if missing:
         span = f"The ledger has {min(there)} to {max(there)}." if there else "The ledger has no month yet."
         raise UsageError(f"there is nothing of {', '.join(missing)} to build again", remedy=span)
-    return {date.fromisoformat(f"{month}-01") for month in months}
+    return {first_day(month) for month in months}
 
 
 def current(site: Site) -> Build | None:

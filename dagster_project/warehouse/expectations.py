@@ -175,8 +175,16 @@ order by provider_name, usage_month
 """
 
 
-def _none(column: str) -> dict[str, Any]:
-    return {"column": column, "value_set": [0]}
+def _zero(name: str, column: str, *, is_blocking: bool = True) -> Rule:
+    return Rule(name, "ExpectColumnValuesToBeInSet", {"column": column, "value_set": [0]}, is_blocking)
+
+
+def _at_least(name: str, column: str, least: float, *, is_blocking: bool = True) -> Rule:
+    return Rule(name, "ExpectColumnValuesToBeBetween", {"column": column, "min_value": least}, is_blocking)
+
+
+def _equal(name: str, column: str, other: str) -> Rule:
+    return Rule(name, "ExpectColumnPairValuesToBeEqual", {"column_A": column, "column_B": other})
 
 
 SUITES = (
@@ -185,20 +193,11 @@ SUITES = (
         DELIVERIES_FRAME,
         ("source_name", "partition"),
         (
-            Rule("a_bill_has_rows", "ExpectColumnValuesToBeBetween", {"column": "bill_rows", "min_value": 1}),
-            Rule("every_landed_row_is_in_raw", "ExpectColumnPairValuesToBeEqual", {"column_A": "rows", "column_B": "raw_rows"}),
-            Rule(
-                "control_totals_count_every_row",
-                "ExpectColumnPairValuesToBeEqual",
-                {"column_A": "book_lines", "column_B": "control_rows"},
-            ),
-            Rule("no_month_is_left_out", "ExpectColumnValuesToBeInSet", _none("missing_months"), is_blocking=False),
-            Rule(
-                "rows_do_not_collapse_against_the_previous_delivery",
-                "ExpectColumnValuesToBeBetween",
-                {"column": "rows_ratio_to_previous", "min_value": 0.5},
-                is_blocking=False,
-            ),
+            _at_least("a_bill_has_rows", "bill_rows", 1),
+            _equal("every_landed_row_is_in_raw", "rows", "raw_rows"),
+            _equal("control_totals_count_every_row", "book_lines", "control_rows"),
+            _zero("no_month_is_left_out", "missing_months", is_blocking=False),
+            _at_least("rows_do_not_collapse_against_the_previous_delivery", "rows_ratio_to_previous", 0.5, is_blocking=False),
         ),
     ),
     Suite(
@@ -206,15 +205,11 @@ SUITES = (
         PUBLICATION_FRAME,
         ("provider_name", "usage_month"),
         (
-            Rule(
-                "every_billed_month_is_reconciled",
-                "ExpectColumnValuesToBeBetween",
-                {"column": "reconciliation_rows_of_billed_month", "min_value": 1},
-            ),
-            Rule("reconciliation_difference_is_zero", "ExpectColumnValuesToBeInSet", _none("difference_rows")),
-            Rule("billed_cost_ties_to_the_landed_control_totals", "ExpectColumnValuesToBeInSet", _none("untied_rows")),
-            Rule("no_cost_is_null", "ExpectColumnValuesToBeInSet", _none("null_cost_rows")),
-            Rule("no_mass_is_negative", "ExpectColumnValuesToBeInSet", _none("negative_mass_rows")),
+            _at_least("every_billed_month_is_reconciled", "reconciliation_rows_of_billed_month", 1),
+            _zero("reconciliation_difference_is_zero", "difference_rows"),
+            _zero("billed_cost_ties_to_the_landed_control_totals", "untied_rows"),
+            _zero("no_cost_is_null", "null_cost_rows"),
+            _zero("no_mass_is_negative", "negative_mass_rows"),
         ),
     ),
 )

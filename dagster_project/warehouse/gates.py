@@ -93,8 +93,8 @@ def failed_gates(connection: duckdb.DuckDBPyConnection, build_id: str, expected:
             "select gate, passed, failing_rows, detail from ops.gate_results where build_id = ?", [build_id]
         ).fetchall()
     }
-    absent = GateResult("", False, 0, "no result: the gate was not reached")
-    failed = [found.get(gate) or GateResult(gate, False, 0, absent.detail) for gate in sorted(set(expected))]
+    absent = "no result: the gate was not reached"
+    failed = [found.get(gate) or GateResult(gate, False, 0, absent) for gate in sorted(set(expected))]
     return sorted((gate for gate in failed if not gate.passed), key=lambda gate: (gate.failing_rows == 0, gate.gate not in found))
 
 

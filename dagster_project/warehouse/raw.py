@@ -7,7 +7,8 @@ the same columns. Which rows count is said by flags, what they mean by dbt.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime
+from dataclasses import asdict
+from datetime import UTC, date
 from typing import TYPE_CHECKING, Any
 
 from connectors.formats.schema import Schema
@@ -16,15 +17,8 @@ from dagster_project.election.election import Election
 from dagster_project.election.months import payer_months
 from dagster_project.election.run_tags import TAG_COLUMNS, tag_key, tag_names
 from dagster_project.kinds import KINDS, Kind, built_kinds
-from dagster_project.landing.deriving.typed_select import (
-    Read,
-    empty_select,
-    literal,
-    parts_select,
-    quoted,
-    read_parquet,
-    typed_columns,
-)
+from dagster_project.landing.deriving.typed_select import Read, literal, parts_select, quoted, read_parquet, typed_columns
+from dagster_project.months import first_day
 from dagster_project.settings import Rules
 
 if TYPE_CHECKING:
@@ -92,26 +86,22 @@ def create_raw(
     _fill(con, FILES, FILE_COLUMNS, [row for found in files.values() for row, _ in found])
     for kind, found in files.items():
         con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
-    rows = small_tables(rules, election, months)
+    rows = _small_tables(rules, election, months)
     for name, columns in TABLES.items():
         _fill(con, f"raw.{name}", columns, rows[name])
     con.execute("COMMIT")
 
 
-def small_tables(rules: Rules, election: Election, months: Sequence[date]) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of each of TABLES, for whatever engine."""
+def _small_tables(rules: Rules, election: Election, months: Sequence[date]) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of each of TABLES."""
     return {
         "quarantine": _quarantine(election),
         "delivery_totals": _delivery_totals(election),
         "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in rules.run_tag_keys))),
         "settings": [(rules.carbon_weights, rules.reporting_currency)],
-        "months": [
-            (m.provider_name, m.payer_account_id, _first_day(m.usage_month), m.is_bill_landed, m.is_bill_closed,
-             m.is_carbon_published, m.is_carbon_final)
-            for m in payer_months(election)
-        ],
+        "months": [tuple((asdict(m) | {"usage_month": first_day(m.usage_month)}).values()) for m in payer_months(election)],
         "build_months": [(month,) for month in sorted(months)],
-    }  # fmt: skip
+    }
 
 
 def landed_files(landing: Landing, election: Election, kind: Kind) -> LandedFiles:
@@ -124,9 +114,11 @@ def landed_files(landing: Landing, election: Election, kind: Kind) -> LandedFile
         contents = member.contents
         versions = contents.controls.payer_versions
         places = (
-            sorted(member.book_payers), sorted(f"{payer}/{month}" for payer, month in member.book),
-            sorted(member.version_payers), sorted(f"{payer}/{versions.get(payer, '')}" for payer in member.version_payers),
-        )  # fmt: skip
+            sorted(member.book_payers),
+            sorted(f"{payer}/{month}" for payer, month in member.book),
+            sorted(member.version_payers),
+            sorted(f"{payer}/{versions.get(payer, '')}" for payer in member.version_payers),
+        )
         for part in contents.parts:
             path = str(landing.part_path(generation, contents, part))
             published_at = generation.published_at.astimezone(UTC).replace(tzinfo=None)
@@ -138,20 +130,12 @@ def landed_files(landing: Landing, election: Election, kind: Kind) -> LandedFile
 def rows_of(kind: Kind, rules: Rules, files: LandedFiles, read: Read = read_parquet) -> str:
     """The SELECT of a kind's rows: as its connector declares them, where they come from, flags and run tag."""
     schema: Schema = connector_for(kind).SCHEMA
-    flags, tags = _flags(kind), _run_tag(kind, rules)
-    added = [
-        ("_source_name", "VARCHAR"), ("_delivery_content_hash", "VARCHAR"), ("_source_object", "VARCHAR"),
-        ("_row_number", "BIGINT"), ("_published_at", "TIMESTAMP"), *((name, "BOOLEAN") for name, _ in flags),
-        *((name, "VARCHAR") for name, _ in tags),
-    ]  # fmt: skip
-    if not files:
-        return empty_select([*typed_columns(schema), *added])
     columns = ", ".join(f"typed.{quoted(name)}" for name, _ in typed_columns(schema))
     parts = [(row[0], physical) for row, physical in files]
     return (
         f"SELECT {columns}, files.source_name AS _source_name, files.content_hash AS _delivery_content_hash, "
         f"files.source_object AS _source_object, typed._row_number, files.published_at AS _published_at, "
-        f"{', '.join(f'{expression} AS {name}' for name, expression in [*flags, *tags])} "
+        f"{', '.join(f'{expression} AS {name}' for name, expression in [*_flags(kind), *_run_tag(kind, rules)])} "
         f"FROM ({parts_select(schema, parts, read)}) AS typed JOIN {FILES} AS files ON files.file = typed._file"
     )
 
@@ -199,25 +183,16 @@ def _quarantine(election: Election) -> list[tuple[Any, ...]]:
 
 def _delivery_totals(election: Election) -> list[tuple[Any, ...]]:
     return [
-        (generation.source, str(generation.kind), generation.partition, generation.content_hash, total.payer_account_id,
-         _first_day(total.usage_month), total.currency, total.line_count, total.billed_cost)
+        (*place, total.payer_account_id, first_day(total.usage_month), total.currency, total.line_count, total.billed_cost)
         for member in election.of_fact("bill")
-        for generation in [member.generation]
+        for landed in [member.generation]
+        for place in [(landed.source, str(landed.kind), landed.partition, landed.content_hash)]
         for total in member.totals
-    ]  # fmt: skip
-
-
-def _first_day(month: str) -> date:
-    return date.fromisoformat(f"{month}-01")
+    ]
 
 
 def _fill(con: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
     declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
     con.execute(f"CREATE OR REPLACE TABLE {table} ({declared})")
-    filled = [tuple(_plain(value) for value in row) for row in rows]
-    if filled:
+    if filled := list(rows):
         con.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' for _ in columns)})", filled)
-
-
-def _plain(value: Any) -> Any:
-    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) and value.tzinfo else value

@@ -57,39 +57,23 @@ def typed_columns(schema: Schema) -> list[tuple[str, str]]:
 
 def expressions(schema: Schema, physical: Mapping[str, str]) -> list[str]:
     """`<cast> AS <name>` for every declared column of one physical shape; an absent one is a typed null."""
-    result = []
-    for column in schema:
-        actual = physical.get(column.name)
-        if actual is None:
-            result += _absent(column.name, column.type)
-        else:
-            result += _present(column.name, column.type, f"source.{quoted(column.name)}", actual.upper())
-    return result
+    return [text for one in schema for text in _typed(one.name, one.type, physical.get(one.name, "").upper())]
 
 
-def _absent(name: str, declared: str) -> list[str]:
-    if declared == "TextMap":
-        return [f"{EMPTY_MAP} AS {quoted(name)}"]
-    columns = [f"CAST(NULL AS {SQL_TYPES[declared]}) AS {quoted(name)}"]
+def _typed(name: str, declared: str, physical: str) -> list[str]:
+    """What a declared column is in files that have it as `physical`, or lack it ('')."""
+    column = f"source.{quoted(name)}" if physical else "NULL"
     if declared == "Number":
-        columns.append(f"CAST(NULL AS VARCHAR) AS {quoted(name + TEXT_SUFFIX)}")
-    return columns
-
-
-def _present(name: str, declared: str, column: str, physical: str) -> list[str]:
-    alias = quoted(name)
-    if declared == "Number":
-        text_alias = quoted(name + TEXT_SUFFIX)
-        if physical == "DOUBLE":
-            return [f"{column} AS {alias}", f"CAST(NULL AS VARCHAR) AS {text_alias}"]
-        return [f"CAST(NULL AS DOUBLE) AS {alias}", f"nullif(trim(CAST({column} AS VARCHAR)), '') AS {text_alias}"]
-    if declared == "TextMap" and not physical.startswith("MAP"):  # a column whose writer saw no value has no type of its own
-        return [f"{EMPTY_MAP} AS {alias}"]
-    if declared == "TextMap":
-        return [f"coalesce(CAST({column} AS MAP(VARCHAR, VARCHAR)), {EMPTY_MAP}) AS {alias}"]
-    if declared == "Timestamp" and physical == "TIMESTAMP WITH TIME ZONE":
-        return [f"CAST({column} AT TIME ZONE 'UTC' AS TIMESTAMP) AS {alias}"]
-    return [f"CAST({column} AS {SQL_TYPES[declared]}) AS {alias}"]
+        number = column if physical == "DOUBLE" else "CAST(NULL AS DOUBLE)"
+        has_text = physical not in ("", "DOUBLE")
+        text = f"nullif(trim(CAST({column} AS VARCHAR)), '')" if has_text else "CAST(NULL AS VARCHAR)"
+        return [f"{number} AS {quoted(name)}", f"{text} AS {quoted(name + TEXT_SUFFIX)}"]
+    value = f"CAST({column} AS {SQL_TYPES[declared]})"
+    if declared == "TextMap":  # a column whose writer saw no value has no type of its own
+        value = f"coalesce({value}, {EMPTY_MAP})" if physical.startswith("MAP") else EMPTY_MAP
+    elif declared == "Timestamp" and physical == "TIMESTAMP WITH TIME ZONE":
+        value = f"CAST({column} AT TIME ZONE 'UTC' AS TIMESTAMP)"
+    return [f"{value} AS {quoted(name)}"]
 
 
 def empty_select(columns: Iterable[tuple[str, str]]) -> str:
