@@ -39,7 +39,7 @@ def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
         except typer.Exit:
             raise
         except KeyboardInterrupt:
-            fail("interrupted; the last publication stands, the next refresh picks up", 130)
+            fail("interrupted; the last publication stays, the next refresh goes on from here", 130)
         except BrokenPipeError:  # the reader of a pipe went away, e.g. `| head`
             sys.stderr.close()
             raise typer.Exit(0) from None

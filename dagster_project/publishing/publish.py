@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dagster_project import durable
 from dagster_project.publishing.contract import write_bare_names, write_contract
 from dagster_project.publishing.digest import TableDigest, columns_of, quoted, table_digest
+from dagster_project.publishing.ops_tables import CONTRACT, COPIED
 from dagster_project.publishing.parts import remove_old_parts, swap_parts, write_parts
 from dagster_project.publishing.tables import PublishedTable
 
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
 
 FILE_NAME = "trainledger.duckdb"
 COMMIT_RECORD = "PUBLICATION.json"
-OPS_TABLES = {
-    "dim_deliveries": ("source_name", "partition", "published_at", "content_hash"),
-    "gate_results": ("build_id", "gate"),
-    "builds": ("build_id",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +77,15 @@ def _write_file(build_file: Path, new_file: Path, tables: Sequence[PublishedTabl
         connection.execute("create schema marts; create schema ops")
         for table in tables:
             _copy_table(connection, table.schema, table.name, "marts", table.key)
-            _comment(connection, table)
-        for name, key in OPS_TABLES.items():
-            # the file speaks of its own build; what earlier builds came to stays with the writer
-            own = f"build_id = {literal(build_id)}" if "build_id" in key else "true"
-            _copy_table(connection, "ops", name, "ops", key, own)
+            _comment(connection, "marts", table)
+        for table in COPIED:
+            # of builds and gates the file has its own; what became of earlier builds stays in the writer's file
+            own = f"build_id = {literal(build_id)}" if "build_id" in table.key else "true"
+            _copy_table(connection, "ops", table.name, "ops", table.key, own)
         connection.execute("detach build")
         write_contract(connection)
+        for table in (*COPIED, CONTRACT):
+            _comment(connection, "ops", table)
         write_bare_names(connection, tables)
         connection.execute("checkpoint")
         digests = [table_digest(connection, "marts", table.name) for table in tables]
@@ -121,11 +119,11 @@ def row_order(key: Sequence[str], columns: Sequence[str]) -> str:
     return ", ".join(f"{quoted(name)} asc nulls last" for name in names)
 
 
-def _comment(connection: duckdb.DuckDBPyConnection, table: PublishedTable) -> None:
-    place = f"marts.{quoted(table.name)}"
+def _comment(connection: duckdb.DuckDBPyConnection, schema: str, table: PublishedTable) -> None:
+    place = f"{schema}.{quoted(table.name)}"
     if table.description:
         connection.execute(f"comment on table {place} is {literal(table.description.strip())}")
-    present = {name for name, _ in columns_of(connection, "marts", table.name)}
+    present = {name for name, _ in columns_of(connection, schema, table.name)}
     for column, words in table.columns.items():
         if words and column in present:
             connection.execute(f"comment on column {place}.{quoted(column)} is {literal(words.strip())}")

@@ -227,7 +227,7 @@ def test_refreshing_again_reads_nothing_again_says_the_same_and_writes_nothing(s
     before = record.read_bytes()
     again = trainledger("refresh", "--config", story.folder / "trainledger.yaml", now=NOW)
     assert again.returncode == 3
-    assert "the publication stands" in again.stderr
+    assert "the publication is up to date" in again.stderr
     said = [
         sorted(line for line in text.splitlines() if line.startswith("Unreadable")) for text in (again.stderr, story.spoiled.text)
     ]
@@ -290,4 +290,4 @@ def test_two_books_of_one_payer_and_month_are_exit_2_and_the_publication_stays(
         assert "`book: true`" in refused.stderr and "Traceback" not in refused.stderr
         assert published_bytes(story.home) == story.spoiled.parquet
     healed = trainledger("refresh", "--config", story.folder / "trainledger.yaml", now=NOW)
-    assert healed.returncode == 3 and "the publication stands" in healed.stderr
+    assert healed.returncode == 3 and "the publication is up to date" in healed.stderr
