@@ -16,7 +16,7 @@ DELIVERIES = PublishedTable(
     description="One row per generation that the landing holds: a complete hand-over by a provider, with its hashes.",
     columns={
         "source_name": "Name of the source in trainledger.yaml.",
-        "kind": "Kind of the source, for example aws_cur.",
+        "kind": "Kind of the source, as in trainledger.yaml.",
         "provider_name": "AWS or Google Cloud; null for kinds of both or neither, such as run records.",
         "partition": "What was handed over: a month, a month and model version, a day, or a file.",
         "delivery_id": "The provider's name of the hand-over: an execution, an ETag, or the file's key.",
