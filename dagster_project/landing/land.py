@@ -28,7 +28,7 @@ from dagster_project.landing.deriving.contents import Contents, ParquetPart
 from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, content_hash_of, encode
 from dagster_project.landing.shelf import Shelf
 from dagster_project.landing.sources import open_source
-from dagster_project.landing.store import LandingStore, SourceLanding, clear, tombstone_path
+from dagster_project.landing.store import LandingStore, SourceLanding, tombstone_path
 from dagster_project.landing.versions import connector_version
 from dagster_project.settings import SourceSettings
 
@@ -74,7 +74,7 @@ class Landing:
 
     def recover(self) -> list[str]:
         """Remove what killed processes left behind."""
-        return [*self.store.recover(), *clear(self.shelf.staging)]
+        return [*self.store.recover(), *self.shelf.recover()]
 
     @cached_property
     def deriver(self) -> Deriver:
@@ -169,7 +169,8 @@ class Landing:
             objects=tuple(infos[landed.key] for landed in generation.objects if landed.role == "data"),
             manifest=manifest,
         )
-        with _folder_in(self.store.staging) as folder, _folder_in(self.shelf.staging) as made:
+        # in a place of its own: an as-of report derives too, while a refresh may be clearing what killed landings left behind
+        with _folder_in(self.shelf.again) as folder, _folder_in(self.shelf.again) as made:
             files = {}
             for landed in generation.objects:
                 files[landed.key] = folder / landed.file  # under its landed name: a mirror names files by hash

@@ -7,12 +7,14 @@ kept; so a corrected connector reaches what was landed before, and two homes wit
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 from dagster_project import durable
 from dagster_project.landing.deriving.contents import Contents, ParquetPart
 from dagster_project.landing.records import Generation, decode, encode
+from dagster_project.landing.store import clear
 
 CONTENTS = "contents.json"
 
@@ -22,7 +24,9 @@ class Shelf:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.staging = root / ".staging"  # no source's name begins with a dot
+        # no source's name begins with a dot
+        self.staging = root / ".staging"
+        self.again = root / f".again-{os.getpid()}"
 
     def find(self, generation: Generation, version: str) -> Contents | None:
         """What a version of the connector made of a generation, if that is here."""
@@ -40,11 +44,12 @@ class Shelf:
         for path in made.iterdir():
             durable.sync(path)
         target = self._folder(generation) / contents.connector_version
-        for outdated in target.parent.glob("*"):
-            shutil.rmtree(outdated)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        made.rename(target)
-        durable.sync(target.parent)
+        if self._read(generation, target) is None:  # else another process, such as an as-of report, made the same meanwhile
+            for outdated in target.parent.glob("*"):
+                shutil.rmtree(outdated)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            made.rename(target)
+            durable.sync(target.parent)
 
     def path(self, generation: Generation, contents: Contents, part: ParquetPart) -> Path:
         """Where a typed copy is."""
@@ -53,6 +58,15 @@ class Shelf:
     def remove(self, generation: Generation) -> None:
         """Forget everything made of a generation."""
         shutil.rmtree(self._folder(generation), ignore_errors=True)
+
+    def recover(self) -> list[str]:
+        """Remove what killed processes left half made; a living one, such as an as-of report, keeps its folder."""
+        gone = clear(self.staging)
+        for folder in self.root.glob(".again-*"):
+            if folder != self.again and not _is_alive(int(folder.name.rpartition("-")[2])):
+                shutil.rmtree(folder)
+                gone.append(str(folder))
+        return gone
 
     def _read(self, generation: Generation, folder: Path) -> Contents | None:
         try:
@@ -65,3 +79,13 @@ class Shelf:
 
     def _folder(self, generation: Generation) -> Path:
         return self.root / generation.path
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True

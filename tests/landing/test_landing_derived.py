@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -162,6 +165,19 @@ def test_a_typed_copy_that_is_gone_is_written_again(tmp_path: Path) -> None:
     (copy,) = (organisation.settings.cache / "derived").rglob("*.parquet")
     copy.unlink()
     assert organisation.raw("select distinct recorded_id from raw.training_runs") == [("a",)]
+
+
+def test_a_landing_clears_what_dead_processes_left_and_not_what_a_living_one_makes(tmp_path: Path) -> None:
+    organisation = Organisation(tmp_path)
+    organisation.deliver([bill_line()], at="2026-05-02")
+    shelf = organisation.settings.cache / "derived"
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    living, dead = shelf / f".again-{os.getppid()}" / "report", shelf / f".again-{ended.pid}" / "killed"
+    for folder in (living, dead):
+        folder.mkdir(parents=True)
+    organisation.refresh()
+    assert living.is_dir() and not dead.exists()
 
 
 def refusing(monkeypatch: pytest.MonkeyPatch, what: Callable[[Delivery], bool], version: str) -> None:
