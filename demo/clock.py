@@ -13,9 +13,13 @@ MONTHS = ("2026-04", "2026-05", "2026-06", "2026-07", "2026-08", "2026-09")
 OPEN_MONTH = "2026-09"  # billed, but without an invoice yet
 
 
+def micros(text: str) -> int:
+    """Epoch microseconds of a UTC time such as 2026-06-24T11:30:00.250."""
+    return round(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * MICRO)
+
+
 def seconds(text: str) -> int:
-    """Epoch seconds of a UTC time such as 2026-06-24T11:30:00."""
-    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+    return micros(text) // MICRO
 
 
 NOW = seconds("2026-10-10T00:00:00")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from decimal import Decimal
 from random import Random
 
 NAME = "Example AG (synthetic)"
@@ -19,25 +20,22 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Payer:
-    account_id: str
-    name: str
+class Payer(Account):
     bill_source: str
     carbon_source: str
-
-    @property
-    def account(self) -> Account:
-        return Account(self.account_id, self.name)
+    accounts: tuple[Account, ...]  # whose machines it pays
 
 
 # leading zeros on purpose: an account id is text
-PAYER_A = Payer("004217390156", "Example AG payer A (synthetic)", "payer-a-cur", "payer-a-carbon")
 PRODUCTION = Account("118800420011", "ml-production (synthetic)")
 RESEARCH = Account("118800420022", "ml-research (synthetic)")
 PLATFORM = Account("020045130033", "platform (synthetic)")
-PAYER_B = Payer("730025118844", "Example AG payer B (synthetic)", "payer-b-cur", "payer-b-carbon")
 VISION = Account("730025119955", "vision-lab (synthetic)")
 ROBOTICS = Account("073002520066", "robotics (synthetic)")
+PAYER_A = Payer(
+    "004217390156", "Example AG payer A (synthetic)", "payer-a-cur", "payer-a-carbon", (PRODUCTION, RESEARCH, PLATFORM)
+)
+PAYER_B = Payer("730025118844", "Example AG payer B (synthetic)", "payer-b-cur", "payer-b-carbon", (VISION, ROBOTICS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +61,7 @@ REGIONS = {
 
 def money(text: str) -> int:
     """Whole 1e-10 units of a decimal text."""
-    whole, _, fraction = text.partition(".")
-    sign = -1 if whole.startswith("-") else 1
-    return sign * (abs(int(whole)) * UNIT + int(fraction.ljust(10, "0") or 0))
+    return int(Decimal(text) * UNIT)
 
 
 # per instance-hour, synthetic but near what is quoted publicly

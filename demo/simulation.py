@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from demo.clock import MICRO
+from demo.clock import MICRO, micros
 from demo.organisation import NODE_CHIPS, Account, Workload, digest
 
 FOREVER = 2**62
@@ -136,6 +136,20 @@ class World:
         node_time = occupied(holds, NODE_CHIPS[instance.instance_type])
         whole = max(Fraction(billed * MICRO), sum(node_time.values(), Fraction(0)))
         return {run: node_time[run] / whole for run in sorted(node_time) if node_time[run]}
+
+
+def recorded_run(world: World, name: str, workload: Workload, attempts: list[tuple], **more: Any) -> Run:
+    """A run on machines there are: attempts are (state, start, end, [(machine, chips)]), times as text, no end while it runs."""
+    recorded_id = name + world.suffix
+    built = []
+    for number, (state, start, end, nodes) in enumerate(attempts, start=1):
+        begun, done = micros(start), None if end is None else micros(end)
+        holds = tuple(Hold(node.instance_id, node.instance_type, begun, done, chips) for node, chips in nodes)
+        built.append(Attempt(f"{recorded_id}-a{number}", state, begun, done, holds))
+    more.setdefault("tags", {"cost_center": workload.team})
+    run = Run(recorded_id, workload, built, node_count=max(len(attempt.holds) for attempt in built), **more)
+    world.runs.append(run)
+    return run
 
 
 def occupied(holds: Iterable[tuple[int, int, int, str]], chips: int) -> dict[str, Fraction]:

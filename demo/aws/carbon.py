@@ -6,9 +6,8 @@ The figures come from what the simulated racks drew and an invented provider's i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from demo.aws.cur import BUCKET
 from demo.clock import days_after_month, iso, iso_milli, month_bounds, seconds
@@ -23,18 +22,13 @@ FACILITY_PERMILLE = 1_140
 VERSIONS = {"v2.0.1": 940, "v3.0.0": 1_000, "v3.0.1": 1_032}
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(NamedTuple):
     """One month in one model version, and when it came."""
 
     payer: Payer
     version: str
     month: str
     published: int
-
-    @property
-    def has_scopes(self) -> bool:
-        return not self.version.startswith("v2")
 
 
 def releases() -> Iterator[Release]:
@@ -54,57 +48,45 @@ def releases() -> Iterator[Release]:
 
 def write_release(root: Path, release: Release, activity: Activity) -> None:
     """Payer A overwrites, under `carbon_model_version=`; payer B keeps executions, under `model_version=`: both occur."""
-    source, level = release.payer.carbon_source, "carbon_model_version"
-    folder = ""
+    source, execution_id = release.payer.carbon_source, uuid("carbon", release.version, release.month)
+    level, folder = "carbon_model_version", ""
     if release.payer is PAYER_B:
-        level = "model_version"
-        folder = f"{iso(release.published)[:-1]}.061Z-{uuid('carbon', release.version, release.month)}/"
+        level, folder = "model_version", f"{iso(release.published)[:-1]}.061Z-{execution_id}/"
     partition = f"{level}={release.version}/usage_period={release.month}/"
     key = f"data/{partition}{folder}{source}-00001.snappy.parquet"
-    columns = _columns(release)
     rows = list(_rows(release, activity))
-    values = {name: [row.get(name) for row in rows] for name, _ in columns}
+    columns = [(name, _kind(name)) for name in sorted(rows[0])]
+    values = {name: [row[name] for row in rows] for name, _ in columns}
     put(root / key, parquet_bytes(columns, values), release.published - 40)
     first, last = month_bounds(release.month)
     manifest = {
         "exportName": source,
-        "executionId": uuid("carbon", release.version, release.month),
+        "executionId": execution_id,
         "usagePeriod": {"start": iso_milli(first), "end": iso_milli(last)},
         "columns": [{"name": name} for name, _ in columns],
         "dataFiles": [f"s3://{BUCKET}/exports/{source}/{key}"],
     }
-    for target in sorted({folder, ""}):
+    for target in {folder, ""}:
         put_json(root / f"metadata/{partition}{target}{source}-Manifest.json", manifest, release.published)
 
 
-def _columns(release: Release) -> list[tuple[str, str]]:
-    text = ["location", "model_version", "payer_account_id", "product_code", "region_code", "usage_account_id"]
-    measures = ["total_lbm", "total_mbm", *(f"total_{scope}" for scope in SCOPES if release.has_scopes)]
-    columns = [(name, TEXT) for name in text]
-    columns += [(name, TIME) for name in ("last_refresh_timestamp", "usage_period_start", "usage_period_end")]
-    for measure in measures:
-        columns += [(f"{measure}_emissions_value", NUMBER), (f"{measure}_emissions_unit", TEXT)]
-    return sorted(columns)
+def _kind(column: str) -> str:
+    if column.endswith("_value"):
+        return NUMBER
+    return TIME if column.endswith(("_timestamp", "_start", "_end")) else TEXT
 
 
 def _rows(release: Release, activity: Activity) -> Iterator[dict[str, Any]]:
     for (account_id, region_id, product), watt_hours in sorted(activity.items()):
         yield _row(release, account_id, region_id, product, _scopes(release, watt_hours, REGIONS[region_id].grams_per_kwh))
-    month = int(release.month[5:])
+    month, platform = int(release.month[5:]), PLATFORM.account_id
     if release.payer is PAYER_A:
-        yield _row(
-            release,
-            PLATFORM.account_id,
-            "Global",
-            "AmazonCloudFront",
-            {"scope_2_lbm": 410 + month, "scope_3_lbm": 96, "scope_3_mbm": 96},
-        )
+        page = {"scope_2_lbm": 410 + month, "scope_3_lbm": 96, "scope_3_mbm": 96}
+        yield _row(release, platform, "Global", "AmazonCloudFront", page)
         # transfer and queues: nothing a run is billed for
-        yield _row(release, PLATFORM.account_id, "us-east-1", "Other", _scopes(release, 61_000 + 900 * month, 357))
+        yield _row(release, platform, "us-east-1", "Other", _scopes(release, 61_000 + 900 * month, 357))
         # something ran here that nobody was billed for: a cell without any billed row
-        yield _row(
-            release, PLATFORM.account_id, "eu-central-1", "AmazonEC2", {"scope_2_lbm": 12, "scope_3_lbm": 5, "scope_3_mbm": 5}
-        )
+        yield _row(release, platform, "eu-central-1", "AmazonEC2", {"scope_2_lbm": 12, "scope_3_lbm": 5, "scope_3_mbm": 5})
     else:
         yield _row(release, VISION.account_id, None, "AmazonCloudFront", {"scope_2_lbm": 37, "scope_3_lbm": 8, "scope_3_mbm": 8})
         yield _row(release, ROBOTICS.account_id, "eu-west-1", "AmazonS3", {})
@@ -126,12 +108,6 @@ def _scopes(release: Release, watt_hours: int, grams_per_kwh: int) -> dict[str, 
 
 def _row(release: Release, account_id: str, region_id: str | None, product: str, grams: dict[str, int]) -> dict[str, Any]:
     first, last = month_bounds(release.month)
-    grams = {scope: grams.get(scope, 0) for scope in SCOPES}
-    measures = {
-        "total_lbm": grams["scope_1"] + grams["scope_2_lbm"] + grams["scope_3_lbm"],
-        "total_mbm": grams["scope_1"] + grams["scope_2_mbm"] + grams["scope_3_mbm"],
-        **{f"total_{scope}": value for scope, value in grams.items()},
-    }
     region = REGIONS.get(region_id or "")
     row: dict[str, Any] = {
         "last_refresh_timestamp": release.published - 7_200,
@@ -144,6 +120,9 @@ def _row(release: Release, account_id: str, region_id: str | None, product: str,
         "usage_period_start": first,
         "usage_period_end": last,
     }
-    for measure, value in measures.items():
-        row |= {f"{measure}_emissions_value": value * GRAM, f"{measure}_emissions_unit": "MTCO2e"}
+    scopes = {scope: grams.get(scope, 0) for scope in SCOPES}
+    totals = {way: scopes["scope_1"] + scopes[f"scope_2_{way}"] + scopes[f"scope_3_{way}"] for way in ("lbm", "mbm")}
+    # the first model version has totals only
+    for measure, value in (totals if release.version.startswith("v2") else totals | scopes).items():
+        row |= {f"total_{measure}_emissions_value": value * GRAM, f"total_{measure}_emissions_unit": "MTCO2e"}
     return row
