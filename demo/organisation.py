@@ -1,4 +1,4 @@
-"""Who the demo is about: an invented company, its accounts, regions, prices and workloads. Nothing here belongs to a real one."""
+"""Who the demo is about: an invented company, its units and workloads, and identifiers. Nothing here belongs to a real one."""
 
 from __future__ import annotations
 
@@ -19,66 +19,13 @@ class Account:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Payer(Account):
-    bill_source: str
-    carbon_source: str
-    accounts: tuple[Account, ...]  # whose machines it pays
-
-
-# leading zeros on purpose: an account id is text
-PRODUCTION = Account("118800420011", "ml-production (synthetic)")
-RESEARCH = Account("118800420022", "ml-research (synthetic)")
-PLATFORM = Account("020045130033", "platform (synthetic)")
-VISION = Account("730025119955", "vision-lab (synthetic)")
-ROBOTICS = Account("073002520066", "robotics (synthetic)")
-PAYER_A = Payer(
-    "004217390156", "Example AG payer A (synthetic)", "payer-a-cur", "payer-a-carbon", (PRODUCTION, RESEARCH, PLATFORM)
-)
-PAYER_B = Payer("730025118844", "Example AG payer B (synthetic)", "payer-b-cur", "payer-b-carbon", (VISION, ROBOTICS))
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    region_id: str
-    prefix: str  # of EC2 usage types
-    bill_name: str
-    carbon_name: str
-    grams_per_kwh: int  # plausible grid intensity of the synthetic provider, not a factor to cite
-
-
-REGIONS = {
-    region.region_id: region
-    for region in (
-        Region("us-east-1", "", "US East (N. Virginia)", "US East (N. Virginia)", 357),
-        Region("us-east-2", "USE2-", "US East (Ohio)", "US East (Ohio)", 428),
-        Region("us-west-2", "USW2-", "US West (Oregon)", "US West (Oregon)", 286),
-        Region("eu-west-1", "EU-", "EU (Ireland)", "Europe (Ireland)", 279),
-        Region("eu-central-1", "EUC1-", "EU (Frankfurt)", "Europe (Frankfurt)", 331),
-    )
-}
-
-
 def money(text: str) -> int:
     """Whole 1e-10 units of a decimal text."""
     return int(Decimal(text) * UNIT)
 
 
-# per instance-hour, synthetic but near what is quoted publicly
-ON_DEMAND = {
-    "trn1.32xlarge": money("21.5"),
-    "c6i.16xlarge": money("2.72"),
-    "m6i.8xlarge": money("1.536"),
-    "m6i.4xlarge": money("0.768"),
-    "ml.trn1.32xlarge": money("24.725"),
-}
-SAVINGS_PLAN_RATE = money("13.545")
-RESERVED_RATE = money("0.4838")
-BLOCK_RATE = money("35.7608")
 # chips of a node; TPU slices of several hosts have more, as their records tell
 NODE_CHIPS = {"trn1.32xlarge": 16, "trn2.48xlarge": 16, "v5e": 8, "v5p": 4, "v6e": 4}
-# what the synthetic provider's racks draw, for its carbon export only
-WATTS = {"trn1.32xlarge": 5_200, "trn2.48xlarge": 11_500, "c6i.16xlarge": 520, "m6i.8xlarge": 260, "m6i.4xlarge": 130}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from demo.aws import machines
+from demo.aws.account import ON_DEMAND, PAYER_A, VISION, WATTS, Payer
 from demo.aws.commitments import block_rows, plan_coverage, plan_rows, reserved_rows
 from demo.aws.estate import estate_rows
 from demo.aws.fleet import JOB_END, JOB_NODES, JOB_START, NODE_TYPE, job_arn
 from demo.aws.lines import Sheet, hours, priced
 from demo.clock import DAY, HOUR, hours_between, month_of
-from demo.organisation import ON_DEMAND, PAYER_A, UNIT, VISION, WATTS, Payer, money
+from demo.organisation import UNIT, money
 from demo.simulation import World
 from demo.truth import normalise, whole
 

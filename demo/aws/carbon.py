@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from demo.aws.account import PAYER_A, PAYER_B, PLATFORM, REGIONS, ROBOTICS, VISION, Payer
 from demo.aws.cur import BUCKET
 from demo.clock import days_after_month, iso, iso_milli, month_bounds, seconds
 from demo.files import NUMBER, TEXT, TIME, parquet_bytes, put, put_json
-from demo.organisation import PAYER_A, PAYER_B, PLATFORM, REGIONS, ROBOTICS, UNIT, VISION, Payer, uuid
+from demo.organisation import UNIT, uuid
 
 Activity = Mapping[tuple[str, str, str], int]
 GRAM = UNIT // 1_000_000  # the export counts tonnes at 1e-6
@@ -66,7 +67,7 @@ def write_release(root: Path, release: Release, activity: Activity) -> None:
         "columns": [{"name": name} for name, _ in columns],
         "dataFiles": [f"s3://{BUCKET}/exports/{source}/{key}"],
     }
-    for target in {folder, ""}:
+    for target in sorted({folder, ""}):
         put_json(root / f"metadata/{partition}{target}{source}-Manifest.json", manifest, release.published)
 
 

@@ -5,40 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from fractions import Fraction
 
-from demo.aws.fleet import (
-    BLOCK_BOUGHT,
-    BLOCK_END,
-    BLOCK_NODES,
-    BLOCK_REFUNDED,
-    BLOCK_REGION,
-    BLOCK_START,
-    BLOCK_TYPE,
-    NODE_TYPE,
-    block_arn,
-)
+from demo.aws import fleet
+from demo.aws.account import BLOCK_RATE, ON_DEMAND, PAYER_A, PLATFORM, PRODUCTION, RESERVED_RATE, SAVINGS_PLAN_RATE, WATTS
 from demo.aws.lines import Sheet, net, priced, times
 from demo.aws.machines import covered_hours, hour_rows, plan_columns
 from demo.clock import HOUR, hours_between, iso_milli, month_of, seconds
-from demo.organisation import (
-    BLOCK_RATE,
-    ON_DEMAND,
-    PAYER_A,
-    PLATFORM,
-    PRODUCTION,
-    RESERVED_RATE,
-    SAVINGS_PLAN_RATE,
-    UNIT,
-    WATTS,
-    digest,
-    money,
-)
+from demo.organisation import UNIT, digest, money
 from demo.simulation import World
 from demo.truth import Rest, unclaimed
 
 PLAN_NODES = 2
 ROUNDING_HOUR = seconds("2026-05-17T11:00:00")  # the one negation that is a cent off
 REFUND = money("4500")
-BLOCK_SECONDS = BLOCK_NODES * (BLOCK_END - BLOCK_START)
+BLOCK_SECONDS = fleet.BLOCK_NODES * (fleet.BLOCK_END - fleet.BLOCK_START)
 RESERVED_TYPE = "m6i.4xlarge"
 
 
@@ -47,7 +26,7 @@ def plan_coverage(world: World, month: str) -> dict[tuple[str, int], int]:
     left: dict[int, int] = defaultdict(lambda: PLAN_NODES * HOUR)
     covered = {}
     for machine in sorted(world.instances, key=lambda machine: machine.instance_id):
-        if (machine.account, machine.purchase, machine.instance_type) == (PRODUCTION, "on_demand", NODE_TYPE):
+        if (machine.account, machine.purchase, machine.instance_type) == (PRODUCTION, "on_demand", fleet.NODE_TYPE):
             for hour, used in hours_between(machine.launched, machine.terminated, month):
                 taken = min(used, left[hour])
                 if taken:
@@ -64,11 +43,11 @@ def plan_rows(sheet: Sheet, world: World, covered: dict[tuple[str, int], int]) -
     amounts: dict[int, list[int]] = defaultdict(list)
     for (_, hour), second_count in sorted(covered.items(), key=lambda item: item[0][1]):
         amounts[hour].append(covered_hours(second_count))
-    costs = {hour: [times(amount, ON_DEMAND[NODE_TYPE]) for amount in each] for hour, each in amounts.items()}
+    costs = {hour: [times(amount, ON_DEMAND[fleet.NODE_TYPE]) for amount in each] for hour, each in amounts.items()}
     negation = plan_columns(world) | {
         "line_item_line_item_type": "SavingsPlanNegation",
         "line_item_product_code": "AmazonEC2",
-        "line_item_usage_type": f"BoxUsage:{NODE_TYPE}",
+        "line_item_usage_type": f"BoxUsage:{fleet.NODE_TYPE}",
         "line_item_operation": "RunInstances",
         "line_item_line_item_description": f"SavingsPlanNegation used by {PRODUCTION.account_id}",
         "pricing_unit": "Hrs",
@@ -157,13 +136,13 @@ def block_rows(sheet: Sheet, world: World) -> None:
     """Fee and refund in their own months; hours of the machines in it, and the hours nobody started, all at no charge."""
     bought = BLOCK_SECONDS // HOUR * UNIT
     for kind, when, amount, cost in (
-        ("Fee", BLOCK_BOUGHT, bought, times(bought, BLOCK_RATE)),
-        ("Refund", BLOCK_REFUNDED, 0, -REFUND),
+        ("Fee", fleet.BLOCK_BOUGHT, bought, times(bought, BLOCK_RATE)),
+        ("Refund", fleet.BLOCK_REFUNDED, 0, -REFUND),
     ):
         if month_of(when) == sheet.month:
             _block_charge(sheet, world, kind, when, amount, cost)
-    arn, unused = block_arn(world), dict(hours_between(BLOCK_START, BLOCK_END, sheet.month))
-    unused = {hour: covered * BLOCK_NODES for hour, covered in unused.items()}
+    arn, unused = fleet.block_arn(world), dict(hours_between(fleet.BLOCK_START, fleet.BLOCK_END, sheet.month))
+    unused = {hour: covered * fleet.BLOCK_NODES for hour, covered in unused.items()}
     block = {
         "capacity_reservation_capacity_reservation_arn": arn,
         "capacity_reservation_capacity_reservation_type": "EC2 Capacity Blocks for ML",
@@ -171,12 +150,11 @@ def block_rows(sheet: Sheet, world: World) -> None:
 
     def fee_share(second_count: int) -> Rest:
         """An hour row's part of the fee: its seconds of all the instance-seconds that were bought."""
-        share = Fraction(second_count, BLOCK_SECONDS)
-        return Rest(arn, share.numerator, share.denominator)
+        return Rest(arn, *Fraction(second_count, BLOCK_SECONDS).as_integer_ratio())
 
     used = block | {
         "capacity_reservation_capacity_reservation_status": "Used",
-        "product": {"product_name": "AmazonEC2", "region": BLOCK_REGION, "marketoption": "CapacityBlock"},
+        "product": {"product_name": "AmazonEC2", "region": fleet.BLOCK_REGION, "marketoption": "CapacityBlock"},
     }
     for machine in world.instances:
         if machine.purchase == "block":
@@ -185,24 +163,26 @@ def block_rows(sheet: Sheet, world: World) -> None:
             for hour, second_count in worked:
                 unused[hour] -= second_count
     left = [(hour, second_count) for hour, second_count in unused.items() if second_count]
-    words = f"AmazonEC2, UnusedBox:{BLOCK_TYPE}, RunInstances, Hrs, Compute Instance"
-    service = priced(words, BLOCK_REGION, 0, f"unused {BLOCK_TYPE} Capacity Block instance-hour")
+    words = f"AmazonEC2, UnusedBox:{fleet.BLOCK_TYPE}, RunInstances, Hrs, Compute Instance"
+    service = priced(words, fleet.BLOCK_REGION, 0, f"unused {fleet.BLOCK_TYPE} Capacity Block instance-hour")
     columns = block | {"capacity_reservation_capacity_reservation_status": "Unused", "line_item_resource_id": arn}
     claims = [unclaimed("unused_commitment", fee=fee_share(second_count)) for _, second_count in left]
     sheet.use(f"block-unused|{arn}", PRODUCTION, service, left, columns, claims=claims)
 
 
 def _block_charge(sheet: Sheet, world: World, kind: str, when: int, amount: int, cost: int) -> None:
-    arn, words = block_arn(world), f"AmazonEC2, CapacityBlockFee:{BLOCK_TYPE}, RunInstances:CB, Hrs, Compute Instance"
-    service = priced(words, BLOCK_REGION, BLOCK_RATE, f"{kind} for {BLOCK_NODES} {BLOCK_TYPE} in a Capacity Block for ML")
+    arn, words = fleet.block_arn(world), f"AmazonEC2, CapacityBlockFee:{fleet.BLOCK_TYPE}, RunInstances:CB, Hrs, Compute Instance"
+    service = priced(
+        words, fleet.BLOCK_REGION, BLOCK_RATE, f"{kind} for {fleet.BLOCK_NODES} {fleet.BLOCK_TYPE} in a Capacity Block for ML"
+    )
     columns = service.columns | {
         "line_item_line_item_type": kind,
         "line_item_usage_amount": amount,
         "line_item_unblended_cost": cost,
         "reservation_reservation_a_r_n": arn,
-        "reservation_start_time": iso_milli(BLOCK_START),
-        "reservation_end_time": iso_milli(BLOCK_END),
-        "reservation_number_of_reservations": str(BLOCK_NODES),
+        "reservation_start_time": iso_milli(fleet.BLOCK_START),
+        "reservation_end_time": iso_milli(fleet.BLOCK_END),
+        "reservation_number_of_reservations": str(fleet.BLOCK_NODES),
         "reservation_upfront_value": cost,
     }
     sheet.add(f"block-{kind}|{arn}", PRODUCTION, [when // HOUR * HOUR], columns)

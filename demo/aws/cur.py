@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from demo.aws.account import PAYER_A, Payer
 from demo.aws.lines import Sheet
 from demo.clock import OPEN_MONTH, days_after_month, iso, iso_milli, seconds
 from demo.files import NUMBER, NUMBER_MAP, TEXT, TEXT_MAP, TIME, Columns, csv_gz_bytes, parquet_bytes, put, put_json
-from demo.organisation import PAYER_A, UNIT, Payer, uuid
+from demo.organisation import UNIT, uuid
 from demo.truth import ranges
 
 BUCKET = "example-ag-synthetic-exports"
@@ -122,6 +123,6 @@ def write_month(root: Path, sheet: Sheet, execution: Execution, rows_per_file: i
         "dataFiles": [f"s3://{BUCKET}/exports/{source}/{key}" for key in truth],
         "additionalOutputFiles": [],
     }
-    for target in {folder, ""}:  # the newest execution is repeated one folder up; executions are written in order
+    for target in sorted({folder, ""}):  # the newest execution is repeated one folder up; executions are written in order
         put_json(root / f"metadata/{partition}{target}{source}-Manifest.json", manifest, published)
     return truth

@@ -4,24 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from demo.aws.account import ON_DEMAND, PAYER_A, PAYER_B, PLATFORM, PRODUCTION, RESEARCH, ROBOTICS, VISION, WATTS
 from demo.aws.lines import Service, Sheet, priced, times
 from demo.clock import DAY
-from demo.organisation import (
-    ON_DEMAND,
-    PAYER_A,
-    PAYER_B,
-    PLATFORM,
-    PRODUCTION,
-    RESEARCH,
-    ROBOTICS,
-    UNIT,
-    VISION,
-    WATTS,
-    Account,
-    digest,
-    generator,
-    money,
-)
+from demo.organisation import UNIT, Account, digest, generator, money
 from demo.simulation import World
 
 CPU_TYPE = "m6i.8xlarge"

@@ -9,27 +9,20 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
+from demo.aws.account import PRODUCTION, RESEARCH, ROBOTICS, VISION
 from demo.clock import HOUR, MICRO, MONTHS, NOW, iso, month_bounds, seconds
-from demo.organisation import (
-    ALIGN,
-    BERT,
-    EMBED,
-    LLAMA,
-    MOE,
-    PAIR_KEYS,
-    PRODUCTION,
-    RESEARCH,
-    ROBOTICS,
-    SWEEP,
-    VISION,
-    VIT,
-    Account,
-    Workload,
-    generator,
-)
+from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, SWEEP, VIT, Account, Workload, generator
 from demo.simulation import Attempt, Hold, Instance, Run, World, recorded_run
 
 NODE_TYPE = "trn1.32xlarge"
+# where tagged runs launch their machines: account, region, purchase, nodes, GB of volume, a tagged CPU machine beside them
+SHAPES: dict[Workload, tuple[Account, str, str, int, int, str | None]] = {
+    LLAMA: (PRODUCTION, "us-east-1", "on_demand", 6, 500, "c6i.16xlarge"),
+    BERT: (RESEARCH, "us-west-2", "spot", 3, 500, None),
+    EMBED: (PRODUCTION, "us-east-1", "on_demand", 2, 500, None),
+    ALIGN: (RESEARCH, "us-west-2", "on_demand", 1, 0, None),
+    VIT: (VISION, "us-west-2", "on_demand", 2, 500, None),
+}
 LLAMA_STARTS = """
 2026-04-06T09:14:07 2026-04-20T13:02:41 2026-05-11T07:48:30 2026-05-29T20:11:53 2026-06-15T10:30:19
 2026-07-10T15:45:02 2026-08-04T06:20:37 2026-09-08T11:05:44
@@ -48,6 +41,11 @@ BREAKS: dict[str, tuple[tuple[float, str], ...]] = {
 }
 # the id in the record and the tag on the machines, where they are not spelled alike
 SPELLINGS = {"llm8b-cpt-03": ("llm8b-cpt-03", "LLM8B.CPT-03"), "bert-mlm-04": ("BERT.Large/mlm-04", "bert-large-mlm-04")}
+# run b reuses run a's machine; the tag still names a
+STALE_RUNS = (
+    ("align-sweep-a", "succeeded", "2026-08-25T08:06:40", "2026-08-25T19:22:17", (0,), None),
+    ("align-sweep-b", "succeeded", "2026-08-25T19:29:03", "2026-08-26T02:08:31", (0,), None),
+)
 
 # the Capacity Block: bought once, then instance-hours without charge
 BLOCK_TYPE, BLOCK_NODES, BLOCK_REGION = "trn2.48xlarge", 8, "us-east-2"
@@ -110,23 +108,21 @@ def job_arn(world: World) -> str:
 
 def build(world: World) -> None:
     _paired_runs(world)
-    _monthly_refreshes(world)
+    # two nodes nearly always busy: what the Savings Plan was bought for
+    for month in MONTHS:
+        first, last = month_bounds(month)
+        hours = (last - first) / HOUR - (0.8 if month == "2026-06" else 1.9)
+        _elastic_run(world, f"embedding-refresh-{month}", EMBED, iso(first + 35 * 60 + 12), hours)
     _standing_runs(world, _block_machines(world), MOE, BLOCK_RUNS)
     for name, start in (("Ablation.7B_a", "2026-06-03T13:20:00"), ("ablation-7b_a", "2026-06-04T09:10:00")):
-        _elastic_run(world, name, ALIGN, RESEARCH, "us-west-2", "on_demand", 1, start, 1.6, volume_gb=0)
-    # run b reuses run a's machine; the tag still names a
-    tag, up = "align-sweep-a" + world.suffix, ("2026-08-25T08:00:00", "2026-08-26T02:10:00")
-    stale = _launch(world, "align-sweep", RESEARCH, "us-west-2", up, tag)
-    for name, start, end in (
-        ("align-sweep-a", "2026-08-25T08:06:40", "2026-08-25T19:22:17"),
-        ("align-sweep-b", "2026-08-25T19:29:03", "2026-08-26T02:08:31"),
-    ):
-        recorded_run(world, name, ALIGN, [("succeeded", start, end, [(stale, None)])])
+        _elastic_run(world, name, ALIGN, start, 1.6)
+    up = ("2026-08-25T08:00:00", "2026-08-26T02:10:00")
+    stale = _launch(world, "align-sweep", RESEARCH, "us-west-2", up, "align-sweep-a" + world.suffix)
+    _standing_runs(world, [stale], ALIGN, STALE_RUNS)
     up = ("2026-05-20T10:04:00", "2026-05-20T16:31:12")  # tagged, but nobody wrote a record
     _launch(world, "ghost", PRODUCTION, "us-east-1", up, "ghost-run-2026-05" + world.suffix)
     for number, (key, start) in enumerate(zip(PAIR_KEYS[VIT.workload_key], VIT_STARTS.split(), strict=True), start=1):
-        name, hours = f"vit-h14-{number:02d}", 22.4 + number
-        _elastic_run(world, name, VIT, VISION, "us-west-2", "on_demand", 2, start, hours, pair_key=key)
+        _elastic_run(world, f"vit-h14-{number:02d}", VIT, start, 22.4 + number, pair_key=key)
     _standing_runs(world, _shared_machines(world), SWEEP, SWEEPS)
     hold = Hold(job_arn(world), NODE_TYPE, JOB_START * MICRO, JOB_END * MICRO)
     name = "segmenter-ft-2026-08-11" + world.suffix
@@ -141,43 +137,21 @@ def _launch(world: World, name: str, account: Account, region_id: str, up: tuple
 
 def _paired_runs(world: World) -> None:
     random = generator("paired", world.replica)
-    for number, (key, start) in enumerate(zip(PAIR_KEYS[LLAMA.workload_key], LLAMA_STARTS.split(), strict=True), start=1):
-        name, hours = f"llm8b-cpt-{number:02d}", random.uniform(50, 66)
-        more: dict[str, Any] = {"pair_key": key, "aliases": (("slurm", str(41_000 + 100 * world.replica + number)),)}
-        more["helper"] = "c6i.16xlarge"
-        _elastic_run(world, name, LLAMA, PRODUCTION, "us-east-1", "on_demand", 6, start, hours, **more)
-    for number, (key, start) in enumerate(zip(PAIR_KEYS[BERT.workload_key], BERT_STARTS.split(), strict=True), start=1):
-        name, hours = f"bert-mlm-{number:02d}", random.uniform(30, 38)
-        _elastic_run(world, name, BERT, RESEARCH, "us-west-2", "spot", 3, start, hours, pair_key=key)
+    for workload, stem, starts, shortest, longest in (
+        (LLAMA, "llm8b-cpt", LLAMA_STARTS, 50, 66),
+        (BERT, "bert-mlm", BERT_STARTS, 30, 38),
+    ):
+        for number, (key, start) in enumerate(zip(PAIR_KEYS[workload.workload_key], starts.split(), strict=True), start=1):
+            name, hours = f"{stem}-{number:02d}", random.uniform(shortest, longest)
+            aliases = (("slurm", str(41_000 + 100 * world.replica + number)),) if workload is LLAMA else ()
+            _elastic_run(world, name, workload, start, hours, pair_key=key, aliases=aliases)
 
 
-def _monthly_refreshes(world: World) -> None:
-    """Two nodes nearly always busy: what the Savings Plan was bought for."""
-    for month in MONTHS:
-        first, last = month_bounds(month)
-        start, hours = iso(first + 35 * 60 + 12), (last - first) / HOUR - (0.8 if month == "2026-06" else 1.9)
-        _elastic_run(world, f"embedding-refresh-{month}", EMBED, PRODUCTION, "us-east-1", "on_demand", 2, start, hours)
-
-
-def _elastic_run(
-    world: World,
-    name: str,
-    workload: Workload,
-    account: Account,
-    region_id: str,
-    purchase: str,
-    nodes: int,
-    start: str,
-    planned: float,  # hours
-    *,
-    volume_gb: int = 500,
-    helper: str | None = None,  # a tagged CPU machine beside the accelerators
-    **more: Any,
-) -> None:
-    """Launch tagged machines for every attempt and hold them; boot and teardown are billed to the tag, not held."""
+def _elastic_run(world: World, name: str, workload: Workload, start: str, planned: float, **more: Any) -> None:
+    """Launch tagged machines for every attempt of a run of `planned` hours; boot and teardown are billed to the tag, not held."""
+    account, region_id, purchase, nodes, volume_gb, helper = SHAPES[workload]
     recorded, spelled = SPELLINGS.get(name, (name, name))
-    place, tag = (account, region_id), spelled + world.suffix
-    random = generator("tagged", world.replica, recorded)
+    tag, random = spelled + world.suffix, generator("tagged", world.replica, recorded)
     clock, left = seconds(start), planned
     attempts = []
     for number, (part, state) in enumerate((*BREAKS.get(name, ()), (1.0, "succeeded")), start=1):
@@ -188,10 +162,10 @@ def _elastic_run(
         held = []
         for node in range(nodes):
             up = (clock - random.randrange(150, 420), end + random.randrange(25, 180))
-            machine = world.launch(f"{stem}-{node}", *place, NODE_TYPE, purchase, up, tag=tag, volume_gb=volume_gb)
+            machine = world.launch(f"{stem}-{node}", account, region_id, NODE_TYPE, purchase, up, tag=tag, volume_gb=volume_gb)
             held.append((machine, 16 if node % 2 else None))
         if helper:
-            world.launch(f"{stem}-data", *place, helper, "on_demand", (clock, end), tag=tag)
+            world.launch(f"{stem}-data", account, region_id, helper, "on_demand", (clock, end), tag=tag)
         attempts.append((state, iso(clock), iso(end), held))
         clock = end + random.randrange(900, 3_600)
     recorded_run(world, recorded, workload, attempts, speed=random.uniform(0.97, 1.03), **more)

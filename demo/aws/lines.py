@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from demo.aws.account import PAYER_A, REGIONS, Payer
 from demo.clock import HOUR, OPEN_MONTH, hours_between, interval, month_bounds
-from demo.organisation import PAYER_A, REGIONS, UNIT, Account, Payer, uuid
+from demo.organisation import UNIT, Account, uuid
 from demo.truth import Claim
 
 NET_MONTHS = ("2026-07", "2026-08", "2026-09")  # payer A's private discount, and the net columns with it

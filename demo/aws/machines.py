@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from demo.aws.account import ON_DEMAND, PAYER_A, REGIONS, SAVINGS_PLAN_RATE, VISION, WATTS
 from demo.aws.lines import Service, Sheet, priced
 from demo.clock import DAY, HOUR, hours_between
-from demo.organisation import ON_DEMAND, PAYER_A, REGIONS, SAVINGS_PLAN_RATE, TAG_KEY, UNIT, VISION, WATTS, generator, money
+from demo.organisation import TAG_KEY, UNIT, generator, money
 from demo.simulation import Instance, World
 from demo.truth import Rest, line_claim, normalise, whole
 

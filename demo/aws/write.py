@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from demo.aws import bill, carbon, cur, fleet
+from demo.aws.account import PAYER_A, PAYER_B
 from demo.clock import MONTHS
-from demo.organisation import PAYER_A, PAYER_B
 from demo.runs import write_runs
 from demo.simulation import World
 
