@@ -28,9 +28,8 @@ NOW = seconds("2026-10-10T00:00:00")
 @cache
 def month_bounds(month: str) -> tuple[int, int]:
     """First second of the month and first second of the next."""
-    year, number = (int(part) for part in month.split("-"))
-    start = seconds(f"{month}-01T00:00:00")
-    return start, start + calendar.monthrange(year, number)[1] * DAY
+    start = seconds(f"{month}-01")
+    return start, start + calendar.monthrange(*map(int, month.split("-")))[1] * DAY
 
 
 def month_of(second: int) -> str:
@@ -49,7 +48,7 @@ def iso(second: int) -> str:
 
 @cache
 def iso_milli(second: int) -> str:
-    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    return iso(second).replace("Z", ".000Z")
 
 
 def iso_micro(microsecond: int) -> str:
@@ -67,7 +66,4 @@ def hours_between(start: int, end: int, month: str) -> list[tuple[int, int]]:
     """The clock hours of [start, end) inside the month, each with the seconds of it that are covered."""
     first, last = month_bounds(month)
     start, end = max(start, first), min(end, last)
-    hours = []
-    for hour in range(start - start % HOUR, end, HOUR):
-        hours.append((hour, min(end, hour + HOUR) - max(start, hour)))
-    return hours
+    return [(hour, min(end, hour + HOUR) - max(start, hour)) for hour in range(start - start % HOUR, end, HOUR)]

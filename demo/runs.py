@@ -16,10 +16,8 @@ def write_runs(root: Path, runs: list[Run], provider_name: str) -> None:
     for run in runs:
         ends = [attempt.end for attempt in run.attempts]
         modified = NOW - 3_600 if None in ends else max(end for end in ends if end is not None) // MICRO + 300
-        if run.record == "sagemaker":
-            put_json(root / "sagemaker" / f"{run.recorded_id}.json", sagemaker_record(run), modified)
-        elif run.record == "vertex":
-            put_json(root / "vertex" / f"{run.recorded_id}.json", vertex_record(run), modified)
+        if run.record in JOB_RECORDS:
+            put_json(root / run.record / f"{run.recorded_id}.json", JOB_RECORDS[run.record](run), modified)
         else:
             name = run.recorded_id.replace("/", "_")
             put_json(root / run.workload.team / f"{name}.run.json", run_record(run, provider_name), modified)
@@ -32,7 +30,7 @@ def run_record(run: Run, provider_name: str) -> dict[str, object]:
     random = generator("result", run.recorded_id)
     better = -1 if workload.target_direction == "min" else 1
     is_open = run.attempts[-1].end is None
-    record: dict[str, object] = {
+    return {
         "training_run_id": run.recorded_id,
         "aliases": [{"system": system, "id": alias} for system, alias in run.aliases],
         "provider_name": provider_name,
@@ -50,24 +48,27 @@ def run_record(run: Run, provider_name: str) -> dict[str, object]:
         "target_value": workload.target_value,
         "final_value": None if is_open else round(workload.target_value * (1 + better * random.uniform(-0.004, 0.03)), 4),
         "tags": run.tags,
+        "attempts": [
+            {
+                "attempt_id": attempt.attempt_id,
+                "state": attempt.state,
+                "started_at": iso_micro(attempt.start),
+                "ended_at": None if attempt.end is None else iso_micro(attempt.end),
+                "nodes": [_node(hold, number) for number, hold in enumerate(attempt.holds)],
+            }
+            for attempt in run.attempts
+        ],
     }
-    record["attempts"] = [
-        {
-            "attempt_id": attempt.attempt_id,
-            "state": attempt.state,
-            "started_at": iso_micro(attempt.start),
-            "ended_at": None if attempt.end is None else iso_micro(attempt.end),
-            "nodes": [_node(hold, number) for number, hold in enumerate(attempt.holds)],
-        }
-        for attempt in run.attempts
-    ]
-    return record
 
 
 def tokens_of(run: Run) -> int:
     if run.tokens is not None:
         return run.tokens
-    return int(_chip_seconds(run) * run.workload.tokens_per_chip_second * run.speed) // 1_024 * 1_024
+    chip_seconds = 0
+    for hold in (hold for attempt in run.attempts for hold in attempt.holds):
+        end = NOW * MICRO if hold.end is None else hold.end
+        chip_seconds += (end - hold.start) // MICRO * (hold.chips or NODE_CHIPS[hold.instance_type])
+    return int(chip_seconds * run.workload.tokens_per_chip_second * run.speed) // 1_024 * 1_024
 
 
 def _node(hold: Hold, number: int) -> dict[str, object]:
@@ -75,15 +76,6 @@ def _node(hold: Hold, number: int) -> dict[str, object]:
     if number % HOLD_SPELLED_OUT == 0 and hold.end is not None:
         node |= {"started_at": iso_micro(hold.start), "ended_at": iso_micro(hold.end)}
     return node
-
-
-def _chip_seconds(run: Run) -> int:
-    total = 0
-    for attempt in run.attempts:
-        for hold in attempt.holds:
-            end = NOW * MICRO if hold.end is None else hold.end
-            total += (end - hold.start) // MICRO * (hold.chips or NODE_CHIPS[hold.instance_type])
-    return total
 
 
 def sagemaker_record(run: Run) -> dict[str, object]:
@@ -132,3 +124,6 @@ def vertex_record(run: Run) -> dict[str, object]:
         "updateTime": iso(end + 37),
         "labels": {TAG_KEY: run.run_id, "cost_center": run.workload.team},
     }
+
+
+JOB_RECORDS = {"sagemaker": sagemaker_record, "vertex": vertex_record}

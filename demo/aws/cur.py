@@ -96,14 +96,14 @@ def write_month(root: Path, sheet: Sheet, execution: Execution, rows_per_file: i
     execution_id = uuid("execution", source, month, published)
     folder = f"{iso(published)[:-1]}.{fraction}Z-{execution_id}/" if fraction else ""
     partition = f"BILLING_PERIOD={month}/"
-    columns = columns_of(sheet)
+    columns, missing = columns_of(sheet), [None] * len(sheet.claims)
     truth: dict[str, dict] = {}
     starts = [*range(0, len(sheet.claims), rows_per_file)]
     if sheet.payer is PAYER_A and month == SHRUNK_MONTH:
         starts.append(len(sheet.claims))
     for number, first in enumerate(starts, start=1):
         part = slice(first, first + rows_per_file)
-        values = {name: column[part] for name, column in sheet.columns.items()}
+        values = {name: sheet.columns.get(name, missing)[part] for name, _ in columns}
         key = f"data/{partition}{folder}{source}-{number:05d}" + (".csv.gz" if fraction else ".snappy.parquet")
         content = csv_gz_bytes(columns, values) if fraction else parquet_bytes(columns, values)
         put(root / key, content, published - 60 + min(number, 30))

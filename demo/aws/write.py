@@ -18,7 +18,6 @@ def worlds_of(scale: int) -> list[World]:
     worlds = [World(replica) for replica in range(scale)]
     for world in worlds:
         fleet.build(world)
-        world.close()
     return worlds
 
 
