@@ -30,18 +30,14 @@ ARROW = {
 Columns = Sequence[tuple[str, str]]
 
 
-def put(path: Path, content: bytes, modified: int) -> None:
+def put(path: Path, content: bytes | str, modified: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
     os.utime(path, (modified, modified))
 
 
-def put_text(path: Path, text: str, modified: int) -> None:
-    put(path, text.encode(), modified)
-
-
 def put_json(path: Path, document: object, modified: int) -> None:
-    put_text(path, json.dumps(document, indent=1) + "\n", modified)
+    put(path, json.dumps(document, indent=1) + "\n", modified)
 
 
 def parquet_bytes(columns: Columns, values: dict[str, list[Any]]) -> bytes:

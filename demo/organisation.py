@@ -43,19 +43,14 @@ class Workload:
     target_value: float
 
 
-LLAMA = Workload(
-    "llm-8b-continued-pretraining", "llm-8b", "neuronx-distributed", "foundation", 8_000_000_000, 1_450, "eval_loss", "min", 2.12
-)
-BERT = Workload("bert-large-mlm", "bert-large", "torch-neuronx", "search", 340_000_000, 9_800, "mlm_accuracy", "max", 0.71)
-VIT = Workload("vit-huge-finetune", "vit-h-14", "torch-neuronx", "vision", 632_000_000, 6_100, "top1_accuracy", "max", 0.86)
-EMBED = Workload(
-    "embedding-refresh", "two-tower-1b", "torch-neuronx", "recsys", 1_000_000_000, 7_400, "recall_at_100", "max", 0.42
-)
-MOE = Workload(
-    "moe-120b-pretraining", "moe-120b", "neuronx-distributed", "foundation", 17_000_000_000, 1_900, "eval_loss", "min", 1.94
-)
-SWEEP = Workload("detector-sweep", "detr-xl", "torch-neuronx", "vision", 450_000_000, 7_900, "map", "max", 0.55)
-ALIGN = Workload("alignment-small", "llm-3b", "neuronx-distributed", "foundation", 3_000_000_000, 3_200, "reward", "max", 0.3)
+NEURONX, TORCH = "neuronx-distributed", "torch-neuronx"
+LLAMA = Workload("llm-8b-continued-pretraining", "llm-8b", NEURONX, "foundation", 8_000_000_000, 1_450, "eval_loss", "min", 2.12)
+BERT = Workload("bert-large-mlm", "bert-large", TORCH, "search", 340_000_000, 9_800, "mlm_accuracy", "max", 0.71)
+VIT = Workload("vit-huge-finetune", "vit-h-14", TORCH, "vision", 632_000_000, 6_100, "top1_accuracy", "max", 0.86)
+EMBED = Workload("embedding-refresh", "two-tower-1b", TORCH, "recsys", 1_000_000_000, 7_400, "recall_at_100", "max", 0.42)
+MOE = Workload("moe-120b-pretraining", "moe-120b", NEURONX, "foundation", 17_000_000_000, 1_900, "eval_loss", "min", 1.94)
+SWEEP = Workload("detector-sweep", "detr-xl", TORCH, "vision", 450_000_000, 7_900, "map", "max", 0.55)
+ALIGN = Workload("alignment-small", "llm-3b", NEURONX, "foundation", 3_000_000_000, 3_200, "reward", "max", 0.3)
 
 PAIR_KEYS = {
     LLAMA.workload_key: tuple(f"llm8b-{n:02d}" for n in range(1, 9)),

@@ -37,10 +37,6 @@ class Instance:
     name: str = ""
 
     @property
-    def is_accelerated(self) -> bool:
-        return self.instance_type in NODE_CHIPS
-
-    @property
     def zone(self) -> str:
         return f"{self.region_id}b"
 

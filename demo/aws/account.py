@@ -28,7 +28,6 @@ PAYER_B = Payer("730025118844", "Example AG payer B (synthetic)", "payer-b-cur",
 
 
 class Region(NamedTuple):
-    region_id: str
     prefix: str  # of EC2 usage types
     bill_name: str
     carbon_name: str
@@ -36,20 +35,16 @@ class Region(NamedTuple):
 
 
 REGIONS = {
-    region.region_id: region
-    for region in (
-        Region("us-east-1", "", "US East (N. Virginia)", "US East (N. Virginia)", 357),
-        Region("us-east-2", "USE2-", "US East (Ohio)", "US East (Ohio)", 428),
-        Region("us-west-2", "USW2-", "US West (Oregon)", "US West (Oregon)", 286),
-        Region("eu-west-1", "EU-", "EU (Ireland)", "Europe (Ireland)", 279),
-        Region("eu-central-1", "EUC1-", "EU (Frankfurt)", "Europe (Frankfurt)", 331),
-    )
+    "us-east-1": Region("", "US East (N. Virginia)", "US East (N. Virginia)", 357),
+    "us-east-2": Region("USE2-", "US East (Ohio)", "US East (Ohio)", 428),
+    "us-west-2": Region("USW2-", "US West (Oregon)", "US West (Oregon)", 286),
+    "eu-west-1": Region("EU-", "EU (Ireland)", "Europe (Ireland)", 279),
+    "eu-central-1": Region("EUC1-", "EU (Frankfurt)", "Europe (Frankfurt)", 331),
 }
-
-
 # per instance-hour, synthetic but near what is quoted publicly
 ON_DEMAND = {
     "trn1.32xlarge": money("21.5"),
+    "trn2.48xlarge": 0,  # in a Capacity Block only, whose hours cost nothing
     "c6i.16xlarge": money("2.72"),
     "m6i.8xlarge": money("1.536"),
     "m6i.4xlarge": money("0.768"),

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 from demo.aws.account import PAYER_A, PAYER_B, PLATFORM, REGIONS, ROBOTICS, VISION, Payer
 from demo.aws.cur import BUCKET
-from demo.clock import days_after_month, iso, iso_milli, month_bounds, seconds
+from demo.clock import MONTHS, days_after_month, iso, iso_milli, month_bounds, seconds
 from demo.files import NUMBER, TEXT, TIME, parquet_bytes, put, put_json
 from demo.organisation import UNIT, uuid
 
 Activity = Mapping[tuple[str, str, str], int]
 GRAM = UNIT // 1_000_000  # the export counts tonnes at 1e-6
 SCOPES = ("scope_1", "scope_2_lbm", "scope_2_mbm", "scope_3_lbm", "scope_3_mbm")
+KINDS = {"value": NUMBER, "timestamp": TIME, "start": TIME, "end": TIME}  # by the last word of a column's name
 FACILITY_PERMILLE = 1_140
 # per thousand of the location-based Scope 2 of v3.0.0
 VERSIONS = {"v2.0.1": 940, "v3.0.0": 1_000, "v3.0.1": 1_032}
@@ -35,13 +36,11 @@ class Release(NamedTuple):
 def releases() -> Iterator[Release]:
     """September is not published yet; April to June were repeated in August when payer A's export got the new version."""
     again = seconds("2026-08-11T04:20:00")
-    for number, month in enumerate(("2026-04", "2026-05", "2026-06", "2026-07", "2026-08")):
-        usual = days_after_month(month, 16 + number, "09:31:12")
-        if month <= "2026-06":
-            yield Release(PAYER_A, "v3.0.0", month, usual)
+    for number, month in enumerate(MONTHS[:-1]):
+        is_old = month <= "2026-06"
+        yield Release(PAYER_A, "v3.0.0" if is_old else "v3.0.1", month, days_after_month(month, 16 + number, "09:31:12"))
+        if is_old:
             yield Release(PAYER_A, "v3.0.1", month, again + 600 * number)
-        else:
-            yield Release(PAYER_A, "v3.0.1", month, usual)
         if month == "2026-04":
             yield Release(PAYER_B, "v2.0.1", month, days_after_month(month, 15, "10:02:45"))
         yield Release(PAYER_B, "v3.0.1", month, days_after_month(month, 17 + number, "11:47:30"))
@@ -56,7 +55,7 @@ def write_release(root: Path, release: Release, activity: Activity) -> None:
     partition = f"{level}={release.version}/usage_period={release.month}/"
     key = f"data/{partition}{folder}{source}-00001.snappy.parquet"
     rows = list(_rows(release, activity))
-    columns = [(name, _kind(name)) for name in sorted(rows[0])]
+    columns = [(name, KINDS.get(name.rpartition("_")[2], TEXT)) for name in sorted(rows[0])]
     values = {name: [row[name] for row in rows] for name, _ in columns}
     put(root / key, parquet_bytes(columns, values), release.published - 40)
     first, last = month_bounds(release.month)
@@ -69,12 +68,6 @@ def write_release(root: Path, release: Release, activity: Activity) -> None:
     }
     for target in sorted({folder, ""}):
         put_json(root / f"metadata/{partition}{target}{source}-Manifest.json", manifest, release.published)
-
-
-def _kind(column: str) -> str:
-    if column.endswith("_value"):
-        return NUMBER
-    return TIME if column.endswith(("_timestamp", "_start", "_end")) else TEXT
 
 
 def _rows(release: Release, activity: Activity) -> Iterator[dict[str, Any]]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-from demo.aws.account import ON_DEMAND, PAYER_A, PAYER_B, PLATFORM, PRODUCTION, RESEARCH, ROBOTICS, VISION, WATTS
-from demo.aws.lines import Service, Sheet, priced, times
+from demo.aws.account import ON_DEMAND, PAYER_A, PAYER_B, PLATFORM, PRODUCTION, RESEARCH, ROBOTICS, VISION, WATTS, Payer
+from demo.aws.lines import Sheet, priced, times
 from demo.clock import DAY
 from demo.organisation import UNIT, Account, digest, generator, money
 from demo.simulation import World
@@ -21,19 +19,6 @@ BUCKETS = {  # account, region, name, terabytes
     PAYER_B: ((VISION, "us-west-2", "example-ag-synthetic-images", 50),),
 }
 
-
-class Charge(NamedTuple):
-    """Rows that are not usage: tax, support, fee, credit, refund."""
-
-    account: Account
-    kind: str
-    product_code: str
-    usage_type: str | None
-    text: str
-    cost: str | dict[str, str]  # of some months, or of each and growing
-    more: dict[str, Any]
-
-
 SALES_TAX = {"line_item_tax_type": "SalesTax"}
 EAST = {"product_region_code": "us-east-1", "line_item_operation": "RunInstances"}
 WEST = {"product_region_code": "us-west-2"}
@@ -41,18 +26,19 @@ TAX, SUPPORT = "Tax for product code AmazonEC2", "AWS Support (Business)"
 MIGRATION, LATE = "Migration programme credit (synthetic)", "Credit granted after the invoice (synthetic)"
 ERROR, DOMAIN = "Refund for a billing error (synthetic)", "Domain registration (synthetic)"
 TRN1 = "BoxUsage:trn1.32xlarge"
-CHARGES = {
+# account, type, product, usage type, description, cost in some months or in each and growing, more columns
+CHARGES: dict[Payer, tuple[tuple[Account, str, str, str | None, str, str | dict[str, str], dict[str, str]], ...]] = {
     PAYER_A: (
-        Charge(PAYER_A, "Tax", "AmazonEC2", None, TAX, "2310.55", SALES_TAX),
-        Charge(PAYER_A, "Fee", "AWSSupportBusiness", "Dollar", SUPPORT, "1890", {}),
-        Charge(PRODUCTION, "Credit", "AmazonEC2", TRN1, MIGRATION, {"2026-05": "-1500", "2026-08": "-820.4"}, EAST),
-        Charge(RESEARCH, "Refund", "AmazonEC2", "USW2-SpotUsage:trn1.32xlarge", ERROR, {"2026-08": "-120.55"}, WEST),
+        (PAYER_A, "Tax", "AmazonEC2", None, TAX, "2310.55", SALES_TAX),
+        (PAYER_A, "Fee", "AWSSupportBusiness", "Dollar", SUPPORT, "1890", {}),
+        (PRODUCTION, "Credit", "AmazonEC2", TRN1, MIGRATION, {"2026-05": "-1500", "2026-08": "-820.4"}, EAST),
+        (RESEARCH, "Refund", "AmazonEC2", "USW2-SpotUsage:trn1.32xlarge", ERROR, {"2026-08": "-120.55"}, WEST),
     ),
     PAYER_B: (
-        Charge(PAYER_B, "Tax", "AmazonEC2", None, TAX, "410.2", SALES_TAX),
-        Charge(PAYER_B, "Fee", "AWSSupportBusiness", "Dollar", SUPPORT, "500", {}),
-        Charge(ROBOTICS, "Fee", "AmazonRegistrar", "DomainRegistration", DOMAIN, {"2026-04": "12"}, {}),
-        Charge(VISION, "Credit", "AmazonEC2", f"USW2-{TRN1}", LATE, {"2026-06": "-640.25"}, WEST),  # what restates June
+        (PAYER_B, "Tax", "AmazonEC2", None, TAX, "410.2", SALES_TAX),
+        (PAYER_B, "Fee", "AWSSupportBusiness", "Dollar", SUPPORT, "500", {}),
+        (ROBOTICS, "Fee", "AmazonRegistrar", "DomainRegistration", DOMAIN, {"2026-04": "12"}, {}),
+        (VISION, "Credit", "AmazonEC2", f"USW2-{TRN1}", LATE, {"2026-06": "-640.25"}, WEST),  # what restates June
     ),
 }
 
@@ -66,39 +52,37 @@ def estate_rows(sheet: Sheet, world: World) -> None:
         _network_rows(sheet, world, PLATFORM, "us-east-1")
         _cloudfront_rows(sheet, world, PLATFORM)
     for charge in CHARGES[sheet.payer]:
-        is_due = isinstance(charge.cost, str) or sheet.month in charge.cost
-        if is_due and not (sheet.is_early and charge.kind == "Credit"):
-            _charge_row(sheet, world, charge)
+        _charge_row(sheet, world, *charge)
 
 
 def _cpu_rows(sheet: Sheet, world: World, account: Account, region_id: str, count: int) -> None:
     """Machines that are always on: schedulers, databases, notebooks."""
     words, name = f"AmazonEC2, BoxUsage:{CPU_TYPE}, RunInstances, Hrs, Compute Instance", f"{CPU_TYPE} Linux/UNIX Instance-hour"
-    service = priced(words, region_id, ON_DEMAND[CPU_TYPE], f"{name} in {region_id}")
+    rate = ON_DEMAND[CPU_TYPE]
     for number in range(count):
         instance_id = "i-0" + digest("cpu", world.replica, account.account_id, number)[:16]
-        columns = {
+        columns = priced(words, region_id, rate, f"{name} in {region_id}") | {
             "line_item_resource_id": instance_id,
             "line_item_availability_zone": f"{region_id}a",
             "resource_tags": {"user_name": f"platform-{number}"},
         }
-        sheet.use(f"cpu|{instance_id}", account, service, sheet.all_hours(), columns, watts=WATTS[CPU_TYPE])
+        sheet.use(f"cpu|{instance_id}", account, sheet.all_hours(), rate, columns, watts=WATTS[CPU_TYPE])
 
 
 def _bucket_rows(sheet: Sheet, account: Account, region_id: str, bucket: str, terabytes: int) -> None:
     """Storage by the hour with a slow growth, requests by the day."""
-    resource, all_hours = {"line_item_resource_id": bucket}, sheet.all_hours()
+    all_hours, rate = sheet.all_hours(), money("0.023")
     words = "AmazonS3, TimedStorage-ByteHrs, StandardStorage, GB-Mo, Storage"
-    store = priced(words, region_id, money("0.023"), "GB - first 50 TB / month of storage used")
+    columns = priced(words, region_id, rate, "GB - first 50 TB / month of storage used")
+    columns |= {"line_item_resource_id": bucket, "resource_tags": {"user_name": "datasets, shared"}}
     base = terabytes * 1_000 * UNIT // len(all_hours)
     amounts = [base + base * number // 20_000 for number in range(len(all_hours))]
-    tagged = resource | {"resource_tags": {"user_name": "datasets, shared"}}
-    sheet.use(f"bucket|{bucket}", account, store, all_hours, tagged, amounts=amounts, watts=terabytes * 14)
-    words = "AmazonS3, Requests-Tier2, GetObject, Requests, API Request"
-    request = priced(words, region_id, money("0.0000004"), "10,000 GET and all other requests")
+    sheet.use(f"bucket|{bucket}", account, all_hours, rate, columns, amounts=amounts, watts=terabytes * 14)
+    words, rate = "AmazonS3, Requests-Tier2, GetObject, Requests, API Request", money("0.0000004")
+    columns = priced(words, region_id, rate, "10,000 GET and all other requests") | {"line_item_resource_id": bucket}
     random = generator("requests", bucket, sheet.month)
     amounts = [random.randrange(200, 90_000) * UNIT for _ in all_hours[::24]]
-    sheet.use(f"requests|{bucket}", account, request, all_hours[::24], resource, amounts=amounts)
+    sheet.use(f"requests|{bucket}", account, all_hours[::24], rate, columns, amounts=amounts)
 
 
 def _network_rows(sheet: Sheet, world: World, account: Account, region_id: str) -> None:
@@ -112,9 +96,9 @@ def _network_rows(sheet: Sheet, world: World, account: Account, region_id: str) 
         ("AWSDataTransfer, DataTransfer-Out-Bytes, RunInstances, GB, Data Transfer", "0.09", None, 2, 3 * UNIT),
     ):
         _, usage, _, unit, _ = words.split(", ")
-        service, columns = priced(words, region_id, money(rate), f"{unit} of {usage}"), {"line_item_resource_id": resource_id}
+        columns = priced(words, region_id, money(rate), f"{unit} of {usage}") | {"line_item_resource_id": resource_id}
         amounts = [random.randrange(low, high) for _ in sheet.all_hours()]
-        sheet.use(f"{usage}|{gateway}", account, service, sheet.all_hours(), columns, amounts=amounts)
+        sheet.use(f"{usage}|{gateway}", account, sheet.all_hours(), money(rate), columns, amounts=amounts)
 
 
 def _cloudfront_rows(sheet: Sheet, world: World, account: Account) -> None:
@@ -133,20 +117,32 @@ def _cloudfront_rows(sheet: Sheet, world: World, account: Account) -> None:
         "product_servicecode": "AmazonCloudFront",
     }
     amounts = [random.randrange(UNIT, 40 * UNIT) for _ in days]
-    sheet.use(f"cloudfront|{world.replica}", account, Service(money("0.085"), columns), days, {}, amounts=amounts)
+    sheet.use(f"cloudfront|{world.replica}", account, days, money("0.085"), columns, amounts=amounts)
 
 
-def _charge_row(sheet: Sheet, world: World, charge: Charge) -> None:
-    """A credit or refund has no resource and no amount."""
-    account, kind, product_code, usage_type, text, cost, more = charge
+def _charge_row(
+    sheet: Sheet,
+    world: World,
+    account: Account,
+    kind: str,
+    product_code: str,
+    usage_type: str | None,
+    text: str,
+    costs: str | dict[str, str],
+    more: dict[str, str],
+) -> None:
+    """Tax, support, fee, credit, refund. A credit or refund has no resource and no amount."""
     growth = UNIT + int(sheet.month[5:]) * UNIT // 100
+    cost = times(money(costs), growth) if isinstance(costs, str) else money(costs.get(sheet.month, "0"))
+    if not cost or (sheet.is_early and kind == "Credit"):
+        return
     columns = {
         "line_item_line_item_type": kind,
         "line_item_product_code": product_code,
         "line_item_usage_type": usage_type,
         "line_item_line_item_description": text,
         "line_item_usage_amount": 0 if kind in ("Credit", "Refund") else UNIT,
-        "line_item_unblended_cost": times(money(cost), growth) if isinstance(cost, str) else money(cost[sheet.month]),
+        "line_item_unblended_cost": cost,
         "product": {"product_name": product_code},
         **more,
     }

@@ -41,6 +41,12 @@ BREAKS: dict[str, tuple[tuple[float, str], ...]] = {
 }
 # the id in the record and the tag on the machines, where they are not spelled alike
 SPELLINGS = {"llm8b-cpt-03": ("llm8b-cpt-03", "LLM8B.CPT-03"), "bert-mlm-04": ("BERT.Large/mlm-04", "bert-large-mlm-04")}
+# a tag that another run left behind, a tag nobody recorded, and neither tag nor record
+LONE_MACHINES = (
+    ("align-sweep", RESEARCH, "us-west-2", "2026-08-25T08:00:00", "2026-08-26T02:10:00", "align-sweep-a"),
+    ("ghost", PRODUCTION, "us-east-1", "2026-05-20T10:04:00", "2026-05-20T16:31:12", "ghost-run-2026-05"),
+    ("slam-experiments", ROBOTICS, "eu-west-1", "2026-07-21T09:00:00", "2026-07-22T12:15:00", None),
+)
 # run b reuses run a's machine; the tag still names a
 STALE_RUNS = (
     ("align-sweep-a", "succeeded", "2026-08-25T08:06:40", "2026-08-25T19:22:17", (0,), None),
@@ -116,23 +122,18 @@ def build(world: World) -> None:
     _standing_runs(world, _block_machines(world), MOE, BLOCK_RUNS)
     for name, start in (("Ablation.7B_a", "2026-06-03T13:20:00"), ("ablation-7b_a", "2026-06-04T09:10:00")):
         _elastic_run(world, name, ALIGN, start, 1.6)
-    up = ("2026-08-25T08:00:00", "2026-08-26T02:10:00")
-    stale = _launch(world, "align-sweep", RESEARCH, "us-west-2", up, "align-sweep-a" + world.suffix)
-    _standing_runs(world, [stale], ALIGN, STALE_RUNS)
-    up = ("2026-05-20T10:04:00", "2026-05-20T16:31:12")  # tagged, but nobody wrote a record
-    _launch(world, "ghost", PRODUCTION, "us-east-1", up, "ghost-run-2026-05" + world.suffix)
     for number, (key, start) in enumerate(zip(PAIR_KEYS[VIT.workload_key], VIT_STARTS.split(), strict=True), start=1):
         _elastic_run(world, f"vit-h14-{number:02d}", VIT, start, 22.4 + number, pair_key=key)
     _standing_runs(world, _shared_machines(world), SWEEP, SWEEPS)
+    lone = []
+    for name, account, region_id, up, down, tag in LONE_MACHINES:
+        life = (seconds(up), seconds(down))
+        lone.append(world.launch(name, account, region_id, NODE_TYPE, "on_demand", life, tag=tag and tag + world.suffix))
+    _standing_runs(world, lone, ALIGN, STALE_RUNS)
     hold = Hold(job_arn(world), NODE_TYPE, JOB_START * MICRO, JOB_END * MICRO)
     name = "segmenter-ft-2026-08-11" + world.suffix
     attempt = Attempt(name, "succeeded", hold.start, hold.end, (hold,))
     world.runs.append(Run(name, VIT, [attempt], record="sagemaker", node_count=JOB_NODES))
-    _launch(world, "slam-experiments", ROBOTICS, "eu-west-1", ("2026-07-21T09:00:00", "2026-07-22T12:15:00"))
-
-
-def _launch(world: World, name: str, account: Account, region_id: str, up: tuple[str, str], tag: str | None = None) -> Instance:
-    return world.launch(name, account, region_id, NODE_TYPE, "on_demand", (seconds(up[0]), seconds(up[1])), tag=tag)
 
 
 def _paired_runs(world: World) -> None:

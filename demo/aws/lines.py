@@ -7,7 +7,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from demo.aws.account import PAYER_A, REGIONS, Payer
 from demo.clock import HOUR, OPEN_MONTH, hours_between, interval, month_bounds
@@ -22,8 +22,7 @@ AWS = "Amazon Web Services, Inc. (synthetic)"
 
 def times(amount: int, rate: int) -> int:
     """Product of two amounts in 1e-10 units, half away from zero."""
-    product = abs(amount * rate)
-    rounded = (product + UNIT // 2) // UNIT
+    rounded = (abs(amount * rate) + UNIT // 2) // UNIT
     return rounded if amount * rate >= 0 else -rounded
 
 
@@ -34,13 +33,6 @@ def net(costs: Sequence[int]) -> list[int]:
 def hours(second_count: int) -> int:
     """Hours in 1e-10 units, as a bill prints them."""
     return (second_count * UNIT + HOUR // 2) // HOUR
-
-
-class Service(NamedTuple):
-    """One priced thing: its rate, and the columns that describe it."""
-
-    rate: int
-    columns: dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -85,6 +77,9 @@ class Sheet:
         count, ends = len(starts), [start + length for start in starts]
         if not count:
             return
+        # equal for all hours of a series, another one in every month: an id that cannot be a key, as in real bills
+        series = "|".join((self.payer.account_id, self.month, account.account_id, key))
+        line_id = base64.b32encode(hashlib.sha256(series.encode()).digest()).decode().rstrip("=").lower()
         invoice_id = None if self.month == OPEN_MONTH else f"26{self.month[5:]}{int(self.payer.account_id) % 10**6:06d}"
         values = {
             "bill_bill_type": "Anniversary",
@@ -102,7 +97,7 @@ class Sheet:
             "line_item_usage_account_name": account.name,
             "line_item_usage_start_date": starts,
             "line_item_usage_end_date": ends,
-            "identity_line_item_id": self._line_id(account, key),
+            "identity_line_item_id": line_id,
             "identity_time_interval": list(map(interval, starts, ends)),
             "pricing_currency": "USD",
             **{name: value for name, value in columns.items() if self.is_discounted or "_net_" not in name},
@@ -122,24 +117,22 @@ class Sheet:
         self,
         key: str,
         account: Account,
-        service: Service,
         worked: Sequence[tuple[int, int]],  # hour and its seconds
+        rate: int | list[int],  # of all rows, or of each
         columns: Mapping[str, Any],
         *,
         amounts: list[int] | None = None,
-        rates: list[int] | None = None,
         listed: int | None = None,
         claims: Sequence[Claim | None] | None = None,
         watts: int = 0,
     ) -> None:
         """Add priced usage: a row for each hour something worked, drawing `watts` in the seconds it did.
 
-        `amounts` are hours unless given, `rates` those of the service, `listed` is the public rate when it is not the billed one.
+        `amounts` are hours unless given; `listed` is the public rate when it is not the billed one.
         """
         amounts = [hours(used) for _, used in worked] if amounts is None else amounts
-        costs = list(map(times, amounts, rates or [service.rate] * len(amounts)))
+        costs = list(map(times, amounts, [rate] * len(amounts) if isinstance(rate, int) else rate))
         columns = {
-            **service.columns,
             "line_item_usage_amount": amounts,
             "line_item_unblended_cost": costs,
             "line_item_blended_cost": costs,
@@ -150,14 +143,9 @@ class Sheet:
         drawn = sum(used for _, used in worked) * watts // HOUR
         self.add(key, account, [hour for hour, _ in worked], columns, claims=claims, watt_hours=drawn)
 
-    def _line_id(self, account: Account, key: str) -> str:
-        """Equal for all hours of a series, another one in every month: an id that cannot be a key, as in real bills."""
-        text = "|".join((self.payer.account_id, self.month, account.account_id, key))
-        return base64.b32encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=").lower()
 
-
-def priced(words: str, region_id: str, rate: int, name: str) -> Service:
-    """A service by the `words` of its bill (product, usage type, operation, unit, family), the first with the region's prefix."""
+def priced(words: str, region_id: str, rate: int, name: str) -> dict[str, Any]:
+    """What describes a service: its `words` are product, usage type (without the region's prefix), operation, unit and family."""
     product, usage_type, operation, unit, family = words.split(", ")
     # Spot rows come without an instance type, as the real ones do
     instance_type = usage_type.partition(":")[2] if family.endswith("Instance") and "Spot" not in usage_type else None
@@ -165,7 +153,7 @@ def priced(words: str, region_id: str, rate: int, name: str) -> Service:
     usage_type = region.prefix + usage_type
     sku = uuid("sku", usage_type)[:18].replace("-", "").upper()
     price = f"{rate / UNIT:.10f}"
-    columns = {
+    return {
         "line_item_product_code": product,
         "line_item_usage_type": usage_type,
         "line_item_operation": operation,
@@ -191,4 +179,3 @@ def priced(words: str, region_id: str, rate: int, name: str) -> Service:
         "product_sku": sku,
         "product_usagetype": usage_type,
     }
-    return Service(rate, columns)

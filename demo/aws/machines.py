@@ -1,14 +1,15 @@
-"""Bill rows of machines: instance-hours on demand and Spot, their volumes, and the traffic of machines without a tag."""
+"""Bill rows of machines: instance-hours on demand and Spot, their volumes and traffic, a correction, and the managed job."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from demo.aws import fleet
 from demo.aws.account import ON_DEMAND, PAYER_A, REGIONS, SAVINGS_PLAN_RATE, VISION, WATTS
-from demo.aws.lines import Service, Sheet, priced
+from demo.aws.lines import Sheet, hours, priced
 from demo.clock import DAY, HOUR, hours_between
-from demo.organisation import TAG_KEY, UNIT, generator, money
+from demo.organisation import NODE_CHIPS, TAG_KEY, UNIT, generator, money
 from demo.simulation import Instance, World
 from demo.truth import Rest, line_claim, normalise, whole
 
@@ -20,24 +21,20 @@ def covered_hours(second_count: int) -> int:
     return second_count * UNIT // HOUR
 
 
-def box(machine: Instance) -> Service:
+def box(machine: Instance) -> dict[str, Any]:
     kind, spot = machine.instance_type, "Spot " if machine.purchase == "spot" else ""
     usage, operation = (f"SpotUsage:{kind}", "RunInstances:SV001") if spot else (f"BoxUsage:{kind}", "RunInstances")
     words = f"AmazonEC2, {usage}, {operation}, Hrs, Compute Instance"
-    rate = SPOT_RATE if spot else ON_DEMAND.get(kind, 0)  # hours in a Capacity Block cost nothing
-    return priced(words, machine.region_id, rate, f"{kind} Linux/UNIX {spot}Instance-hour in {machine.region_id}")
+    name = f"{kind} Linux/UNIX {spot}Instance-hour in {machine.region_id}"
+    return priced(words, machine.region_id, SPOT_RATE if spot else ON_DEMAND[kind], name)
 
 
 def resource_columns(machine: Instance, tag: str | None, resource_id: str | None = None) -> dict[str, object]:
     tags = {"aws_created_by": "AssumedRole:synthetic:scheduler", "user_name": machine.name}
     if tag is not None:
         tags |= {f"user_{TAG_KEY}": tag, "user_cost_center": "training"}
-    resource_id = resource_id or machine.instance_id
-    return {
-        "line_item_resource_id": resource_id,
-        "resource_tags": tags,
-        "cost_category": {"capability": "machine-learning"},
-    }
+    category = {"capability": "machine-learning"}
+    return {"line_item_resource_id": resource_id or machine.instance_id, "resource_tags": tags, "cost_category": category}
 
 
 def spot_rate(machine: Instance, hour: int) -> int:
@@ -53,15 +50,18 @@ def hour_rows(
     worked: Sequence[tuple[int, int]],
     tag: str | None,
     columns: Mapping[str, Any],
-    fee: Callable[[int], Rest] | None = None,
-    **more: Any,
+    *,
+    rates: list[int] | None = None,  # where it is not the public one
+    fee: Callable[[int], Rest] | None = None,  # what some seconds carry of the fee that was paid for them
+    amounts: list[int] | None = None,
 ) -> None:
-    """Instance-hours of a machine; `fee` says what seconds of it carry of the fee that was paid for them."""
-    component = "accelerator" if machine.is_accelerated else "host"
+    """Instance-hours of a machine."""
+    listed, watts = ON_DEMAND[machine.instance_type], WATTS[machine.instance_type]
+    component = "accelerator" if machine.instance_type in NODE_CHIPS else "host"
     claims = [line_claim(world, machine, hour, used, component, tag=tag, fee=fee(used) if fee else None) for hour, used in worked]
-    columns = {"line_item_availability_zone": machine.zone, **resource_columns(machine, tag), **columns}
-    watts = WATTS[machine.instance_type]
-    sheet.use(key, machine.account, box(machine), worked, columns, claims=claims, watts=watts, **more)
+    columns = {**box(machine), "line_item_availability_zone": machine.zone, **resource_columns(machine, tag), **columns}
+    rate = rates or listed
+    sheet.use(key, machine.account, worked, rate, columns, amounts=amounts, listed=listed, claims=claims, watts=watts)
 
 
 def machine_rows(sheet: Sheet, world: World, machine: Instance, covered: Mapping[tuple[str, int], int]) -> None:
@@ -81,8 +81,7 @@ def machine_rows(sheet: Sheet, world: World, machine: Instance, covered: Mapping
         by_tag = {None: direct[:1], machine.tag: direct[1:]}
     for tag, rows in by_tag.items():
         rates = [spot_rate(machine, hour) for hour, _ in rows] if machine.purchase == "spot" else None
-        listed = ON_DEMAND[machine.instance_type]
-        hour_rows(sheet, world, machine, f"box|{machine.instance_id}|{tag}", rows, tag, {}, rates=rates, listed=listed)
+        hour_rows(sheet, world, machine, f"box|{machine.instance_id}|{tag}", rows, tag, {}, rates=rates)
     _covered_rows(sheet, world, machine, [(hour, taken) for hour, taken in covering.items() if taken])
     if machine.volume_gb:
         _volume_rows(sheet, machine, worked)
@@ -120,19 +119,48 @@ def _volume_rows(sheet: Sheet, machine: Instance, worked: Sequence[tuple[int, in
     first, last = sheet.bounds
     words = "AmazonEC2, EBS:VolumeUsage.gp3, CreateVolume-Gp3, GB-Mo, Storage"
     name = f"GB-month of General Purpose (gp3) provisioned storage - {REGIONS[machine.region_id].bill_name}"
-    service = priced(words, machine.region_id, VOLUME_RATE, name)
     volume_id = "vol-" + machine.instance_id[2:]
     amounts = [machine.volume_gb * used * UNIT // (last - first) for _, used in worked]
     claim = None if machine.tag is None else whole(normalise(machine.tag), "tag", "storage")
-    columns = resource_columns(machine, machine.tag, volume_id)
-    sheet.use(f"volume|{volume_id}", machine.account, service, worked, columns, amounts=amounts, claims=[claim] * len(worked))
+    columns = priced(words, machine.region_id, VOLUME_RATE, name) | resource_columns(machine, machine.tag, volume_id)
+    claims = [claim] * len(worked)
+    sheet.use(f"volume|{volume_id}", machine.account, worked, VOLUME_RATE, columns, amounts=amounts, claims=claims)
 
 
 def _traffic_rows(sheet: Sheet, world: World, machine: Instance, worked: Sequence[tuple[int, int]]) -> None:
     """Traffic between zones on an untagged machine: the runs that held it share the hour, the rest is nobody's."""
     words = "AmazonEC2, DataTransfer-Regional-Bytes, InterZone-In, GB, Data Transfer"
-    service = priced(words, machine.region_id, TRAFFIC_RATE, "GB - regional data transfer - in/out/between EC2 AZs")
+    name = "GB - regional data transfer - in/out/between EC2 AZs"
+    columns = priced(words, machine.region_id, TRAFFIC_RATE, name) | resource_columns(machine, None)
     key, random = f"traffic|{machine.instance_id}", generator("traffic", machine.instance_id, sheet.month)
     amounts = [random.randrange(1, 40_000_000_000) if hour % (7 * HOUR) else random.randrange(1, 9_000) for hour, _ in worked]
     claims = [line_claim(world, machine, hour, HOUR, "network") for hour, _ in worked]
-    sheet.use(key, machine.account, service, worked, resource_columns(machine, None), amounts=amounts, claims=claims)
+    sheet.use(key, machine.account, worked, TRAFFIC_RATE, columns, amounts=amounts, claims=claims)
+
+
+def correction_row(sheet: Sheet, world: World) -> None:
+    """An hour and a half taken back from a machine of the month, tagged as the machine is."""
+    machine = next(machine for machine in world.instances if machine.name == f"llm8b-cpt-06{world.suffix}-1-0")
+    hour, rate = machine.launched // HOUR * HOUR + 5 * HOUR, ON_DEMAND[machine.instance_type]
+    columns = box(machine) | resource_columns(machine, machine.tag)
+    columns |= {"line_item_line_item_description": "Correction of usage billed twice (synthetic)"}
+    claims = [whole(normalise(machine.tag or ""), "tag", "accelerator")]
+    key = f"correction|{machine.instance_id}"
+    sheet.use(key, machine.account, [(hour, HOUR)], rate, columns, amounts=[-3 * UNIT // 2], claims=claims)
+
+
+def job_rows(sheet: Sheet, world: World) -> None:
+    """Instance-hours and volume of the managed job, under its ARN."""
+    worked, arn = hours_between(fleet.JOB_START, fleet.JOB_END, sheet.month), fleet.job_arn(world)
+    name, nodes, kind = arn.rpartition("/")[2], fleet.JOB_NODES, f"ml.{fleet.NODE_TYPE}"
+    train = f"AmazonSageMaker, USE1-Train:{kind}, CreateTrainingJob, Hrs, ML Instance"
+    volume = "AmazonSageMaker, USE1-VolumeUsage.gp2, CreateTrainingJob, GB-Mo, ML Storage"
+    node_hours = [hours(used * nodes) for _, used in worked]
+    sizes = [200 * nodes * used * UNIT // (31 * DAY) for _, used in worked]
+    for key, words, rate, text, amounts, component, watts in (
+        ("job", train, ON_DEMAND[kind], f"Training {kind} hour", node_hours, "accelerator", nodes * WATTS[fleet.NODE_TYPE]),
+        ("job-volume", volume, money("0.14"), "GB-month of ML Storage", sizes, "storage", 0),
+    ):
+        columns = priced(words, "us-east-1", rate, f"{text} in us-east-1") | {"line_item_resource_id": arn}
+        claims = [whole(normalise(name), "managed_job", component)] * len(worked)
+        sheet.use(f"{key}|{name}", VISION, worked, rate, columns, amounts=amounts, claims=claims, watts=watts)

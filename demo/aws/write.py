@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from demo.aws import bill, carbon, cur, fleet
-from demo.aws.account import PAYER_A, PAYER_B
+from demo.aws import carbon, commitments, cur, estate, fleet, machines
+from demo.aws.account import PAYER_A, PAYER_B, Payer
+from demo.aws.lines import Sheet
 from demo.clock import MONTHS
 from demo.runs import write_runs
 from demo.simulation import World
 
 ROWS_PER_FILE = 10_000
 LARGEST_FILE = 250_000
+CORRECTION_MONTH = "2026-07"  # of payer A
 
 
 def worlds_of(scale: int) -> list[World]:
@@ -32,9 +34,29 @@ def write_exports(exports: Path, worlds: list[World]) -> dict[str, dict[str, dic
         for month in MONTHS:
             *earlier, latest = cur.executions(payer, month)
             for execution in (*earlier, latest):
-                sheet = bill.sheet_of(worlds, payer, month, is_early=execution is not latest)
+                sheet = _sheet_of(worlds, payer, month, is_early=execution is not latest)
                 told |= cur.write_month(exports / payer.bill_source, sheet, execution, rows_per_file)
             activity[payer.account_id, month] = sheet.activity  # of the latest
     for release in carbon.releases():
         carbon.write_release(exports / release.payer.carbon_source, release, activity[release.payer.account_id, release.month])
     return truth
+
+
+def _sheet_of(worlds: list[World], payer: Payer, month: str, *, is_early: bool) -> Sheet:
+    """The bill of a month as the latest delivery has it, or June before its restatement."""
+    sheet = Sheet(payer, month, is_early)
+    for world in worlds:
+        covered = commitments.plan_coverage(world, month)
+        for machine in world.instances:
+            if machine.account in payer.accounts and machine.purchase != "block":
+                machines.machine_rows(sheet, world, machine, covered)
+        if payer is PAYER_A:
+            commitments.block_rows(sheet, world)
+            commitments.plan_rows(sheet, world, covered)
+            commitments.reserved_rows(sheet, world)
+        else:
+            machines.job_rows(sheet, world)
+        estate.estate_rows(sheet, world)
+        if payer is PAYER_A and month == CORRECTION_MONTH:
+            machines.correction_row(sheet, world)
+    return sheet
