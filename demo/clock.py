@@ -57,11 +57,6 @@ def iso_micro(microsecond: int) -> str:
     return iso(second) if rest == 0 else f"{iso(second)[:-1]}.{rest:06d}Z"
 
 
-@cache
-def interval(start: int, end: int) -> str:
-    return f"{iso(start)}/{iso(end)}"
-
-
 def hours_between(start: int, end: int, month: str) -> list[tuple[int, int]]:
     """The clock hours of [start, end) inside the month, each with the seconds of it that are covered."""
     first, last = month_bounds(month)

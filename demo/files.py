@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 from demo.clock import iso_milli
 from demo.organisation import UNIT
 
-TEXT, NUMBER, TIME, TEXT_MAP, NUMBER_MAP = "text", "number", "time", "text_map", "number_map"
+# the kinds of columns, by the provider's names
+TEXT, NUMBER, TIME, TEXT_MAP, NUMBER_MAP = "string", "double", "timestamp", "map<string,string>", "map<string,double>"
 ARROW = {
     TEXT: pa.string(),
     NUMBER: pa.float64(),

@@ -14,13 +14,14 @@ HOLD_SPELLED_OUT = 3  # every third node repeats its own times; the others take 
 
 def write_runs(root: Path, runs: list[Run], provider_name: str) -> None:
     for run in runs:
-        ends = [attempt.end for attempt in run.attempts]
-        modified = NOW - 3_600 if None in ends else max(end for end in ends if end is not None) // MICRO + 300
+        last = run.attempts[-1]
+        end = NOW - 3_900 if last.end is None else last.end // MICRO  # the record of an open run was written an hour ago
         if run.record in JOB_RECORDS:
-            put_json(root / run.record / f"{run.recorded_id}.json", JOB_RECORDS[run.record](run), modified)
+            record = JOB_RECORDS[run.record](run, last.holds[0], last.start // MICRO, end)
+            put_json(root / run.record / f"{run.recorded_id}.json", record, end + 300)
         else:
             name = run.recorded_id.replace("/", "_")
-            put_json(root / run.workload.team / f"{name}.run.json", run_record(run, provider_name), modified)
+            put_json(root / run.workload.team / f"{name}.run.json", run_record(run, provider_name), end + 300)
 
 
 def run_record(run: Run, provider_name: str) -> dict[str, object]:
@@ -78,11 +79,8 @@ def _node(hold: Hold, number: int) -> dict[str, object]:
     return node
 
 
-def sagemaker_record(run: Run) -> dict[str, object]:
+def sagemaker_record(run: Run, hold: Hold, start: int, end: int) -> dict[str, object]:
     """The fields of DescribeTrainingJob that matter, with times as the AWS CLI prints them."""
-    (attempt,) = run.attempts
-    (hold,) = attempt.holds
-    start, end = attempt.start // MICRO, (attempt.end or 0) // MICRO
     job = hold.resource_id
     times = {"CreationTime": start - 486, "TrainingStartTime": start, "TrainingEndTime": end, "LastModifiedTime": end + 21}
     return {
@@ -102,11 +100,8 @@ def sagemaker_record(run: Run) -> dict[str, object]:
     }
 
 
-def vertex_record(run: Run) -> dict[str, object]:
+def vertex_record(run: Run, hold: Hold, start: int, end: int) -> dict[str, object]:
     """The fields of a CustomJob that matter; a replica count is text there, and a TPU shows in the machine type only."""
-    (attempt,) = run.attempts
-    (hold,) = attempt.holds
-    start, end = attempt.start // MICRO, (attempt.end or 0) // MICRO
     pool = {
         "machineSpec": {"machineType": "ct5lp-hightpu-8t", "tpuTopology": "2x4"},
         "replicaCount": str(run.node_count),

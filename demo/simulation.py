@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -121,23 +121,20 @@ class World:
         return [hold for hold in clipped if hold[0] < hold[1]]
 
 
-def recorded_run(world: World, name: str, workload: Workload, attempts: list[tuple], **more: Any) -> Run:
+def recorded_run(world: World, name: str, workload: Workload, attempts: list[tuple], **more: Any) -> None:
     """A run on machines there are: attempts are (state, start, end, [(machine, chips)]), times as text, no end while it runs."""
     recorded_id = name + world.suffix
     built = []
     for number, (state, start, end, nodes) in enumerate(attempts, start=1):
-        begun, done = micros(start), None if end is None else micros(end)
-        holds = tuple(Hold(node.instance_id, node.instance_type, begun, done, chips) for node, chips in nodes)
-        built.append(Attempt(f"{recorded_id}-a{number}", state, begun, done, holds))
+        span = (micros(start), None if end is None else micros(end))
+        holds = tuple(Hold(node.instance_id, node.instance_type, *span, chips) for node, chips in nodes)
+        built.append(Attempt(f"{recorded_id}-a{number}", state, *span, holds))
     more.setdefault("tags", {"cost_center": workload.team})
-    run = Run(recorded_id, workload, built, node_count=max(len(attempt.holds) for attempt in built), **more)
-    world.runs.append(run)
-    return run
+    world.runs.append(Run(recorded_id, workload, built, node_count=max(len(attempt.holds) for attempt in built), **more))
 
 
-def occupied(holds: Iterable[tuple[int, int, int, str]], chips: int) -> dict[str, Fraction]:
+def occupied(holds: Sequence[tuple[int, int, int, str]], chips: int) -> dict[str, Fraction]:
     """Node-time of each run: chips held over the chips there are, or over the chips promised where too many were."""
-    holds = list(holds)
     cuts = sorted({edge for start, end, _, _ in holds for edge in (start, end)})
     node_time: dict[str, Fraction] = defaultdict(Fraction)
     for left, right in pairwise(cuts):

@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from demo.clock import HOUR, MICRO
@@ -86,15 +88,9 @@ def line_claim(
 
 def ranges(claims: Sequence[Claim | None]) -> list[list[object]]:
     """Neighbouring rows with the same claim as one entry; rows without a claim are left out."""
-    entries: list[list[object]] = []
-    previous: Claim | None = None
-    for row, claim in enumerate(claims, start=1):
-        if claim is not None and claim == previous:
-            entries[-1][1] = row
-        elif claim is not None:
-            entries.append([row, row, claim.component, claim.parts, claim.residual, claim.fee])
-        previous = claim
-    return entries
+    alike = groupby(enumerate(claims, start=1), key=itemgetter(1))
+    groups = [(claim, [row for row, _ in rows]) for claim, rows in alike if claim is not None]
+    return [[rows[0], rows[-1], *claim] for claim, rows in groups]
 
 
 def ambiguous_runs(worlds: Sequence[World]) -> list[str]:

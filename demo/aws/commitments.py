@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from fractions import Fraction
 
 from demo.aws import fleet
 from demo.aws.account import BLOCK_RATE, ON_DEMAND, PAYER_A, PLATFORM, PRODUCTION, RESERVED_RATE, SAVINGS_PLAN_RATE, WATTS
@@ -13,12 +12,11 @@ from demo.aws.machines import covered_hours, hour_rows, plan_columns
 from demo.clock import HOUR, hours_between, iso_milli, month_of, seconds
 from demo.organisation import UNIT, digest, money
 from demo.simulation import World
-from demo.truth import Rest, unclaimed
+from demo.truth import unclaimed
 
 PLAN_NODES = 2
 OFF = {seconds("2026-05-17T11:00:00"): money("0.01")}  # the one negation that is a cent off
 REFUND = money("4500")
-BLOCK_SECONDS = fleet.BLOCK_NODES * (fleet.BLOCK_END - fleet.BLOCK_START)
 RESERVED_TYPE = "m6i.4xlarge"
 
 
@@ -125,7 +123,7 @@ def reserved_rows(sheet: Sheet, world: World) -> None:
 
 def block_rows(sheet: Sheet, world: World) -> None:
     """Fee and refund in their own months; hours of the machines in it, and the hours nobody started, all at no charge."""
-    arn, bought = fleet.block_arn(world), BLOCK_SECONDS // HOUR * UNIT
+    arn, bought = fleet.block_arn(world), fleet.BLOCK_SECONDS // HOUR * UNIT
     for kind, when, amount, cost in (
         ("Fee", fleet.BLOCK_BOUGHT, bought, times(bought, BLOCK_RATE)),
         ("Refund", fleet.BLOCK_REFUNDED, 0, -REFUND),
@@ -154,11 +152,6 @@ def _block_hours(sheet: Sheet, world: World, arn: str) -> None:
         "capacity_reservation_capacity_reservation_arn": arn,
         "capacity_reservation_capacity_reservation_type": "EC2 Capacity Blocks for ML",
     }
-
-    def fee_share(second_count: int) -> Rest:
-        """An hour row's part of the fee: its seconds of all the instance-seconds that were bought."""
-        return Rest(arn, *Fraction(second_count, BLOCK_SECONDS).as_integer_ratio())
-
     used = block | {
         "capacity_reservation_capacity_reservation_status": "Used",
         "product": {"product_name": "AmazonEC2", "region": fleet.BLOCK_REGION, "marketoption": "CapacityBlock"},
@@ -166,12 +159,12 @@ def _block_hours(sheet: Sheet, world: World, arn: str) -> None:
     for machine in world.instances:
         if machine.purchase == "block":
             worked = hours_between(machine.launched, machine.terminated, sheet.month)
-            hour_rows(sheet, world, machine, f"block-hours|{machine.instance_id}", worked, None, used, fee=fee_share)
+            hour_rows(sheet, world, machine, f"block-hours|{machine.instance_id}", worked, None, used)
             for hour, second_count in worked:
                 unused[hour] -= second_count
     left = [(hour, second_count) for hour, second_count in unused.items() if second_count]
     words = f"AmazonEC2, UnusedBox:{BLOCK_TYPE}, RunInstances, Hrs, Compute Instance"
     columns = priced(words, fleet.BLOCK_REGION, 0, f"unused {BLOCK_TYPE} Capacity Block instance-hour") | block
     columns |= {"capacity_reservation_capacity_reservation_status": "Unused", "line_item_resource_id": arn}
-    claims = [unclaimed("unused_commitment", fee=fee_share(second_count)) for _, second_count in left]
+    claims = [unclaimed("unused_commitment", fee=fleet.fee_share(world, second_count)) for _, second_count in left]
     sheet.use(f"block-unused|{arn}", PRODUCTION, left, 0, columns, claims=claims)

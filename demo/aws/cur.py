@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from demo.aws.account import PAYER_A, Payer
+from demo.aws.account import PAYER_A, PAYER_B, Payer
 from demo.aws.lines import Sheet
 from demo.clock import OPEN_MONTH, days_after_month, iso, iso_milli, seconds
 from demo.files import NUMBER, NUMBER_MAP, TEXT, TEXT_MAP, TIME, Columns, csv_gz_bytes, parquet_bytes, put, put_json
@@ -52,7 +52,6 @@ _KINDS = (
     | dict.fromkeys(("cost_category", "product", "resource_tags"), TEXT_MAP)
     | {"discount": NUMBER_MAP}
 )
-_TYPES = {NUMBER: "double", TIME: "timestamp", TEXT_MAP: "map<string,string>", NUMBER_MAP: "map<string,double>", TEXT: "string"}
 RESERVATION_MONTHS_FROM = "2026-06"
 RESTATED_MONTH = "2026-06"  # of payer B
 SHRUNK_MONTH = "2026-04"  # payer A's export once had one chunk more, overwritten since with an empty one
@@ -83,11 +82,11 @@ def executions(payer: Payer, month: str) -> list[Execution]:
     """When the month was delivered, oldest first: September is still open and a day old."""
     is_open = month == OPEN_MONTH
     if payer is PAYER_A:
-        return [Execution(days_after_month(month, 9, "18:40:02") if is_open else days_after_month(month, 14, "06:11:09"))]
-    if is_open:
-        return [Execution(days_after_month(month, 9, "20:15:31"), "118")]
-    first = Execution(days_after_month(month, 13, "22:56:48"), "277")
-    return [first, Execution(seconds("2026-08-06T06:02:44"), "904")] if month == RESTATED_MONTH else [first]
+        day, clock, fraction = (9, "18:40:02", "") if is_open else (14, "06:11:09", "")
+    else:
+        day, clock, fraction = (9, "20:15:31", "118") if is_open else (13, "22:56:48", "277")
+    again = [Execution(seconds("2026-08-06T06:02:44"), "904")] if payer is PAYER_B and month == RESTATED_MONTH else []
+    return [Execution(days_after_month(month, day, clock), fraction), *again]
 
 
 def write_month(root: Path, sheet: Sheet, execution: Execution, rows_per_file: int) -> dict[str, dict]:
@@ -119,7 +118,7 @@ def write_month(root: Path, sheet: Sheet, execution: Execution, rows_per_file: i
         "executionId": execution_id,
         "billingPeriod": {"start": iso_milli(start), "end": iso_milli(end)},
         "contentType": "text/csv" if fraction else "application/x-parquet",
-        "columns": [{"name": name, "type": _TYPES[kind]} for name, kind in columns],
+        "columns": [{"name": name, "type": kind} for name, kind in columns],
         "dataFiles": [f"s3://{BUCKET}/exports/{source}/{key}" for key in truth],
         "additionalOutputFiles": [],
     }

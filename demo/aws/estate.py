@@ -27,7 +27,8 @@ MIGRATION, LATE = "Migration programme credit (synthetic)", "Credit granted afte
 ERROR, DOMAIN = "Refund for a billing error (synthetic)", "Domain registration (synthetic)"
 TRN1 = "BoxUsage:trn1.32xlarge"
 # account, type, product, usage type, description, cost in some months or in each and growing, more columns
-CHARGES: dict[Payer, tuple[tuple[Account, str, str, str | None, str, str | dict[str, str], dict[str, str]], ...]] = {
+Charge = tuple[Account, str, str, str | None, str, str | dict[str, str], dict[str, str]]
+CHARGES: dict[Payer, tuple[Charge, ...]] = {
     PAYER_A: (
         (PAYER_A, "Tax", "AmazonEC2", None, TAX, "2310.55", SALES_TAX),
         (PAYER_A, "Fee", "AWSSupportBusiness", "Dollar", SUPPORT, "1890", {}),
@@ -52,7 +53,7 @@ def estate_rows(sheet: Sheet, world: World) -> None:
         _network_rows(sheet, world, PLATFORM, "us-east-1")
         _cloudfront_rows(sheet, world, PLATFORM)
     for charge in CHARGES[sheet.payer]:
-        _charge_row(sheet, world, *charge)
+        _charge_row(sheet, world, charge)
 
 
 def _cpu_rows(sheet: Sheet, world: World, account: Account, region_id: str, count: int) -> None:
@@ -120,18 +121,9 @@ def _cloudfront_rows(sheet: Sheet, world: World, account: Account) -> None:
     sheet.use(f"cloudfront|{world.replica}", account, days, money("0.085"), columns, amounts=amounts)
 
 
-def _charge_row(
-    sheet: Sheet,
-    world: World,
-    account: Account,
-    kind: str,
-    product_code: str,
-    usage_type: str | None,
-    text: str,
-    costs: str | dict[str, str],
-    more: dict[str, str],
-) -> None:
+def _charge_row(sheet: Sheet, world: World, charge: Charge) -> None:
     """Tax, support, fee, credit, refund. A credit or refund has no resource and no amount."""
+    account, kind, product_code, usage_type, text, costs, more = charge
     growth = UNIT + int(sheet.month[5:]) * UNIT // 100
     cost = times(money(costs), growth) if isinstance(costs, str) else money(costs.get(sheet.month, "0"))
     if not cost or (sheet.is_early and kind == "Credit"):

@@ -6,6 +6,7 @@ managed job without any machine of ours, and one cluster nobody logged.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
@@ -13,6 +14,7 @@ from demo.aws.account import PRODUCTION, RESEARCH, ROBOTICS, VISION
 from demo.clock import HOUR, MICRO, MONTHS, NOW, iso, month_bounds, seconds
 from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, SWEEP, VIT, Account, Workload, generator
 from demo.simulation import Attempt, Hold, Instance, Run, World, recorded_run
+from demo.truth import Rest
 
 NODE_TYPE = "trn1.32xlarge"
 # where tagged runs launch their machines: account, region, purchase, nodes, GB of volume, a tagged CPU machine beside them
@@ -57,6 +59,7 @@ STALE_RUNS = (
 BLOCK_TYPE, BLOCK_NODES, BLOCK_REGION = "trn2.48xlarge", 8, "us-east-2"
 BLOCK_BOUGHT, BLOCK_REFUNDED = seconds("2026-05-28T09:00:00"), seconds("2026-07-20T14:00:00")
 BLOCK_START, BLOCK_END = seconds("2026-06-24T11:30:00"), seconds("2026-07-08T11:30:00")
+BLOCK_SECONDS = BLOCK_NODES * (BLOCK_END - BLOCK_START)
 # two stages across the month edge, a hand-over at odd seconds, then two runs side by side on eight chips each;
 # (run, state, start, end, slots, chips): slot 5 has lost its host and comes back as slot 8
 BLOCK_RUNS = (
@@ -106,6 +109,11 @@ JOB_START, JOB_END = seconds("2026-08-11T07:03:26"), seconds("2026-08-12T14:18:4
 
 def block_arn(world: World) -> str:
     return f"arn:aws:ec2:us-east-2:{PRODUCTION.account_id}:capacity-reservation/cr-0a11ce5b10c7{world.replica:05d}"
+
+
+def fee_share(world: World, second_count: int) -> Rest:
+    """An hour row's part of the block's fee: its seconds of all the instance-seconds that were bought."""
+    return Rest(block_arn(world), *Fraction(second_count, BLOCK_SECONDS).as_integer_ratio())
 
 
 def job_arn(world: World) -> str:

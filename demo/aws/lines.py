@@ -10,13 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from demo.aws.account import PAYER_A, REGIONS, Payer
-from demo.clock import HOUR, OPEN_MONTH, hours_between, interval, month_bounds
+from demo.clock import HOUR, OPEN_MONTH, hours_between, iso, month_bounds
 from demo.organisation import UNIT, Account, uuid
 from demo.truth import Claim
 
 NET_MONTHS = ("2026-07", "2026-08", "2026-09")  # payer A's private discount, and the net columns with it
 DISCOUNT_LEFT = 94  # per cent that is still paid
 CARBON_PRODUCTS = ("AmazonEC2", "AmazonS3", "AmazonCloudFront")
+Columns = Mapping[str, Any]  # a list of a value per row, or one value that all rows share
+Hours = Sequence[tuple[int, int]]  # hours, each with the seconds something worked in it
+Claims = Sequence[Claim | None]
 AWS = "Amazon Web Services, Inc. (synthetic)"
 
 
@@ -59,22 +62,13 @@ class Sheet:
         return hours_between(*self.bounds, self.month)
 
     def add(
-        self,
-        key: str,
-        account: Account,
-        starts: list[int],
-        columns: Mapping[str, Any],
-        *,
-        length: int = HOUR,
-        claims: Sequence[Claim | None] | None = None,
-        watt_hours: int = 0,
+        self, key: str, account: Account, starts: list[int], columns: Columns, length: int = HOUR, claims: Claims = ()
     ) -> None:
-        """Add a row of `length` seconds for each start. A column is a list of a value per row, or one value that all rows share.
+        """Add a row of `length` seconds for each start; `key` is what makes the series unique in its account.
 
-        `key` is what makes the series unique in its account, `watt_hours` what all rows drew together, for the carbon export.
         Net columns are dropped where there is no discount.
         """
-        count, ends = len(starts), [start + length for start in starts]
+        count, periods = len(starts), [(start, start + length) for start in starts]
         if not count:
             return
         # equal for all hours of a series, another one in every month: an id that cannot be a key, as in real bills
@@ -96,9 +90,9 @@ class Sheet:
             "line_item_usage_account_id": account.account_id,
             "line_item_usage_account_name": account.name,
             "line_item_usage_start_date": starts,
-            "line_item_usage_end_date": ends,
+            "line_item_usage_end_date": [end for _, end in periods],
             "identity_line_item_id": line_id,
-            "identity_time_interval": list(map(interval, starts, ends)),
+            "identity_time_interval": [f"{iso(start)}/{iso(end)}" for start, end in periods],
             "pricing_currency": "USD",
             **{name: value for name, value in columns.items() if self.is_discounted or "_net_" not in name},
         }
@@ -108,22 +102,18 @@ class Sheet:
             value = values.get(name)
             column.extend(value if isinstance(value, list) else [value] * count)
         self.claims.extend(claims or [None] * count)
-        if watt_hours:
-            product = values["line_item_product_code"]
-            product = product if product in CARBON_PRODUCTS else "Other"
-            self.activity[account.account_id, values["product_region_code"], product] += watt_hours
 
     def use(
         self,
         key: str,
         account: Account,
-        worked: Sequence[tuple[int, int]],  # hour and its seconds
+        worked: Hours,
         rate: int | list[int],  # of all rows, or of each
-        columns: Mapping[str, Any],
+        columns: Columns,
         *,
         amounts: list[int] | None = None,
         listed: int | None = None,
-        claims: Sequence[Claim | None] | None = None,
+        claims: Claims = (),
         watts: int = 0,
     ) -> None:
         """Add priced usage: a row for each hour something worked, drawing `watts` in the seconds it did.
@@ -140,8 +130,12 @@ class Sheet:
             "pricing_public_on_demand_cost": costs if listed is None else [times(amount, listed) for amount in amounts],
             **columns,
         }
-        drawn = sum(used for _, used in worked) * watts // HOUR
-        self.add(key, account, [hour for hour, _ in worked], columns, claims=claims, watt_hours=drawn)
+        self.add(key, account, [hour for hour, _ in worked], columns, claims=claims)
+        if watts and worked:
+            product = columns["line_item_product_code"]
+            product = product if product in CARBON_PRODUCTS else "Other"
+            cell = (account.account_id, columns["product_region_code"], product)
+            self.activity[cell] += sum(used for _, used in worked) * watts // HOUR
 
 
 def priced(words: str, region_id: str, rate: int, name: str) -> dict[str, Any]:
@@ -158,9 +152,7 @@ def priced(words: str, region_id: str, rate: int, name: str) -> dict[str, Any]:
         "line_item_usage_type": usage_type,
         "line_item_operation": operation,
         "line_item_line_item_description": f"${price.rstrip('0').rstrip('.')} per {name}",
-        "line_item_unblended_rate": price,
-        "line_item_blended_rate": price,
-        "pricing_public_on_demand_rate": price,
+        **dict.fromkeys(("line_item_unblended_rate", "line_item_blended_rate", "pricing_public_on_demand_rate"), price),
         "pricing_rate_code": f"{sku}.JRTCKXETXF.6YS6EN2CT7",
         "pricing_rate_id": str(int(sku[:9], 16)),
         "pricing_term": "OnDemand",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from demo.aws import fleet
 from demo.aws.account import ON_DEMAND, PAYER_A, REGIONS, SAVINGS_PLAN_RATE, VISION, WATTS
-from demo.aws.lines import Sheet, hours, priced
+from demo.aws.lines import Columns, Hours, Sheet, hours, priced
 from demo.clock import DAY, HOUR, hours_between
 from demo.organisation import NODE_CHIPS, TAG_KEY, UNIT, generator, money
 from demo.simulation import Instance, World
-from demo.truth import Rest, line_claim, normalise, whole
+from demo.truth import line_claim, normalise, whole
 
 SPOT_RATE, VOLUME_RATE, TRAFFIC_RATE = money("8.6"), money("0.08"), money("0.01")  # an hour, a GB-month, a GB
 
@@ -43,25 +44,16 @@ def spot_rate(machine: Instance, hour: int) -> int:
 
 
 def hour_rows(
-    sheet: Sheet,
-    world: World,
-    machine: Instance,
-    key: str,
-    worked: Sequence[tuple[int, int]],
-    tag: str | None,
-    columns: Mapping[str, Any],
-    *,
-    rates: list[int] | None = None,  # where it is not the public one
-    fee: Callable[[int], Rest] | None = None,  # what some seconds carry of the fee that was paid for them
-    amounts: list[int] | None = None,
+    sheet: Sheet, world: World, machine: Instance, key: str, worked: Hours, tag: str | None, columns: Columns, **more: Any
 ) -> None:
-    """Instance-hours of a machine."""
+    """Instance-hours of a machine; in a Capacity Block each carries its part of the fee."""
     listed, watts = ON_DEMAND[machine.instance_type], WATTS[machine.instance_type]
+    rate = [spot_rate(machine, hour) for hour, _ in worked] if machine.purchase == "spot" else listed
     component = "accelerator" if machine.instance_type in NODE_CHIPS else "host"
-    claims = [line_claim(world, machine, hour, used, component, tag=tag, fee=fee(used) if fee else None) for hour, used in worked]
+    fee = partial(fleet.fee_share, world) if machine.purchase == "block" else lambda used: None
+    claims = [line_claim(world, machine, hour, used, component, tag=tag, fee=fee(used)) for hour, used in worked]
     columns = {**box(machine), "line_item_availability_zone": machine.zone, **resource_columns(machine, tag), **columns}
-    rate = rates or listed
-    sheet.use(key, machine.account, worked, rate, columns, amounts=amounts, listed=listed, claims=claims, watts=watts)
+    sheet.use(key, machine.account, worked, rate, columns, listed=listed, claims=claims, watts=watts, **more)
 
 
 def machine_rows(sheet: Sheet, world: World, machine: Instance, covered: Mapping[tuple[str, int], int]) -> None:
@@ -80,8 +72,7 @@ def machine_rows(sheet: Sheet, world: World, machine: Instance, covered: Mapping
     if sheet.is_early and machine.name == f"vit-h14-01{world.suffix}-1-0":
         by_tag = {None: direct[:1], machine.tag: direct[1:]}
     for tag, rows in by_tag.items():
-        rates = [spot_rate(machine, hour) for hour, _ in rows] if machine.purchase == "spot" else None
-        hour_rows(sheet, world, machine, f"box|{machine.instance_id}|{tag}", rows, tag, {}, rates=rates)
+        hour_rows(sheet, world, machine, f"box|{machine.instance_id}|{tag}", rows, tag, {})
     _covered_rows(sheet, world, machine, [(hour, taken) for hour, taken in covering.items() if taken])
     if machine.volume_gb:
         _volume_rows(sheet, machine, worked)
@@ -89,7 +80,7 @@ def machine_rows(sheet: Sheet, world: World, machine: Instance, covered: Mapping
         _traffic_rows(sheet, world, machine, worked)
 
 
-def _covered_rows(sheet: Sheet, world: World, machine: Instance, worked: Sequence[tuple[int, int]]) -> None:
+def _covered_rows(sheet: Sheet, world: World, machine: Instance, worked: Hours) -> None:
     amounts = [covered_hours(used) for _, used in worked]
     effective = [amount * SAVINGS_PLAN_RATE // UNIT for amount in amounts]
     columns = plan_columns(world) | {
@@ -114,7 +105,7 @@ def plan_columns(world: World) -> dict[str, Any]:
     }
 
 
-def _volume_rows(sheet: Sheet, machine: Instance, worked: Sequence[tuple[int, int]]) -> None:
+def _volume_rows(sheet: Sheet, machine: Instance, worked: Hours) -> None:
     """The machine's gp3 volume, billed by the hour and tagged as the machine is."""
     first, last = sheet.bounds
     words = "AmazonEC2, EBS:VolumeUsage.gp3, CreateVolume-Gp3, GB-Mo, Storage"
@@ -127,7 +118,7 @@ def _volume_rows(sheet: Sheet, machine: Instance, worked: Sequence[tuple[int, in
     sheet.use(f"volume|{volume_id}", machine.account, worked, VOLUME_RATE, columns, amounts=amounts, claims=claims)
 
 
-def _traffic_rows(sheet: Sheet, world: World, machine: Instance, worked: Sequence[tuple[int, int]]) -> None:
+def _traffic_rows(sheet: Sheet, world: World, machine: Instance, worked: Hours) -> None:
     """Traffic between zones on an untagged machine: the runs that held it share the hour, the rest is nobody's."""
     words = "AmazonEC2, DataTransfer-Regional-Bytes, InterZone-In, GB, Data Transfer"
     name = "GB - regional data transfer - in/out/between EC2 AZs"
