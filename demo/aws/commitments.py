@@ -16,7 +16,6 @@ from demo.truth import unclaimed
 
 PLAN_NODES = 2
 OFF = {seconds("2026-05-17T11:00:00"): money("0.01")}  # the one negation that is a cent off
-REFUND = money("4500")
 RESERVED_TYPE = "m6i.4xlarge"
 
 
@@ -126,7 +125,7 @@ def block_rows(sheet: Sheet, world: World) -> None:
     arn, bought = fleet.block_arn(world), fleet.BLOCK_SECONDS // HOUR * UNIT
     for kind, when, amount, cost in (
         ("Fee", fleet.BLOCK_BOUGHT, bought, times(bought, BLOCK_RATE)),
-        ("Refund", fleet.BLOCK_REFUNDED, 0, -REFUND),
+        ("Refund", fleet.BLOCK_REFUNDED, 0, -money("4500")),
     ):
         if month_of(when) == sheet.month:
             words = f"AmazonEC2, CapacityBlockFee:{BLOCK_TYPE}, RunInstances:CB, Hrs, Compute Instance"

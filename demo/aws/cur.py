@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from demo.aws.account import PAYER_A, PAYER_B, Payer
 from demo.aws.lines import Sheet
@@ -71,25 +70,21 @@ def columns_of(sheet: Sheet) -> Columns:
     return [(name, _KINDS[name]) for name in names]
 
 
-class Execution(NamedTuple):
-    """One delivery of one month: when, and as what. Without a fraction of the second it overwrites, else it has a folder."""
+def executions(payer: Payer, month: str) -> list[tuple[int, str]]:
+    """When the month was delivered, oldest first, with the fraction of the second; what has none overwrites.
 
-    published: int
-    fraction: str = ""
-
-
-def executions(payer: Payer, month: str) -> list[Execution]:
-    """When the month was delivered, oldest first: September is still open and a day old."""
+    September is still open and a day old.
+    """
     is_open = month == OPEN_MONTH
     if payer is PAYER_A:
         day, clock, fraction = (9, "18:40:02", "") if is_open else (14, "06:11:09", "")
     else:
         day, clock, fraction = (9, "20:15:31", "118") if is_open else (13, "22:56:48", "277")
-    again = [Execution(seconds("2026-08-06T06:02:44"), "904")] if payer is PAYER_B and month == RESTATED_MONTH else []
-    return [Execution(days_after_month(month, day, clock), fraction), *again]
+    again = [(seconds("2026-08-06T06:02:44"), "904")] if payer is PAYER_B and month == RESTATED_MONTH else []
+    return [(days_after_month(month, day, clock), fraction), *again]
 
 
-def write_month(root: Path, sheet: Sheet, execution: Execution, rows_per_file: int) -> dict[str, dict]:
+def write_month(root: Path, sheet: Sheet, execution: tuple[int, str], rows_per_file: int) -> dict[str, dict]:
     """Write the objects, then their manifest; return the truth of each. An empty file follows a month that shrank."""
     source, month, (published, fraction) = sheet.payer.bill_source, sheet.month, execution
     execution_id = uuid("execution", source, month, published)

@@ -17,7 +17,7 @@ from demo.truth import Claim
 NET_MONTHS = ("2026-07", "2026-08", "2026-09")  # payer A's private discount, and the net columns with it
 DISCOUNT_LEFT = 94  # per cent that is still paid
 CARBON_PRODUCTS = ("AmazonEC2", "AmazonS3", "AmazonCloudFront")
-Columns = Mapping[str, Any]  # a list of a value per row, or one value that all rows share
+Values = Mapping[str, Any]  # by column: a list of a value per row, or one value that all rows share
 Hours = Sequence[tuple[int, int]]  # hours, each with the seconds something worked in it
 Claims = Sequence[Claim | None]
 AWS = "Amazon Web Services, Inc. (synthetic)"
@@ -62,11 +62,11 @@ class Sheet:
         return hours_between(*self.bounds, self.month)
 
     def add(
-        self, key: str, account: Account, starts: list[int], columns: Columns, length: int = HOUR, claims: Claims = ()
+        self, key: str, account: Account, starts: list[int], columns: Values, length: int = HOUR, claims: Claims = ()
     ) -> None:
         """Add a row of `length` seconds for each start; `key` is what makes the series unique in its account.
 
-        Net columns are dropped where there is no discount.
+        Net columns may always be given: they are dropped where there is no discount.
         """
         count, periods = len(starts), [(start, start + length) for start in starts]
         if not count:
@@ -109,7 +109,7 @@ class Sheet:
         account: Account,
         worked: Hours,
         rate: int | list[int],  # of all rows, or of each
-        columns: Columns,
+        columns: Values,
         *,
         amounts: list[int] | None = None,
         listed: int | None = None,

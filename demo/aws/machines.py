@@ -8,7 +8,7 @@ from typing import Any
 
 from demo.aws import fleet
 from demo.aws.account import ON_DEMAND, PAYER_A, REGIONS, SAVINGS_PLAN_RATE, VISION, WATTS
-from demo.aws.lines import Columns, Hours, Sheet, hours, priced
+from demo.aws.lines import Hours, Sheet, Values, hours, priced
 from demo.clock import DAY, HOUR, hours_between
 from demo.organisation import NODE_CHIPS, TAG_KEY, UNIT, generator, money
 from demo.simulation import Instance, World
@@ -44,7 +44,7 @@ def spot_rate(machine: Instance, hour: int) -> int:
 
 
 def hour_rows(
-    sheet: Sheet, world: World, machine: Instance, key: str, worked: Hours, tag: str | None, columns: Columns, **more: Any
+    sheet: Sheet, world: World, machine: Instance, key: str, worked: Hours, tag: str | None, columns: Values, **more: Any
 ) -> None:
     """Instance-hours of a machine; in a Capacity Block each carries its part of the fee."""
     listed, watts = ON_DEMAND[machine.instance_type], WATTS[machine.instance_type]

@@ -32,9 +32,9 @@ def write_exports(exports: Path, worlds: list[World]) -> dict[str, dict[str, dic
     for payer in (PAYER_A, PAYER_B):
         told = truth[payer.bill_source] = {}
         for month in MONTHS:
-            *earlier, latest = cur.executions(payer, month)
-            for execution in (*earlier, latest):
-                sheet = _sheet_of(worlds, payer, month, is_early=execution is not latest)
+            executions = cur.executions(payer, month)
+            for execution in executions:
+                sheet = _sheet_of(worlds, payer, month, is_early=execution is not executions[-1])
                 told |= cur.write_month(exports / payer.bill_source, sheet, execution, rows_per_file)
             activity[payer.account_id, month] = sheet.activity  # of the latest
     for release in carbon.releases():
