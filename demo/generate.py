@@ -89,7 +89,6 @@ def write_demo(folder: Path, scale: int = 1) -> None:
     """Write the demo into `folder`, in place of an earlier one; what is not ours is never replaced."""
     if scale < 1:
         raise ValueError(f"--scale must be at least 1, not {scale}")
-    folder = Path(folder)
     readme, exports = folder / "README.md", folder / "exports"
     if exports.exists():
         if not readme.is_file() or not readme.read_text(encoding="utf-8").startswith(MARK):
