@@ -13,9 +13,13 @@ MONTHS = ("2026-04", "2026-05", "2026-06", "2026-07", "2026-08", "2026-09")
 OPEN_MONTH = "2026-09"  # billed, but without an invoice yet
 
 
+def micros(text: str) -> int:
+    """Epoch microseconds of a UTC time such as 2026-06-24T11:30:00.250."""
+    return round(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * MICRO)
+
+
 def seconds(text: str) -> int:
-    """Epoch seconds of a UTC time such as 2026-06-24T11:30:00."""
-    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+    return micros(text) // MICRO
 
 
 NOW = seconds("2026-10-10T00:00:00")
@@ -24,9 +28,8 @@ NOW = seconds("2026-10-10T00:00:00")
 @cache
 def month_bounds(month: str) -> tuple[int, int]:
     """First second of the month and first second of the next."""
-    year, number = (int(part) for part in month.split("-"))
-    start = seconds(f"{month}-01T00:00:00")
-    return start, start + calendar.monthrange(year, number)[1] * DAY
+    start = seconds(f"{month}-01")
+    return start, start + calendar.monthrange(*map(int, month.split("-")))[1] * DAY
 
 
 def month_of(second: int) -> str:
@@ -45,7 +48,7 @@ def iso(second: int) -> str:
 
 @cache
 def iso_milli(second: int) -> str:
-    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    return iso(second).replace("Z", ".000Z")
 
 
 def iso_micro(microsecond: int) -> str:
@@ -54,16 +57,8 @@ def iso_micro(microsecond: int) -> str:
     return iso(second) if rest == 0 else f"{iso(second)[:-1]}.{rest:06d}Z"
 
 
-@cache
-def interval(start: int, end: int) -> str:
-    return f"{iso(start)}/{iso(end)}"
-
-
 def hours_between(start: int, end: int, month: str) -> list[tuple[int, int]]:
     """The clock hours of [start, end) inside the month, each with the seconds of it that are covered."""
     first, last = month_bounds(month)
     start, end = max(start, first), min(end, last)
-    hours = []
-    for hour in range(start - start % HOUR, end, HOUR):
-        hours.append((hour, min(end, hour + HOUR) - max(start, hour)))
-    return hours
+    return [(hour, min(end, hour + HOUR) - max(start, hour)) for hour in range(start - start % HOUR, end, HOUR)]

@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 from demo.clock import iso_milli
 from demo.organisation import UNIT
 
-TEXT, NUMBER, TIME, TEXT_MAP, NUMBER_MAP = "text", "number", "time", "text_map", "number_map"
+# the kinds of columns, by the provider's names
+TEXT, NUMBER, TIME, TEXT_MAP, NUMBER_MAP = "string", "double", "timestamp", "map<string,string>", "map<string,double>"
 ARROW = {
     TEXT: pa.string(),
     NUMBER: pa.float64(),
@@ -30,24 +31,19 @@ ARROW = {
 Columns = Sequence[tuple[str, str]]
 
 
-def put(path: Path, content: bytes, modified: int) -> None:
+def put(path: Path, content: bytes | str, modified: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
     os.utime(path, (modified, modified))
 
 
-def put_text(path: Path, text: str, modified: int) -> None:
-    put(path, text.encode(), modified)
-
-
 def put_json(path: Path, document: object, modified: int) -> None:
-    put_text(path, json.dumps(document, indent=1) + "\n", modified)
+    put(path, json.dumps(document, indent=1) + "\n", modified)
 
 
 def parquet_bytes(columns: Columns, values: dict[str, list[Any]]) -> bytes:
     """One snappy row group with int96 times and without an Arrow schema inside, as the provider's writer leaves it."""
-    rows = len(next(iter(values.values()), []))
-    arrays = [_arrow(kind, values.get(name), rows) for name, kind in columns]
+    arrays = [_arrow(kind, values[name]) for name, kind in columns]
     table = pa.Table.from_arrays(arrays, names=[name for name, _ in columns])
     sink = io.BytesIO()
     pq.write_table(
@@ -56,11 +52,9 @@ def parquet_bytes(columns: Columns, values: dict[str, list[Any]]) -> bytes:
     return sink.getvalue()
 
 
-def _arrow(kind: str, column: list[Any] | None, rows: int) -> pa.Array:
+def _arrow(kind: str, column: list[Any]) -> pa.Array:
     if kind in (TEXT_MAP, NUMBER_MAP):  # a missing map is an empty one, never null
-        column = [list((value or {}).items()) for value in column] if column else [[]] * rows
-    elif column is None:
-        column = [None] * rows
+        column = [list((value or {}).items()) for value in column]
     elif kind == NUMBER:
         column = [None if value is None else value / UNIT for value in column]
     elif kind == TIME:
@@ -70,20 +64,17 @@ def _arrow(kind: str, column: list[Any] | None, rows: int) -> pa.Array:
 
 def csv_gz_bytes(columns: Columns, values: dict[str, list[Any]]) -> bytes:
     """Quoted where needed, '' for null, maps as JSON text, small numbers with an exponent, no time in the gzip header."""
-    rows = len(next(iter(values.values()), []))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([name for name, _ in columns])
-    writer.writerows(zip(*(_texts(kind, values.get(name), rows) for name, kind in columns), strict=True))
+    writer.writerows(zip(*(_texts(kind, values[name]) for name, kind in columns), strict=True))
     sink = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=sink, compresslevel=6, mtime=0) as packed:
         packed.write(text.getvalue().encode())
     return sink.getvalue()
 
 
-def _texts(kind: str, column: list[Any] | None, rows: int) -> list[str]:
-    if column is None:
-        return ["{}" if kind in (TEXT_MAP, NUMBER_MAP) else ""] * rows
+def _texts(kind: str, column: list[Any]) -> list[str]:
     if kind in (TEXT_MAP, NUMBER_MAP):
         known: dict[int, str] = {}
         return [known.setdefault(id(value), json.dumps(value or {}, separators=(",", ":"))) for value in column]

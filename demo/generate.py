@@ -12,7 +12,7 @@ from pathlib import Path
 from demo import truth
 from demo.aws import write as aws
 from demo.clock import MONTHS, NOW, iso
-from demo.files import put_text
+from demo.files import put
 from demo.gcp import write as gcp
 from demo.organisation import NAME, TAG_KEY
 from demo.telemetry import neuron, tpu
@@ -89,13 +89,12 @@ def write_demo(folder: Path, scale: int = 1) -> None:
     """Write the demo into `folder`, in place of an earlier one; what is not ours is never replaced."""
     if scale < 1:
         raise ValueError(f"--scale must be at least 1, not {scale}")
-    folder = Path(folder)
     readme, exports = folder / "README.md", folder / "exports"
     if exports.exists():
         if not readme.is_file() or not readme.read_text(encoding="utf-8").startswith(MARK):
             raise FileExistsError(f"{exports} exists and was not written by the demo. Choose another folder.")
         shutil.rmtree(exports)
-    put_text(readme, README, NOW)  # first, so that a demo broken off can be written again
+    put(readme, README, NOW)  # first, so that a demo broken off can be written again
     aws_worlds = aws.worlds_of(scale)
     gcp_worlds = gcp.worlds_of(aws_worlds)
     worlds = [*aws_worlds, *gcp_worlds]
@@ -106,8 +105,8 @@ def write_demo(folder: Path, scale: int = 1) -> None:
     tpu.write_telemetry(exports / "tpu", gcp_worlds, observed)
     energy = observed.told(truth.ambiguous_runs(worlds))
     notes = {"organisation": NAME, "now": iso(NOW), "scale": scale}
-    put_text(folder / "truth.json", truth.render(worlds, objects, energy, notes), NOW)
-    put_text(folder / "trainledger.yaml", CONFIGURATION, NOW)
+    put(folder / "truth.json", truth.render(worlds, objects, energy, notes), NOW)
+    put(folder / "trainledger.yaml", CONFIGURATION, NOW)
 
 
 def main() -> None:

@@ -1,9 +1,10 @@
-"""Who the demo is about: an invented company, its accounts, regions, prices and workloads. Nothing here belongs to a real one."""
+"""Who the demo is about: an invented company, its units and workloads, and identifiers. Nothing here belongs to a real one."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from decimal import Decimal
 from random import Random
 
 NAME = "Example AG (synthetic)"
@@ -18,71 +19,13 @@ class Account:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Payer:
-    account_id: str
-    name: str
-    bill_source: str
-    carbon_source: str
-
-    @property
-    def account(self) -> Account:
-        return Account(self.account_id, self.name)
-
-
-# leading zeros on purpose: an account id is text
-PAYER_A = Payer("004217390156", "Example AG payer A (synthetic)", "payer-a-cur", "payer-a-carbon")
-PRODUCTION = Account("118800420011", "ml-production (synthetic)")
-RESEARCH = Account("118800420022", "ml-research (synthetic)")
-PLATFORM = Account("020045130033", "platform (synthetic)")
-PAYER_B = Payer("730025118844", "Example AG payer B (synthetic)", "payer-b-cur", "payer-b-carbon")
-VISION = Account("730025119955", "vision-lab (synthetic)")
-ROBOTICS = Account("073002520066", "robotics (synthetic)")
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    region_id: str
-    prefix: str  # of EC2 usage types
-    bill_name: str
-    carbon_name: str
-    grams_per_kwh: int  # plausible grid intensity of the synthetic provider, not a factor to cite
-
-
-REGIONS = {
-    region.region_id: region
-    for region in (
-        Region("us-east-1", "", "US East (N. Virginia)", "US East (N. Virginia)", 357),
-        Region("us-east-2", "USE2-", "US East (Ohio)", "US East (Ohio)", 428),
-        Region("us-west-2", "USW2-", "US West (Oregon)", "US West (Oregon)", 286),
-        Region("eu-west-1", "EU-", "EU (Ireland)", "Europe (Ireland)", 279),
-        Region("eu-central-1", "EUC1-", "EU (Frankfurt)", "Europe (Frankfurt)", 331),
-    )
-}
-
-
 def money(text: str) -> int:
     """Whole 1e-10 units of a decimal text."""
-    whole, _, fraction = text.partition(".")
-    sign = -1 if whole.startswith("-") else 1
-    return sign * (abs(int(whole)) * UNIT + int(fraction.ljust(10, "0") or 0))
+    return int(Decimal(text) * UNIT)
 
 
-# per instance-hour, synthetic but near what is quoted publicly
-ON_DEMAND = {
-    "trn1.32xlarge": money("21.5"),
-    "c6i.16xlarge": money("2.72"),
-    "m6i.8xlarge": money("1.536"),
-    "m6i.4xlarge": money("0.768"),
-    "ml.trn1.32xlarge": money("24.725"),
-}
-SAVINGS_PLAN_RATE = money("13.545")
-RESERVED_RATE = money("0.4838")
-BLOCK_RATE = money("35.7608")
 # chips of a node; TPU slices of several hosts have more, as their records tell
 NODE_CHIPS = {"trn1.32xlarge": 16, "trn2.48xlarge": 16, "v5e": 8, "v5p": 4, "v6e": 4}
-# what the synthetic provider's racks draw, for its carbon export only
-WATTS = {"trn1.32xlarge": 5_200, "trn2.48xlarge": 11_500, "c6i.16xlarge": 520, "m6i.8xlarge": 260, "m6i.4xlarge": 130}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +43,14 @@ class Workload:
     target_value: float
 
 
-LLAMA = Workload(
-    "llm-8b-continued-pretraining", "llm-8b", "neuronx-distributed", "foundation", 8_000_000_000, 1_450, "eval_loss", "min", 2.12
-)
-BERT = Workload("bert-large-mlm", "bert-large", "torch-neuronx", "search", 340_000_000, 9_800, "mlm_accuracy", "max", 0.71)
-VIT = Workload("vit-huge-finetune", "vit-h-14", "torch-neuronx", "vision", 632_000_000, 6_100, "top1_accuracy", "max", 0.86)
-EMBED = Workload(
-    "embedding-refresh", "two-tower-1b", "torch-neuronx", "recsys", 1_000_000_000, 7_400, "recall_at_100", "max", 0.42
-)
-MOE = Workload(
-    "moe-120b-pretraining", "moe-120b", "neuronx-distributed", "foundation", 17_000_000_000, 1_900, "eval_loss", "min", 1.94
-)
-SWEEP = Workload("detector-sweep", "detr-xl", "torch-neuronx", "vision", 450_000_000, 7_900, "map", "max", 0.55)
-ALIGN = Workload("alignment-small", "llm-3b", "neuronx-distributed", "foundation", 3_000_000_000, 3_200, "reward", "max", 0.3)
+NEURONX, TORCH = "neuronx-distributed", "torch-neuronx"
+LLAMA = Workload("llm-8b-continued-pretraining", "llm-8b", NEURONX, "foundation", 8_000_000_000, 1_450, "eval_loss", "min", 2.12)
+BERT = Workload("bert-large-mlm", "bert-large", TORCH, "search", 340_000_000, 9_800, "mlm_accuracy", "max", 0.71)
+VIT = Workload("vit-huge-finetune", "vit-h-14", TORCH, "vision", 632_000_000, 6_100, "top1_accuracy", "max", 0.86)
+EMBED = Workload("embedding-refresh", "two-tower-1b", TORCH, "recsys", 1_000_000_000, 7_400, "recall_at_100", "max", 0.42)
+MOE = Workload("moe-120b-pretraining", "moe-120b", NEURONX, "foundation", 17_000_000_000, 1_900, "eval_loss", "min", 1.94)
+SWEEP = Workload("detector-sweep", "detr-xl", TORCH, "vision", 450_000_000, 7_900, "map", "max", 0.55)
+ALIGN = Workload("alignment-small", "llm-3b", NEURONX, "foundation", 3_000_000_000, 3_200, "reward", "max", 0.3)
 
 PAIR_KEYS = {
     LLAMA.workload_key: tuple(f"llm8b-{n:02d}" for n in range(1, 9)),

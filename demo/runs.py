@@ -14,15 +14,14 @@ HOLD_SPELLED_OUT = 3  # every third node repeats its own times; the others take 
 
 def write_runs(root: Path, runs: list[Run], provider_name: str) -> None:
     for run in runs:
-        ends = [attempt.end for attempt in run.attempts]
-        modified = NOW - 3_600 if None in ends else max(end for end in ends if end is not None) // MICRO + 300
-        if run.record == "sagemaker":
-            put_json(root / "sagemaker" / f"{run.recorded_id}.json", sagemaker_record(run), modified)
-        elif run.record == "vertex":
-            put_json(root / "vertex" / f"{run.recorded_id}.json", vertex_record(run), modified)
+        last = run.attempts[-1]
+        end = NOW - 3_900 if last.end is None else last.end // MICRO  # the record of an open run was written an hour ago
+        if run.record in JOB_RECORDS:
+            record = JOB_RECORDS[run.record](run, last.holds[0], last.start // MICRO, end)
+            put_json(root / run.record / f"{run.recorded_id}.json", record, end + 300)
         else:
             name = run.recorded_id.replace("/", "_")
-            put_json(root / run.workload.team / f"{name}.run.json", run_record(run, provider_name), modified)
+            put_json(root / run.workload.team / f"{name}.run.json", run_record(run, provider_name), end + 300)
 
 
 def run_record(run: Run, provider_name: str) -> dict[str, object]:
@@ -32,7 +31,7 @@ def run_record(run: Run, provider_name: str) -> dict[str, object]:
     random = generator("result", run.recorded_id)
     better = -1 if workload.target_direction == "min" else 1
     is_open = run.attempts[-1].end is None
-    record: dict[str, object] = {
+    return {
         "training_run_id": run.recorded_id,
         "aliases": [{"system": system, "id": alias} for system, alias in run.aliases],
         "provider_name": provider_name,
@@ -50,24 +49,27 @@ def run_record(run: Run, provider_name: str) -> dict[str, object]:
         "target_value": workload.target_value,
         "final_value": None if is_open else round(workload.target_value * (1 + better * random.uniform(-0.004, 0.03)), 4),
         "tags": run.tags,
+        "attempts": [
+            {
+                "attempt_id": attempt.attempt_id,
+                "state": attempt.state,
+                "started_at": iso_micro(attempt.start),
+                "ended_at": None if attempt.end is None else iso_micro(attempt.end),
+                "nodes": [_node(hold, number) for number, hold in enumerate(attempt.holds)],
+            }
+            for attempt in run.attempts
+        ],
     }
-    record["attempts"] = [
-        {
-            "attempt_id": attempt.attempt_id,
-            "state": attempt.state,
-            "started_at": iso_micro(attempt.start),
-            "ended_at": None if attempt.end is None else iso_micro(attempt.end),
-            "nodes": [_node(hold, number) for number, hold in enumerate(attempt.holds)],
-        }
-        for attempt in run.attempts
-    ]
-    return record
 
 
 def tokens_of(run: Run) -> int:
     if run.tokens is not None:
         return run.tokens
-    return int(_chip_seconds(run) * run.workload.tokens_per_chip_second * run.speed) // 1_024 * 1_024
+    chip_seconds = 0
+    for hold in (hold for attempt in run.attempts for hold in attempt.holds):
+        end = NOW * MICRO if hold.end is None else hold.end
+        chip_seconds += (end - hold.start) // MICRO * (hold.chips or NODE_CHIPS[hold.instance_type])
+    return int(chip_seconds * run.workload.tokens_per_chip_second * run.speed) // 1_024 * 1_024
 
 
 def _node(hold: Hold, number: int) -> dict[str, object]:
@@ -77,20 +79,8 @@ def _node(hold: Hold, number: int) -> dict[str, object]:
     return node
 
 
-def _chip_seconds(run: Run) -> int:
-    total = 0
-    for attempt in run.attempts:
-        for hold in attempt.holds:
-            end = NOW * MICRO if hold.end is None else hold.end
-            total += (end - hold.start) // MICRO * (hold.chips or NODE_CHIPS[hold.instance_type])
-    return total
-
-
-def sagemaker_record(run: Run) -> dict[str, object]:
+def sagemaker_record(run: Run, hold: Hold, start: int, end: int) -> dict[str, object]:
     """The fields of DescribeTrainingJob that matter, with times as the AWS CLI prints them."""
-    (attempt,) = run.attempts
-    (hold,) = attempt.holds
-    start, end = attempt.start // MICRO, (attempt.end or 0) // MICRO
     job = hold.resource_id
     times = {"CreationTime": start - 486, "TrainingStartTime": start, "TrainingEndTime": end, "LastModifiedTime": end + 21}
     return {
@@ -110,11 +100,8 @@ def sagemaker_record(run: Run) -> dict[str, object]:
     }
 
 
-def vertex_record(run: Run) -> dict[str, object]:
+def vertex_record(run: Run, hold: Hold, start: int, end: int) -> dict[str, object]:
     """The fields of a CustomJob that matter; a replica count is text there, and a TPU shows in the machine type only."""
-    (attempt,) = run.attempts
-    (hold,) = attempt.holds
-    start, end = attempt.start // MICRO, (attempt.end or 0) // MICRO
     pool = {
         "machineSpec": {"machineType": "ct5lp-hightpu-8t", "tpuTopology": "2x4"},
         "replicaCount": str(run.node_count),
@@ -132,3 +119,6 @@ def vertex_record(run: Run) -> dict[str, object]:
         "updateTime": iso(end + 37),
         "labels": {TAG_KEY: run.run_id, "cost_center": run.workload.team},
     }
+
+
+JOB_RECORDS = {"sagemaker": sagemaker_record, "vertex": vertex_record}

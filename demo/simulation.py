@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from demo.clock import MICRO
+from demo.clock import micros
 from demo.organisation import NODE_CHIPS, Account, Workload, digest
 
 FOREVER = 2**62
@@ -34,10 +35,6 @@ class Instance:
     tag: str | None = None
     volume_gb: int = 0
     name: str = ""
-
-    @property
-    def is_accelerated(self) -> bool:
-        return self.instance_type in NODE_CHIPS
 
     @property
     def zone(self) -> str:
@@ -82,15 +79,13 @@ class Run:
         return normalise(self.recorded_id)
 
 
-@dataclass(slots=True)
+@dataclass
 class World:
     """One copy of the organisation's fleet; `--scale N` makes N of them side by side."""
 
     replica: int
     instances: list[Instance] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
-    _held: dict[str, list[tuple[int, int, int, str]]] = field(default_factory=dict)
-    _ambiguous: frozenset[str] = frozenset()
 
     @property
     def suffix(self) -> str:
@@ -100,47 +95,46 @@ class World:
         self, name: str, account: Account, region_id: str, instance_type: str, purchase: str, up: tuple[int, int], **more: Any
     ) -> Instance:
         instance_id = "i-0" + digest("instance", self.replica, account.account_id, name, up[0])[:16]
-        instance = Instance(instance_id, account, region_id, instance_type, purchase, up[0], up[1], name=name, **more)
+        instance = Instance(instance_id, account, region_id, instance_type, purchase, *up, name=name, **more)
         self.instances.append(instance)
         return instance
 
-    def machines(self, *accounts: Account) -> list[Instance]:
-        return [machine for machine in self.instances if machine.account in accounts]
-
-    def close(self) -> None:
-        """Index who held what, once all runs are known."""
-        held: dict[str, list[tuple[int, int, int, str]]] = defaultdict(list)
-        recorded: dict[str, set[str]] = defaultdict(set)
+    @cached_property
+    def held(self) -> dict[str, list[tuple[int, int, int, str]]]:
+        """Who held what: start, end (microseconds), chips and run by resource. To be asked for once all runs are known."""
+        held: dict[str, list[tuple[int, int, int, str]]] = {}
         for run in self.runs:
-            recorded[run.run_id].add(run.recorded_id)
             for hold in (hold for attempt in run.attempts for hold in attempt.holds):
                 chips = hold.chips or NODE_CHIPS[hold.instance_type]
-                held[hold.resource_id].append((hold.start, hold.end or FOREVER, chips, run.run_id))
-        self._held = dict(held)
-        self._ambiguous = frozenset(run_id for run_id, spellings in recorded.items() if len(spellings) > 1)
+                held.setdefault(hold.resource_id, []).append((hold.start, hold.end or FOREVER, chips, run.run_id))
+        return held
 
-    def is_ambiguous(self, run_id: str) -> bool:
-        return run_id in self._ambiguous
-
-    def is_recorded(self, resource_id: str) -> bool:
-        return resource_id in self._held
+    @cached_property
+    def ambiguous(self) -> frozenset[str]:
+        """Ids that two records have when they are normalised. To be asked for once all runs are known."""
+        spellings = Counter(normalise(recorded_id) for recorded_id in {run.recorded_id for run in self.runs})
+        return frozenset(run_id for run_id, count in spellings.items() if count > 1)
 
     def holders(self, resource_id: str, start: int, end: int) -> list[tuple[int, int, int, str]]:
         """Holds touching the interval (microseconds), clipped to it."""
-        clipped = ((max(a, start), min(b, end), chips, run) for a, b, chips, run in self._held.get(resource_id, ()))
+        clipped = ((max(a, start), min(b, end), chips, run) for a, b, chips, run in self.held.get(resource_id, ()))
         return [hold for hold in clipped if hold[0] < hold[1]]
 
-    def shares(self, instance: Instance, start: int, end: int, billed: int) -> dict[str, Fraction]:
-        """Each run's part of a line over [start, end) seconds that bills `billed` seconds of the node."""
-        holds = self.holders(instance.instance_id, start * MICRO, end * MICRO)
-        node_time = occupied(holds, NODE_CHIPS[instance.instance_type])
-        whole = max(Fraction(billed * MICRO), sum(node_time.values(), Fraction(0)))
-        return {run: node_time[run] / whole for run in sorted(node_time) if node_time[run]}
+
+def recorded_run(world: World, name: str, workload: Workload, attempts: list[tuple], **more: Any) -> None:
+    """A run on machines there are: attempts are (state, start, end, [(machine, chips)]), times as text, no end while it runs."""
+    recorded_id = name + world.suffix
+    built = []
+    for number, (state, start, end, nodes) in enumerate(attempts, start=1):
+        span = (micros(start), None if end is None else micros(end))
+        holds = tuple(Hold(node.instance_id, node.instance_type, *span, chips) for node, chips in nodes)
+        built.append(Attempt(f"{recorded_id}-a{number}", state, *span, holds))
+    more.setdefault("tags", {"cost_center": workload.team})
+    world.runs.append(Run(recorded_id, workload, built, node_count=max(len(attempt.holds) for attempt in built), **more))
 
 
-def occupied(holds: Iterable[tuple[int, int, int, str]], chips: int) -> dict[str, Fraction]:
+def occupied(holds: Sequence[tuple[int, int, int, str]], chips: int) -> dict[str, Fraction]:
     """Node-time of each run: chips held over the chips there are, or over the chips promised where too many were."""
-    holds = list(holds)
     cuts = sorted({edge for start, end, _, _ in holds for edge in (start, end)})
     node_time: dict[str, Fraction] = defaultdict(Fraction)
     for left, right in pairwise(cuts):

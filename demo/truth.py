@@ -6,12 +6,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from demo.clock import HOUR, MICRO
-from demo.simulation import Instance, World, normalise
+from demo.organisation import NODE_CHIPS
+from demo.simulation import Instance, World, normalise, occupied
+
+compact = partial(json.dumps, separators=(",", ":"))
 
 
 class Part(NamedTuple):
@@ -55,46 +61,40 @@ def line_claim(
     fee: Rest | None = None,
     end: int | None = None,
 ) -> Claim | None:
-    """The claim of one line of a machine, of a clock hour unless `end` is given.
+    """The claim of one line of a machine, of a clock hour unless `end` is given, that bills `billed` seconds of the node.
 
     `tag` is what the bill shows, which may lag behind the machine's.
     """
-    end = start + HOUR if end is None else end
-    holding = {run for *_, run in world.holders(instance.instance_id, start * MICRO, end * MICRO)}
+    holds = world.holders(instance.instance_id, start * MICRO, (start + HOUR if end is None else end) * MICRO)
     if tag is not None:
         run_id = normalise(tag)
-        if world.is_ambiguous(run_id):
+        if run_id in world.ambiguous:
             return unclaimed("unattributed", component, fee)
-        if holding <= {run_id}:
+        if {run for *_, run in holds} <= {run_id}:
             return whole(run_id, "tag", component)._replace(fee=fee)
-    if holding:
-        shares = world.shares(instance, start, end, billed)
-        parts = tuple(Part(run, "resource_time", share.numerator, share.denominator) for run, share in shares.items())
+    if holds:
+        node_time = occupied(holds, NODE_CHIPS[instance.instance_type])
+        line = max(Fraction(billed * MICRO), sum(node_time.values(), Fraction(0)))
+        shares = {run: node_time[run] / line for run in sorted(node_time)}
+        parts = tuple(Part(run, "resource_time", *share.as_integer_ratio()) for run, share in shares.items())
         left = 1 - sum(shares.values(), Fraction(0))
         reason = "idle" if component == "accelerator" else "non_accelerator"
-        return Claim(component, parts, Rest(reason, left.numerator, left.denominator) if left else None, fee)
+        return Claim(component, parts, Rest(reason, *left.as_integer_ratio()) if left else None, fee)
     if component != "accelerator":
         return None
-    is_known = world.is_recorded(instance.instance_id) or instance.purchase == "block"
+    is_known = instance.instance_id in world.held or instance.purchase == "block"
     return unclaimed("idle" if is_known else "unlogged", component, fee)
 
 
-def ranges(claims: Sequence[Claim | None], first_row: int = 1) -> list[list[object]]:
+def ranges(claims: Sequence[Claim | None]) -> list[list[object]]:
     """Neighbouring rows with the same claim as one entry; rows without a claim are left out."""
-    entries: list[list[object]] = []
-    previous: Claim | None = None
-    for row, claim in enumerate(claims, start=first_row):
-        if claim is not None and claim == previous:
-            entries[-1][1] = row
-        elif claim is not None:
-            entries.append([row, row, claim.component, claim.parts, claim.residual, claim.fee])
-        previous = claim
-    return entries
+    alike = groupby(enumerate(claims, start=1), key=itemgetter(1))
+    groups = [(claim, [row for row, _ in rows]) for claim, rows in alike if claim is not None]
+    return [[rows[0], rows[-1], *claim] for claim, rows in groups]
 
 
 def ambiguous_runs(worlds: Sequence[World]) -> list[str]:
-    runs = sorted({run.run_id for world in worlds for run in world.runs})
-    return [run_id for run_id in runs if any(world.is_ambiguous(run_id) for world in worlds)]
+    return sorted({run_id for world in worlds for run_id in world.ambiguous})
 
 
 def render(
@@ -113,21 +113,18 @@ def render(
         "runs_without_record": sorted(attributed - set(runs)),
         **notes,
     }
-    lines = [
-        "{",
-        *(f"{json.dumps(name)}:{json.dumps(value, separators=(',', ':'))}," for name, value in head.items()),
-        '"energy":{',
-        ",\n".join(f"{json.dumps(run)}:{json.dumps(months, separators=(',', ':'))}" for run, months in energy.items()),
-        "},",
-        '"objects":{',
-    ]
-    for source_number, (source, keys) in enumerate(objects.items()):
-        lines.append(f"{json.dumps(source)}:{{")
-        for number, (key, answer) in enumerate(keys.items()):
-            rest = {name: value for name, value in answer.items() if name != "lines"}
-            lines.append(f'{json.dumps(key)}:{{{json.dumps(rest, separators=(",", ":"))[1:-1]},"lines":[')
-            lines.append(",\n".join(json.dumps(entry, separators=(",", ":")) for entry in answer["lines"]))
-            lines.append("]}" + ("," if number < len(keys) - 1 else ""))
-        lines.append("}" + ("," if source_number < len(objects) - 1 else ""))
-    lines.append("}}")
-    return "\n".join(lines) + "\n"
+    sources = []
+    for source, answers in objects.items():
+        told = []
+        for key, answer in answers.items():
+            lines = _block("[]", map(compact, answer["lines"]))
+            sums = compact({name: value for name, value in answer.items() if name != "lines"})
+            told.append(f'{compact(key)}:{sums[:-1]},"lines":{lines}}}')
+        sources.append(f"{compact(source)}:{_block('{}', told)}")
+    months = _block("{}", (f"{compact(run)}:{compact(each)}" for run, each in energy.items()))
+    told = [f"{compact(name)}:{compact(value)}" for name, value in head.items()]
+    return "{\n" + ",\n".join([*told, f'"energy":{months}', f'"objects":{_block("{}", sources)}']) + "}\n"
+
+
+def _block(brackets: str, entries: Iterable[str]) -> str:
+    return brackets[0] + "\n" + ",\n".join(entries) + "\n" + brackets[1]

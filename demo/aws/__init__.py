@@ -1,1 +1,1 @@
-"""The AWS half of the demo: two payers' fleets (`plan_*`), bills (`bill_*`, `cur`) and carbon exports (`carbon`)."""
+"""The AWS half of the demo: two payers' fleets, bills (`machines`, `commitments`, `estate`, `cur`) and carbon exports."""

@@ -6,25 +6,25 @@ The figures come from what the simulated racks drew and an invented provider's i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from demo.aws.account import PAYER_A, PAYER_B, PLATFORM, REGIONS, ROBOTICS, VISION, Payer
 from demo.aws.cur import BUCKET
-from demo.clock import days_after_month, iso, iso_milli, month_bounds, seconds
+from demo.clock import MONTHS, days_after_month, iso, iso_milli, month_bounds, seconds
 from demo.files import NUMBER, TEXT, TIME, parquet_bytes, put, put_json
-from demo.organisation import PAYER_A, PAYER_B, PLATFORM, REGIONS, ROBOTICS, UNIT, VISION, Payer, uuid
+from demo.organisation import UNIT, uuid
 
 Activity = Mapping[tuple[str, str, str], int]
 GRAM = UNIT // 1_000_000  # the export counts tonnes at 1e-6
 SCOPES = ("scope_1", "scope_2_lbm", "scope_2_mbm", "scope_3_lbm", "scope_3_mbm")
+KINDS = {"value": NUMBER, "timestamp": TIME, "start": TIME, "end": TIME}  # by the last word of a column's name
 FACILITY_PERMILLE = 1_140
 # per thousand of the location-based Scope 2 of v3.0.0
 VERSIONS = {"v2.0.1": 940, "v3.0.0": 1_000, "v3.0.1": 1_032}
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(NamedTuple):
     """One month in one model version, and when it came."""
 
     payer: Payer
@@ -32,21 +32,15 @@ class Release:
     month: str
     published: int
 
-    @property
-    def has_scopes(self) -> bool:
-        return not self.version.startswith("v2")
-
 
 def releases() -> Iterator[Release]:
     """September is not published yet; April to June were repeated in August when payer A's export got the new version."""
     again = seconds("2026-08-11T04:20:00")
-    for number, month in enumerate(("2026-04", "2026-05", "2026-06", "2026-07", "2026-08")):
-        usual = days_after_month(month, 16 + number, "09:31:12")
-        if month <= "2026-06":
-            yield Release(PAYER_A, "v3.0.0", month, usual)
+    for number, month in enumerate(MONTHS[:-1]):
+        is_old = month <= "2026-06"
+        yield Release(PAYER_A, "v3.0.0" if is_old else "v3.0.1", month, days_after_month(month, 16 + number, "09:31:12"))
+        if is_old:
             yield Release(PAYER_A, "v3.0.1", month, again + 600 * number)
-        else:
-            yield Release(PAYER_A, "v3.0.1", month, usual)
         if month == "2026-04":
             yield Release(PAYER_B, "v2.0.1", month, days_after_month(month, 15, "10:02:45"))
         yield Release(PAYER_B, "v3.0.1", month, days_after_month(month, 17 + number, "11:47:30"))
@@ -54,21 +48,20 @@ def releases() -> Iterator[Release]:
 
 def write_release(root: Path, release: Release, activity: Activity) -> None:
     """Payer A overwrites, under `carbon_model_version=`; payer B keeps executions, under `model_version=`: both occur."""
-    source, level = release.payer.carbon_source, "carbon_model_version"
-    folder = ""
+    source, execution_id = release.payer.carbon_source, uuid("carbon", release.version, release.month)
+    level, folder = "carbon_model_version", ""
     if release.payer is PAYER_B:
-        level = "model_version"
-        folder = f"{iso(release.published)[:-1]}.061Z-{uuid('carbon', release.version, release.month)}/"
+        level, folder = "model_version", f"{iso(release.published)[:-1]}.061Z-{execution_id}/"
     partition = f"{level}={release.version}/usage_period={release.month}/"
     key = f"data/{partition}{folder}{source}-00001.snappy.parquet"
-    columns = _columns(release)
     rows = list(_rows(release, activity))
-    values = {name: [row.get(name) for row in rows] for name, _ in columns}
+    columns = [(name, KINDS.get(name.rpartition("_")[2], TEXT)) for name in sorted(rows[0])]
+    values = {name: [row[name] for row in rows] for name, _ in columns}
     put(root / key, parquet_bytes(columns, values), release.published - 40)
     first, last = month_bounds(release.month)
     manifest = {
         "exportName": source,
-        "executionId": uuid("carbon", release.version, release.month),
+        "executionId": execution_id,
         "usagePeriod": {"start": iso_milli(first), "end": iso_milli(last)},
         "columns": [{"name": name} for name, _ in columns],
         "dataFiles": [f"s3://{BUCKET}/exports/{source}/{key}"],
@@ -77,34 +70,17 @@ def write_release(root: Path, release: Release, activity: Activity) -> None:
         put_json(root / f"metadata/{partition}{target}{source}-Manifest.json", manifest, release.published)
 
 
-def _columns(release: Release) -> list[tuple[str, str]]:
-    text = ["location", "model_version", "payer_account_id", "product_code", "region_code", "usage_account_id"]
-    measures = ["total_lbm", "total_mbm", *(f"total_{scope}" for scope in SCOPES if release.has_scopes)]
-    columns = [(name, TEXT) for name in text]
-    columns += [(name, TIME) for name in ("last_refresh_timestamp", "usage_period_start", "usage_period_end")]
-    for measure in measures:
-        columns += [(f"{measure}_emissions_value", NUMBER), (f"{measure}_emissions_unit", TEXT)]
-    return sorted(columns)
-
-
 def _rows(release: Release, activity: Activity) -> Iterator[dict[str, Any]]:
     for (account_id, region_id, product), watt_hours in sorted(activity.items()):
         yield _row(release, account_id, region_id, product, _scopes(release, watt_hours, REGIONS[region_id].grams_per_kwh))
-    month = int(release.month[5:])
+    month, platform = int(release.month[5:]), PLATFORM.account_id
     if release.payer is PAYER_A:
-        yield _row(
-            release,
-            PLATFORM.account_id,
-            "Global",
-            "AmazonCloudFront",
-            {"scope_2_lbm": 410 + month, "scope_3_lbm": 96, "scope_3_mbm": 96},
-        )
+        page = {"scope_2_lbm": 410 + month, "scope_3_lbm": 96, "scope_3_mbm": 96}
+        yield _row(release, platform, "Global", "AmazonCloudFront", page)
         # transfer and queues: nothing a run is billed for
-        yield _row(release, PLATFORM.account_id, "us-east-1", "Other", _scopes(release, 61_000 + 900 * month, 357))
+        yield _row(release, platform, "us-east-1", "Other", _scopes(release, 61_000 + 900 * month, 357))
         # something ran here that nobody was billed for: a cell without any billed row
-        yield _row(
-            release, PLATFORM.account_id, "eu-central-1", "AmazonEC2", {"scope_2_lbm": 12, "scope_3_lbm": 5, "scope_3_mbm": 5}
-        )
+        yield _row(release, platform, "eu-central-1", "AmazonEC2", {"scope_2_lbm": 12, "scope_3_lbm": 5, "scope_3_mbm": 5})
     else:
         yield _row(release, VISION.account_id, None, "AmazonCloudFront", {"scope_2_lbm": 37, "scope_3_lbm": 8, "scope_3_mbm": 8})
         yield _row(release, ROBOTICS.account_id, "eu-west-1", "AmazonS3", {})
@@ -126,12 +102,6 @@ def _scopes(release: Release, watt_hours: int, grams_per_kwh: int) -> dict[str, 
 
 def _row(release: Release, account_id: str, region_id: str | None, product: str, grams: dict[str, int]) -> dict[str, Any]:
     first, last = month_bounds(release.month)
-    grams = {scope: grams.get(scope, 0) for scope in SCOPES}
-    measures = {
-        "total_lbm": grams["scope_1"] + grams["scope_2_lbm"] + grams["scope_3_lbm"],
-        "total_mbm": grams["scope_1"] + grams["scope_2_mbm"] + grams["scope_3_mbm"],
-        **{f"total_{scope}": value for scope, value in grams.items()},
-    }
     region = REGIONS.get(region_id or "")
     row: dict[str, Any] = {
         "last_refresh_timestamp": release.published - 7_200,
@@ -144,6 +114,9 @@ def _row(release: Release, account_id: str, region_id: str | None, product: str,
         "usage_period_start": first,
         "usage_period_end": last,
     }
-    for measure, value in measures.items():
-        row |= {f"{measure}_emissions_value": value * GRAM, f"{measure}_emissions_unit": "MTCO2e"}
+    scopes = {scope: grams.get(scope, 0) for scope in SCOPES}
+    totals = {way: scopes["scope_1"] + scopes[f"scope_2_{way}"] + scopes[f"scope_3_{way}"] for way in ("lbm", "mbm")}
+    # the first model version has totals only
+    for measure, value in (totals if release.version.startswith("v2") else totals | scopes).items():
+        row |= {f"total_{measure}_emissions_value": value * GRAM, f"total_{measure}_emissions_unit": "MTCO2e"}
     return row

@@ -3,65 +3,63 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from fractions import Fraction
 
-from demo.aws.lines import Chunk, Sheet, covered_hours, hourly, hours, priced, times
-from demo.aws.machines import box, plan_columns, tag_columns
-from demo.aws.plan_a import Block
-from demo.clock import HOUR, hours_between, interval, iso_milli, month_of
-from demo.organisation import (
-    BLOCK_RATE,
-    ON_DEMAND,
-    PAYER_A,
-    PLATFORM,
-    PRODUCTION,
-    RESERVED_RATE,
-    SAVINGS_PLAN_RATE,
-    UNIT,
-    WATTS,
-    money,
-)
-from demo.simulation import Instance, World
-from demo.truth import Claim, Rest, line_claim, unclaimed
+from demo.aws import fleet
+from demo.aws.account import BLOCK_RATE, ON_DEMAND, PAYER_A, PLATFORM, PRODUCTION, RESERVED_RATE, SAVINGS_PLAN_RATE, WATTS
+from demo.aws.fleet import BLOCK_TYPE, NODE_TYPE
+from demo.aws.lines import Sheet, net, priced, times
+from demo.aws.machines import covered_hours, hour_rows, plan_columns
+from demo.clock import HOUR, hours_between, iso_milli, month_of, seconds
+from demo.organisation import UNIT, digest, money
+from demo.simulation import World
+from demo.truth import unclaimed
 
 PLAN_NODES = 2
-PLAN_TYPE = "trn1.32xlarge"
-ROUNDING_HOUR = "2026-05-17T11:00:00Z"  # the one negation that is a cent off
-REFUND = money("4500")
+OFF = {seconds("2026-05-17T11:00:00"): money("0.01")}  # the one negation that is a cent off
+RESERVED_TYPE = "m6i.4xlarge"
 
 
 def plan_coverage(world: World, month: str) -> dict[tuple[str, int], int]:
     """Covered seconds of each machine-hour: the plan pays for two nodes of work, first come by id."""
-    worked: dict[int, list[tuple[str, int]]] = defaultdict(list)
-    for machine in world.instances:
-        if (machine.account, machine.purchase, machine.instance_type) == (PRODUCTION, "on_demand", PLAN_TYPE):
-            for hour, used in hours_between(machine.launched, machine.terminated, month):
-                worked[hour].append((machine.instance_id, used))
+    left: dict[int, int] = defaultdict(lambda: PLAN_NODES * HOUR)
     covered = {}
-    for hour, machines in worked.items():
-        left = PLAN_NODES * HOUR
-        for instance_id, used in sorted(machines):
-            taken = min(used, left)
-            if taken:
-                covered[instance_id, hour] = taken
-                left -= taken
+    for machine in sorted(world.instances, key=lambda machine: machine.instance_id):
+        if (machine.account, machine.purchase, machine.instance_type) == (PRODUCTION, "on_demand", NODE_TYPE):
+            for hour, used in hours_between(machine.launched, machine.terminated, month):
+                taken = min(used, left[hour])
+                if taken:
+                    covered[machine.instance_id, hour] = taken
+                    left[hour] -= taken
     return covered
 
 
-def plan_rows(sheet: Sheet, world: World, covered: dict[tuple[str, int], int]) -> Iterator[Chunk]:
-    """The negation of what was covered, and each hour's fee with what of it was used."""
-    cost: dict[int, int] = defaultdict(int)
-    used: dict[int, int] = defaultdict(int)
-    amount: dict[int, int] = defaultdict(int)
-    for (_, hour), second_count in covered.items():
-        amount[hour] += covered_hours(second_count)
-        cost[hour] += times(covered_hours(second_count), ON_DEMAND[PLAN_TYPE])
-        used[hour] += covered_hours(second_count) * SAVINGS_PLAN_RATE // UNIT
-    yield _negation_rows(sheet, world, covered, amount, cost)
-    periods = sheet.all_hours()
+def plan_rows(sheet: Sheet, world: World, covered: dict[tuple[str, int], int]) -> None:
+    """The negation of what was covered, and each hour's fee with what of it was used.
+
+    A negation is a row an hour; equal to the covered rows, with discount too, but for one cent in one month.
+    """
+    amounts: dict[int, list[int]] = defaultdict(list)
+    for (_, hour), second_count in sorted(covered.items(), key=lambda item: item[0][1]):
+        amounts[hour].append(covered_hours(second_count))
+    costs = {hour: [times(amount, ON_DEMAND[NODE_TYPE]) for amount in each] for hour, each in amounts.items()}
+    negation = plan_columns(world) | {
+        "line_item_line_item_type": "SavingsPlanNegation",
+        "line_item_product_code": "AmazonEC2",
+        "line_item_usage_type": f"BoxUsage:{NODE_TYPE}",
+        "line_item_operation": "RunInstances",
+        "line_item_line_item_description": f"SavingsPlanNegation used by {PRODUCTION.account_id}",
+        "pricing_unit": "Hrs",
+        "product": {"product_name": "Amazon Elastic Compute Cloud"},
+        "product_region_code": "us-east-1",
+        "line_item_usage_amount": [sum(each) for each in amounts.values()],
+        "line_item_unblended_cost": [-sum(each) + OFF.get(hour, 0) for hour, each in costs.items()],
+        "line_item_net_unblended_cost": [-sum(net(each)) for each in costs.values()],
+    }
+    sheet.add(f"plan-negation|{world.replica}", PRODUCTION, list(amounts), negation)
+    starts = [hour for hour, _ in sheet.all_hours()]
+    used = [sum(amount * SAVINGS_PLAN_RATE // UNIT for amount in amounts.get(hour, ())) for hour in starts]
     fee = PLAN_NODES * SAVINGS_PLAN_RATE
-    constants = plan_columns(world) | {
+    columns = plan_columns(world) | {
         "line_item_line_item_type": "SavingsPlanRecurringFee",
         "line_item_product_code": "ComputeSavingsPlans",
         "line_item_usage_type": "ComputeSP:3yrNoUpfront",
@@ -72,172 +70,100 @@ def plan_rows(sheet: Sheet, world: World, covered: dict[tuple[str, int], int]) -
         "product_servicecode": "ComputeSavingsPlans",
         "line_item_resource_id": plan_columns(world)["savings_plan_savings_plan_a_r_n"],
         "savings_plan_total_commitment_to_date": fee,
-        "savings_plan_recurring_commitment_for_billing_period": fee * len(periods),
+        "savings_plan_recurring_commitment_for_billing_period": fee * len(starts),
+        "savings_plan_used_commitment": used,
         "line_item_usage_amount": UNIT,
         "line_item_unblended_cost": fee,
+        # the private discount leaves Savings Plans out, so the fee and what it pays for stay equal
+        "line_item_net_unblended_cost": fee,
     }
-    varying = {"savings_plan_used_commitment": [used[start] for start, _ in periods]}
-    if sheet.is_discounted:  # the private discount leaves Savings Plans out, so the fee and what it pays for stay equal
-        varying["line_item_net_unblended_cost"] = [fee] * len(periods)
-    yield Chunk(f"plan-fee|{world.replica}", PAYER_A.account, periods, constants, varying)
+    sheet.add(f"plan-fee|{world.replica}", PAYER_A, starts, columns)
 
 
-def _negation_rows(sheet: Sheet, world: World, covered: dict, amount: dict[int, int], cost: dict[int, int]) -> Chunk:
-    """One row an hour and account; equal to the covered rows, with discount too, but for one cent in one month."""
-    clock_hours = sorted(amount)
-    net: dict[int, int] = defaultdict(int)
-    for (_, hour), second_count in covered.items():
-        price = times(covered_hours(second_count), ON_DEMAND[PLAN_TYPE])
-        net[hour] += sheet.net([price])["line_item_net_unblended_cost"][0] if sheet.is_discounted else 0
-    off = {hour: money("0.01") for hour in clock_hours if interval(hour, hour + HOUR).startswith(ROUNDING_HOUR)}
-    constants = plan_columns(world) | {
-        "line_item_line_item_type": "SavingsPlanNegation",
-        "line_item_product_code": "AmazonEC2",
-        "line_item_usage_type": f"BoxUsage:{PLAN_TYPE}",
-        "line_item_operation": "RunInstances",
-        "line_item_line_item_description": f"SavingsPlanNegation used by {PRODUCTION.account_id}",
-        "pricing_unit": "Hrs",
-        "product": {"product_name": "Amazon Elastic Compute Cloud"},
-        "product_region_code": "us-east-1",
-    }
-    varying = {
-        "line_item_usage_amount": [amount[hour] for hour in clock_hours],
-        "line_item_unblended_cost": [-cost[hour] + off.get(hour, 0) for hour in clock_hours],
-    }
-    if sheet.is_discounted:
-        varying["line_item_net_unblended_cost"] = [-net[hour] for hour in clock_hours]
-    periods = [(hour, hour + HOUR) for hour in clock_hours]
-    return Chunk(f"plan-negation|{world.replica}", PRODUCTION, periods, constants, varying)
-
-
-def reserved_rows(sheet: Sheet, world: World, instance_id: str) -> Iterator[Chunk]:
+def reserved_rows(sheet: Sheet, world: World) -> None:
     """A CPU machine on a reservation, switched off at the end of each month, so that a part stays unused."""
+    instance_id = "i-0" + digest("reserved", world.replica)[:16]
     arn = f"arn:aws:ec2:us-east-1:{PLATFORM.account_id}:reserved-instances/7e5e0000-0000-4000-8000-{world.replica:012d}"
-    all_hours = sheet.all_hours()
-    periods, idle_hours = all_hours[:-6], 6
-    service = priced(
-        "AmazonEC2, BoxUsage:m6i.4xlarge, RunInstances, Hrs, Compute Instance",
-        "us-east-1",
-        ON_DEMAND["m6i.4xlarge"],
-        "m6i.4xlarge reserved instance applied",
-        "m6i.4xlarge",
-        term="Reserved",
-    )
-    reservation = {"reservation_reservation_a_r_n": arn, "reservation_subscription_id": str(4_100_000 + world.replica)}
-    varying = sheet.billed([UNIT] * len(periods), 0, ON_DEMAND["m6i.4xlarge"])
-    varying["reservation_effective_cost"] = [RESERVED_RATE] * len(periods)
-    if sheet.is_discounted:
-        varying["reservation_net_effective_cost"] = sheet.net(varying["reservation_effective_cost"])[
-            "line_item_net_unblended_cost"
-        ]
-    constants = (
-        service.columns | reservation | {"line_item_line_item_type": "DiscountedUsage", "line_item_resource_id": instance_id}
-    )
-    watt_hours = len(periods) * WATTS["m6i.4xlarge"]
-    yield Chunk(f"reserved|{instance_id}", PLATFORM, periods, constants, varying, watt_hours=watt_hours)
+    all_hours, idle_hours, listed = sheet.all_hours(), 6, ON_DEMAND[RESERVED_TYPE]
+    words = f"AmazonEC2, BoxUsage:{RESERVED_TYPE}, RunInstances, Hrs, Compute Instance"
+    shared = priced(words, "us-east-1", listed, f"{RESERVED_TYPE} reserved instance applied") | {
+        "pricing_term": "Reserved",
+        "reservation_reservation_a_r_n": arn,
+        "reservation_subscription_id": str(4_100_000 + world.replica),
+    }
+    columns = shared | {
+        "line_item_line_item_type": "DiscountedUsage",
+        "line_item_resource_id": instance_id,
+        "reservation_effective_cost": RESERVED_RATE,
+        "reservation_net_effective_cost": net([RESERVED_RATE])[0],
+    }
+    worked, watts = all_hours[:-idle_hours], WATTS[RESERVED_TYPE]
+    sheet.use(f"reserved|{instance_id}", PLATFORM, worked, 0, columns, listed=listed, watts=watts)
     fee, unused = RESERVED_RATE * len(all_hours), RESERVED_RATE * idle_hours
-    fee_columns = {"line_item_unblended_cost": [fee], "reservation_unused_recurring_fee": [unused]} | sheet.net([fee])
-    fee_columns |= {"reservation_unused_amortized_upfront_fee_for_billing_period": [0]}
-    if sheet.is_discounted:
-        fee_columns["reservation_net_unused_recurring_fee"] = sheet.net([unused])["line_item_net_unblended_cost"]
-        fee_columns["reservation_net_unused_amortized_upfront_fee_for_billing_period"] = [0]
-    fee_constants = (
-        service.columns
-        | reservation
-        | {
-            "line_item_line_item_type": "RIFee",
-            "line_item_usage_type": "HeavyUsage:m6i.4xlarge",
-            "line_item_usage_amount": len(all_hours) * UNIT,
-            "reservation_number_of_reservations": "1",
-            "reservation_unused_quantity": idle_hours * UNIT,
-            "reservation_start_time": "2026-02-01T00:00:00.000Z",
-            "reservation_end_time": "2027-01-31T23:59:59.000Z",
-        }
-    )
-    yield Chunk(f"reserved-fee|{arn}", PLATFORM, [sheet.bounds], fee_constants, fee_columns)
+    net_fee, net_unused = net([fee, unused])
+    first, last = sheet.bounds
+    fee_columns = shared | {
+        "line_item_line_item_type": "RIFee",
+        "line_item_usage_type": f"HeavyUsage:{RESERVED_TYPE}",
+        "line_item_usage_amount": len(all_hours) * UNIT,
+        "line_item_unblended_cost": fee,
+        "line_item_net_unblended_cost": net_fee,
+        "reservation_number_of_reservations": "1",
+        "reservation_unused_quantity": idle_hours * UNIT,
+        "reservation_unused_recurring_fee": unused,
+        "reservation_net_unused_recurring_fee": net_unused,
+        "reservation_unused_amortized_upfront_fee_for_billing_period": 0,
+        "reservation_net_unused_amortized_upfront_fee_for_billing_period": 0,
+        "reservation_start_time": "2026-02-01T00:00:00.000Z",
+        "reservation_end_time": "2027-01-31T23:59:59.000Z",
+    }
+    sheet.add(f"reserved-fee|{arn}", PLATFORM, [first], fee_columns, length=last - first)
 
 
-def block_rows(sheet: Sheet, world: World, block: Block) -> Iterator[Chunk]:
+def block_rows(sheet: Sheet, world: World) -> None:
     """Fee and refund in their own months; hours of the machines in it, and the hours nobody started, all at no charge."""
-    if month_of(block.bought) == sheet.month:
-        yield _block_fee(sheet, block, block.bought, times(block.instance_seconds // HOUR * UNIT, BLOCK_RATE), "Fee")
-    if month_of(block.refunded) == sheet.month:
-        yield _block_fee(sheet, block, block.refunded, -REFUND, "Refund")
-    machines = [machine for machine in world.instances if machine.purchase == "block"]
-    used: dict[int, int] = defaultdict(int)
-    for machine in machines:
-        chunk = _block_hours(sheet, world, block, machine)
-        for hour, second_count in hours_between(machine.launched, machine.terminated, sheet.month):
-            used[hour] += second_count
-        yield chunk
-    reserved = hours_between(block.start, block.end, sheet.month)
-    unused = [(hour, covered * block.instances - used[hour]) for hour, covered in reserved]
-    yield _unused_hours(sheet, block, [(hour, left) for hour, left in unused if left])
+    arn, bought = fleet.block_arn(world), fleet.BLOCK_SECONDS // HOUR * UNIT
+    for kind, when, amount, cost in (
+        ("Fee", fleet.BLOCK_BOUGHT, bought, times(bought, BLOCK_RATE)),
+        ("Refund", fleet.BLOCK_REFUNDED, 0, -money("4500")),
+    ):
+        if month_of(when) == sheet.month:
+            words = f"AmazonEC2, CapacityBlockFee:{BLOCK_TYPE}, RunInstances:CB, Hrs, Compute Instance"
+            name = f"{kind} for {fleet.BLOCK_NODES} {BLOCK_TYPE} in a Capacity Block for ML"
+            columns = priced(words, fleet.BLOCK_REGION, BLOCK_RATE, name) | {
+                "line_item_line_item_type": kind,
+                "line_item_usage_amount": amount,
+                "line_item_unblended_cost": cost,
+                "reservation_reservation_a_r_n": arn,
+                "reservation_start_time": iso_milli(fleet.BLOCK_START),
+                "reservation_end_time": iso_milli(fleet.BLOCK_END),
+                "reservation_number_of_reservations": str(fleet.BLOCK_NODES),
+                "reservation_upfront_value": cost,
+            }
+            sheet.add(f"block-{kind}|{arn}", PRODUCTION, [when // HOUR * HOUR], columns)
+    _block_hours(sheet, world, arn)
 
 
-def _block_columns(block: Block, status: str) -> dict[str, object]:
-    return {
-        "capacity_reservation_capacity_reservation_arn": block.arn,
-        "capacity_reservation_capacity_reservation_status": status,
+def _block_hours(sheet: Sheet, world: World, arn: str) -> None:
+    reserved = hours_between(fleet.BLOCK_START, fleet.BLOCK_END, sheet.month)
+    unused = {hour: covered * fleet.BLOCK_NODES for hour, covered in reserved}
+    block = {
+        "capacity_reservation_capacity_reservation_arn": arn,
         "capacity_reservation_capacity_reservation_type": "EC2 Capacity Blocks for ML",
     }
-
-
-def _fee_share(block: Block, second_count: int) -> Rest:
-    """The hour row's part of the fee: its seconds of all the instance-seconds that were bought."""
-    share = Fraction(second_count, block.instance_seconds)
-    return Rest(block.arn, share.numerator, share.denominator)
-
-
-def _block_fee(sheet: Sheet, block: Block, when: int, cost: int, kind: str) -> Chunk:
-    hour = when - when % HOUR
-    service = priced(
-        f"AmazonEC2, USE2-CapacityBlockFee:{block.instance_type}, RunInstances:CB, Hrs, Compute Instance",
-        block.region_id,
-        BLOCK_RATE,
-        f"{kind} for {block.instances} {block.instance_type} in a Capacity Block for ML",
-        block.instance_type,
-    )
-    constants = service.columns | {
-        "line_item_line_item_type": kind,
-        "line_item_usage_amount": block.instance_seconds // HOUR * UNIT if kind == "Fee" else 0,
-        "line_item_unblended_cost": cost,
-        "reservation_reservation_a_r_n": block.arn,
-        "reservation_start_time": iso_milli(block.start),
-        "reservation_end_time": iso_milli(block.end),
-        "reservation_number_of_reservations": str(block.instances),
-        "reservation_upfront_value": cost,
+    used = block | {
+        "capacity_reservation_capacity_reservation_status": "Used",
+        "product": {"product_name": "AmazonEC2", "region": fleet.BLOCK_REGION, "marketoption": "CapacityBlock"},
     }
-    return Chunk(f"block-{kind}|{block.arn}", PRODUCTION, [(hour, hour + HOUR)], constants)
-
-
-def _block_hours(sheet: Sheet, world: World, block: Block, machine: Instance) -> Chunk:
-    worked = hours_between(machine.launched, machine.terminated, sheet.month)
-    service = box(machine, rate=0)
-    varying = sheet.billed([hours(used) for _, used in worked], 0)
-    constants = service.columns | _block_columns(block, "Used") | tag_columns(machine, None)
-    constants |= {"line_item_resource_id": machine.instance_id, "line_item_availability_zone": machine.zone}
-    constants |= {"product": {**service.columns["product"], "marketoption": "CapacityBlock"}}
-    claims = [line_claim(world, machine, hour, used, "accelerator", fee=_fee_share(block, used)) for hour, used in worked]
-    return hourly(
-        f"block-hours|{machine.instance_id}", PRODUCTION, worked, constants, varying, claims, WATTS[machine.instance_type]
-    )
-
-
-def _unused_hours(sheet: Sheet, block: Block, unused: list[tuple[int, int]]) -> Chunk:
-    service = priced(
-        f"AmazonEC2, USE2-UnusedBox:{block.instance_type}, RunInstances, Hrs, Compute Instance",
-        block.region_id,
-        0,
-        f"unused {block.instance_type} Capacity Block instance-hour",
-        block.instance_type,
-    )
-    claims: list[Claim | None] = [unclaimed("unused_commitment", fee=_fee_share(block, left)) for _, left in unused]
-    return hourly(
-        f"block-unused|{block.arn}",
-        PRODUCTION,
-        unused,
-        service.columns | _block_columns(block, "Unused") | {"line_item_resource_id": block.arn},
-        sheet.billed([hours(left) for _, left in unused], 0),
-        claims,
-    )
+    for machine in world.instances:
+        if machine.purchase == "block":
+            worked = hours_between(machine.launched, machine.terminated, sheet.month)
+            hour_rows(sheet, world, machine, f"block-hours|{machine.instance_id}", worked, None, used)
+            for hour, second_count in worked:
+                unused[hour] -= second_count
+    left = [(hour, second_count) for hour, second_count in unused.items() if second_count]
+    words = f"AmazonEC2, UnusedBox:{BLOCK_TYPE}, RunInstances, Hrs, Compute Instance"
+    columns = priced(words, fleet.BLOCK_REGION, 0, f"unused {BLOCK_TYPE} Capacity Block instance-hour") | block
+    columns |= {"capacity_reservation_capacity_reservation_status": "Unused", "line_item_resource_id": arn}
+    claims = [unclaimed("unused_commitment", fee=fleet.fee_share(world, second_count)) for _, second_count in left]
+    sheet.use(f"block-unused|{arn}", PRODUCTION, left, 0, columns, claims=claims)

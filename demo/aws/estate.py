@@ -2,102 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
-
-from demo.aws.lines import Chunk, Service, Sheet, priced, times
-from demo.clock import HOUR
-from demo.organisation import ON_DEMAND, REGIONS, UNIT, WATTS, Account, digest, generator, money
+from demo.aws.account import ON_DEMAND, PAYER_A, PAYER_B, PLATFORM, PRODUCTION, RESEARCH, ROBOTICS, VISION, WATTS, Payer
+from demo.aws.lines import Sheet, priced, times
+from demo.clock import DAY
+from demo.organisation import UNIT, Account, digest, generator, money
 from demo.simulation import World
 
+CPU_TYPE = "m6i.8xlarge"
+CPU_MACHINES = {PAYER_A: (PLATFORM, "us-east-1", 5), PAYER_B: (VISION, "us-west-2", 2)}
+BUCKETS = {  # account, region, name, terabytes
+    PAYER_A: (
+        (PRODUCTION, "us-east-1", "example-ag-synthetic-checkpoints", 60),
+        (RESEARCH, "us-west-2", "example-ag-synthetic-corpora", 140),
+        (PRODUCTION, "us-east-2", "example-ag-synthetic-moe", 30),
+    ),
+    PAYER_B: ((VISION, "us-west-2", "example-ag-synthetic-images", 50),),
+}
 
-def cpu_rows(sheet: Sheet, world: World, account: Account, region_id: str, count: int) -> Iterator[Chunk]:
+SALES_TAX = {"line_item_tax_type": "SalesTax"}
+EAST = {"product_region_code": "us-east-1", "line_item_operation": "RunInstances"}
+WEST = {"product_region_code": "us-west-2"}
+TAX, SUPPORT = "Tax for product code AmazonEC2", "AWS Support (Business)"
+MIGRATION, LATE = "Migration programme credit (synthetic)", "Credit granted after the invoice (synthetic)"
+ERROR, DOMAIN = "Refund for a billing error (synthetic)", "Domain registration (synthetic)"
+TRN1 = "BoxUsage:trn1.32xlarge"
+# account, type, product, usage type, description, cost in some months or in each and growing, more columns
+Charge = tuple[Account, str, str, str | None, str, str | dict[str, str], dict[str, str]]
+CHARGES: dict[Payer, tuple[Charge, ...]] = {
+    PAYER_A: (
+        (PAYER_A, "Tax", "AmazonEC2", None, TAX, "2310.55", SALES_TAX),
+        (PAYER_A, "Fee", "AWSSupportBusiness", "Dollar", SUPPORT, "1890", {}),
+        (PRODUCTION, "Credit", "AmazonEC2", TRN1, MIGRATION, {"2026-05": "-1500", "2026-08": "-820.4"}, EAST),
+        (RESEARCH, "Refund", "AmazonEC2", "USW2-SpotUsage:trn1.32xlarge", ERROR, {"2026-08": "-120.55"}, WEST),
+    ),
+    PAYER_B: (
+        (PAYER_B, "Tax", "AmazonEC2", None, TAX, "410.2", SALES_TAX),
+        (PAYER_B, "Fee", "AWSSupportBusiness", "Dollar", SUPPORT, "500", {}),
+        (ROBOTICS, "Fee", "AmazonRegistrar", "DomainRegistration", DOMAIN, {"2026-04": "12"}, {}),
+        (VISION, "Credit", "AmazonEC2", f"USW2-{TRN1}", LATE, {"2026-06": "-640.25"}, WEST),  # what restates June
+    ),
+}
+
+
+def estate_rows(sheet: Sheet, world: World) -> None:
+    """All of it for one payer. The early delivery of June had a bucket too large, and not yet the credit."""
+    _cpu_rows(sheet, world, *CPU_MACHINES[sheet.payer])
+    for account, region_id, name, terabytes in BUCKETS[sheet.payer]:
+        _bucket_rows(sheet, account, region_id, name + world.suffix, terabytes + sheet.is_early)
+    if sheet.payer is PAYER_A:
+        _network_rows(sheet, world, PLATFORM, "us-east-1")
+        _cloudfront_rows(sheet, world, PLATFORM)
+    for charge in CHARGES[sheet.payer]:
+        _charge_row(sheet, world, charge)
+
+
+def _cpu_rows(sheet: Sheet, world: World, account: Account, region_id: str, count: int) -> None:
     """Machines that are always on: schedulers, databases, notebooks."""
-    prefix = REGIONS[region_id].prefix
-    service = priced(
-        f"AmazonEC2, {prefix}BoxUsage:m6i.8xlarge, RunInstances, Hrs, Compute Instance",
-        region_id,
-        ON_DEMAND["m6i.8xlarge"],
-        f"m6i.8xlarge Linux/UNIX Instance-hour in {region_id}",
-        "m6i.8xlarge",
-    )
-    periods = sheet.all_hours()
+    words, name = f"AmazonEC2, BoxUsage:{CPU_TYPE}, RunInstances, Hrs, Compute Instance", f"{CPU_TYPE} Linux/UNIX Instance-hour"
+    rate = ON_DEMAND[CPU_TYPE]
     for number in range(count):
         instance_id = "i-0" + digest("cpu", world.replica, account.account_id, number)[:16]
-        constants = service.columns | {
+        columns = priced(words, region_id, rate, f"{name} in {region_id}") | {
             "line_item_resource_id": instance_id,
             "line_item_availability_zone": f"{region_id}a",
             "resource_tags": {"user_name": f"platform-{number}"},
         }
-        varying = sheet.billed([UNIT] * len(periods), service.rate)
-        yield Chunk(f"cpu|{instance_id}", account, periods, constants, varying, watt_hours=len(periods) * WATTS["m6i.8xlarge"])
+        sheet.use(f"cpu|{instance_id}", account, sheet.all_hours(), rate, columns, watts=WATTS[CPU_TYPE])
 
 
-def bucket_rows(sheet: Sheet, world: World, account: Account, region_id: str, bucket: str, terabytes: int) -> Iterator[Chunk]:
+def _bucket_rows(sheet: Sheet, account: Account, region_id: str, bucket: str, terabytes: int) -> None:
     """Storage by the hour with a slow growth, requests by the day."""
-    prefix = REGIONS[region_id].prefix
-    bucket += world.suffix
-    rate = money("0.023")
-    store = priced(
-        f"AmazonS3, {prefix}TimedStorage-ByteHrs, StandardStorage, GB-Mo, Storage",
-        region_id,
-        rate,
-        "GB - first 50 TB / month of storage used",
-    )
-    periods = sheet.all_hours()
-    first = periods[0][0]
-    base = terabytes * 1_000 * UNIT // len(periods)
-    amounts = [base + base * ((start - first) // HOUR) // 20_000 for start, _ in periods]
-    constants = store.columns | {"line_item_resource_id": bucket, "resource_tags": {"user_name": "datasets, shared"}}
-    watt_hours = terabytes * 14 * len(periods)
-    yield Chunk(f"bucket|{bucket}", account, periods, constants, sheet.billed(amounts, rate), watt_hours=watt_hours)
-    request = priced(
-        f"AmazonS3, {prefix}Requests-Tier2, GetObject, Requests, API Request",
-        region_id,
-        money("0.0000004"),
-        "10,000 GET and all other requests",
-    )
+    all_hours, rate = sheet.all_hours(), money("0.023")
+    words = "AmazonS3, TimedStorage-ByteHrs, StandardStorage, GB-Mo, Storage"
+    columns = priced(words, region_id, rate, "GB - first 50 TB / month of storage used")
+    columns |= {"line_item_resource_id": bucket, "resource_tags": {"user_name": "datasets, shared"}}
+    base = terabytes * 1_000 * UNIT // len(all_hours)
+    amounts = [base + base * number // 20_000 for number in range(len(all_hours))]
+    sheet.use(f"bucket|{bucket}", account, all_hours, rate, columns, amounts=amounts, watts=terabytes * 14)
+    words, rate = "AmazonS3, Requests-Tier2, GetObject, Requests, API Request", money("0.0000004")
+    columns = priced(words, region_id, rate, "10,000 GET and all other requests") | {"line_item_resource_id": bucket}
     random = generator("requests", bucket, sheet.month)
-    days = [(start, start + HOUR) for start, _ in sheet.all_days()]
-    counts = [random.randrange(200, 90_000) * UNIT for _ in days]
-    yield Chunk(
-        f"requests|{bucket}",
-        account,
-        days,
-        request.columns | {"line_item_resource_id": bucket},
-        sheet.billed(counts, request.rate),
-    )
+    amounts = [random.randrange(200, 90_000) * UNIT for _ in all_hours[::24]]
+    sheet.use(f"requests|{bucket}", account, all_hours[::24], rate, columns, amounts=amounts)
 
 
-def network_rows(sheet: Sheet, world: World, account: Account, region_id: str) -> Iterator[Chunk]:
+def _network_rows(sheet: Sheet, world: World, account: Account, region_id: str) -> None:
     """A NAT gateway by hour and by byte, and transfer to the internet."""
-    prefix = REGIONS[region_id].prefix
-    gateway = (
-        f"arn:aws:ec2:{region_id}:{account.account_id}:natgateway/nat-0{digest('nat', world.replica, account.account_id)[:16]}"
-    )
+    number = digest("nat", world.replica, account.account_id)[:16]
+    gateway = f"arn:aws:ec2:{region_id}:{account.account_id}:natgateway/nat-0{number}"
     random = generator("network", world.replica, account.account_id, sheet.month)
-    periods = sheet.all_hours()
-    for code, usage, operation, unit, rate, family, low, high in (
-        ("AmazonEC2", "NatGateway-Hours", "NatGateway", "Hrs", "0.045", "NAT Gateway", UNIT, UNIT + 1),
-        ("AmazonEC2", "NatGateway-Bytes", "NatGateway", "GB", "0.045", "NAT Gateway", UNIT // 50, 9 * UNIT),
-        ("AWSDataTransfer", "DataTransfer-Out-Bytes", "RunInstances", "GB", "0.09", "Data Transfer", 2, 3 * UNIT),
+    for words, rate, resource_id, low, high in (
+        ("AmazonEC2, NatGateway-Hours, NatGateway, Hrs, NAT Gateway", "0.045", gateway, UNIT, UNIT + 1),
+        ("AmazonEC2, NatGateway-Bytes, NatGateway, GB, NAT Gateway", "0.045", gateway, UNIT // 50, 9 * UNIT),
+        ("AWSDataTransfer, DataTransfer-Out-Bytes, RunInstances, GB, Data Transfer", "0.09", None, 2, 3 * UNIT),
     ):
-        is_transfer = family == "Data Transfer"
-        name = f"{unit} of {usage}"
-        service = Service(
-            code, prefix + usage, operation, region_id, unit, money(rate), family, name, region_in_map_only=is_transfer
-        )
-        amounts = [random.randrange(low, high) for _ in periods]
-        constants = service.columns | {"line_item_resource_id": None if is_transfer else gateway}
-        yield Chunk(f"{usage}|{gateway}", account, periods, constants, sheet.billed(amounts, service.rate))
+        _, usage, _, unit, _ = words.split(", ")
+        columns = priced(words, region_id, money(rate), f"{unit} of {usage}") | {"line_item_resource_id": resource_id}
+        amounts = [random.randrange(low, high) for _ in sheet.all_hours()]
+        sheet.use(f"{usage}|{gateway}", account, sheet.all_hours(), money(rate), columns, amounts=amounts)
 
 
-def cloudfront_rows(sheet: Sheet, world: World, account: Account) -> Chunk:
+def _cloudfront_rows(sheet: Sheet, world: World, account: Account) -> None:
     """The demo page of the company; its carbon is of no region."""
-    random = generator("cloudfront", world.replica, sheet.month)
-    days = [(start, start + HOUR) for start, _ in sheet.all_days()]
-    rate = money("0.085")
-    constants = {
+    random, days = generator("cloudfront", world.replica, sheet.month), sheet.all_hours()[::24]
+    columns = {
         "line_item_product_code": "AmazonCloudFront",
         "line_item_usage_type": "US-DataTransfer-Out-Bytes",
         "line_item_operation": "GET",
@@ -110,23 +118,17 @@ def cloudfront_rows(sheet: Sheet, world: World, account: Account) -> Chunk:
         "product_servicecode": "AmazonCloudFront",
     }
     amounts = [random.randrange(UNIT, 40 * UNIT) for _ in days]
-    return Chunk(f"cloudfront|{world.replica}", account, days, constants, sheet.billed(amounts, rate))
+    sheet.use(f"cloudfront|{world.replica}", account, days, money("0.085"), columns, amounts=amounts)
 
 
-def charge(
-    sheet: Sheet,
-    world: World,
-    account: Account,
-    kind: str,
-    cost: int,
-    product_code: str,
-    usage_type: str | None,
-    text: str,
-    **more: Any,
-) -> Chunk:
-    """One row of a month that is not usage: tax, support, fee, credit, refund. A credit has no resource and no amount."""
-    first, last = sheet.bounds
-    constants = {
+def _charge_row(sheet: Sheet, world: World, charge: Charge) -> None:
+    """Tax, support, fee, credit, refund. A credit or refund has no resource and no amount."""
+    account, kind, product_code, usage_type, text, costs, more = charge
+    growth = UNIT + int(sheet.month[5:]) * UNIT // 100
+    cost = times(money(costs), growth) if isinstance(costs, str) else money(costs.get(sheet.month, "0"))
+    if not cost or (sheet.is_early and kind == "Credit"):
+        return
+    columns = {
         "line_item_line_item_type": kind,
         "line_item_product_code": product_code,
         "line_item_usage_type": usage_type,
@@ -136,15 +138,6 @@ def charge(
         "product": {"product_name": product_code},
         **more,
     }
-    period = (first, last) if kind in ("Tax", "Fee") else (first, first + 24 * HOUR)
-    return Chunk(f"{kind}|{product_code}|{text}|{world.replica}", account, [period], constants)
-
-
-def monthly_charges(sheet: Sheet, world: World, account: Account, tax: str, support: str) -> Sequence[Chunk]:
-    growth = UNIT + int(sheet.month[5:]) * UNIT // 100
-    taxes, fees = times(money(tax), growth), times(money(support), growth)
-    text = "Tax for product code AmazonEC2"
-    return (
-        charge(sheet, world, account, "Tax", taxes, "AmazonEC2", None, text, line_item_tax_type="SalesTax"),
-        charge(sheet, world, account, "Fee", fees, "AWSSupportBusiness", "Dollar", "AWS Support (Business)"),
-    )
+    first, last = sheet.bounds
+    length = last - first if kind in ("Tax", "Fee") else DAY
+    sheet.add(f"{kind}|{product_code}|{text}|{world.replica}", account, [first], columns, length=length)

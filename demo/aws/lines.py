@@ -1,66 +1,41 @@
-"""Bill rows, built column-wise: a chunk is the rows of one series (a machine, a bucket, a fee), a sheet one payer's month."""
+"""Bill rows, built column-wise: a sheet is one payer's month, and grows by series of rows (a machine, a bucket, a fee)."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
-from demo.clock import DAY, HOUR, OPEN_MONTH, hours_between, interval, month_bounds
-from demo.organisation import REGIONS, UNIT, Account, Payer, uuid
+from demo.aws.account import PAYER_A, REGIONS, Payer
+from demo.clock import HOUR, OPEN_MONTH, hours_between, iso, month_bounds
+from demo.organisation import UNIT, Account, uuid
 from demo.truth import Claim
 
 NET_MONTHS = ("2026-07", "2026-08", "2026-09")  # payer A's private discount, and the net columns with it
 DISCOUNT_LEFT = 94  # per cent that is still paid
 CARBON_PRODUCTS = ("AmazonEC2", "AmazonS3", "AmazonCloudFront")
+Values = Mapping[str, Any]  # by column: a list of a value per row, or one value that all rows share
+Hours = Sequence[tuple[int, int]]  # hours, each with the seconds something worked in it
+Claims = Sequence[Claim | None]
+AWS = "Amazon Web Services, Inc. (synthetic)"
 
 
 def times(amount: int, rate: int) -> int:
     """Product of two amounts in 1e-10 units, half away from zero."""
-    product = abs(amount * rate)
-    rounded = (product + UNIT // 2) // UNIT
+    rounded = (abs(amount * rate) + UNIT // 2) // UNIT
     return rounded if amount * rate >= 0 else -rounded
+
+
+def net(costs: Sequence[int]) -> list[int]:
+    return [times(cost, UNIT * DISCOUNT_LEFT // 100) for cost in costs]
 
 
 def hours(second_count: int) -> int:
     """Hours in 1e-10 units, as a bill prints them."""
     return (second_count * UNIT + HOUR // 2) // HOUR
-
-
-def covered_hours(second_count: int) -> int:
-    """Hours a commitment pays for, rounded down: an hour shared by two machines is never more than was committed."""
-    return second_count * UNIT // HOUR
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """`constants` are equal in all rows, `varying` has one value per row."""
-
-    key: str  # what makes the series unique in its account
-    account: Account
-    periods: Sequence[tuple[int, int]]  # start and end second of each row
-    constants: dict[str, Any]
-    varying: dict[str, list[Any]] = field(default_factory=dict)
-    claims: Sequence[Claim | None] | None = None
-    watt_hours: int = 0  # drawn by all rows together, for the carbon export
-
-
-def hourly(
-    key: str,
-    account: Account,
-    worked: Sequence[tuple[int, int]],  # hour and its seconds
-    constants: dict[str, Any],
-    varying: dict[str, list[Any]],
-    claims: Sequence[Claim | None] | None = None,
-    watts: int = 0,
-) -> Chunk:
-    """A row for each hour something worked, drawing `watts` in the seconds it did."""
-    periods = [(hour, hour + HOUR) for hour, _ in worked]
-    return Chunk(key, account, periods, constants, varying, claims, sum(used for _, used in worked) * watts // HOUR)
 
 
 @dataclass(slots=True)
@@ -69,150 +44,130 @@ class Sheet:
 
     payer: Payer
     month: str
+    is_early: bool = False  # June before its restatement
     columns: dict[str, list[Any]] = field(default_factory=dict)
     claims: list[Claim | None] = field(default_factory=list)
     # watt-hours of account, region, product
     activity: dict[tuple[str, str, str], int] = field(default_factory=lambda: defaultdict(int))
-    rows: int = 0
 
     @property
     def is_discounted(self) -> bool:
-        return self.payer.bill_source == "payer-a-cur" and self.month in NET_MONTHS
+        return self.payer is PAYER_A and self.month in NET_MONTHS
 
     @property
     def bounds(self) -> tuple[int, int]:
         return month_bounds(self.month)
 
     def all_hours(self) -> list[tuple[int, int]]:
-        return [(hour, hour + HOUR) for hour, _ in hours_between(*self.bounds, self.month)]
+        return hours_between(*self.bounds, self.month)
 
-    def all_days(self) -> list[tuple[int, int]]:
-        first, last = self.bounds
-        return [(day, day + DAY) for day in range(first, last, DAY)]
+    def add(
+        self, key: str, account: Account, starts: list[int], columns: Values, length: int = HOUR, claims: Claims = ()
+    ) -> None:
+        """Add a row of `length` seconds for each start; `key` is what makes the series unique in its account.
 
-    def common(self) -> dict[str, Any]:
-        first, last = self.bounds
-        open_month = self.month == OPEN_MONTH
-        return {
+        Net columns may always be given: they are dropped where there is no discount.
+        """
+        count, periods = len(starts), [(start, start + length) for start in starts]
+        if not count:
+            return
+        # equal for all hours of a series, another one in every month: an id that cannot be a key, as in real bills
+        series = "|".join((self.payer.account_id, self.month, account.account_id, key))
+        line_id = base64.b32encode(hashlib.sha256(series.encode()).digest()).decode().rstrip("=").lower()
+        invoice_id = None if self.month == OPEN_MONTH else f"26{self.month[5:]}{int(self.payer.account_id) % 10**6:06d}"
+        values = {
             "bill_bill_type": "Anniversary",
             "bill_billing_entity": "AWS",
-            "bill_billing_period_start_date": first,
-            "bill_billing_period_end_date": last,
-            "bill_invoice_id": None if open_month else f"26{self.month[5:]}{int(self.payer.account_id) % 10**6:06d}",
-            "bill_invoicing_entity": "Amazon Web Services, Inc. (synthetic)",
+            "bill_billing_period_start_date": self.bounds[0],
+            "bill_billing_period_end_date": self.bounds[1],
+            "bill_invoice_id": invoice_id,
+            "bill_invoicing_entity": AWS,
             "bill_payer_account_id": self.payer.account_id,
             "bill_payer_account_name": self.payer.name,
             "line_item_currency_code": "USD",
-            "line_item_legal_entity": "Amazon Web Services, Inc. (synthetic)",
+            "line_item_legal_entity": AWS,
             "line_item_line_item_type": "Usage",
+            "line_item_usage_account_id": account.account_id,
+            "line_item_usage_account_name": account.name,
+            "line_item_usage_start_date": starts,
+            "line_item_usage_end_date": [end for _, end in periods],
+            "identity_line_item_id": line_id,
+            "identity_time_interval": [f"{iso(start)}/{iso(end)}" for start, end in periods],
             "pricing_currency": "USD",
+            **{name: value for name, value in columns.items() if self.is_discounted or "_net_" not in name},
         }
-
-    def add(self, chunk: Chunk) -> None:
-        count = len(chunk.periods)
-        if count == 0:
-            return
-        constants = {**self.common(), **chunk.constants}
-        constants["line_item_usage_account_id"] = chunk.account.account_id
-        constants["line_item_usage_account_name"] = chunk.account.name
-        constants["identity_line_item_id"] = line_id(self.payer, self.month, chunk)
-        varying: dict[str, list[Any]] = {
-            "line_item_usage_start_date": [start for start, _ in chunk.periods],
-            "line_item_usage_end_date": [end for _, end in chunk.periods],
-            "identity_time_interval": [interval(start, end) for start, end in chunk.periods],
-            **chunk.varying,
-        }
-        for name in (constants.keys() | varying.keys()) - self.columns.keys():
-            self.columns[name] = [None] * self.rows
+        for name in values.keys() - self.columns.keys():
+            self.columns[name] = [None] * len(self.claims)
         for name, column in self.columns.items():
-            column.extend(varying[name] if name in varying else [constants.get(name)] * count)
-        self.claims.extend(chunk.claims or [None] * count)
-        self.rows += count
-        if chunk.watt_hours:
-            product = constants["line_item_product_code"]
-            cell = (
-                chunk.account.account_id,
-                chunk.constants["product_region_code"],
-                product if product in CARBON_PRODUCTS else "Other",
-            )
-            self.activity[cell] += chunk.watt_hours
+            value = values.get(name)
+            column.extend(value if isinstance(value, list) else [value] * count)
+        self.claims.extend(claims or [None] * count)
 
-    def billed(self, amounts: Sequence[int], rate: int | Sequence[int], listed: int | None = None) -> dict[str, list[Any]]:
-        """The varying columns of priced usage; `listed` is the public rate when it is not the billed one."""
-        rates = rate if not isinstance(rate, int) else [rate] * len(amounts)
-        costs = [times(amount, each) for amount, each in zip(amounts, rates, strict=True)]
-        public = costs if listed is None else [times(amount, listed) for amount in amounts]
+    def use(
+        self,
+        key: str,
+        account: Account,
+        worked: Hours,
+        rate: int | list[int],  # of all rows, or of each
+        columns: Values,
+        *,
+        amounts: list[int] | None = None,
+        listed: int | None = None,
+        claims: Claims = (),
+        watts: int = 0,
+    ) -> None:
+        """Add priced usage: a row for each hour something worked, drawing `watts` in the seconds it did.
+
+        `amounts` are hours unless given; `listed` is the public rate when it is not the billed one.
+        """
+        amounts = [hours(used) for _, used in worked] if amounts is None else amounts
+        costs = list(map(times, amounts, [rate] * len(amounts) if isinstance(rate, int) else rate))
         columns = {
-            "line_item_usage_amount": list(amounts),
+            "line_item_usage_amount": amounts,
             "line_item_unblended_cost": costs,
             "line_item_blended_cost": costs,
-            "pricing_public_on_demand_cost": public,
+            "line_item_net_unblended_cost": net(costs),
+            "pricing_public_on_demand_cost": costs if listed is None else [times(amount, listed) for amount in amounts],
+            **columns,
         }
-        return columns | self.net(costs)
-
-    def net(self, costs: Sequence[int]) -> dict[str, list[int]]:
-        if not self.is_discounted:
-            return {}
-        return {"line_item_net_unblended_cost": [times(cost, UNIT * DISCOUNT_LEFT // 100) for cost in costs]}
-
-
-def line_id(payer: Payer, month: str, chunk: Chunk) -> str:
-    """Equal for all hours of a series, another one in every month: an id that cannot be a key, as in real bills."""
-    text = "|".join((payer.account_id, month, chunk.account.account_id, chunk.key))
-    return base64.b32encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=").lower()
+        self.add(key, account, [hour for hour, _ in worked], columns, claims=claims)
+        if watts and worked:
+            product = columns["line_item_product_code"]
+            product = product if product in CARBON_PRODUCTS else "Other"
+            cell = (account.account_id, columns["product_region_code"], product)
+            self.activity[cell] += sum(used for _, used in worked) * watts // HOUR
 
 
-@dataclass(frozen=True)
-class Service:
-    """The descriptive columns of one priced thing."""
-
-    product_code: str
-    usage_type: str
-    operation: str
-    region_id: str
-    unit: str
-    rate: int
-    family: str
-    name: str
-    instance_type: str | None = None
-    region_in_map_only: bool = False  # transfer rows have no region column, only the map
-    term: str = "OnDemand"
-
-    @cached_property
-    def columns(self) -> dict[str, Any]:
-        region = REGIONS[self.region_id]
-        sku = uuid("sku", self.usage_type)[:18].replace("-", "").upper()
-        rate = f"{self.rate / UNIT:.10f}"
-        return {
-            "line_item_product_code": self.product_code,
-            "line_item_usage_type": self.usage_type,
-            "line_item_operation": self.operation,
-            "line_item_line_item_description": f"${rate.rstrip('0').rstrip('.')} per {self.name}",
-            "line_item_unblended_rate": rate,
-            "line_item_blended_rate": rate,
-            "pricing_public_on_demand_rate": rate,
-            "pricing_rate_code": f"{sku}.JRTCKXETXF.6YS6EN2CT7",
-            "pricing_rate_id": str(int(sku[:9], 16)),
-            "pricing_term": self.term,
-            "pricing_unit": self.unit,
-            "product": {"product_name": self.product_code, "region": self.region_id},
-            "product_instance_type": self.instance_type,
-            "product_instance_family": "Machine Learning ASIC Instances"
-            if (self.instance_type or "").startswith("trn")
-            else None,
-            "product_location": None if self.region_in_map_only else region.bill_name,
-            "product_location_type": None if self.region_in_map_only else "AWS Region",
-            "product_operation": self.operation,
-            "product_pricing_unit": self.unit,
-            "product_product_family": self.family,
-            "product_region_code": None if self.region_in_map_only else self.region_id,
-            "product_servicecode": "AWSDataTransfer" if self.family == "Data Transfer" else self.product_code,
-            "product_sku": sku,
-            "product_usagetype": self.usage_type,
-        }
-
-
-def priced(words: str, region_id: str, rate: int, name: str, instance_type: str | None = None, **more: Any) -> Service:
-    """A service by the `words` of its bill: product, usage type, operation, unit, family."""
+def priced(words: str, region_id: str, rate: int, name: str) -> dict[str, Any]:
+    """What describes a service: its `words` are product, usage type (without the region's prefix), operation, unit and family."""
     product, usage_type, operation, unit, family = words.split(", ")
-    return Service(product, usage_type, operation, region_id, unit, rate, family, name, instance_type, **more)
+    # Spot rows come without an instance type, as the real ones do
+    instance_type = usage_type.partition(":")[2] if family.endswith("Instance") and "Spot" not in usage_type else None
+    region, is_transfer = REGIONS[region_id], family == "Data Transfer"
+    usage_type = region.prefix + usage_type
+    sku = uuid("sku", usage_type)[:18].replace("-", "").upper()
+    price = f"{rate / UNIT:.10f}"
+    return {
+        "line_item_product_code": product,
+        "line_item_usage_type": usage_type,
+        "line_item_operation": operation,
+        "line_item_line_item_description": f"${price.rstrip('0').rstrip('.')} per {name}",
+        **dict.fromkeys(("line_item_unblended_rate", "line_item_blended_rate", "pricing_public_on_demand_rate"), price),
+        "pricing_rate_code": f"{sku}.JRTCKXETXF.6YS6EN2CT7",
+        "pricing_rate_id": str(int(sku[:9], 16)),
+        "pricing_term": "OnDemand",
+        "pricing_unit": unit,
+        "product": {"product_name": product, "region": region_id},
+        "product_instance_type": instance_type,
+        "product_instance_family": "Machine Learning ASIC Instances" if (instance_type or "").startswith("trn") else None,
+        # transfer rows have no region column, only the map
+        "product_location": None if is_transfer else region.bill_name,
+        "product_location_type": None if is_transfer else "AWS Region",
+        "product_operation": operation,
+        "product_pricing_unit": unit,
+        "product_product_family": family,
+        "product_region_code": None if is_transfer else region_id,
+        "product_servicecode": "AWSDataTransfer" if is_transfer else product,
+        "product_sku": sku,
+        "product_usagetype": usage_type,
+    }

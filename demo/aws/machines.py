@@ -1,114 +1,98 @@
-"""Bill rows of machines: instance-hours on demand and Spot, their volumes, and the traffic of machines without a tag."""
+"""Bill rows of machines: instance-hours on demand and Spot, their volumes and traffic, a correction, and the managed job."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
-from demo.aws.lines import Chunk, Service, Sheet, covered_hours, hourly, hours, priced
+from demo.aws import fleet
+from demo.aws.account import ON_DEMAND, PAYER_A, REGIONS, SAVINGS_PLAN_RATE, VISION, WATTS
+from demo.aws.lines import Hours, Sheet, Values, hours, priced
 from demo.clock import DAY, HOUR, hours_between
-from demo.organisation import ON_DEMAND, PAYER_A, REGIONS, SAVINGS_PLAN_RATE, TAG_KEY, UNIT, WATTS, generator, money
+from demo.organisation import NODE_CHIPS, TAG_KEY, UNIT, generator, money
 from demo.simulation import Instance, World
-from demo.truth import Claim, line_claim, normalise, whole
+from demo.truth import line_claim, normalise, whole
 
-VOLUME_RATE = money("0.08")  # per GB-month
-TRAFFIC_RATE = money("0.01")
-
-
-def box(instance: Instance, *, kind: str = "BoxUsage", rate: int | None = None) -> Service:
-    usage_type = f"{REGIONS[instance.region_id].prefix}{kind}:{instance.instance_type}"
-    price = ON_DEMAND.get(instance.instance_type, 0) if rate is None else rate
-    operation = "RunInstances:SV001" if kind == "SpotUsage" else "RunInstances"
-    name = f"{instance.instance_type} Linux/UNIX {'Spot ' if kind == 'SpotUsage' else ''}Instance-hour in {instance.region_id}"
-    # Spot rows come without an instance type, as the real ones do
-    shown = None if kind == "SpotUsage" else instance.instance_type
-    return Service("AmazonEC2", usage_type, operation, instance.region_id, "Hrs", price, "Compute Instance", name, shown)
+SPOT_RATE, VOLUME_RATE, TRAFFIC_RATE = money("8.6"), money("0.08"), money("0.01")  # an hour, a GB-month, a GB
 
 
-def tag_columns(instance: Instance, tag: str | None) -> dict[str, object]:
-    tags = {"aws_created_by": "AssumedRole:synthetic:scheduler", "user_name": instance.name}
+def covered_hours(second_count: int) -> int:
+    """Hours a commitment pays for, rounded down: an hour shared by two machines is never more than was committed."""
+    return second_count * UNIT // HOUR
+
+
+def box(machine: Instance) -> dict[str, Any]:
+    kind, spot = machine.instance_type, "Spot " if machine.purchase == "spot" else ""
+    usage, operation = (f"SpotUsage:{kind}", "RunInstances:SV001") if spot else (f"BoxUsage:{kind}", "RunInstances")
+    words = f"AmazonEC2, {usage}, {operation}, Hrs, Compute Instance"
+    name = f"{kind} Linux/UNIX {spot}Instance-hour in {machine.region_id}"
+    return priced(words, machine.region_id, SPOT_RATE if spot else ON_DEMAND[kind], name)
+
+
+def resource_columns(machine: Instance, tag: str | None, resource_id: str | None = None) -> dict[str, object]:
+    tags = {"aws_created_by": "AssumedRole:synthetic:scheduler", "user_name": machine.name}
     if tag is not None:
         tags |= {f"user_{TAG_KEY}": tag, "user_cost_center": "training"}
-    return {"resource_tags": tags, "cost_category": {"capability": "machine-learning"}}
+    category = {"capability": "machine-learning"}
+    return {"line_item_resource_id": resource_id or machine.instance_id, "resource_tags": tags, "cost_category": category}
 
 
-def spot_rate(world: World, instance: Instance, hour: int) -> int:
+def spot_rate(machine: Instance, hour: int) -> int:
     """The Spot price of the day, the same for all machines of a zone."""
-    random = generator("spot", instance.zone, hour // DAY)
-    return money("8.6") + random.randrange(-3_000, 3_001) * (UNIT // 10_000)
+    return SPOT_RATE + generator("spot", machine.zone, hour // DAY).randrange(-3_000, 3_001) * (UNIT // 10_000)
 
 
-def component(instance: Instance) -> str:
-    return "accelerator" if instance.is_accelerated else "host"
+def hour_rows(
+    sheet: Sheet, world: World, machine: Instance, key: str, worked: Hours, tag: str | None, columns: Values, **more: Any
+) -> None:
+    """Instance-hours of a machine; in a Capacity Block each carries its part of the fee."""
+    listed, watts = ON_DEMAND[machine.instance_type], WATTS[machine.instance_type]
+    rate = [spot_rate(machine, hour) for hour, _ in worked] if machine.purchase == "spot" else listed
+    component = "accelerator" if machine.instance_type in NODE_CHIPS else "host"
+    fee = partial(fleet.fee_share, world) if machine.purchase == "block" else lambda used: None
+    claims = [line_claim(world, machine, hour, used, component, tag=tag, fee=fee(used)) for hour, used in worked]
+    columns = {**box(machine), "line_item_availability_zone": machine.zone, **resource_columns(machine, tag), **columns}
+    sheet.use(key, machine.account, worked, rate, columns, listed=listed, claims=claims, watts=watts, **more)
 
 
-def instance_rows(
-    sheet: Sheet,
-    world: World,
-    instance: Instance,
-    covered: Mapping[tuple[str, int], int],
-    billed_seconds: Callable[[int, int], int] | None = None,
-    shown_tag: Callable[[int], str | None] | None = None,
-) -> Iterator[Chunk]:
-    """Rows of one machine; hours the Savings Plan covers are rows of their own, an hour covered in part is two.
+def machine_rows(sheet: Sheet, world: World, machine: Instance, covered: Mapping[tuple[str, int], int]) -> None:
+    """Rows of one machine and what hangs on it; hours the Savings Plan covers are rows of their own, one covered in part is two.
 
-    `billed_seconds(hour, seconds)` and `shown_tag(hour)` are what an early delivery got wrong.
+    An early delivery has whole hours of the shared cluster, and no tag in the first hour of one machine: it was activated later.
     """
-    billed_seconds = billed_seconds or (lambda hour, used: used)
-    shown_tag = shown_tag or (lambda hour: instance.tag)
-    worked = [
-        (hour, billed_seconds(hour, used)) for hour, used in hours_between(instance.launched, instance.terminated, sheet.month)
-    ]
-    plan = [(hour, covered[instance.instance_id, hour]) for hour, _ in worked if (instance.instance_id, hour) in covered]
-    direct = [(hour, used - covered.get((instance.instance_id, hour), 0)) for hour, used in worked]
-    direct = [(hour, used) for hour, used in direct if used]
-    # one chunk per spelling of the tag: constants are what a chunk's rows share
-    for tag in sorted({shown_tag(hour) for hour, _ in direct}, key=str):
-        yield _direct_rows(sheet, world, instance, [(hour, used) for hour, used in direct if shown_tag(hour) == tag], tag)
-    if plan:
-        yield _covered_rows(sheet, world, instance, plan)
+    worked = hours_between(machine.launched, machine.terminated, sheet.month)
+    if not worked:
+        return
+    is_shared = machine.account is VISION and machine.tag is None
+    billed = [(hour, HOUR) for hour, _ in worked] if sheet.is_early and is_shared else worked
+    covering = {hour: covered.get((machine.instance_id, hour), 0) for hour, _ in billed}
+    direct = [(hour, used - covering[hour]) for hour, used in billed if used > covering[hour]]
+    by_tag = {machine.tag: direct}
+    if sheet.is_early and machine.name == f"vit-h14-01{world.suffix}-1-0":
+        by_tag = {None: direct[:1], machine.tag: direct[1:]}
+    for tag, rows in by_tag.items():
+        hour_rows(sheet, world, machine, f"box|{machine.instance_id}|{tag}", rows, tag, {})
+    _covered_rows(sheet, world, machine, [(hour, taken) for hour, taken in covering.items() if taken])
+    if machine.volume_gb:
+        _volume_rows(sheet, machine, worked)
+    if is_shared:
+        _traffic_rows(sheet, world, machine, worked)
 
 
-def _direct_rows(sheet: Sheet, world: World, instance: Instance, worked: list[tuple[int, int]], tag: str | None) -> Chunk:
-    amounts = [hours(used) for _, used in worked]
-    if instance.purchase == "spot":
-        service = box(instance, kind="SpotUsage", rate=money("8.6"))
-        rates: int | list[int] = [spot_rate(world, instance, hour) for hour, _ in worked]
-    else:
-        service = box(instance)
-        rates = service.rate
-    varying = sheet.billed(amounts, rates, ON_DEMAND[instance.instance_type])
-    return hourly(
-        f"box|{instance.instance_id}|{tag}",
-        instance.account,
-        worked,
-        service.columns | _place(instance) | tag_columns(instance, tag),
-        varying,
-        [line_claim(world, instance, hour, used, component(instance), tag=tag) for hour, used in worked],
-        WATTS[instance.instance_type],
-    )
-
-
-def _covered_rows(sheet: Sheet, world: World, instance: Instance, worked: list[tuple[int, int]]) -> Chunk:
-    service = box(instance)
+def _covered_rows(sheet: Sheet, world: World, machine: Instance, worked: Hours) -> None:
     amounts = [covered_hours(used) for _, used in worked]
     effective = [amount * SAVINGS_PLAN_RATE // UNIT for amount in amounts]
-    constants = service.columns | _place(instance) | tag_columns(instance, instance.tag) | plan_columns(world)
-    constants |= {"line_item_line_item_type": "SavingsPlanCoveredUsage", "savings_plan_savings_plan_rate": SAVINGS_PLAN_RATE}
-    varying = sheet.billed(amounts, service.rate) | {"savings_plan_savings_plan_effective_cost": effective}
-    if sheet.is_discounted:
-        varying["savings_plan_net_savings_plan_effective_cost"] = effective
-    return hourly(
-        f"covered|{instance.instance_id}",
-        instance.account,
-        worked,
-        constants,
-        varying,
-        [line_claim(world, instance, hour, used, component(instance), tag=instance.tag) for hour, used in worked],
-        WATTS[instance.instance_type],
-    )
+    columns = plan_columns(world) | {
+        "line_item_line_item_type": "SavingsPlanCoveredUsage",
+        "savings_plan_savings_plan_rate": SAVINGS_PLAN_RATE,
+        "savings_plan_savings_plan_effective_cost": effective,
+        "savings_plan_net_savings_plan_effective_cost": effective,
+    }
+    hour_rows(sheet, world, machine, f"covered|{machine.instance_id}", worked, machine.tag, columns, amounts=amounts)
 
 
-def plan_columns(world: World) -> dict[str, object]:
+def plan_columns(world: World) -> dict[str, Any]:
     plan_id = f"5ace0000-0000-4000-a000-{world.replica:012d}"
     return {
         "savings_plan_savings_plan_a_r_n": f"arn:aws:savingsplans::{PAYER_A.account_id}:savingsplan/{plan_id}",
@@ -121,59 +105,53 @@ def plan_columns(world: World) -> dict[str, object]:
     }
 
 
-def _place(instance: Instance) -> dict[str, object]:
-    return {"line_item_resource_id": instance.instance_id, "line_item_availability_zone": instance.zone}
-
-
-def volume_rows(sheet: Sheet, instance: Instance) -> Chunk | None:
+def _volume_rows(sheet: Sheet, machine: Instance, worked: Hours) -> None:
     """The machine's gp3 volume, billed by the hour and tagged as the machine is."""
-    worked = hours_between(instance.launched, instance.terminated, sheet.month)
-    if not instance.volume_gb or not worked:
-        return None
     first, last = sheet.bounds
-    region = REGIONS[instance.region_id]
-    service = priced(
-        f"AmazonEC2, {region.prefix}EBS:VolumeUsage.gp3, CreateVolume-Gp3, GB-Mo, Storage",
-        instance.region_id,
-        VOLUME_RATE,
-        f"GB-month of General Purpose (gp3) provisioned storage - {region.bill_name}",
-    )
-    amounts = [instance.volume_gb * used * UNIT // (last - first) for _, used in worked]
-    volume_id = "vol-" + instance.instance_id[2:]
-    claims: list[Claim | None] = [None] * len(worked)
-    if instance.tag is not None:
-        claims = [whole(normalise(instance.tag), "tag", "storage")] * len(worked)
-    return hourly(
-        f"volume|{volume_id}",
-        instance.account,
-        worked,
-        service.columns | {"line_item_resource_id": volume_id} | tag_columns(instance, instance.tag),
-        sheet.billed(amounts, VOLUME_RATE),
-        claims,
-    )
+    words = "AmazonEC2, EBS:VolumeUsage.gp3, CreateVolume-Gp3, GB-Mo, Storage"
+    name = f"GB-month of General Purpose (gp3) provisioned storage - {REGIONS[machine.region_id].bill_name}"
+    volume_id = "vol-" + machine.instance_id[2:]
+    amounts = [machine.volume_gb * used * UNIT // (last - first) for _, used in worked]
+    claim = None if machine.tag is None else whole(normalise(machine.tag), "tag", "storage")
+    columns = priced(words, machine.region_id, VOLUME_RATE, name) | resource_columns(machine, machine.tag, volume_id)
+    claims = [claim] * len(worked)
+    sheet.use(f"volume|{volume_id}", machine.account, worked, VOLUME_RATE, columns, amounts=amounts, claims=claims)
 
 
-def traffic_rows(sheet: Sheet, world: World, instance: Instance) -> Chunk | None:
+def _traffic_rows(sheet: Sheet, world: World, machine: Instance, worked: Hours) -> None:
     """Traffic between zones on an untagged machine: the runs that held it share the hour, the rest is nobody's."""
-    worked = hours_between(instance.launched, instance.terminated, sheet.month)
-    if not worked:
-        return None
-    region = REGIONS[instance.region_id]
-    service = priced(
-        f"AmazonEC2, {region.prefix}DataTransfer-Regional-Bytes, InterZone-In, GB, Data Transfer",
-        instance.region_id,
-        TRAFFIC_RATE,
-        "GB - regional data transfer - in/out/between EC2 AZs",
-        region_in_map_only=True,
-    )
-    random = generator("traffic", instance.instance_id, sheet.month)
+    words = "AmazonEC2, DataTransfer-Regional-Bytes, InterZone-In, GB, Data Transfer"
+    name = "GB - regional data transfer - in/out/between EC2 AZs"
+    columns = priced(words, machine.region_id, TRAFFIC_RATE, name) | resource_columns(machine, None)
+    key, random = f"traffic|{machine.instance_id}", generator("traffic", machine.instance_id, sheet.month)
     amounts = [random.randrange(1, 40_000_000_000) if hour % (7 * HOUR) else random.randrange(1, 9_000) for hour, _ in worked]
-    claims = [line_claim(world, instance, hour, HOUR, "network") for hour, _ in worked]
-    return hourly(
-        f"traffic|{instance.instance_id}",
-        instance.account,
-        worked,
-        service.columns | {"line_item_resource_id": instance.instance_id} | tag_columns(instance, None),
-        sheet.billed(amounts, TRAFFIC_RATE),
-        claims,
-    )
+    claims = [line_claim(world, machine, hour, HOUR, "network") for hour, _ in worked]
+    sheet.use(key, machine.account, worked, TRAFFIC_RATE, columns, amounts=amounts, claims=claims)
+
+
+def correction_row(sheet: Sheet, world: World) -> None:
+    """An hour and a half taken back from a machine of the month, tagged as the machine is."""
+    machine = next(machine for machine in world.instances if machine.name == f"llm8b-cpt-06{world.suffix}-1-0")
+    hour, rate = machine.launched // HOUR * HOUR + 5 * HOUR, ON_DEMAND[machine.instance_type]
+    columns = box(machine) | resource_columns(machine, machine.tag)
+    columns |= {"line_item_line_item_description": "Correction of usage billed twice (synthetic)"}
+    claims = [whole(normalise(machine.tag or ""), "tag", "accelerator")]
+    key = f"correction|{machine.instance_id}"
+    sheet.use(key, machine.account, [(hour, HOUR)], rate, columns, amounts=[-3 * UNIT // 2], claims=claims)
+
+
+def job_rows(sheet: Sheet, world: World) -> None:
+    """Instance-hours and volume of the managed job, under its ARN."""
+    worked, arn = hours_between(fleet.JOB_START, fleet.JOB_END, sheet.month), fleet.job_arn(world)
+    name, nodes, kind = arn.rpartition("/")[2], fleet.JOB_NODES, f"ml.{fleet.NODE_TYPE}"
+    train = f"AmazonSageMaker, USE1-Train:{kind}, CreateTrainingJob, Hrs, ML Instance"
+    volume = "AmazonSageMaker, USE1-VolumeUsage.gp2, CreateTrainingJob, GB-Mo, ML Storage"
+    node_hours = [hours(used * nodes) for _, used in worked]
+    sizes = [200 * nodes * used * UNIT // (31 * DAY) for _, used in worked]
+    for key, words, rate, text, amounts, component, watts in (
+        ("job", train, ON_DEMAND[kind], f"Training {kind} hour", node_hours, "accelerator", nodes * WATTS[fleet.NODE_TYPE]),
+        ("job-volume", volume, money("0.14"), "GB-month of ML Storage", sizes, "storage", 0),
+    ):
+        columns = priced(words, "us-east-1", rate, f"{text} in us-east-1") | {"line_item_resource_id": arn}
+        claims = [whole(normalise(name), "managed_job", component)] * len(worked)
+        sheet.use(f"{key}|{name}", VISION, worked, rate, columns, amounts=amounts, claims=claims, watts=watts)

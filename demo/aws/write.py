@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from demo.aws import bill_a, bill_b, carbon, cur, plan_a, plan_b
+from demo.aws import carbon, commitments, cur, estate, fleet, machines
+from demo.aws.account import PAYER_A, PAYER_B, Payer
+from demo.aws.lines import Sheet
 from demo.clock import MONTHS
-from demo.organisation import PAYER_A, PAYER_B
 from demo.runs import write_runs
 from demo.simulation import World
 
 ROWS_PER_FILE = 10_000
 LARGEST_FILE = 250_000
-SHRUNK_MONTH = "2026-04"  # its export once had one chunk more, overwritten since with an empty one
+CORRECTION_MONTH = "2026-07"  # of payer A
 
 
 def worlds_of(scale: int) -> list[World]:
-    worlds = []
-    for replica in range(scale):
-        world = World(replica)
-        plan_a.build(world)
-        plan_b.build(world)
-        world.close()
-        worlds.append(world)
+    worlds = [World(replica) for replica in range(scale)]
+    for world in worlds:
+        fleet.build(world)
     return worlds
 
 
@@ -30,23 +27,36 @@ def write_exports(exports: Path, worlds: list[World]) -> dict[str, dict[str, dic
     for world in worlds:
         write_runs(exports / "runs", world.runs, "AWS")
     rows_per_file = min(ROWS_PER_FILE * len(worlds), LARGEST_FILE)
-    truth: dict[str, dict[str, dict]] = {PAYER_A.bill_source: {}, PAYER_B.bill_source: {}}
+    truth: dict[str, dict[str, dict]] = {}
     activity: dict[tuple[str, str], carbon.Activity] = {}
-    for month in MONTHS:
-        sheet = bill_a.sheet_of(worlds, month)
-        surplus = 1 if month == SHRUNK_MONTH else 0
-        execution = cur.Execution(bill_a.published(month))
-        truth[PAYER_A.bill_source] |= cur.write_month(
-            exports / PAYER_A.bill_source, sheet, execution, rows_per_file, surplus=surplus
-        )
-        activity[PAYER_A.account_id, month] = sheet.activity
-        *earlier, latest = bill_b.executions(month)
-        for execution in earlier:
-            sheet = bill_b.sheet_of(worlds, month, is_first_june=True)
-            truth[PAYER_B.bill_source] |= cur.write_month(exports / PAYER_B.bill_source, sheet, execution, rows_per_file)
-        sheet = bill_b.sheet_of(worlds, month)
-        truth[PAYER_B.bill_source] |= cur.write_month(exports / PAYER_B.bill_source, sheet, latest, rows_per_file)
-        activity[PAYER_B.account_id, month] = sheet.activity
+    for payer in (PAYER_A, PAYER_B):
+        told = truth[payer.bill_source] = {}
+        for month in MONTHS:
+            executions = cur.executions(payer, month)
+            for execution in executions:
+                sheet = _sheet_of(worlds, payer, month, is_early=execution is not executions[-1])
+                told |= cur.write_month(exports / payer.bill_source, sheet, execution, rows_per_file)
+            activity[payer.account_id, month] = sheet.activity  # of the latest
     for release in carbon.releases():
         carbon.write_release(exports / release.payer.carbon_source, release, activity[release.payer.account_id, release.month])
     return truth
+
+
+def _sheet_of(worlds: list[World], payer: Payer, month: str, *, is_early: bool) -> Sheet:
+    """The bill of a month as the latest delivery has it, or June before its restatement."""
+    sheet = Sheet(payer, month, is_early)
+    for world in worlds:
+        covered = commitments.plan_coverage(world, month)
+        for machine in world.instances:
+            if machine.account in payer.accounts and machine.purchase != "block":
+                machines.machine_rows(sheet, world, machine, covered)
+        if payer is PAYER_A:
+            commitments.block_rows(sheet, world)
+            commitments.plan_rows(sheet, world, covered)
+            commitments.reserved_rows(sheet, world)
+        else:
+            machines.job_rows(sheet, world)
+        estate.estate_rows(sheet, world)
+        if payer is PAYER_A and month == CORRECTION_MONTH:
+            machines.correction_row(sheet, world)
+    return sheet

@@ -24,7 +24,6 @@ def worlds_of(aws_worlds: Sequence[World]) -> list[World]:
         world = World(twin.replica)
         paired.build(world, paired.pairs_of(twin))
         pool.build(world)
-        world.close()
         worlds.append(world)
     return worlds
 
