@@ -16,7 +16,7 @@ def table_record(table: Table) -> dict[str, object]:
             "label": column.label,
             "kind": column.kind,
             "unit": column.unit_of("of the row: billing_currency"),
-            "method": column.method or table.spec.method,
+            "method": table.spec.method,
         }
         for column in table.spec.columns
     ]
@@ -52,6 +52,6 @@ def section_record(section: Section) -> dict[str, object]:
         "id": section.id,
         "title": section.title,
         "absent": section.absent or None,
-        "notes": [{"title": title, "text": text} for title, text in section.notes],
+        "notes": [],  # of format 1; no section has any
         "tables": [table_record(table) for table in section.tables],
     }

@@ -11,7 +11,6 @@ from reports.publication import Row
 
 FAMILIES = ("trainium", "inferentia", "tpu", "gpu", "none")
 ROWS_PER_PANEL = 12
-GROUPS = (("accelerator", "accelerator_type"), ("team", "team"), ("model", "model_name"))
 
 
 def family_class(family: object) -> str:

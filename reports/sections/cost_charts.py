@@ -4,7 +4,8 @@ from reports.model import Table
 from reports.page.charts import Bar, Chart, Segment, chart
 from reports.publication import Row
 from reports.quarter import short_month_name
-from reports.sections.bars import GROUPS, ROWS_PER_PANEL, outcome_class, platform_legend, stacked, steps
+from reports.sections.bars import ROWS_PER_PANEL, outcome_class, platform_legend, stacked, steps
+from reports.sections.costs import GROUPS
 
 
 def _of(table: Table, currency: str, with_totals: bool = False) -> list[Row]:
@@ -13,12 +14,12 @@ def _of(table: Table, currency: str, with_totals: bool = False) -> list[Row]:
 
 def _by_group(tables: dict[str, Table], currency: str) -> Chart:
     """By accelerator, team and model on one scale."""
-    rows = {name: _of(tables[f"cost_by_{name}"], currency) for name, _ in GROUPS}
+    rows = {name: _of(tables[f"cost_by_{name}"], currency) for name, _, _ in GROUPS}
     panels = [
         (f"by {name}", stacked(rows[name], label, "accelerator_family", "effective_cost")[:ROWS_PER_PANEL])
-        for name, label in GROUPS
+        for name, label, _ in GROUPS
     ]
-    legend = platform_legend([row["accelerator_family"] for name, _ in GROUPS for row in rows[name]])
+    legend = platform_legend([row["accelerator_family"] for name, _, _ in GROUPS for row in rows[name]])
     return chart(f"cost-{currency}", "Effective cost of training runs", panels, currency, legend)
 
 

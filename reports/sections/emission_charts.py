@@ -30,7 +30,7 @@ def emission_charts(tables: dict[str, Table]) -> dict[str, tuple[Chart, ...]]:
         clouds = dict.fromkeys(str(row["provider_name"]) for row in months)
         legend = (*((cloud_class(cloud), f"allocated to runs, {cloud}") for cloud in clouds), ("rest", "no run"))
         charts["emissions_by_month"] = (chart("carbon-month", "Provider emissions by month", panels, "kgCO2e", legend, 2),)
-    return charts
+    return {**charts, **_modelled_charts(tables["modelled_beside_provider"])}
 
 
 def _month(row: Row, way: str, with_provider: bool) -> Bar:
@@ -41,7 +41,7 @@ def _month(row: Row, way: str, with_provider: bool) -> Bar:
     return Bar(label, segments, row[f"all_{way}_based_kgco2e"])
 
 
-def modelled_charts(table: Table) -> dict[str, tuple[Chart, ...]]:
+def _modelled_charts(table: Table) -> dict[str, tuple[Chart, ...]]:
     """Two bars per region: what the provider gives the runs, solid, and what the model gives them, hatched."""
     bars, clouds = [], {}
     for row in table.rows:

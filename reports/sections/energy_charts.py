@@ -5,7 +5,8 @@ from reports.page.charts import Bar, Chart, Segment, chart
 from reports.page.numbers import EN_DASH
 from reports.publication import Row
 from reports.quarter import short_month_name
-from reports.sections.bars import GROUPS, ROWS_PER_PANEL, family_class, outcome_class, platform_legend
+from reports.sections.bars import ROWS_PER_PANEL, family_class, outcome_class, platform_legend
+from reports.sections.costs import GROUPS
 
 
 def _energy_bars(rows: list[Row], label: str) -> list[Bar]:
@@ -30,7 +31,7 @@ def _energy_bars(rows: list[Row], label: str) -> list[Bar]:
 def energy_charts(tables: dict[str, Table]) -> dict[str, tuple[Chart, ...]]:
     """The energy charts of section 3: by accelerator, team and model on one scale, and by month."""
     panels, families = [], []
-    for name, label in GROUPS:
+    for name, label, _ in GROUPS:
         rows = [row for row in tables[f"energy_by_{name}"].rows if not row.get("is_total")][:ROWS_PER_PANEL]
         families += [row["accelerator_family"] for row in rows if row["facility_energy_kwh"] is not None]
         panels.append((f"by {name}", _energy_bars(rows, label)))

@@ -1,24 +1,23 @@
 """The queries behind the headline figures of section 1; each is complete in itself and gives one row per currency or unit."""
 
-from reports.quarter import Quarter
-from reports.sections.sql import ON_RECORD, complete, literal, presence, within
+from reports.sections.sql import ENDS, ON_RECORD, PRESENCE, complete, within
 
+LAST = "usage_month >= $before and usage_month < $start"
+BOTH = "usage_month >= $before and usage_month < $end"
 
-def effective_cost_sql(quarter: Quarter) -> str:
-    """Runs and everything billed, this quarter and the last, null while a bill is missing."""
-    span = f"usage_month >= {literal(quarter.previous.start)} and usage_month < {literal(quarter.end)}"
-    return f"""with {presence(quarter)},
+# Runs and everything billed, this quarter and the last, null while a bill is missing.
+EFFECTIVE_COST = f"""with {PRESENCE},
 costs as (
-    select billing_currency, usage_month, effective_cost, true as is_run from marts.fct_training_run_costs where {span}
+    select billing_currency, usage_month, effective_cost, true as is_run from marts.fct_training_run_costs where {BOTH}
     union all
-    select billing_currency, usage_month, effective_cost, false from marts.fct_residual_costs where {span}
+    select billing_currency, usage_month, effective_cost, false from marts.fct_residual_costs where {BOTH}
 ),
 sums as (
     select
         billing_currency,
-        coalesce(sum(effective_cost) filter (where is_run and {within(quarter)}), 0) as run_cost,
-        coalesce(sum(effective_cost) filter (where {within(quarter)}), 0) as all_cost,
-        coalesce(sum(effective_cost) filter (where is_run and {within(quarter.previous)}), 0) as previous_cost
+        coalesce(sum(effective_cost) filter (where is_run and {within()}), 0) as run_cost,
+        coalesce(sum(effective_cost) filter (where {within()}), 0) as all_cost,
+        coalesce(sum(effective_cost) filter (where is_run and {LAST}), 0) as previous_cost
     from costs
     group by billing_currency
 )
@@ -30,27 +29,25 @@ select
         then cast(round(run_cost / previous_cost - 1, 6) as decimal(18, 6)) end as change_ratio,
     case
         when not {complete("has_bill")} then 'a bill of the quarter is missing'
-        when not {complete("has_bill", False)} then 'the bills of {quarter.previous.name} are not complete'
-        when previous_cost <= 0 then 'no cost of runs in {quarter.previous.name}'
+        when not {complete("has_bill", False)} then 'the bills of $last_quarter are not complete'
+        when previous_cost <= 0 then 'no cost of runs in $last_quarter'
     end as change_reason
 from sums
 order by billing_currency"""
 
-
-def coverage_sql(quarter: Quarter) -> str:
-    """How much of the accelerator cost has an energy and an emission figure, and how much the runs carry."""
-    return f"""with {presence(quarter)},
+# How much of the accelerator cost has an energy and an emission figure, and how much the runs carry.
+COVERAGE = f"""with {PRESENCE},
 accelerator_costs as (
     select costs.billing_currency, costs.effective_cost, true as is_run,
         emissions.provider_total_location_based_kgco2e is not null and energy.facility_energy_kwh is not null as is_covered
     from marts.fct_training_run_costs as costs
     left join marts.fct_training_run_emissions as emissions using (training_run_id, usage_month)
     left join marts.fct_training_run_energy as energy using (training_run_id, usage_month)
-    where costs.cost_component = 'accelerator' and {within(quarter, "costs.usage_month")}
+    where costs.cost_component = 'accelerator' and {within("costs.usage_month")}
     union all
     select billing_currency, effective_cost, false, false
     from marts.fct_residual_costs
-    where cost_component = 'accelerator' and {within(quarter)}
+    where cost_component = 'accelerator' and {within()}
 ),
 sums as (
     select billing_currency, sum(effective_cost) as all_cost,
@@ -69,28 +66,27 @@ from sums
 order by billing_currency"""
 
 
-def mass_sql(quarter: Quarter, measure: str) -> str:
+def mass(measure: str) -> str:
     """One provider mass: allocated to runs, and as the provider reported it, null while a carbon month is missing."""
-    span = f"usage_month >= {literal(quarter.previous.start)} and usage_month < {literal(quarter.end)}"
-    return f"""with {presence(quarter)},
+    return f"""with {PRESENCE},
 parts as (
     select provider_name, payer_account_id, usage_month, provider_model_version, true as is_run, {measure} as mass
-    from marts.fct_run_cell_emissions where {span}
+    from marts.fct_run_cell_emissions where {BOTH}
     union all
     select provider_name, payer_account_id, usage_month, provider_model_version, false, {measure}
-    from marts.fct_residual_emissions where {span}
+    from marts.fct_residual_emissions where {BOTH}
 ),
 sums as (
     select
-        sum(mass) filter (where is_run and {within(quarter)}) as run_mass,
-        sum(mass) filter (where {within(quarter)}) as all_mass,
-        sum(mass) filter (where is_run and {within(quarter.previous)}) as previous_mass,
-        count(*) filter (where mass is null and {within(quarter)}) as unknown_rows,
-        count(*) filter (where mass is null and {within(quarter.previous)}) as previous_unknown_rows,
+        sum(mass) filter (where is_run and {within()}) as run_mass,
+        sum(mass) filter (where {within()}) as all_mass,
+        sum(mass) filter (where is_run and {LAST}) as previous_mass,
+        count(*) filter (where mass is null and {within()}) as unknown_rows,
+        count(*) filter (where mass is null and {LAST}) as previous_unknown_rows,
         string_agg(distinct provider_model_version, ', ' order by provider_model_version)
-            filter (where {within(quarter)}) as versions,
+            filter (where {within()}) as versions,
         string_agg(distinct provider_model_version, ', ' order by provider_model_version)
-            filter (where {within(quarter.previous)}) as previous_versions
+            filter (where {LAST}) as previous_versions
     from parts
 )
 select
@@ -102,38 +98,36 @@ select
         then cast(round(run_mass / previous_mass - 1, 6) as decimal(18, 6)) end as change_ratio,
     case
         when not {complete("has_carbon")} then 'a carbon month of the quarter is not published'
-        when not {complete("has_carbon", False)} then 'the carbon months of {quarter.previous.name} are not complete'
+        when not {complete("has_carbon", False)} then 'the carbon months of $last_quarter are not complete'
         when versions is distinct from previous_versions
             then 'the provider changed its model: ' || previous_versions || ', then ' || versions
         when unknown_rows + previous_unknown_rows > 0 then 'the provider left values out'
-        when previous_mass is null or previous_mass <= 0 then 'nothing allocated to runs in {quarter.previous.name}'
+        when previous_mass is null or previous_mass <= 0 then 'nothing allocated to runs in $last_quarter'
     end as change_reason
 from sums"""
 
 
-def energy_sql(quarter: Quarter) -> str:
-    """Facility energy of the runs with bounds and idle reserve, null when a run-month has none; what is known is apart."""
-    ends = ("", "_low", "_high")
-    spans = [("", within(quarter)), ("_before", within(quarter.previous))]
-    sums = ",\n        ".join(
-        [
-            *(
-                f"coalesce(sum(facility_energy_kwh{end}) filter (where {span}), 0) as energy{end}{name}"
-                for name, span in spans
-                for end in ends
-            ),
-            *(f"count(*) filter (where {ON_RECORD} and {span}) as run_months{name}" for name, span in spans),
-            f"count(*) filter (where not {ON_RECORD} and {within(quarter)}) as unrecorded_run_months",
-            *(f"count(facility_energy_kwh) filter (where {span}) as known_run_months{name}" for name, span in spans),
-            f"sum(idle_share_facility_energy_kwh) filter (where {within(quarter)}) as idle_energy",
-            f"count(idle_share_facility_energy_kwh) filter (where {within(quarter)}) as known_idle_run_months",
-        ]
-    )
-    return f"""with sums as (
-    select {sums}
+SPANS = (("", within()), ("_before", LAST))
+SUMS = ",\n        ".join(
+    [
+        *(
+            f"coalesce(sum(facility_energy_kwh{end}) filter (where {span}), 0) as energy{end}{name}"
+            for name, span in SPANS
+            for end in ENDS
+        ),
+        *(f"count(*) filter (where {ON_RECORD} and {span}) as run_months{name}" for name, span in SPANS),
+        f"count(*) filter (where not {ON_RECORD} and {within()}) as unrecorded_run_months",
+        *(f"count(facility_energy_kwh) filter (where {span}) as known_run_months{name}" for name, span in SPANS),
+        f"sum(idle_share_facility_energy_kwh) filter (where {within()}) as idle_energy",
+        f"count(idle_share_facility_energy_kwh) filter (where {within()}) as known_idle_run_months",
+    ]
+)
+# Facility energy of the runs with bounds and idle reserve, null when a run-month has none; what is known is apart.
+ENERGY = f"""with sums as (
+    select {SUMS}
     from marts.fct_training_run_energy
     inner join marts.dim_training_runs as runs using (training_run_id)
-    where usage_month >= {literal(quarter.previous.start)} and usage_month < {literal(quarter.end)}
+    where {BOTH}
 )
 select
     'kWh' as unit,
@@ -142,8 +136,8 @@ select
     case when known_run_months = run_months and known_run_months_before = run_months_before and energy_before > 0
         then cast(round(cast(energy as double) / cast(energy_before as double) - 1, 6) as decimal(18, 6)) end as change_ratio,
     case
-        when known_run_months_before < run_months_before then 'the energy of {quarter.previous.name} is not whole'
-        when energy_before = 0 then 'no energy of runs in {quarter.previous.name}'
+        when known_run_months_before < run_months_before then 'the energy of $last_quarter is not whole'
+        when energy_before = 0 then 'no energy of runs in $last_quarter'
     end as change_reason,
     case when known_run_months = run_months then energy_low end as low,
     case when known_run_months = run_months then energy_high end as high,

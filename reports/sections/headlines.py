@@ -5,69 +5,55 @@ from dataclasses import replace
 from reports.model import Figure
 from reports.publication import Publication, Row
 from reports.quarter import Quarter
-from reports.sections.headline_sql import coverage_sql, effective_cost_sql, energy_sql, mass_sql
+from reports.sections.headline_sql import COVERAGE, EFFECTIVE_COST, ENERGY, mass
+from reports.sections.sql import WAYS
 
-
-def _headlines(quarter: Quarter) -> list[Figure]:
-    """The figures before they are asked for. No `unit`: each row of the answer is a currency."""
-    scope_2 = [
+# The figures before they are asked for, with the marks of `Quarter.fill`. No `unit`: each row of the answer is a currency.
+FIGURES = (
+    Figure(
+        id="effective_cost",
+        label="Effective cost of training runs",
+        unit="",
+        sql=EFFECTIVE_COST,
+        whole_label="all that was billed, effective",
+        absent="a bill of $quarter is missing",
+        method="Net amortised cost of training runs (strict, without idle share), added over runs and months of the quarter, "
+        "per currency.",
+    ),
+    Figure(
+        id="facility_energy",
+        label="Facility energy of training runs on record",
+        unit="kWh",
+        sql=ENERGY,
+        whole_label="with the idle reserve beside the runs",
+        absent="no run has an energy row in $quarter",
+        method="Modelled bottom-up, strict: chips by telemetry or time, host, network and storage, times PUE; added over "
+        "runs and months. Low and high are plausible bounds that err together.",
+    ),
+    *(
         Figure(
             id=f"provider_scope_2_{way}_based",
             label=f"Provider Scope 2, {way}-based, allocated to training runs",
             unit="kgCO2e",
-            sql=mass_sql(quarter, f"provider_scope_2_{way}_based_kgco2e"),
+            sql=mass(f"provider_scope_2_{way}_based_kgco2e"),
             whole_label="reported by the provider for all usage",
-            absent=f"a carbon month of {quarter.name} is not published",
-            method=(
-                "Provider mass of the elected model version, allocated to runs by list-price weight in each provider cell; "
-                "runs added over the quarter."
-            ),
+            absent="a carbon month of $quarter is not published",
+            method="Provider mass of the elected model version, allocated to runs by list-price weight in each provider cell; "
+            "runs added over the quarter.",
         )
-        for way in ("location", "market")
-    ]
-    return [
-        Figure(
-            id="effective_cost",
-            label="Effective cost of training runs",
-            unit="",
-            sql=effective_cost_sql(quarter),
-            whole_label="all that was billed, effective",
-            absent=f"a bill of {quarter.name} is missing",
-            method=(
-                "Net amortised cost of training runs (strict, without idle share), added over runs and months of the quarter, "
-                "per currency."
-            ),
-        ),
-        Figure(
-            id="facility_energy",
-            label="Facility energy of training runs on record",
-            unit="kWh",
-            sql=energy_sql(quarter),
-            whole_label="with the idle reserve beside the runs",
-            absent=f"no run has an energy row in {quarter.name}",
-            method=(
-                "Modelled bottom-up, strict: chips by telemetry or time, host, network and storage, times PUE; added over "
-                "runs and months. Low and high are plausible bounds that err together."
-            ),
-        ),
-        *scope_2,
-        Figure(
-            id="accelerator_cost_coverage",
-            label="Share of accelerator cost that carries an energy and an emission figure",
-            unit="1",
-            sql=coverage_sql(quarter),
-            whole_label="attributed to training runs",
-            absent=f"no accelerator cost in {quarter.name}, or a bill is missing",
-            method=(
-                "Effective cost of accelerators in run-months whose energy and provider emissions are known, over that of all "
-                "accelerators (runs and residuals), per currency."
-            ),
-        ),
-    ]
-
-
-def _without(figure: Figure, reason: str) -> Figure:
-    return replace(figure, whole_label="", change_reason=reason, absent=reason)
+        for way in WAYS
+    ),
+    Figure(
+        id="accelerator_cost_coverage",
+        label="Share of accelerator cost that carries an energy and an emission figure",
+        unit="1",
+        sql=COVERAGE,
+        whole_label="attributed to training runs",
+        absent="no accelerator cost in $quarter, or a bill is missing",
+        method="Effective cost of accelerators in run-months whose energy and provider emissions are known, over that of all "
+        "accelerators (runs and residuals), per currency.",
+    ),
+)
 
 
 def _of(figure: Figure, row: Row, several: bool) -> Figure:
@@ -94,11 +80,12 @@ def _of(figure: Figure, row: Row, several: bool) -> Figure:
 def glance_figures(publication: Publication, quarter: Quarter) -> list[Figure]:
     """The five headline figures in the order of the page; in several currencies, one each."""
     figures = []
-    for headline in _headlines(quarter):
-        missing = publication.missing(headline.sql)
-        rows = [] if missing else publication.rows(headline.sql)
+    for marked in FIGURES:
+        figure = replace(marked, sql=quarter.fill(marked.sql), absent=quarter.fill(marked.absent))
+        missing = publication.missing(figure.sql)
+        rows = [] if missing else publication.rows(figure.sql)
         if not rows:
-            reason = headline.absent if headline.unit == "kWh" else f"no cost in {quarter.name}"
-            figures.append(_without(headline, missing or reason))
-        figures += [_of(headline, row, len(rows) > 1) for row in rows]
+            reason = missing or (figure.absent if figure.unit == "kWh" else f"no cost in {quarter.name}")
+            figures.append(replace(figure, whole_label="", change_reason=reason, absent=reason))
+        figures += [_of(figure, row, len(rows) > 1) for row in rows]
     return figures

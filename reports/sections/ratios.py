@@ -3,13 +3,12 @@
 from reports.page.charts import Chart
 from reports.page.dots import LEGEND, Axis, DotPanel, dot_line
 from reports.publication import Row
-from reports.sections.side_by_side import MEASURES
+from reports.sections.side_by_side import COMPARED
 
 
 def ratio_chart(pairs: tuple[Row, ...], medians: tuple[Row, ...]) -> tuple[Chart, ...]:
     """A panel per workload with pairs; the first row, useful tokens, shows how well the pairs are matched."""
     workloads = sorted({str(pair["workload_key"]) for pair in pairs})
-    rows = [("Useful tokens", "useful_tokens", "", False), *((m.short, m.key, m.words, m.is_modelled) for m in MEASURES)]
     values = [value for pair in pairs for key, value in pair.items() if key.endswith("_ratio") and value is not None]
     bounds = [row[end] for row in medians for end in ("ratio_low", "ratio_high") if row[end] is not None]
     axis, panels = Axis([*values, *bounds]), []
@@ -18,10 +17,10 @@ def ratio_chart(pairs: tuple[Row, ...], medians: tuple[Row, ...]) -> tuple[Chart
         rated = [row for row in medians if row["workload_key"] == workload and row["pair_count"]]
         # in two currencies a measure has two medians: then none is drawn
         by_measure = {row["measure"]: row for row in rated if sum(row["measure"] == other["measure"] for other in rated) == 1}
-        present = [row for row in rows if any(pair[f"{row[1]}_ratio"] is not None for pair in own)]
+        present = [m for m in COMPARED if any(pair[f"{m.key}_ratio"] is not None for pair in own)]
         lines = tuple(
-            dot_line(position, label, key, is_modelled, own, by_measure.get(words), axis)
-            for position, (label, key, words, is_modelled) in enumerate(present)
+            dot_line(position, m.short, m.key, m.is_modelled, own, by_measure.get(m.words), axis)
+            for position, m in enumerate(present)
         )
         count = f"{len(own)} matched pair{'s' if len(own) > 1 else ''}"
         numbers = "; ".join(f"{line.label}: {line.number or 'each pair in the table'}" for line in lines)
