@@ -1,7 +1,7 @@
 """The chart of section 2: which pairs and medians become which dots. How they are drawn is page/dots.py."""
 
 from reports.page.charts import Chart
-from reports.page.dots import LEGEND, Axis, DotPanel, dot_line
+from reports.page.dots import LEGEND, Axis, dot_line
 from reports.publication import Row
 from reports.sections.side_by_side import COMPARED
 
@@ -25,12 +25,10 @@ def ratio_chart(pairs: tuple[Row, ...], medians: tuple[Row, ...]) -> tuple[Chart
         count = f"{len(own)} matched pair{'s' if len(own) > 1 else ''}"
         numbers = "; ".join(f"{line.label}: {line.number or 'each pair in the table'}" for line in lines)
         panels.append(
-            DotPanel(
+            axis.panel(
                 f"dots-{n}",
                 f"TPU ÷ Trainium, per run: {workload}, {count}",
                 f"Log axis, 1 is no difference. Median ratios: {numbers}. Descriptive; the numbers are in the tables.",
-                "ratio of matched pairs, log axis",
-                axis.ticks,
                 lines,
             )
         )
