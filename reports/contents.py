@@ -1,19 +1,14 @@
 """The order of a quarterly report: sections, their tables, and for what later issues add, the reason why nothing is shown yet."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from reports.model import Section, Table, TableSpec, answer
-from reports.page.charts import Chart
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import bills, compared, conservation, costs, emissions, energy, modelled, quality, reference, status, totals
-from reports.sections.cost_charts import cost_charts
-from reports.sections.emission_charts import emission_charts
-from reports.sections.energy_charts import energy_charts
+from reports.sections.bars import Charts, cost_and_energy_charts, emission_charts
 from reports.sections.ratios import ratio_chart
 from reports.sections.side_by_side import PAIR_RATIOS, medians
-
-Charts = Mapping[str, tuple[Chart, ...]]  # by the table they are drawn beside
 
 
 def _side_by_side(publication: Publication, quarter: Quarter) -> Section:
@@ -39,10 +34,6 @@ def _side_by_side(publication: Publication, quarter: Quarter) -> Section:
         tables=(per_run, per_tokens, pairs, compared_table, shares),
         charts={per_run.id: ratio_chart(pairs.rows, per_run.rows)},
     )
-
-
-def _went_charts(tables: dict[str, Table]) -> Charts:
-    return {**cost_charts(tables), **energy_charts(tables)}
 
 
 def sections(publication: Publication, quarter: Quarter) -> list[Section]:
@@ -81,7 +72,7 @@ def sections(publication: Publication, quarter: Quarter) -> list[Section]:
             lead="Cost of training runs as far as bills have landed, strict: what a run used, without a share of idle capacity. "
             "Effective cost spreads commitments over the hours they serve; billed cost ties to the invoice. Currencies are never "
             "added. Energy is modelled bottom-up; bars of modelled figures are hatched, their lines run from low to high bound.",
-            charts=_went_charts,
+            charts=cost_and_energy_charts,
         ),
         section(
             "emissions",
