@@ -11,7 +11,7 @@ from decimal import Decimal
 from reports.publication import Publication, Row
 from reports.quarter import Quarter
 
-TEXT_KINDS = frozenset({"text", "code", "state", "month", "date", "time", "flag"})
+TEXT_KINDS = frozenset({"text", "code", "state", "month", "date", "time", "flag", "digest"})
 
 
 @dataclass(frozen=True)
@@ -123,10 +123,6 @@ class Table:
     @property
     def id(self) -> str:
         return self.spec.id
-
-    def row_id(self, row: Row) -> str:
-        """The row's key as one text, unique in its table."""
-        return "/".join("" if row[key] is None else str(row[key]) for key in self.spec.key)
 
 
 @dataclass(frozen=True, kw_only=True)

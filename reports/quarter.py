@@ -50,15 +50,11 @@ class Quarter:
 
     @property
     def end(self) -> date:
-        return self.next.start
+        return date(self.year + self.number // 4, self.number * 3 % 12 + 1, 1)
 
     @property
     def months(self) -> list[date]:
         return [date(self.year, self.number * 3 - back, 1) for back in (2, 1, 0)]
-
-    @property
-    def next(self) -> "Quarter":
-        return Quarter(self.year + 1, 1) if self.number == 4 else Quarter(self.year, self.number + 1)
 
     @property
     def previous(self) -> "Quarter":

@@ -4,6 +4,7 @@ The command line and the Dagster asset call `render`; it knows neither. No clock
 missing months) was decided when the file was published.
 """
 
+import json
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -72,7 +73,7 @@ def render(published: Path, quarter: str, out: Path, *, organisation: str, statu
     folder = out / span.name
     tables = [vintage, *(table for section in sections for table in section.tables)]
     writing.write_tables(folder / "tables", tables)
-    writing.write_file(folder / "report.json", writing.json_text(record))
+    writing.write_file(folder / "report.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
     writing.write_file(folder / "report.html", text)
     files = tuple(folder / "tables" / f"{table.id}.csv" for table in tables if not table.absent)
     return QuarterlyReport(folder / "report.html", folder / "report.json", status.name, status.reasons, files)

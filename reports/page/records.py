@@ -5,7 +5,6 @@ from dataclasses import fields
 from reports.model import Figure, Section, Table
 from reports.page.numbers import plain
 from reports.page.writing import csv_text, digest
-from reports.publication import Row
 
 
 def table_record(table: Table) -> dict[str, object]:
@@ -21,7 +20,11 @@ def table_record(table: Table) -> dict[str, object]:
         for column in table.spec.columns
     ]
     rows = [
-        {"id": f"{table.id}/{table.row_id(row)}", "is_total": bool(row.get("is_total")), "values": _values(table, row)}
+        {
+            "id": f"{table.id}/{'/'.join('' if row[key] is None else str(row[key]) for key in table.spec.key)}",
+            "is_total": bool(row.get("is_total")),
+            "values": {column.key: plain(row[column.key]) for column in table.spec.columns},
+        }
         for row in table.rows
     ]
     record: dict[str, object] = {
@@ -34,10 +37,6 @@ def table_record(table: Table) -> dict[str, object]:
     if table.absent:
         return {**record, "absent": table.absent}
     return {**record, "columns": columns, "rows": rows, "file": f"tables/{table.id}.csv", "sha256": digest(csv_text(table))}
-
-
-def _values(table: Table, row: Row) -> dict[str, str | None]:
-    return {column.key: plain(row[column.key]) for column in table.spec.columns}
 
 
 def figure_record(figure: Figure) -> dict[str, object]:

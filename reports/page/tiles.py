@@ -52,11 +52,8 @@ def tile(figure: Figure) -> Tile:
             lines.append(f"{_amount(figure.whole, figure.unit)[2]} {figure.whole_label}")
     if figure.remark:
         lines.append(f"{figure.remark}.")
-    if figure.value is None:
-        return Tile(figure.id, figure.label, number, unit, tuple(lines))
     if figure.change_ratio is not None:
-        sign = "+" if figure.change_ratio > 0 else ""
-        lines.append(f"{sign}{grouped(figure.change_ratio * 100, 1)} % on the last quarter")
-    elif figure.change_reason:
+        lines.append(f"{'+' if figure.change_ratio > 0 else ''}{grouped(figure.change_ratio * 100, 1)} % on the last quarter")
+    elif figure.change_reason and figure.value is not None:
         lines.append(f"No change shown: {figure.change_reason}.")
     return Tile(figure.id, figure.label, number, unit, tuple(lines))

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import os
 from hashlib import sha256
 from pathlib import Path
@@ -11,11 +10,6 @@ from reports.model import Table
 from reports.page.numbers import plain
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run them
-
-
-def neutral(text: str) -> str:
-    """A text cell no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 def csv_text(table: Table) -> str:
@@ -29,17 +23,13 @@ def csv_text(table: Table) -> str:
 
 
 def _cell(value: object) -> str:
-    if isinstance(value, str):
-        return neutral(value)
-    return plain(value) or ""
+    """The value as text no spreadsheet takes for a formula."""
+    text = plain(value) or ""
+    return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_STARTS) else text
 
 
 def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
-
-
-def json_text(record: dict[str, object]) -> str:
-    return json.dumps(record, ensure_ascii=False, indent=1) + "\n"
 
 
 def write_file(path: Path, text: str) -> None:
