@@ -5,9 +5,8 @@ from collections.abc import Callable
 from reports.model import Section, Table, TableSpec, answer
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import bills, compared, conservation, costs, emissions, energy, modelled, quality, reference, status, totals
-from reports.sections.bars import Charts, cost_and_energy_charts, emission_charts
-from reports.sections.ratios import ratio_chart
+from reports.sections import compared, costs, emissions, energy, modelled, quality, reference, status, totals
+from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts, ratio_chart
 from reports.sections.side_by_side import PAIR_RATIOS, medians
 
 
@@ -66,9 +65,9 @@ def sections(publication: Publication, quarter: Quarter) -> list[Section]:
             costs.LARGEST_RUNS,
             costs.WORK_WITHOUT_RESULT,
             energy.BY_OUTCOME,
-            bills.COST_WATERFALL,
+            costs.COST_WATERFALL,
             costs.ATTRIBUTION,
-            bills.PREPAID,
+            costs.PREPAID,
             lead="Cost of training runs as far as bills have landed, strict: what a run used, without a share of idle capacity. "
             "Effective cost spreads commitments over the hours they serve; billed cost ties to the invoice. Currencies are never "
             "added. Energy is modelled bottom-up; bars of modelled figures are hatched, their lines run from low to high bound.",
@@ -88,7 +87,7 @@ def sections(publication: Publication, quarter: Quarter) -> list[Section]:
         section(
             "quality",
             "Quality",
-            *(quality.MATRIX, status.PRESENCE_OF_PAYERS, status.ROW_STATUS, conservation.CONSERVATION),
+            *(quality.MATRIX, status.PRESENCE_OF_PAYERS, status.ROW_STATUS, quality.CONSERVATION),
             *(quality.GATES, quality.CONFLICTS, quality.QUARANTINE),
         ),
         later("restatements", "Restatements", "marts.fct_restatements"),

@@ -41,35 +41,25 @@ class Column:
 
 
 ENDINGS = {
-    "money": ("_cost",),
-    "mass": ("_kgco2e",),
-    "energy": ("_kwh",),
-    "hours": ("_hours",),
-    "ratio": ("_ratio",),
-    "count": ("_count", "_rows", "_months", "_cells", "_records", "_years", "_number", "position"),
-    "month": ("_month",),
-    "date": ("_date", "valid_from"),
-    "state": ("confidence", "_rule", "_component", "state", "_status", "outcome", "_kind"),
-    "code": (
-        "_id",
-        "_code",
-        "_key",
-        "_type",
-        "_types",
-        "_version",
-        "_zone",
-        "_object",
-        "currency",
-        "regions",
-        "kind",
-        "partition",
-    ),
+    "money": "_cost",
+    "mass": "_kgco2e",
+    "energy": "_kwh",
+    "hours": "_hours",
+    "ratio": "_ratio",
+    "count": "_count _months _cells _records _years _number rows position _differ _without_figure _per_node",
+    "month": "_month",
+    "date": "_date valid_from",
+    "time": "_at undated",
+    "flag": "passed has_bill has_carbon",
+    "digest": "_hash",
+    "state": "confidence _rule _component state _status outcome _kind _option",
+    "code": "_id _code _key _type _types _version _versions _zone _object currency regions kind partition gate field fingerprint",
 }
 
 
 def kind_of(key: str) -> str:
     """A measure's name ends in its unit, so the name tells the kind: effective_cost is money, region_id a code."""
-    return next((kind for kind, endings in ENDINGS.items() if key.endswith(endings)), "text")
+    return next((kind for kind, endings in ENDINGS.items() if key.endswith(tuple(endings.split()))), "text")
 
 
 def columns(kind: str = "", /, *, note: str = "not recorded", group: str = "", **labels: str) -> tuple[Column, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reports import REPORT_FORMAT, contents
 from reports.model import Section, answer
-from reports.page import html, records, words, writing
+from reports.page import html, records, words
 from reports.publication import open_publication
 from reports.quarter import Quarter
 from reports.sections import headlines, quality
@@ -72,8 +72,8 @@ def render(published: Path, quarter: str, out: Path, *, organisation: str, statu
     text = html.page(record, span, figures, vintage, sections)
     folder = out / span.name
     tables = [vintage, *(table for section in sections for table in section.tables)]
-    writing.write_tables(folder / "tables", tables)
-    writing.write_file(folder / "report.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
-    writing.write_file(folder / "report.html", text)
+    records.write_tables(folder / "tables", tables)
+    records.write_file(folder / "report.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+    records.write_file(folder / "report.html", text)
     files = tuple(folder / "tables" / f"{table.id}.csv" for table in tables if not table.absent)
     return QuarterlyReport(folder / "report.html", folder / "report.json", status.name, status.reasons, files)

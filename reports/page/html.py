@@ -6,7 +6,7 @@ import jinja2
 from markupsafe import Markup
 
 from reports.model import Figure, Section, Table
-from reports.page import layout, tiles, words, writing
+from reports.page import layout, records, tiles, words
 from reports.quarter import Quarter, short_month_name
 
 
@@ -25,7 +25,7 @@ def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vin
         for n, section in enumerate(sections, 1)
     ]
     shown = [table for section in sections for table in section.tables]
-    digests = [(table, writing.digest(writing.csv_text(table))) for table in (vintage, *shown) if not table.absent]
+    digests = [(table, records.digest(records.csv_text(table))) for table in (vintage, *shown) if not table.absent]
     return environment.get_template("quarterly.html").render(
         record=record,
         sub_r=Markup("<sub>r</sub>"),

@@ -48,7 +48,7 @@ group by presence.usage_month, presence.provider_name
 order by presence.usage_month, presence.provider_name""",
     columns=(
         *columns(usage_month="Month", provider_name="Provider"),
-        *columns("code", note=GAP, provider_model_versions="Model version"),
+        *columns(note=GAP, provider_model_versions="Model version"),
         *(column for way in WAYS for column in run_rest_all(f"{way}_based_kgco2e", f"{way.title()}-based", GAP)),
     ),
     key=("usage_month", "provider_name"),
@@ -69,8 +69,7 @@ group by provider_name, region_id, usage_month
 order by provider_name, region_id, usage_month""",
     columns=(
         *columns(provider_name="Provider", region_id="Region", usage_month="Month"),
-        *columns(note=GAP, **FOUR),
-        *columns(note=GAP, run_location_based_kgco2e="of which runs, location-based"),
+        *columns(note=GAP, **FOUR, run_location_based_kgco2e="of which runs, location-based"),
     ),
     key=("provider_name", "region_id", "usage_month"),
     method="Runs and residuals of each region as the provider names it; Global is usage the provider gives no region.",
@@ -172,7 +171,7 @@ group by runs.team, runs.accelerator_type, runs.accelerator_family
 order by runs.team, runs.accelerator_type, runs.accelerator_family""",
     columns=(
         *columns(team="Team", accelerator_type="Accelerator", accelerator_family="Platform", run_months="Run-months"),
-        *columns("count", run_months_without_figure="without figure"),
+        *columns(run_months_without_figure="without figure"),
         *columns(note="a run-month of the group has no figure", **FOUR),
     ),
     key=("team", "accelerator_type", "accelerator_family"),

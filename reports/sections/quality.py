@@ -1,7 +1,7 @@
-"""Section 6, quality: what has arrived, which gates passed, where records disagree, what is quarantined."""
+"""Section 6, quality: what arrived, which gates passed, what is quarantined, and each provider total against its parts."""
 
 from reports.model import Column, TableSpec, columns
-from reports.sections.sql import PERIODS, within
+from reports.sections.sql import MASSES, PERIODS, within
 
 # a partition of a bill or a carbon export begins with its month; a run record does not
 # the build a publication holds is the last one begun; its clock times stay out of the page
@@ -29,7 +29,7 @@ order by source_name, kind""",
     columns=(
         *columns(source_name="Source", kind="Kind"),
         *columns("time", note="no delivery", **{month: f"${month}_name" for month, _ in MONTHS}),
-        *columns("time", note="delivered by month", undated="Records, newest"),
+        *columns(note="delivered by month", undated="Records, newest"),
         *columns(delivery_count="Deliveries"),
     ),
     key=("source_name", "kind"),
@@ -111,9 +111,7 @@ from ops.gate_results
 where build_id = {THIS_BUILD}
 order by passed, gate""",
     columns=(
-        *columns("code", gate="Gate"),
-        *columns("flag", passed="Passed"),
-        *columns(failing_rows="Failing rows"),
+        *columns(gate="Gate", passed="Passed", failing_rows="Failing rows"),
         Column("detail", "Detail", note="no detail", is_dropped_when_empty=True),
     ),
     key=("gate",),
@@ -129,9 +127,8 @@ CONFLICTS = TableSpec(
 from marts.fct_run_conflicts
 order by training_run_id, field, source_a, source_b""",
     columns=(
-        *columns("code", training_run_id="Run", field="Field"),
-        *columns(note="no value", source_a="One source", value_a="its value"),
-        *columns(note="no value", source_b="Another source", value_b="its value"),
+        *columns(training_run_id="Run", field="Field"),
+        *columns(note="no value", source_a="One source", value_a="its value", source_b="Another source", value_b="its value"),
         *columns(chosen="Taken"),
     ),
     key=("training_run_id", "field", "source_a", "source_b"),
@@ -148,7 +145,7 @@ from marts.fct_quarantine
 order by source_name, reason, source_object, row_number nulls first, column_name nulls first, value nulls first""",
     columns=(
         *columns(source_name="Source", source_object="Object"),
-        Column("row_number", "Row", "count", note="the whole object"),
+        *columns(note="the whole object", row_number="Row"),
         Column("column_name", "Column", "code", note="the whole row or object"),
         Column("value", "Value", "code", note="no value"),
         Column("reason", "Reason", "state"),
@@ -159,4 +156,61 @@ order by source_name, reason, source_object, row_number nulls first, column_name
     "reconciliation as quarantined, never clipped to zero.",
     empty="Nothing is quarantined.",
     page_rows=20,
+)
+
+SIDES = {
+    "provider_total": "Provider total",
+    "runs_total": "Runs",
+    "residual_total": "Residual",
+    "quarantined_total": "Quarantined",
+    "difference": "Difference",
+}
+MASSES_IN_ORDER = ", ".join(f"'{mass}'" for mass in MASSES)
+# a cell without a list total has no row: its measure then has no whole
+SUMS = ",\n    ".join(
+    f"case when count(*) = count({side}) and (measure not like '%_cost' or count(*) >= max(billed_cells)) then sum({side}) "
+    f"end as {side}"
+    for side in SIDES
+)
+CONSERVATION = TableSpec(
+    id="conservation",
+    title="Conservation: provider total = runs + residual + quarantined",
+    sql=f"""with billed as (
+    select unit_or_currency, count(*) as billed_cells
+    from marts.fct_reconciliation
+    where method = 'conservation' and measure = 'billed_cost' and {within()}
+    group by unit_or_currency
+),
+book as (
+    select distinct source_name, payer_account_id, usage_month, provider_model_version from marts.fct_run_cell_emissions
+    union
+    select distinct source_name, payer_account_id, usage_month, provider_model_version from marts.fct_residual_emissions
+)
+select measure, unit_or_currency, provider_model_version, count(*) as cell_count,
+    count(*) filter (where difference is distinct from 0) as cells_that_differ,
+    {SUMS},
+    min(weight_coverage_ratio) as lowest_weight_coverage_ratio,
+    case
+        when measure like '%_cost' or bool_and(book.usage_month is not null) then 'the book'
+        when bool_or(book.usage_month is not null) then 'the book in part'
+        else 'another version'
+    end as stands_in
+from marts.fct_reconciliation
+left join billed using (unit_or_currency)
+left join book using (source_name, payer_account_id, usage_month, provider_model_version)
+where method = 'conservation' and {within()}
+group by measure, unit_or_currency, provider_model_version
+order by measure in ({MASSES_IN_ORDER}), measure, unit_or_currency, provider_model_version""",
+    columns=(
+        *columns("code", measure="Measure"),
+        *columns(unit_or_currency="Unit", provider_model_version="Model version", cell_count="Cells"),
+        *columns(cells_that_differ="that differ"),
+        *columns("amount", note="a cell has no value (no list price, or not published)", **SIDES),
+        *columns(stands_in="Belongs to"),
+        *columns(note="not weighed", lowest_weight_coverage_ratio="Lowest weight coverage"),
+    ),
+    key=("measure", "unit_or_currency", "provider_model_version"),
+    method="Exact, cell by cell; the billed total is added independently from the landed files. Amounts are in the unit "
+    "of their row. Versions of the provider's model are never added: the book holds one per payer and month.",
+    empty="Nothing to reconcile in this quarter.",
 )

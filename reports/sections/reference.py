@@ -17,7 +17,7 @@ where accelerator_type in (select accelerator_type from marts.dim_training_runs)
 order by accelerator_family, accelerator_type""",
     columns=(
         *columns(accelerator_type="Type", accelerator_family="Platform", chip_name="Chip"),
-        Column("chips_per_node", "Chips per node", "count", note="sold in several shapes"),
+        *columns(note="sold in several shapes", chips_per_node="Chips per node"),
         Column("peak_bf16_tflops", "Peak BF16", "number", unit="TFLOPS", note=NO_FIGURE),
         Column("chip_power_idle_w", "Idle power", "number", unit="W", note=NO_FIGURE),
         Column("chip_power_max_w", "Greatest power", "number", unit="W", note=NO_FIGURE),
@@ -39,8 +39,7 @@ from marts.dim_prices
 where accelerator_type in (select accelerator_type from marts.dim_training_runs)
 order by price_id""",
     columns=(
-        *columns(accelerator_type="Type", region_id="Region"),
-        *columns("state", purchase_option="Option"),
+        *columns(accelerator_type="Type", region_id="Region", purchase_option="Option"),
         *columns("number", price_per_unit="Price"),
         *columns(unit="per", currency="Currency", valid_from="From"),
         *SOURCED,
@@ -78,9 +77,7 @@ where is_elected
 order by source_name, partition, published_at, content_hash""",
     columns=(
         *columns(source_name="Source", kind="Kind", partition="Partition"),
-        *columns("time", published_at="Published (UTC)"),
-        *columns("count", rows="Rows"),
-        *columns("digest", content_hash="Content hash"),
+        *columns(published_at="Published (UTC)", rows="Rows", content_hash="Content hash"),
     ),
     key=("source_name", "partition", "content_hash"),
     method="The landing keeps each delivery with the sha256 of every source object in its _generation.json; the content "
@@ -96,7 +93,7 @@ BUILD = TableSpec(
 from ops.builds
 where build_id = {THIS_BUILD}
 order by code_version, fingerprint""",
-    columns=columns("code", code_version="Code version", fingerprint="Fingerprint of all build units"),
+    columns=columns(code_version="Code version", fingerprint="Fingerprint of all build units"),
     key=("fingerprint",),
     method="The fingerprint hashes the elected deliveries, seeds, settings and code of every provider and month.",
     empty="The published file holds no build.",

@@ -43,17 +43,12 @@ def lines(parts: Iterable[str], indent: int = 4) -> str:
     return f",\n{' ' * indent}".join(parts)
 
 
-def whole(column: str, name: str | None = None) -> str:
-    """A sum that is null when any part is null: half a total is not a total."""
-    return f"case when count(*) = count({column}) then sum({column}) end as {name or column}"
-
-
 ON_RECORD = "runs.attempt_count > 0"
 
 
-def whole_on_record(column: str, name: str) -> str:
-    """`whole` over runs with a record: a run known by a tag only holds no chips, so nothing can ever be modelled for it."""
-    return f"case when count(*) filter (where {ON_RECORD}) = count({column}) then sum({column}) end as {name}"
+def whole(column: str, name: str = "", rows: str = "count(*)") -> str:
+    """A sum that is null when any part is null: half a total is not a total. `rows` counts the parts there should be."""
+    return f"case when {rows} = count({column}) then sum({column}) end as {name or column}"
 
 
 def nine_digits(expression: str) -> str:

@@ -29,7 +29,7 @@ where is_this_quarter
 order by provider_name, payer_account_id, usage_month""",
     columns=(
         *columns(provider_name="Provider", payer_account_id="Payer", usage_month="Month"),
-        *columns("flag", has_bill="Bill", has_carbon="Carbon publication"),
+        *columns(has_bill="Bill", has_carbon="Carbon publication"),
     ),
     key=("provider_name", "payer_account_id", "usage_month"),
     method="A bill is there when the payer has a reconciled billed cost in the month; carbon when it has a reconciled "

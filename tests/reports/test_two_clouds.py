@@ -10,7 +10,7 @@ import pytest
 
 from reports.page.charts import Bar, Segment, chart
 from reports.page.tiles import interval
-from reports.sections.ratios import ratio_chart
+from reports.sections.charts import ratio_chart
 from reports.sections.side_by_side import MEASURES
 from tests.reports.kit import changed, figures_of, record_of, rendered, tables_of, values_of
 from tests.reports.published_energy import BOUNDARIES, FACTORS, chip_energy

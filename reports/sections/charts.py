@@ -1,14 +1,16 @@
-"""The bar charts of sections 3 and 4: which rows of their tables become which bars. How a bar is drawn is page/charts.py."""
+"""The charts: which rows of a table become which bars and dots. How they are drawn is page/charts.py and page/dots.py."""
 
 from collections.abc import Iterable
 from decimal import Decimal
 
 from reports.model import Table
 from reports.page.charts import Bar, Chart, Segment, chart
+from reports.page.dots import LEGEND, Axis, dot_line
 from reports.page.numbers import EN_DASH
 from reports.publication import Row
 from reports.quarter import short_month_name
 from reports.sections.costs import GROUPS
+from reports.sections.side_by_side import COMPARED
 from reports.sections.sql import PERIODS, WAYS
 
 Legend = tuple[tuple[str, str], ...]
@@ -123,7 +125,7 @@ def _energy_bars(rows: Iterable[Row], label: str) -> list[Bar]:
 
 
 def _energy_charts(tables: dict[str, Table]) -> Charts:
-    """By accelerator, team and model on one scale, by month and by outcome; every bar has a line from its low to its high bound."""
+    """By accelerator, team and model on one scale, by month, and by outcome."""
     panels, families = [], []
     for name, group, _ in GROUPS:
         rows = [row for row in tables[f"energy_by_{name}"].rows if not row.get("is_total")][:ROWS_PER_PANEL]
@@ -148,7 +150,7 @@ def _energy_charts(tables: dict[str, Table]) -> Charts:
 
 
 def emission_charts(tables: dict[str, Table]) -> Charts:
-    """The charts of section 4: the waterfall of the quarter or of its complete months, the months, the model beside the provider."""
+    """Those of section 4: the waterfall of the quarter or of its complete months, the months, the model beside the provider."""
     charts: Charts = {}
     rows, months = tables["emissions_waterfall"].rows, tables["emissions_by_month"].rows
     labels = {column.key: column.label for column in tables["emissions_waterfall"].spec.columns if column.kind == "mass"}
@@ -198,3 +200,32 @@ def _modelled_charts(table: Table) -> Charts:
     )
     title = "Location-based emissions of the runs on accelerators"
     return {table.id: (chart("modelled", title, [("", bars)], "kgCO2e", legend, 2),)}
+
+
+def ratio_chart(pairs: tuple[Row, ...], medians: tuple[Row, ...]) -> tuple[Chart, ...]:
+    """A panel per workload with pairs; the first row, useful tokens, shows how well the pairs are matched."""
+    workloads = sorted({str(pair["workload_key"]) for pair in pairs})
+    values = [value for pair in pairs for key, value in pair.items() if key.endswith("_ratio") and value is not None]
+    bounds = [row[end] for row in medians for end in ("ratio_low", "ratio_high") if row[end] is not None]
+    axis, panels = Axis([*values, *bounds]), []
+    for n, workload in enumerate(workloads):
+        own = [pair for pair in pairs if pair["workload_key"] == workload]
+        rated = [row for row in medians if row["workload_key"] == workload and row["pair_count"]]
+        # in two currencies a measure has two medians: then none is drawn
+        by_measure = {row["measure"]: row for row in rated if sum(row["measure"] == other["measure"] for other in rated) == 1}
+        present = [m for m in COMPARED if any(pair[f"{m.key}_ratio"] is not None for pair in own)]
+        lines = tuple(
+            dot_line(position, m.short, m.key, m.is_modelled, own, by_measure.get(m.words), axis)
+            for position, m in enumerate(present)
+        )
+        count = f"{len(own)} matched pair{'s' if len(own) > 1 else ''}"
+        numbers = "; ".join(f"{line.label}: {line.number or 'each pair in the table'}" for line in lines)
+        panels.append(
+            axis.panel(
+                f"dots-{n}",
+                f"TPU ÷ Trainium, per run: {workload}, {count}",
+                f"Log axis, 1 is no difference. Median ratios: {numbers}. Descriptive; the numbers are in the tables.",
+                lines,
+            )
+        )
+    return (Chart("TPU ÷ Trainium, per run", tuple(panels), LEGEND, 2, "dots"),) if panels else ()
