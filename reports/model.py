@@ -5,8 +5,9 @@ there means.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
+from itertools import takewhile
 
 from reports.publication import Publication, Row
 from reports.quarter import Quarter
@@ -85,16 +86,22 @@ def bounded(
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A question with its SQL. `key` names a row. SQL, headings and method may hold the marks of `Quarter.fill`."""
+    """A question with its SQL. SQL, headings and method may hold the marks of `Quarter.fill`."""
 
     id: str
     title: str
     sql: str
     columns: tuple[Column, ...]
-    key: tuple[str, ...]
+    key: tuple[str, ...] = ()  # what names a row; none: the names before the first measure, the currency first
+    _: KW_ONLY
     method: str
     empty: str = "No rows."
     page_rows: int = 40  # more rows are in the data file alone; the page counts them
+
+    @property
+    def row_key(self) -> tuple[str, ...]:
+        names = [column.key for column in takewhile(lambda column: column.is_text, self.columns)]
+        return self.key or tuple(sorted(names, key=lambda name: name != "billing_currency"))
 
     def of(self, quarter: Quarter) -> "TableSpec":
         columns = tuple(replace(column, label=quarter.fill(column.label)) for column in self.columns)

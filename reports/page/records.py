@@ -71,7 +71,7 @@ def table_record(table: Table) -> dict[str, object]:
     ]
     rows = [
         {
-            "id": f"{table.id}/{'/'.join('' if row[key] is None else str(row[key]) for key in table.spec.key)}",
+            "id": f"{table.id}/{'/'.join('' if row[key] is None else str(row[key]) for key in table.spec.row_key)}",
             "is_total": bool(row.get("is_total")),
             "values": {column.key: plain(row[column.key]) for column in table.spec.columns},
         }

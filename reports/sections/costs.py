@@ -37,7 +37,6 @@ order by costs.billing_currency, is_total, effective_cost desc, runs.{group}, ru
             *columns(effective_cost="Effective", idle_share_effective_cost="Idle share", billed_cost="Billed"),
             Column("list_cost", "List", "money", note=NO_LIST),
         ),
-        key=("billing_currency", group, "accelerator_family"),
         method="Strict cost of runs (what they used). The idle share is what the fully loaded view adds; it is in none of the "
         "other columns.",
         empty="No run has a cost in this quarter.",
@@ -66,7 +65,6 @@ order by billing_currency, usage_month, is_total, part = 'no run', part""",
         *columns(usage_month="Month", part="Platform", billing_currency="Currency"),
         *columns(effective_cost="Effective", billed_cost="Billed"),
     ),
-    key=("billing_currency", "usage_month", "part"),
     method="Sum over the usage month. Effective cost spreads commitments over the months they serve; billed cost is the "
     "invoice's.",
     empty="No bill in this quarter.",
@@ -158,7 +156,6 @@ order by billing_currency, position""",
         *columns(note="not a run", run_count="Runs"),
         *columns(effective_cost="Effective cost"),
     ),
-    key=("billing_currency", "outcome"),
     method="State is the run's last attempt's; earlier failed attempts are inside their run. Idle: accelerator time "
     "beside runs that none held. Unused commitment: block or plan hours paid and not used. In no run record: accelerators "
     "that no record names.",
@@ -180,7 +177,6 @@ order by billing_currency, attribution_rule, attribution_confidence, cost_compon
         *columns(billing_currency="Currency", run_count="Runs", effective_cost="Effective", billed_cost="Billed"),
         Column("list_cost", "List", "money", note=NO_LIST),
     ),
-    key=("billing_currency", "attribution_rule", "attribution_confidence", "cost_component"),
     method="The first that applies: managed job id, split allocation, run tag, resource and time, cluster key.",
     empty="No run has a cost in this quarter.",
 )
@@ -227,7 +223,6 @@ order by billing_currency, {GROUP_ORDER}, part""",
         *columns("money", group="Billed", **{f"billed_cost_{period}": label for period, label in PERIODS}),
         *columns("money", group="Effective", **{f"effective_cost_{period}": label for period, label in PERIODS}),
     ),
-    key=("billing_currency", "part"),
     method="Runs and residuals by reason; the provider total is added independently from the landed files. Section 6 "
     "shows the difference of every measure, which is 0. Commitments: billed, the fees; effective, what of them was not "
     "used.",

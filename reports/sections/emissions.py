@@ -71,7 +71,6 @@ order by provider_name, region_id, usage_month""",
         *columns(provider_name="Provider", region_id="Region", usage_month="Month"),
         *columns(note=GAP, **FOUR, run_location_based_kgco2e="of which runs, location-based"),
     ),
-    key=("provider_name", "region_id", "usage_month"),
     method="Runs and residuals of each region as the provider names it; Global is usage the provider gives no region.",
     empty="No provider emission row in this quarter.",
     page_rows=60,
@@ -135,7 +134,6 @@ order by {GROUP_ORDER}, part""",
             for period, label in PERIODS
         ),
     ),
-    key=("part",),
     method="Allocated to runs, then the residual by reason, then what is quarantined; the provider total is the "
     "provider's own. Other services keep their share of every cell, so a run never carries them. Commitments: hours paid "
     "and not used. Unallocated: global, no usage, in no run record, unattributed.",
@@ -152,7 +150,6 @@ where {within()}
 group by reason
 order by reason""",
     columns=(*columns("state", reason="Reason"), *columns(cell_count="Rows"), *columns(note=GAP, **FOUR)),
-    key=("reason",),
     method="Months published so far. Every residual row has exactly one reason, the first that fits.",
     empty="No residual emission row in this quarter.",
 )
@@ -174,7 +171,6 @@ order by runs.team, runs.accelerator_type, runs.accelerator_family""",
         *columns(run_months_without_figure="without figure"),
         *columns(note="a run-month of the group has no figure", **FOUR),
     ),
-    key=("team", "accelerator_type", "accelerator_family"),
     method="Strict, provider-allocated. A group's total is null while any of its run-months has no figure: half a total "
     "is not a total.",
     empty="No run has an emission row in this quarter.",

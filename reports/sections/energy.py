@@ -70,7 +70,6 @@ order by is_total, runs.accelerator_family, runs.accelerator_type""",
         ),
         *columns(note=IDLE, idle_share_facility_energy_kwh="Idle share, facility"),
     ),
-    key=("accelerator_type", "accelerator_family"),
     method="Each boundary contains the one before: chips; chips and host, a node by chips held; IT, with a share for "
     f"network and storage; facility, IT times PUE. {BOUNDS} Idle reserve is in none of them; the idle share is what the "
     "fully loaded view adds.",
@@ -119,7 +118,6 @@ order by runs.accelerator_family, runs.accelerator_type""",
         *columns("energy", note=HALF, group="Facility energy by basis", **BASES),
         *columns("state", energy_basis="Weakest basis", power_confidence="Chip power"),
     ),
-    key=("accelerator_type", "accelerator_family"),
     method="Reserved: chips held times hours. Observed: the part with telemetry; coverage is its share. Busy: utilisation "
     "times chips times hours, over observed time. The four bases add up to the facility energy; basis and chip power are the "
     "weakest of the group.",
@@ -146,7 +144,6 @@ order by facility_energy_kwh desc nulls last, runs.{group}, runs.accelerator_fam
             *bounded("facility_energy_kwh", "Facility energy", "energy", HALF),
             *columns(note=IDLE, idle_share_facility_energy_kwh="Idle share"),
         ),
-        key=(group, "accelerator_family"),
         method=f"Facility boundary, modelled, strict. {BOUNDS}",
         empty=NONE,
     )
@@ -167,7 +164,6 @@ order by energy.usage_month, is_total, runs.accelerator_family""",
         *COUNTED,
         *bounded("facility_energy_kwh", "Facility energy", "energy", HALF),
     ),
-    key=("usage_month", "accelerator_family"),
     method=f"Facility boundary, modelled, strict. {BOUNDS}",
     empty=NONE,
 )
@@ -198,7 +194,6 @@ order by position""",
         *columns(note="not a run", run_count="Runs"),
         *bounded("facility_energy_kwh", "Facility energy", "energy", HALF),
     ),
-    key=("outcome",),
     method="State is the run's last attempt's; earlier failed attempts are inside their run. Idle reserve: chips of "
     f"machines that runs shared and nobody held. {BOUNDS}",
     empty=NONE,

@@ -46,7 +46,6 @@ where method = 'modelled_vs_provider' and {within()}
 group by provider_name, region_id, provider_model_version
 order by provider_name, region_id, provider_model_version""",
     columns=(*columns(provider_name="Provider", region_id="Region", provider_model_version="Model version"), *SIDES),
-    key=("provider_name", "region_id", "provider_model_version"),
     method=METHOD,
     empty="No provider cell of this quarter holds a run on accelerators.",
 )
@@ -66,7 +65,6 @@ order by provider_name, usage_month, provider_model_version""",
         *columns(usage_month="Month", provider_model_version="Model version"),
         *SIDES,
     ),
-    key=("provider_name", "usage_month", "provider_model_version"),
     method="This quarter and the one before. A new model version of the provider is a break: ratios of two versions are "
     "not one series.",
     empty="No provider cell of this quarter or the one before holds a run on accelerators.",

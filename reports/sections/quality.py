@@ -209,7 +209,6 @@ order by measure in ({MASSES_IN_ORDER}), measure, unit_or_currency, provider_mod
         *columns(stands_in="Belongs to"),
         *columns(note="not weighed", lowest_weight_coverage_ratio="Lowest weight coverage"),
     ),
-    key=("measure", "unit_or_currency", "provider_model_version"),
     method="Exact, cell by cell; the billed total is added independently from the landed files. Amounts are in the unit "
     "of their row. Versions of the provider's model are never added: the book holds one per payer and month.",
     empty="Nothing to reconcile in this quarter.",

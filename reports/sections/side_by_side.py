@@ -229,7 +229,6 @@ order by workload_key, pair_key""",
             for column in bounded(f"{m.key}_ratio", m.short, "ratio_of", NOT_BOTH, shows_bounds=False)[: len(m.ends)]
         ),
     ),
-    key=("workload_key", "pair_key"),
     method="1 is no difference; below 1 the run on TPU took less, above 1 more. Replicates of one side: geometric mean. A "
     "pair counts in the quarter in which its last run ended. Useful tokens near 1: the two sides did the same work. Scope "
     "2: the provider's, allocated. The data file has the bounds of the modelled ratios.",

@@ -59,7 +59,6 @@ order by book, usage_month""",
         *columns(book="Book", usage_month="Month", final_rows="Final", preliminary_rows="Preliminary"),
         *columns(not_published_rows="Not published", no_cell_rows="No provider cell"),
     ),
-    key=("book", "usage_month"),
     method="Rows per status. A cost row is final 14 days after month end with every invoice id; an emission row is final "
     "after AWS's yearly true-up, at Google 21 days after publication. No provider cell: the carbon export has no row for "
     "the run's account, product and region.",

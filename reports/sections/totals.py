@@ -31,7 +31,6 @@ order by billing_currency, is_total, provider_name""",
         *columns(provider_name="Cloud", billing_currency="Currency"),
         *(column for measure in MEASURES for column in run_rest_all(f"{measure}_cost", f"{measure.title()} cost")),
     ),
-    key=("billing_currency", "provider_name"),
     method="Months billed so far. Effective: commitments over the hours they serve, promotions and credits apart. Billed: "
     "the invoice's. Currencies are never added and nothing here is converted.",
     empty="No bill in this quarter.",
@@ -80,7 +79,6 @@ order by provider_name, position""",
         Column("scope", "Provider's scope"),
         *(column for way in WAYS for column in run_rest_all(f"{way}_based_kgco2e", f"{way.title()}-based", NOT_SPLIT)),
     ),
-    key=("provider_name", "scope"),
     method="Provider-reported masses of the elected model version. The location-based and the market-based column are two "
     "answers to one question and are never added. Scope 1 has no method and is in both; so does a Scope 3 that the "
     "provider does not split. Section 4 names the model version of each month. Quarantined rows are not in these sums.",
