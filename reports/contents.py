@@ -5,9 +5,24 @@ from collections.abc import Callable
 from reports.model import Section, Table, TableSpec, answer
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import compared, costs, emissions, energy, modelled, quality, reference, status, totals
+from reports.sections import compared, costs, emissions, energy, modelled, quality, reference, status
 from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts, ratio_chart
 from reports.sections.side_by_side import PAIR_RATIOS, medians
+
+WENT = (
+    *(costs.grouped_costs(*group) for group in costs.GROUPS),
+    costs.MONTHLY_COSTS,
+    energy.BY_ACCELERATOR,
+    *(energy.grouped_energy(*group) for group in costs.GROUPS[1:]),
+    energy.BY_MONTH,
+    energy.BY_BASIS,
+    costs.LARGEST_RUNS,
+    costs.WORK_WITHOUT_RESULT,
+    energy.BY_OUTCOME,
+    costs.COST_WATERFALL,
+    costs.ATTRIBUTION,
+    costs.PREPAID,
+)
 
 
 def _side_by_side(publication: Publication, quarter: Quarter) -> Section:
@@ -51,23 +66,12 @@ def sections(publication: Publication, quarter: Quarter) -> list[Section]:
         return Section(id, title, absent=f"Nothing is shown: {missing}." if missing else unknown)
 
     return [
-        section("glance", "At a glance", totals.TOTALS_TWICE, totals.BY_CURRENCY),
+        section("glance", "At a glance", emissions.TOTALS_TWICE, costs.BY_CURRENCY),
         _side_by_side(publication, quarter),
         section(
             "where_it_went",
             "Where it went",
-            *(costs.grouped_costs(*group) for group in costs.GROUPS),
-            costs.MONTHLY_COSTS,
-            energy.BY_ACCELERATOR,
-            *(energy.grouped_energy(*group) for group in costs.GROUPS[1:]),
-            energy.BY_MONTH,
-            energy.BY_BASIS,
-            costs.LARGEST_RUNS,
-            costs.WORK_WITHOUT_RESULT,
-            energy.BY_OUTCOME,
-            costs.COST_WATERFALL,
-            costs.ATTRIBUTION,
-            costs.PREPAID,
+            *WENT,
             lead="Cost of training runs as far as bills have landed, strict: what a run used, without a share of idle capacity. "
             "Effective cost spreads commitments over the hours they serve; billed cost ties to the invoice. Currencies are never "
             "added. Energy is modelled bottom-up; bars of modelled figures are hatched, their lines run from low to high bound.",

@@ -25,12 +25,21 @@ FOUR = {
 WHOLES = ", ".join(whole(measure) for measure in FOUR)
 GAP = "not published by the provider"
 
-BY_WAY = ",\n".join(
-    f"""    case when bool_and(presence.has_carbon) and count(parts.is_run) = count(parts.{measure})
-        then coalesce(sum(parts.{measure}){only.replace("is_run", "parts.is_run")}, 0) end as {part}_{way}_based_kgco2e"""
-    for way, measure in zip(WAYS, (LOCATION, MARKET), strict=True)
-    for part, only in PARTS
-)
+
+def _by_way(measures: tuple[str, str], months: str, rows: str, is_run: str) -> str:
+    """What runs carry, what no run carries, and both, by either method; null while a month or a part is not published."""
+    return ",\n".join(
+        f"""    case when bool_and({months}.has_carbon) and {rows} = count({measure})
+        then coalesce(sum({measure}){only.replace("is_run", is_run)}, 0) end as {part}_{way}_based_kgco2e"""
+        for way, measure in zip(WAYS, measures, strict=True)
+        for part, only in PARTS
+    )
+
+
+def _ways(note: str) -> tuple[Column, ...]:
+    return tuple(column for way in WAYS for column in run_rest_all(f"{way}_based_kgco2e", f"{way.title()}-based", note))
+
+
 BY_MONTH = TableSpec(
     id="emissions_by_month",
     title="Provider emissions by month: allocated to runs, carried by no run, total",
@@ -40,7 +49,7 @@ select
     presence.usage_month,
     presence.provider_name,
     string_agg(distinct parts.provider_model_version, ', ' order by parts.provider_model_version) as provider_model_versions,
-{BY_WAY}
+{_by_way((f"parts.{LOCATION}", f"parts.{MARKET}"), "presence", "count(parts.is_run)", "parts.is_run")}
 from presence
 left join parts using (provider_name, payer_account_id, usage_month)
 where presence.is_this_quarter
@@ -49,7 +58,7 @@ order by presence.usage_month, presence.provider_name""",
     columns=(
         *columns(usage_month="Month", provider_name="Provider"),
         *columns(note=GAP, provider_model_versions="Model version"),
-        *(column for way in WAYS for column in run_rest_all(f"{way}_based_kgco2e", f"{way.title()}-based", GAP)),
+        *_ways(GAP),
     ),
     key=("usage_month", "provider_name"),
     method="Provider Scope 1, 2 and 3 of the elected model version. A month is null while any payer's carbon is not published.",
@@ -174,4 +183,47 @@ order by runs.team, runs.accelerator_type, runs.accelerator_family""",
     method="Strict, provider-allocated. A group's total is null while any of its run-months has no figure: half a total "
     "is not a total.",
     empty="No run has an emission row in this quarter.",
+)
+
+SCOPES = (
+    ("Provider Scope 1", "provider_scope_1_kgco2e", "provider_scope_1_kgco2e"),
+    ("Provider Scope 2", "provider_scope_2_location_based_kgco2e", "provider_scope_2_market_based_kgco2e"),
+    ("Provider Scope 3", "provider_scope_3_location_based_kgco2e", "provider_scope_3_market_based_kgco2e"),
+    ("Provider Scope 3, not split by method", "provider_scope_3_unsplit_kgco2e", "provider_scope_3_unsplit_kgco2e"),
+    ("Provider total", "provider_total_location_based_kgco2e", "provider_total_market_based_kgco2e"),
+)
+BY_SCOPE = "\n    union all\n".join(
+    f"    select {n} as position, '{label}' as scope, provider_name, is_run, {location} as location_based, {market} as "
+    "market_based from parts"
+    for n, (label, location, market) in enumerate(SCOPES)
+)
+NOT_SPLIT = "a carbon month is not published (section 4 has those that are), or the provider gives no such split"
+TOTALS_TWICE = TableSpec(
+    id="totals_twice",
+    title="Two totals, side by side: provider emissions by scope and method",
+    sql=f"""with {PRESENCE},
+{EMISSION_PARTS},
+complete as (
+    select provider_name, bool_and(has_carbon) as has_carbon from presence where is_this_quarter group by provider_name
+),
+scopes as (
+{BY_SCOPE}
+)
+select provider_name, scope,
+{_by_way(("location_based", "market_based"), "complete", "count(*)", "is_run")},
+    scope = 'Provider total' as is_total
+from scopes
+inner join complete using (provider_name)
+group by provider_name, scope, position
+having scope not like 'Provider Scope 3%' or count(location_based) + count(market_based) > 0
+order by provider_name, position""",
+    columns=(
+        Column("provider_name", "Provider", is_quiet_when_repeated=True),
+        Column("scope", "Provider's scope"),
+        *_ways(NOT_SPLIT),
+    ),
+    method="Provider-reported masses of the elected model version. The location-based and the market-based column are two "
+    "answers to one question and are never added. Scope 1 has no method and is in both; so does a Scope 3 that the "
+    "provider does not split. Section 4 names the model version of each month. Quarantined rows are not in these sums.",
+    empty="No provider emission row in this quarter.",
 )

@@ -71,9 +71,7 @@ def _lacks(rows: list[Row], flag: str, what: str) -> list[str]:
     lacking: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if not row[flag]:
-            lacking.setdefault((str(row["provider_name"]), str(row["payer_account_id"])), []).append(
-                month_name(row["usage_month"])
-            )
+            lacking.setdefault((row["provider_name"], row["payer_account_id"]), []).append(month_name(row["usage_month"]))
     return [f"No {what} of {provider} payer {payer} for {listed(months)}." for (provider, payer), months in lacking.items()]
 
 

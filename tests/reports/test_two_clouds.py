@@ -9,7 +9,7 @@ from statistics import geometric_mean, median
 import pytest
 
 from reports.page.charts import Bar, Segment, chart
-from reports.page.tiles import interval
+from reports.page.html import interval
 from reports.sections.charts import ratio_chart
 from reports.sections.side_by_side import MEASURES
 from tests.reports.kit import changed, figures_of, record_of, rendered, tables_of, values_of
