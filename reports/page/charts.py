@@ -109,12 +109,12 @@ class Chart:
     form: str = "bars"
 
 
-def fitted(text: str, room: int = LABEL_WIDTH - 16) -> str:
+def fitted(text: str) -> str:
     """As much of a name as fits beside its bar; the full name is in the drawing's title and in the table."""
     used = 0.0
     for n, letter in enumerate(text):
         used += 9.0 if letter.isupper() or letter in "mw@%—" else 4.0 if letter in "ijlrtf.,:;'|!()[] " else 6.6
-        if used > room:
+        if used > LABEL_WIDTH - 16:
             return f"{text[: max(n - 1, 1)]}…"
     return text
 

@@ -1,7 +1,7 @@
 """Section 3, where it went: cost by accelerator, team, model, month, run, evidence and outcome; from the runs to the bill."""
 
 from reports.model import Column, TableSpec, bounded, columns
-from reports.sections.sql import ENDS, GROUP_ORDER, PARTS, PERIODS, RESIDUAL_GROUP, by_period, run_rest_all, whole, within
+from reports.sections.sql import ENDS, GROUP_ORDER, PARTS, RESIDUAL_GROUP, by_period, period_columns, run_rest_all, whole, within
 
 GROUPS = (("accelerator", "accelerator_type", "Accelerator"), ("team", "team", "Team"), ("model", "model_name", "Model"))
 NO_MONTH = "a month of the run has no figure"
@@ -220,8 +220,8 @@ group by billing_currency, part
 order by billing_currency, {GROUP_ORDER}, part""",
     columns=(
         *columns(part="Step", billing_currency="Currency"),
-        *columns("money", group="Billed", **{f"billed_cost_{period}": label for period, label in PERIODS}),
-        *columns("money", group="Effective", **{f"effective_cost_{period}": label for period, label in PERIODS}),
+        *period_columns("billed_cost", "money", "Billed"),
+        *period_columns("effective_cost", "money", "Effective"),
     ),
     method="Runs and residuals by reason; the provider total is added independently from the landed files. Section 6 "
     "shows the difference of every measure, which is 0. Commitments: billed, the fees; effective, what of them was not "

@@ -5,11 +5,11 @@ from reports.sections.sql import (
     EMISSION_PARTS,
     GROUP_ORDER,
     PARTS,
-    PERIODS,
     PRESENCE,
     RESIDUAL_GROUP,
     WAYS,
     by_period,
+    period_columns,
     run_rest_all,
     whole,
     within,
@@ -131,17 +131,8 @@ group by part
 order by {GROUP_ORDER}, part""",
     columns=(
         *columns(part="Step"),
-        *(
-            Column(
-                f"{way}_based_kgco2e_{period}",
-                label,
-                "mass",
-                note="a carbon month is not published",
-                group=f"{way.title()}-based",
-            )
-            for way in WAYS
-            for period, label in PERIODS
-        ),
+        *period_columns("location_based_kgco2e", "mass", "Location-based", "a carbon month is not published"),
+        *period_columns("market_based_kgco2e", "mass", "Market-based", "a carbon month is not published"),
     ),
     method="Allocated to runs, then the residual by reason, then what is quarantined; the provider total is the "
     "provider's own. Other services keep their share of every cell, so a run never carries them. Commitments: hours paid "
@@ -158,7 +149,7 @@ from marts.fct_residual_emissions
 where {within()}
 group by reason
 order by reason""",
-    columns=(*columns("state", reason="Reason"), *columns(cell_count="Rows"), *columns(note=GAP, **FOUR)),
+    columns=(Column("reason", "Reason", "state"), Column("cell_count", "Rows", "count"), *columns(note=GAP, **FOUR)),
     method="Months published so far. Every residual row has exactly one reason, the first that fits.",
     empty="No residual emission row in this quarter.",
 )

@@ -74,6 +74,10 @@ def by_period(amount: str, name: str, known: str = "true") -> str:
     return ",\n".join(sums)
 
 
+def period_columns(key: str, kind: str, group: str, note: str = "not recorded") -> tuple[Column, ...]:
+    return columns(kind, note=note, group=group, **{f"{key}_{period}": label for period, label in PERIODS})
+
+
 # CTEs that end in `presence`: every payer of this and the last quarter x every month of both, with its bill and its carbon.
 # A month whose carbon export was delivered empty is published: no emissions is an answer.
 PRESENCE = """months as (
