@@ -127,8 +127,10 @@ CONFLICTS = TableSpec(
 from marts.fct_run_conflicts
 order by training_run_id, field, source_a, source_b""",
     columns=(
-        *columns(training_run_id="Run", field="Field"),
-        *columns(note="no value", source_a="One source", value_a="its value", source_b="Another source", value_b="its value"),
+        *columns(training_run_id="Run", field="Field", source_a="One source"),
+        *columns(note="no value", value_a="its value"),
+        *columns(source_b="Another source"),
+        *columns(note="no value", value_b="its value"),
         *columns(chosen="Taken"),
     ),
     key=("training_run_id", "field", "source_a", "source_b"),
