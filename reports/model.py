@@ -4,12 +4,15 @@ A column's `kind` is what it holds (and so how it is aligned, rounded and labell
 there means.
 """
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
+from itertools import takewhile
 
 from reports.publication import Publication, Row
+from reports.quarter import Quarter
 
-TEXT_KINDS = frozenset({"text", "code", "state", "month", "date", "time", "flag"})
+TEXT_KINDS = frozenset({"text", "code", "state", "month", "date", "time", "flag", "digest"})
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,6 @@ class Column:
     key: str
     label: str
     kind: str = "text"
-    method: str = ""
     note: str = "not recorded"
     unit: str = ""
     group: str = ""  # a heading over neighbouring columns
@@ -40,63 +42,75 @@ class Column:
 
 
 ENDINGS = {
-    "money": ("_cost",),
-    "mass": ("_kgco2e",),
-    "energy": ("_kwh",),
-    "hours": ("_hours",),
-    "ratio": ("_ratio",),
-    "count": ("_count", "_rows", "_months", "_cells"),
-    "month": ("_month",),
-    "date": ("_date",),
-    "code": ("_id", "_code", "_key", "_type", "_version", "_zone", "_currency"),
-    "state": ("_confidence", "_rule", "_component"),
+    "money": "_cost",
+    "mass": "_kgco2e",
+    "energy": "_kwh",
+    "hours": "_hours",
+    "ratio": "_ratio",
+    "count": "_count _months _cells _records _years _number rows position _differ _without_figure _per_node",
+    "month": "_month",
+    "date": "_date valid_from",
+    "time": "_at undated",
+    "flag": "passed has_bill has_carbon",
+    "digest": "_hash",
+    "state": "confidence _rule _component state _status outcome _kind _option",
+    "code": "_id _code _key _type _types _version _versions _zone _object currency regions kind partition gate field fingerprint",
 }
 
 
 def kind_of(key: str) -> str:
     """A measure's name ends in its unit, so the name tells the kind: effective_cost is money, region_id a code."""
-    return next((kind for kind, endings in ENDINGS.items() if key.endswith(endings)), "text")
+    return next((kind for kind, endings in ENDINGS.items() if key.endswith(tuple(endings.split()))), "text")
 
 
-def columns(
-    kind: str = "", /, *, note: str = "not recorded", group: str = "", is_data_only: bool = False, **labels: str
-) -> tuple[Column, ...]:
+def columns(kind: str = "", /, *, note: str = "not recorded", group: str = "", **labels: str) -> tuple[Column, ...]:
     """Neighbouring columns as key=label; the kind is that of their names, or the one given for all of them."""
-    return tuple(
-        Column(key, label, kind or kind_of(key), note=note, group=group, is_data_only=is_data_only)
-        for key, label in labels.items()
-    )
+    return tuple(Column(key, label, kind or kind_of(key), note=note, group=group) for key, label in labels.items())
+
+
+def data_only(*columns: Column) -> tuple[Column, ...]:
+    return tuple(replace(column, is_data_only=True) for column in columns)
 
 
 def bounded(
     key: str, label: str, kind: str, note: str, group: str = "", *, mid: str = "", shows_bounds: bool = True
-) -> tuple[Column, Column, Column]:
+) -> tuple[Column, ...]:
     """A modelled figure and its plausible bounds: one cell on the page, 812 (640-1 020), three columns in the data files."""
     low, high = f"{key}_low", f"{key}_high"
+    ends = columns(kind, note=note, group=group, **{low: f"{label}, low bound", high: f"{label}, high bound"})
     return (
         Column(mid or key, label, kind, note=note, group=group, bounds=(low, high) if shows_bounds else ()),
-        Column(low, f"{label}, low bound", kind, note=note, group=group, is_data_only=True),
-        Column(high, f"{label}, high bound", kind, note=note, group=group, is_data_only=True),
+        *data_only(*ends),
     )
 
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A question with its SQL. `key` names a row."""
+    """A question with its SQL. SQL, headings and method may hold the marks of `Quarter.fill`."""
 
     id: str
     title: str
     sql: str
     columns: tuple[Column, ...]
-    key: tuple[str, ...]
+    key: tuple[str, ...] = ()  # what names a row; none: the names before the first measure, the currency first
+    _: KW_ONLY
     method: str
     empty: str = "No rows."
     page_rows: int = 40  # more rows are in the data file alone; the page counts them
 
+    @property
+    def row_key(self) -> tuple[str, ...]:
+        names = [column.key for column in takewhile(lambda column: column.is_text, self.columns)]
+        return self.key or tuple(sorted(names, key=lambda name: name != "billing_currency"))
+
+    def of(self, quarter: Quarter) -> "TableSpec":
+        columns = tuple(replace(column, label=quarter.fill(column.label)) for column in self.columns)
+        return replace(self, sql=quarter.fill(self.sql), columns=columns, method=quarter.fill(self.method))
+
 
 @dataclass(frozen=True)
 class Table:
-    """A spec and its answer. `code` is the reference code on paper; `absent` says why there is no answer."""
+    """The spec of a quarter and its answer. `code` is the reference code on paper; `absent` says why there is no answer."""
 
     spec: TableSpec
     rows: tuple[Row, ...] = ()
@@ -106,13 +120,6 @@ class Table:
     @property
     def id(self) -> str:
         return self.spec.id
-
-    def row_id(self, row: Row) -> str:
-        """The row's key as one text, unique in its table."""
-        return "/".join("" if row[key] is None else str(row[key]) for key in self.spec.key)
-
-    def coded(self, code: str) -> "Table":
-        return replace(self, code=code)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,13 +155,13 @@ class Section:
     title: str
     lead: str = ""
     tables: tuple[Table, ...] = ()
-    charts: dict[str, tuple[object, ...]] = field(default_factory=dict)
-    notes: tuple[tuple[str, str], ...] = ()
+    charts: Mapping[str, Sequence[object]] = field(default_factory=dict)
     absent: str = ""
 
 
-def answer(publication: Publication, spec: TableSpec) -> Table:
-    """Run the table's query, or name the tables that the publication lacks."""
-    if missing := publication.missing(spec.sql):
-        return Table(spec, absent=f"Nothing is shown: {missing}.")
-    return Table(spec, tuple(publication.rows(spec.sql)))
+def answer(publication: Publication, quarter: Quarter, spec: TableSpec) -> Table:
+    """Ask the table's query of a quarter, or name the tables that the publication lacks."""
+    asked = spec.of(quarter)
+    if missing := publication.missing(asked.sql):
+        return Table(asked, absent=f"Nothing is shown: {missing}.")
+    return Table(asked, tuple(publication.rows(asked.sql)))

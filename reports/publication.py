@@ -19,17 +19,12 @@ class Publication:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
         named = "select distinct schema_name || '.' || table_name from duckdb_columns() where not internal"
-        self._tables = {table for (table,) in connection.execute(named).fetchall()}
-
-    @property
-    def is_empty(self) -> bool:
-        """True when no mart is in the file: then it is not one of ours."""
-        return not any(name.startswith("marts.") for name in self._tables)
+        self.tables = {table for (table,) in connection.execute(named).fetchall()}
 
     def missing(self, sql: str) -> str:
         """The tables that a query names and this file does not have, as words: the published file has no marts.a, no ops.b."""
         named = dict.fromkeys(re.findall(r"\b(?:marts|ops)\.\w+", sql))
-        absent = [table for table in named if table not in self._tables]
+        absent = [table for table in named if table not in self.tables]
         return f"the published file has no {', no '.join(absent)}" if absent else ""
 
     def rows(self, sql: str) -> list[Row]:
@@ -51,7 +46,7 @@ def open_publication(path: Path) -> Iterator[Publication]:
     try:
         connection.execute("set TimeZone = 'UTC'")
         publication = Publication(connection)
-        if publication.is_empty:
+        if not any(name.startswith("marts.") for name in publication.tables):
             raise PublicationError(f"{path} has no schema `marts`, so it is not a publication of trainledger.")
         yield publication
     finally:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import date
+from string import Template
 
 from reports.errors import QuarterError
 
@@ -49,16 +50,27 @@ class Quarter:
 
     @property
     def end(self) -> date:
-        return self.next.start
+        return date(self.year + self.number // 4, self.number * 3 % 12 + 1, 1)
 
     @property
     def months(self) -> list[date]:
         return [date(self.year, self.number * 3 - back, 1) for back in (2, 1, 0)]
 
     @property
-    def next(self) -> "Quarter":
-        return Quarter(self.year + 1, 1) if self.number == 4 else Quarter(self.year, self.number + 1)
-
-    @property
     def previous(self) -> "Quarter":
         return Quarter(self.year - 1, 4) if self.number == 1 else Quarter(self.year, self.number - 1)
+
+    def fill(self, text: str) -> str:
+        """A query, heading or sentence of any quarter as one of this: `$start` becomes date '2026-07-01', `$quarter` 2026Q3.
+
+        A mark that is none of these is a KeyError; `$$` is a dollar.
+        """
+        months = {f"month_{n}": month for n, month in enumerate(self.months, 1)}
+        days = {"before": self.previous.start, "start": self.start, "end": self.end, **months}
+        return Template(text).substitute(
+            {name: f"date '{day}'" for name, day in days.items()},
+            **{f"{name}_name": month_name(month) for name, month in months.items()},
+            **{f"{name}_short": short_month_name(month) for name, month in months.items()},
+            quarter=self.name,
+            last_quarter=self.previous.name,
+        )

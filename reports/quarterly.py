@@ -4,17 +4,18 @@ The command line and the Dagster asset call `render`; it knows neither. No clock
 missing months) was decided when the file was published.
 """
 
+import json
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 from reports import REPORT_FORMAT, contents
-from reports.model import Figure, Section, Table
-from reports.page import html, records, words, writing
+from reports.model import Section, answer
+from reports.page import html, records, words
 from reports.publication import open_publication
 from reports.quarter import Quarter
-from reports.sections import headlines
-from reports.sections.status import Status, decide
+from reports.sections import headlines, quality
+from reports.sections.status import decide
 
 HERE = Path(__file__).resolve().parent
 
@@ -38,38 +39,9 @@ def code_digest() -> str:
     return total.hexdigest()
 
 
-def _coded(sections: list[Section], vintage: Table) -> tuple[list[Section], Table]:
+def _coded(section: Section, n: int) -> Section:
     """Give each table its reference code: T3.2 is the second table of section 3."""
-    coded = []
-    for n, section in enumerate(sections, 1):
-        tables = tuple(table.coded(f"T{n}.{m}") for m, table in enumerate(section.tables, 1))
-        coded.append(replace(section, tables=tables))
-    return coded, vintage.coded("T0")
-
-
-def _record(
-    quarter: Quarter,
-    organisation: str,
-    status: Status,
-    status_note: str | None,
-    figures: list[Figure],
-    vintage: Table,
-    sections: list[Section],
-) -> dict[str, object]:
-    return {
-        "report": "quarterly",
-        "format": REPORT_FORMAT,
-        "organisation": organisation,
-        "quarter": quarter.name,
-        "status": status.name,
-        "status_reasons": list(status.reasons),
-        "status_note": status_note,
-        "scope_sentence": words.SCOPE_SENTENCE,
-        "report_code_sha256": code_digest(),
-        "figures": [records.figure_record(figure) for figure in figures],
-        "vintage": records.table_record(vintage),
-        "sections": [records.section_record(section) for section in sections],
-    }
+    return replace(section, tables=tuple(replace(table, code=f"T{n}.{m}") for m, table in enumerate(section.tables, 1)))
 
 
 def render(published: Path, quarter: str, out: Path, *, organisation: str, status_note: str | None = None) -> QuarterlyReport:
@@ -81,13 +53,27 @@ def render(published: Path, quarter: str, out: Path, *, organisation: str, statu
     with open_publication(published) as publication:
         status = decide(publication, span)
         figures = headlines.glance_figures(publication, span)
-        sections, vintage = _coded(contents.sections(publication, span), contents.vintage(publication, span))
-    record = _record(span, organisation, status, status_note, figures, vintage, sections)
+        sections = [_coded(section, n) for n, section in enumerate(contents.sections(publication, span), 1)]
+        vintage = replace(answer(publication, span, quality.VINTAGE), code="T0")
+    record: dict[str, object] = {
+        "report": "quarterly",
+        "format": REPORT_FORMAT,
+        "organisation": organisation,
+        "quarter": span.name,
+        "status": status.name,
+        "status_reasons": list(status.reasons),
+        "status_note": status_note,
+        "scope_sentence": words.SCOPE_SENTENCE,
+        "report_code_sha256": code_digest(),
+        "figures": [records.figure_record(figure) for figure in figures],
+        "vintage": records.table_record(vintage),
+        "sections": [records.section_record(section) for section in sections],
+    }
     text = html.page(record, span, figures, vintage, sections)
     folder = out / span.name
     tables = [vintage, *(table for section in sections for table in section.tables)]
-    writing.write_tables(folder / "tables", tables)
-    writing.write_file(folder / "report.json", writing.json_text(record))
-    writing.write_file(folder / "report.html", text)
+    records.write_tables(folder / "tables", tables)
+    records.write_file(folder / "report.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+    records.write_file(folder / "report.html", text)
     files = tuple(folder / "tables" / f"{table.id}.csv" for table in tables if not table.absent)
     return QuarterlyReport(folder / "report.html", folder / "report.json", status.name, status.reasons, files)

@@ -1,13 +1,14 @@
-"""Charts: from the rows of a table to rectangles in a panel. Every number drawn here is a number of the table below it.
+"""Charts: from the rows of a table to marks in a panel. Every number drawn here is a number of the table below it.
 
 One form serves most: rows of bars from a common zero, stacked, or offset as a waterfall; what is modelled is hatched and has a
 line from its low to its high bound. Panels of one chart share one scale. Floats are for positions only; what is printed beside a
 bar is the table's decimal. Ratios on a log axis are dots.py's.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import accumulate, pairwise
 
 from reports.page.numbers import EN_DASH, scaled, significant
 
@@ -35,35 +36,50 @@ class Bar:
     start: Decimal = Decimal(0)
     bounds: tuple[Decimal, Decimal] | None = None
 
+    @property
+    def edges(self) -> list[Decimal]:
+        """Where each piece begins, and where the last one ends."""
+        return list(accumulate((segment.amount for segment in self.segments), initial=self.start))
+
+    @property
+    def reach(self) -> tuple[Decimal, Decimal]:
+        """The least and the greatest position of pieces and bounds, zero included."""
+        ends = (Decimal(0), *self.edges, *(self.bounds or ()))
+        return min(ends), max(ends)
+
 
 @dataclass(frozen=True)
-class Rect:
+class Mark:
+    """A rectangle, a dot, or a tick of the log axis: `title` is its words."""
+
     x: str
     y: str
-    width: str
-    css: str
     title: str
-    is_modelled: bool
+    width: str = ""
+    css: str = ""
+    is_modelled: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Line:
-    """A row as it is drawn: label, rectangles, bounds, number."""
+    """A row as it is drawn: label, marks, bounds and median as far as they are known, number."""
 
     label: str
     full_label: str
     y: str
-    middle: str
-    rects: tuple[Rect, ...]
+    text_y: str
+    marks: tuple[Mark, ...]
     number: str
     number_x: str
-    is_total: bool
     bounds: tuple[str, str] | None
+    median: str = ""
+    is_total: bool = False
+    is_modelled: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One drawing: an accessible title and description, a zero line, rows."""
+    """One drawing: an accessible title and description, rows, and a zero line or the ticks of a log axis around `one`."""
 
     id: str
     title: str
@@ -71,12 +87,15 @@ class Panel:
     unit: str
     width: int
     height: int
-    zero: str
     lines: tuple[Line, ...]
+    zero: str = ""
+    ticks: tuple[Mark, ...] = ()
+    axis_y: int = 0
+    one: float = 0.0
 
     @property
     def has_modelled(self) -> bool:
-        return any(rect.is_modelled for line in self.lines for rect in line.rects)
+        return any(mark.is_modelled for line in self.lines for mark in line.marks)
 
 
 @dataclass(frozen=True)
@@ -84,18 +103,18 @@ class Chart:
     """Panels on one scale, with the words of the legend as far as colours need any. `form` names the drawing: bars or dots."""
 
     title: str
-    panels: Sequence[object]  # what the template of `form` draws
+    panels: tuple[Panel, ...]
     legend: tuple[tuple[str, str], ...]
     columns: int
     form: str = "bars"
 
 
-def fitted(text: str, room: int = LABEL_WIDTH - 16) -> str:
+def fitted(text: str) -> str:
     """As much of a name as fits beside its bar; the full name is in the drawing's title and in the table."""
     used = 0.0
     for n, letter in enumerate(text):
         used += 9.0 if letter.isupper() or letter in "mw@%—" else 4.0 if letter in "ijlrtf.,:;'|!()[] " else 6.6
-        if used > room:
+        if used > LABEL_WIDTH - 16:
             return f"{text[: max(n - 1, 1)]}…"
     return text
 
@@ -104,47 +123,27 @@ def _at(value: float) -> str:
     return f"{value:.1f}"
 
 
-def _extent(panels: list[tuple[str, list[Bar]]]) -> tuple[Decimal, Decimal]:
-    """The least and greatest position any bar of any panel reaches, zero included."""
-    ends = [Decimal(0)]
-    for _, bars in panels:
-        for bar in bars:
-            position = bar.start
-            ends += [position, *(bar.bounds or ())]
-            for segment in bar.segments:
-                position += segment.amount
-                ends.append(position)
-    return min(ends), max(ends)
-
-
-def _line(bar: Bar, n: int, scale: Callable[[Decimal], float], end_of_numbers: float, unit_scale: Decimal) -> Line:
-    top = n * ROW_HEIGHT + 5
-    position, rects, right = bar.start, [], scale(max(bar.start, Decimal(0)))
-    for segment in bar.segments:
-        left, edge = sorted((scale(position), scale(position + segment.amount)))
-        position += segment.amount
-        right = max(right, edge)
+def _bar_line(bar: Bar, n: int, scale: Callable[[Decimal], float], end_of_numbers: float, unit_scale: Decimal) -> Line:
+    top, marks = n * ROW_HEIGHT + 5, []
+    for segment, ends in zip(bar.segments, pairwise(bar.edges), strict=True):
+        left, right = sorted(map(scale, ends))
         if segment.amount:
-            shown = significant(segment.amount / unit_scale)
-            title = f"{bar.label}, {segment.name}: {shown}"
-            rects.append(Rect(_at(left), _at(top), _at(max(edge - left, 0.8)), segment.css, title, segment.is_modelled))
-    bounds = None
+            title = f"{bar.label}, {segment.name}: {significant(segment.amount / unit_scale)}"
+            width = _at(max(right - left, 0.8))
+            marks.append(Mark(_at(left), _at(top), title, width, segment.css, segment.is_modelled))
     number = EN_DASH if bar.total is None else significant(bar.total / unit_scale)
-    if bar.bounds and bar.total is not None:
-        low, high = bar.bounds
-        bounds = (_at(scale(low)), _at(scale(high)))
-        right = max(right, scale(high))
-        number += f" ({significant(low / unit_scale)}-{significant(high / unit_scale)})"
+    if bar.bounds:
+        number += " ({}-{})".format(*(significant(end / unit_scale) for end in bar.bounds))
     return Line(
-        fitted(bar.label),
-        bar.label,
-        _at(top),
-        _at(top + BAR_HEIGHT - 2),
-        tuple(rects),
-        number,
-        _at(min(right + 5, end_of_numbers)),
-        bar.segments[:1] != () and bar.segments[0].css == "total",
-        bounds,
+        label=fitted(bar.label),
+        full_label=bar.label,
+        y=_at(top),
+        text_y=_at(top + BAR_HEIGHT - 2),
+        marks=tuple(marks),
+        number=number,
+        number_x=_at(min(scale(bar.reach[1]) + 5, end_of_numbers)),
+        bounds=(_at(scale(bar.bounds[0])), _at(scale(bar.bounds[1]))) if bar.bounds else None,
+        is_total=bar.segments[:1] != () and bar.segments[0].css == "total",
     )
 
 
@@ -156,10 +155,11 @@ def chart(
     legend: tuple[tuple[str, str], ...] = (),
     columns: int = 3,
 ) -> Chart:
-    """Lay the panels out on one scale. Masses above 1,000 kg are printed in tonnes, energy in MWh, money as it is."""
+    """Lay bars out in panels on one scale. Masses above 1,000 kg are printed in tonnes, energy in MWh, money as it is."""
     width = 352 if columns == 3 else 450
     value_width = BOUNDED_WIDTH if any(bar.bounds for _, bars in panels for bar in bars) else VALUE_WIDTH
-    low, high = _extent(panels)
+    ends = [Decimal(0), *(end for _, bars in panels for bar in bars for end in bar.reach)]
+    low, high = min(ends), max(ends)
     span = float(high - low) or 1.0
     room = width - LABEL_WIDTH - value_width
     unit_scale, unit = scaled(max(abs(low), abs(high)), unit)
@@ -169,18 +169,18 @@ def chart(
 
     drawn = []
     for n, (name, bars) in enumerate(panels):
-        lines = tuple(_line(bar, row, scale, width - value_width + 5, unit_scale) for row, bar in enumerate(bars))
+        lines = tuple(_bar_line(bar, row, scale, width - value_width + 5, unit_scale) for row, bar in enumerate(bars))
         words = "; ".join(f"{line.full_label}: {line.number}" for line in lines)
         drawn.append(
             Panel(
-                f"chart-{id}-{n}",
-                f"{title}: {name}" if name else title,
-                f"Bars in {unit}. {words}. The numbers are in the table below.",
-                unit,
-                width,
-                len(bars) * ROW_HEIGHT + 6,
-                _at(scale(Decimal(0))),
-                lines,
+                id=f"chart-{id}-{n}",
+                title=f"{title}: {name}" if name else title,
+                description=f"Bars in {unit}. {words}. The numbers are in the table below.",
+                unit=unit,
+                width=width,
+                height=len(bars) * ROW_HEIGHT + 6,
+                lines=lines,
+                zero=_at(scale(Decimal(0))),
             )
         )
     return Chart(title, tuple(drawn), legend, columns)

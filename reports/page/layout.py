@@ -4,12 +4,36 @@ Units are in the headers, each column has one number of decimals, null is a dash
 """
 
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from decimal import Decimal
 from itertools import groupby
 
 from reports.model import Column, Table
-from reports.page.cells import Cell, Notes, Scale, cell_of, decimals, scales_of
+from reports.page.numbers import EN_DASH, UNITS, grouped, scaled, significant
 from reports.publication import Row
+from reports.quarter import short_month_name
+
+NOTE_MARKS = "abcdefghijklmnop"
+PLACES = {"money": 2, "amount": 3, "mass": 3, "hours": 1, "ratio_of": 3}
+Notes = dict[str, str]  # the words of a footnote and its mark, in the order they are first needed; the same words share a mark
+
+
+@dataclass(frozen=True)
+class Cell:
+    text: str
+    css: str
+    mark: str = ""
+    title: str = ""
+    is_repeated: bool = False  # the name of the row above: read aloud, not printed again
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What a stored kilogram or kilowatt-hour is divided by on this page's table, and the unit it is then in."""
+
+    divisor: Decimal
+    unit: str
+    greatest: Decimal
 
 
 @dataclass(frozen=True)
@@ -20,26 +44,18 @@ class Header:
 
 
 @dataclass(frozen=True)
-class Group:
-    """A heading over `span` columns; empty over columns of no group."""
-
-    label: str
-    span: int
-
-
-@dataclass(frozen=True)
 class PageRow:
     cells: tuple[Cell, ...]
     is_total: bool
-    is_group_start: bool = False
+    is_group_start: bool
 
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table as the page shows it."""
+    """A table as the page shows it. `groups` are headings over so many columns, empty over columns of no group."""
 
     table: Table
-    groups: tuple[Group, ...]
+    groups: tuple[tuple[str, int], ...]
     headers: tuple[Header, ...]
     rows: tuple[PageRow, ...]
     notes: tuple[tuple[str, str], ...]
@@ -52,20 +68,86 @@ class PageTable:
         return len(self.headers) <= 5 and all(len(cell.text) <= 70 for row in self.rows for cell in row.cells)
 
 
-def _currency(table: Table) -> str:
-    """The only currency of the table, or nothing when there are several."""
-    currencies = (
-        {str(row["billing_currency"]) for row in table.rows}
-        if any(c.key == "billing_currency" for c in table.spec.columns)
-        else set()
-    )
-    return currencies.pop() if len(currencies) == 1 else ""
+def _scale(kind: str, small: str, table: Table) -> Scale:
+    """Tonnes and MWh for the whole table once anything in it reaches 1,000 kg or kWh, so that its columns compare."""
+    values = [row[column.key] for column in table.spec.columns if column.kind == kind for row in table.rows]
+    greatest = max((abs(value) for value in values if value is not None), default=Decimal(0))
+    divisor, unit = scaled(greatest, small)
+    return Scale(divisor, unit, greatest / divisor)
 
 
-def _cells(
+def _decimals(column: Column, rows: tuple[Row, ...], scales: dict[str, Scale]) -> int:
+    """Enough places for the column's longest value, at most six: 21.50 and 1.34375 in one column get five.
+
+    Energy is modelled: as many places as leave about three figures of the table's greatest.
+    """
+    if column.kind == "energy":
+        greatest = scales["energy"].greatest
+        return 1 if greatest >= 100 else 2 if greatest >= 10 else 3
+    if column.kind != "number":
+        return PLACES.get(column.kind, 0)
+    values = [row[column.key] for row in rows if isinstance(row[column.key], Decimal)]
+    return min(6, max((max(0, -int(value.normalize().as_tuple().exponent)) for value in values), default=0))
+
+
+def _text(column: Column, value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
+    if isinstance(value, date):
+        return short_month_name(value) if column.kind == "month" else value.isoformat()
+    text = str(value)
+    if column.key == "source":  # a source is named on the page, never linked
+        text = text.replace("https://", "").replace("http://", "")
+    return text[:12] if column.kind == "digest" else text.replace("_", " ") if column.kind == "state" else text
+
+
+def _number(column: Column, value: Decimal | float, places: int, scales: dict[str, Scale]) -> str:
+    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if number == 0:  # a true zero is bare: 0.000 is something that rounds to nothing
+        return "0"
+    if column.kind in scales:
+        number /= scales[column.kind].divisor
+    if column.kind == "ratio":  # all but all is not all
+        return ">99.9" if Decimal("0.9995") <= number < 1 else grouped(number * 100, 1)
+    if column.kind == "statistic":  # rows of several units: as many figures, not as many places
+        return significant(number)
+    return str(number) if column.kind == "year" else grouped(number, places)
+
+
+def _length(column: Column, text: str) -> str:
+    """Short names are never broken; phrases and sentences get room before numbers do."""
+    if len(text) <= (24 if column.kind == "code" else 14):
+        return " short"
+    return "" if column.kind != "text" else " long" if len(text) > 48 else " phrase" if len(text) > 24 else ""
+
+
+def _cell(column: Column, row: Row, places: int, scales: dict[str, Scale], notes: Notes) -> Cell:
+    value, css = row[column.key], f"kind-{column.kind}{'' if column.is_text else ' number'}"
+    if value is None and row.get("is_total") and column.is_text:
+        return Cell("", css)
+    if value is None:
+        return Cell(EN_DASH, css + " unknown", notes.setdefault(column.note, NOTE_MARKS[len(notes) % len(NOTE_MARKS)]))
+    if column.kind == "flag":
+        return Cell(_text(column, value), css + (" good" if value else " bad"))
+    if column.kind == "state":
+        return Cell(_text(column, value), f"{css} is-{value}" if str(value).isidentifier() else css)
+    if column.is_text:
+        text = _text(column, value)
+        return Cell(text, f"{css}{_length(column, text)}", title=str(value) if column.kind == "digest" else "")
+    number = _number(column, value, places, scales)
+    ends = [row[key] for key in column.bounds]
+    if not ends or None in ends:
+        return Cell(number, css)
+    low, high = (_number(column, end, places, scales) for end in ends)
+    return Cell(f"{number} ({low}-{high})", f"{css} bounded")
+
+
+def _page_row(
     row: Row, above: Row | None, columns: list[Column], places: dict[str, int], scales: dict[str, Scale], notes: Notes
 ) -> PageRow:
-    cells = [cell_of(column, row, places[column.key], scales, notes) for column in columns]
+    cells = [_cell(column, row, places[column.key], scales, notes) for column in columns]
     is_total = bool(row.get("is_total"))
     if is_total:
         empty = next((n for n, cell in enumerate(cells) if not cell.text), None)
@@ -80,7 +162,9 @@ def _cells(
 
 def page_table(table: Table) -> PageTable:
     """Lay one table out. A single currency moves from its column into the headers."""
-    currency, scales = _currency(table), scales_of(table.spec.columns, table.rows)
+    currencies = {str(row["billing_currency"]) for row in table.rows if "billing_currency" in row}
+    currency = currencies.pop() if len(currencies) == 1 else ""
+    scales = {kind: _scale(kind, small, table) for kind, (small, _) in UNITS.items()}
     columns = [
         column
         for column in table.spec.columns
@@ -89,18 +173,17 @@ def page_table(table: Table) -> PageTable:
         and not (column.is_dropped_when_empty and all(row[column.key] is None for row in table.rows))
         and not (column.is_dropped_when_zero and not any(row[column.key] for row in table.rows))
     ]
-    values = {column.key: [row[column.key] for row in table.rows if isinstance(row[column.key], Decimal)] for column in columns}
-    places = {column.key: decimals(column, values[column.key], scales) for column in columns}
+    places = {column.key: _decimals(column, table.rows, scales) for column in columns}
     units = {"money": currency or "in its currency", "ratio": "%", "hours": "h", **{k: scale.unit for k, scale in scales.items()}}
-    notes = Notes()
+    notes: Notes = {}
     rows = table.rows[: table.spec.page_rows]
-    shown = tuple(_cells(row, above, columns, places, scales, notes) for above, row in zip((None, *rows), rows, strict=False))
-    headers = tuple(
-        Header(c.label, c.unit or units.get(c.kind, ""), "number" if not c.is_text and c.kind != "digest" else "")
-        for c in columns
+    groups = tuple((label, len(list(members))) for label, members in groupby(column.group for column in columns))
+    return PageTable(
+        table,
+        groups if any(label for label, _ in groups) else (),
+        tuple(Header(c.label, c.unit or units.get(c.kind, ""), "" if c.is_text else "number") for c in columns),
+        tuple(_page_row(row, above, columns, places, scales, notes) for above, row in zip((None, *rows), rows, strict=False)),
+        tuple((mark, words) for words, mark in notes.items()),
+        table.absent or ("" if table.rows else table.spec.empty),
+        len(table.rows) - len(rows),
     )
-    absent = table.absent or ("" if table.rows else table.spec.empty)
-    groups = tuple(Group(label, len(list(members))) for label, members in groupby(c.group for c in columns))
-    groups = groups if any(group.label for group in groups) else ()
-    marked = tuple((mark, words) for words, mark in notes.marks.items())
-    return PageTable(table, groups, headers, shown, marked, absent, len(table.rows) - len(shown))

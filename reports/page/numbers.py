@@ -21,11 +21,11 @@ def grouped(value: Decimal, places: int) -> str:
     return text.replace(",", THIN_SPACE).replace("-", MINUS)
 
 
-def significant(value: Decimal, figures: int = 3) -> str:
+def significant(value: Decimal) -> str:
     """The same number in three significant figures, for text."""
     if value == 0:
         return "0"
-    places = figures - 1 - value.adjusted()
+    places = 2 - value.adjusted()
     short = rounded(value, places) if places > 0 else Decimal(rounded(value.scaleb(places), 0)).scaleb(-places)
     return grouped(short, max(places, 0))
 

@@ -1,11 +1,60 @@
-"""What report.json has of a table, a figure and a section: every digit, its unit, its method and its SQL."""
+"""Files of a report: what report.json has of a table, a figure and a section, and its CSV.
 
+Every digit is there, with its unit, its method and its SQL. A file is written whole or not at all.
+"""
+
+import csv
+import io
+import os
 from dataclasses import fields
+from hashlib import sha256
+from pathlib import Path
 
 from reports.model import Figure, Section, Table
 from reports.page.numbers import plain
-from reports.page.writing import csv_text, digest
-from reports.publication import Row
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run them
+
+
+def csv_text(table: Table) -> str:
+    """The table with every digit; null is an empty cell. Units are in report.json."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([column.key for column in table.spec.columns])
+    for row in table.rows:
+        writer.writerow([_cell(row[column.key]) for column in table.spec.columns])
+    return buffer.getvalue()
+
+
+def _cell(value: object) -> str:
+    """The value as text no spreadsheet takes for a formula."""
+    text = plain(value) or ""
+    return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_STARTS) else text
+
+
+def digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write beside the target, then rename over it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_tables(folder: Path, tables: list[Table]) -> None:
+    """One CSV per table that has an answer; tables of an earlier rendering that are gone now go from the folder too."""
+    wanted = {f"{table.id}.csv": csv_text(table) for table in tables if not table.absent}
+    for stale in sorted(folder.glob("*.csv")):
+        if stale.name not in wanted:
+            stale.unlink()
+    for name, text in wanted.items():
+        write_file(folder / name, text)
 
 
 def table_record(table: Table) -> dict[str, object]:
@@ -16,12 +65,16 @@ def table_record(table: Table) -> dict[str, object]:
             "label": column.label,
             "kind": column.kind,
             "unit": column.unit_of("of the row: billing_currency"),
-            "method": column.method or table.spec.method,
+            "method": table.spec.method,
         }
         for column in table.spec.columns
     ]
     rows = [
-        {"id": f"{table.id}/{table.row_id(row)}", "is_total": bool(row.get("is_total")), "values": _values(table, row)}
+        {
+            "id": f"{table.id}/{'/'.join('' if row[key] is None else str(row[key]) for key in table.spec.row_key)}",
+            "is_total": bool(row.get("is_total")),
+            "values": {column.key: plain(row[column.key]) for column in table.spec.columns},
+        }
         for row in table.rows
     ]
     record: dict[str, object] = {
@@ -36,10 +89,6 @@ def table_record(table: Table) -> dict[str, object]:
     return {**record, "columns": columns, "rows": rows, "file": f"tables/{table.id}.csv", "sha256": digest(csv_text(table))}
 
 
-def _values(table: Table, row: Row) -> dict[str, str | None]:
-    return {column.key: plain(row[column.key]) for column in table.spec.columns}
-
-
 def figure_record(figure: Figure) -> dict[str, object]:
     """A headline figure for report.json; a text that does not apply is null."""
     known = dict(zip(("value", "low", "high"), map(plain, figure.known), strict=True)) if figure.known else None
@@ -52,6 +101,6 @@ def section_record(section: Section) -> dict[str, object]:
         "id": section.id,
         "title": section.title,
         "absent": section.absent or None,
-        "notes": [{"title": title, "text": text} for title, text in section.notes],
+        "notes": [],  # of format 1; no section has any
         "tables": [table_record(table) for table in section.tables],
     }

@@ -1,107 +1,96 @@
 """Sentences of the report that no table holds: whose Scope 2 it is, each measure in words and symbols, and what stays open."""
 
-from dataclasses import dataclass
-
 SCOPE_SENTENCE = "Provider Scope 2 tonnes in this report are Scope 3, category 1 in our own inventory."
 
 
-@dataclass(frozen=True)
-class Method:
-    """A measure, what it means, its formula, and where its boundary runs."""
-
-    measure: str
-    words: str
-    formula: str
-    boundary: str
-
-
+# a measure, what it means, its formula, and where its boundary runs
 METHODS = (
-    Method(
+    (
         "Billed cost",
         "What the invoice says. Rows a Savings Plan covers carry nothing; the plan's own fee rows do. Google: with every credit.",
         "AWS: net unblended, else unblended cost; Google: cost + credits",
         "every row of the provider's bill",
     ),
-    Method(
+    (
         "Effective cost",
         "What a run cost: net, commitments spread over the hours they serve, promotions and credits kept apart.",
         "AWS: net amortised cost by line item type, block fees by used hours; Google: cost + commitment and negotiated "
         "credits, commitment fees over covered usage",
         "every row of the bill; not used commitments are residual",
     ),
-    Method(
+    (
         "List cost",
         "The provider's public on-demand price of the same usage; unknown as soon as one part has no list price.",
         "AWS: public on-demand cost; Google: cost at list",
         "usage rows",
     ),
-    Method(
+    (
         "Share of a run in a resource",
         "Each moment of a resource is shared by the chips that runs held; what nobody held is idle.",
         "o_r = ∫ chips_r / max(chips of the node, chips held); share_r = o_r / max(billed hours, Σ o)",
         "one billed row",
     ),
-    Method(
+    (
         "Idle share",
         "What the fully loaded view adds to a run: its part of the idle and unused capacity of its cell. Never inside a "
         "strict figure.",
         "idle × w_r / Σ w of the runs in the cell",
         "account, service, region, month",
     ),
-    Method(
+    (
         "Allocated emissions",
         "The provider's figure of a cell, divided by list-price weight over all billed usage of that cell. Other services, "
         "idle and unlogged usage keep their part. Failed and interrupted attempts belong to their run.",
         "E_r = E(cell) × w_r / W, W over all usage rows of the cell",
         "provider Scope 1, 2 and 3; account, product, region, month, model version",
     ),
-    Method(
+    (
         "Location-based",
         "Electricity at the average intensity of the grid it was drawn from, as reported by the provider.",
         "the provider's",
         "provider Scope 2; Scope 3 as the provider splits it",
     ),
-    Method(
+    (
         "Market-based",
         "Electricity with the provider's contracts and certificates, as reported by the provider.",
         "the provider's",
         "provider Scope 2; Scope 3 as the provider splits it",
     ),
-    Method(
+    (
         "Energy of a chip",
         "From how busy the chip was where telemetry shows it, else from the time it was held. Gaps lower coverage and widen "
         "the bounds; a missing duty cycle on a live node is idle, an error is unknown.",
         "∫ P_idle + u × (P_max − P_idle) dt; without telemetry chip-hours × P_mean",
         "chip",
     ),
-    Method(
+    (
         "Energy at four boundaries",
         "Each contains the one before. Idle reserve is in none of them; it is the idle share. Low and high are plausible "
         "bounds, fully correlated, so they add.",
         "chip; + node × chips held; + network and storage share; × PUE",
         "chip; chip and host; IT; facility",
     ),
-    Method(
+    (
         "Busy and reserved chip-hours",
         "Reserved: chips held times hours. Busy: utilisation times chips times hours over what telemetry observed. Coverage: "
         "observed over reserved; 1 only if every interval was observed.",
         "Σ u × chips × h; Σ chips × h",
         "chips a run held",
     ),
-    Method(
+    (
         "Modelled emissions",
         "The engineering view, beside the book and never in it: facility energy times the location-based factor of the grid.",
         "facility kWh × kgCO2e/kWh of the grid zone and year",
         "electricity of the facility, direct emissions of generation",
     ),
-    Method(
+    (
         "Median, ratio of pairs",
         "Median over finished runs; a pair is one pair key of a workload, replicates averaged by geometric mean first. "
         "Descriptive: no verdict rests on it.",
         "median(x_r); TPU ÷ Trainium of a pair",
         "whole runs, same boundary and measure on both sides",
     ),
-    Method(
+    (
         "Conservation",
         "Nothing is lost and nothing is made up: exact decimal arithmetic, checked in every cell before publication.",
         "provider total = runs + residual + quarantined",

@@ -1,35 +1,32 @@
 """What section 2 compares: which runs, their whole lives, what was left out, and what no run carries."""
 
 from reports.model import Column, TableSpec, columns
-from reports.quarter import Quarter, month_name
-from reports.sections.sql import literal, nine_digits, whole, within
+from reports.sections.sql import lines, nine_digits, whole, within
 
 SCOPE_2_LOCATION, SCOPE_2_MARKET = "provider_scope_2_location_based_kgco2e", "provider_scope_2_market_based_kgco2e"
 MODELLED = tuple(f"modelled_location_based_kgco2e{end}" for end in ("", "_low", "_high"))
+GROUP = "Energy of the compared runs"
 ENERGY = tuple(f"{boundary}_energy_kwh{end}" for boundary in ("chip", "facility") for end in ("", "_low", "_high"))
 
 
 def _doubles(columns: tuple[str, ...], source: str) -> str:
-    return ",\n        ".join(f"cast({source}.{column} as double) as {column}" for column in columns)
+    return lines((f"cast({source}.{column} as double) as {column}" for column in columns), 8)
 
 
-def compared_runs(quarter: Quarter) -> str:
-    """CTEs that end in `compared`: finished runs of the quarter and their twins, all their months, one row each.
+def _wholes(columns: tuple[str, ...]) -> str:
+    return ", ".join(whole(column) for column in columns)
 
-    A figure is null when one of its months is unknown, the bill when a month is not billed or in two currencies.
-    """
 
-    def wholes(columns: tuple[str, ...]) -> str:
-        return ", ".join(whole(column) for column in columns)
-
-    return f"""finished as (
+# CTEs that end in `compared`: finished runs of the quarter and their twins, all their months, one row each.
+# A figure is null when one of its months is unknown, the bill when a month is not billed or in two currencies.
+COMPARED_RUNS = f"""finished as (
     select training_run_id, workload_key, pair_key, accelerator_family, useful_tokens,
-        ended_at >= {literal(quarter.start)} as is_in_quarter,
-        pair_key is not null and max(ended_at) over (partition by workload_key, pair_key) >= {literal(quarter.start)}
+        ended_at >= $start as is_in_quarter,
+        pair_key is not null and max(ended_at) over (partition by workload_key, pair_key) >= $start
             as is_pair_of_quarter
     from marts.dim_training_runs
     where accelerator_family in ('trainium', 'tpu') and workload_key is not null and state = 'succeeded'
-        and is_target_reached is distinct from false and ended_at < {literal(quarter.end)}
+        and is_target_reached is distinct from false and ended_at < $end
 ),
 run_costs as (
     select training_run_id, min(billing_currency) as billing_currency, sum(effective_cost) as effective_cost, {whole("list_cost")}
@@ -39,17 +36,17 @@ run_costs as (
     having count(distinct billing_currency) = 1 and bool_and(status <> 'not_published')
 ),
 run_energy as (
-    select training_run_id, {wholes(ENERGY)}
+    select training_run_id, {_wholes(ENERGY)}
     from marts.fct_training_run_energy
     group by training_run_id
 ),
 run_modelled as (
-    select training_run_id, {wholes(MODELLED)}
+    select training_run_id, {_wholes(MODELLED)}
     from marts.fct_training_run_emissions_modelled
     group by training_run_id
 ),
 run_emissions as (
-    select training_run_id, {wholes((SCOPE_2_LOCATION, SCOPE_2_MARKET))}
+    select training_run_id, {_wholes((SCOPE_2_LOCATION, SCOPE_2_MARKET))}
     from marts.fct_training_run_emissions
     group by training_run_id
 ),
@@ -68,13 +65,14 @@ compared as (
     where finished.is_in_quarter or finished.is_pair_of_quarter
 )"""
 
-
-def _what_sql(quarter: Quarter) -> str:
-    return f"""with {compared_runs(quarter)},
+WHAT_WAS_COMPARED = TableSpec(
+    id="compared_runs",
+    title="What was compared, what was not, and on what the energy rests",
+    sql=f"""with {COMPARED_RUNS},
 ended as (
     select training_run_id, workload_key, accelerator_family, accelerator_type, region_id, state, is_target_reached, useful_tokens
     from marts.dim_training_runs
-    where accelerator_family in ('trainium', 'tpu') and {within(quarter, "ended_at")}
+    where accelerator_family in ('trainium', 'tpu') and {within("ended_at")}
 ),
 matched as (
     select workload_key, pair_key from compared where is_pair_of_quarter
@@ -115,73 +113,58 @@ left join matched on compared.workload_key = matched.workload_key and compared.p
 left join energy on compared.training_run_id = energy.training_run_id
 left join bases on ended.workload_key = bases.workload_key and ended.accelerator_family = bases.accelerator_family
 group by ended.workload_key, ended.accelerator_family
-order by ended.workload_key nulls last, ended.accelerator_family desc"""
+order by ended.workload_key nulls last, ended.accelerator_family desc""",
+    columns=(
+        Column("workload_key", "Workload", "code", note="no workload named: never compared", is_quiet_when_repeated=True),
+        *columns(accelerator_family="Platform", accelerator_types="Accelerators"),
+        *columns(note="no region on record", regions="Regions"),
+        *columns(group="Runs", ended_count="Ended", unfinished_count="not finished", target_missed_count="target missed"),
+        *columns(group="Runs", compared_count="Compared", with_tokens_count="with tokens", paired_count="in pairs"),
+        *columns("text", note="no energy figure", group=GROUP, energy_basis="Energy basis", power_confidence="Chip power"),
+        *columns(note="no chip time", group=GROUP, coverage_ratio="Observed"),
+    ),
+    key=("workload_key", "accelerator_family"),
+    method="Runs that ended from $month_1_name to $month_3_name, by platform. Not "
+    "finished: the last attempt failed, was stopped or interrupted. Useful tokens exclude what was trained again after a "
+    "failure. Observed: chip time with telemetry. Energy basis and chip power: all that were used.",
+    empty="No run on Trainium or TPU ended in this quarter.",
+    page_rows=60,
+)
 
-
-def what_was_compared(quarter: Quarter) -> TableSpec:
-    """Every workload and platform with runs that ended in the quarter: what is in the medians, what is not, and why."""
-    return TableSpec(
-        id="compared_runs",
-        title="What was compared, what was not, and on what the energy rests",
-        sql=_what_sql(quarter),
-        columns=(
-            Column("workload_key", "Workload", "code", note="no workload named: never compared", is_quiet_when_repeated=True),
-            Column("accelerator_family", "Platform"),
-            Column("accelerator_types", "Accelerators", "code"),
-            Column("regions", "Regions", "code", note="no region on record"),
-            *columns(group="Runs", ended_count="Ended", unfinished_count="not finished", target_missed_count="target missed"),
-            *columns(group="Runs", compared_count="Compared", with_tokens_count="with tokens", paired_count="in pairs"),
-            Column("energy_basis", "Energy basis", note="no energy figure", group="Energy of the compared runs"),
-            Column("power_confidence", "Chip power", note="no energy figure", group="Energy of the compared runs"),
-            Column("coverage_ratio", "Observed", "ratio", note="no chip time", group="Energy of the compared runs"),
-        ),
-        key=("workload_key", "accelerator_family"),
-        method=f"Runs that ended from {month_name(quarter.months[0])} to {month_name(quarter.months[-1])}, by platform. Not "
-        "finished: the last attempt failed, was stopped or interrupted. Useful tokens exclude what was trained again after a "
-        "failure. Observed: chip time with telemetry. Energy basis and chip power: all that were used.",
-        empty="No run on Trainium or TPU ended in this quarter.",
-        page_rows=60,
-    )
-
-
-def residual_shares(quarter: Quarter) -> TableSpec:
-    """How much accelerator cost no run carries, per cloud: the part of the truth that no comparison of runs contains."""
-    parts = (("idle", "= 'idle'"), ("unused_commitment", "= 'unused_commitment'"), ("unlogged", "= 'unlogged'"))
-    reasons = ",\n    ".join(
-        f"coalesce(sum(effective_cost) filter (where reason {condition}), 0) as {name}_cost" for name, condition in parts
-    )
-    residual = "coalesce(sum(effective_cost) filter (where reason <> 'run'), 0)"
-    other = "reason not in ('run', 'idle', 'unused_commitment', 'unlogged')"
-    return TableSpec(
-        id="residual_shares",
-        title="Accelerator cost that no run carries, by cloud",
-        sql=f"""with accelerator_costs as (
+REASONS = lines(
+    f"coalesce(sum(effective_cost) filter (where reason = '{reason}'), 0) as {reason}_cost"
+    for reason in ("run", "idle", "unused_commitment", "unlogged")
+)
+RESIDUAL = "coalesce(sum(effective_cost) filter (where reason <> 'run'), 0)"
+RESIDUAL_SHARES = TableSpec(
+    id="residual_shares",
+    title="Accelerator cost that no run carries, by cloud",
+    sql=f"""with accelerator_costs as (
     select provider_name, billing_currency, 'run' as reason, effective_cost
     from marts.fct_run_cell_costs
-    where cost_component = 'accelerator' and {within(quarter)}
+    where cost_component = 'accelerator' and {within()}
     union all
     select provider_name, billing_currency, reason, effective_cost
     from marts.fct_residual_costs
-    where cost_component = 'accelerator' and {within(quarter)}
+    where cost_component = 'accelerator' and {within()}
 )
 select provider_name, billing_currency,
-    coalesce(sum(effective_cost) filter (where reason = 'run'), 0) as run_cost,
-    {reasons},
-    coalesce(sum(effective_cost) filter (where {other}), 0) as other_cost,
+    {REASONS},
+    coalesce(sum(effective_cost) filter (where reason not in ('run', 'idle', 'unused_commitment', 'unlogged')), 0) as other_cost,
     sum(effective_cost) as accelerator_cost,
-    {nine_digits(f"cast({residual} as double) / nullif(cast(sum(effective_cost) as double), 0)")} as residual_ratio
+    {nine_digits(f"cast({RESIDUAL} as double) / nullif(cast(sum(effective_cost) as double), 0)")} as residual_ratio
 from accelerator_costs
 group by provider_name, billing_currency
 order by provider_name, billing_currency""",
-        columns=(
-            *columns(provider_name="Cloud", billing_currency="Currency", run_cost="Runs", idle_cost="Idle"),
-            *columns(unused_commitment_cost="Unused commitment", unlogged_cost="In no run record", other_cost="Other"),
-            Column("accelerator_cost", "All accelerators", "money"),
-            Column("residual_ratio", "Share no run carries", "ratio", note="runs carry all of it"),
-        ),
-        key=("provider_name", "billing_currency"),
-        method="Effective cost of accelerators in the quarter; a bill does not say which platform an hour that no run holds "
-        "was meant for, so the share is the cloud's, other accelerators included. A difference between platforms smaller than "
-        "the difference of these shares proves nothing.",
-        empty="No accelerator cost in this quarter.",
-    )
+    columns=(
+        *columns(provider_name="Cloud", billing_currency="Currency", run_cost="Runs", idle_cost="Idle"),
+        *columns(unused_commitment_cost="Unused commitment", unlogged_cost="In no run record", other_cost="Other"),
+        *columns(accelerator_cost="All accelerators"),
+        *columns(note="runs carry all of it", residual_ratio="Share no run carries"),
+    ),
+    key=("provider_name", "billing_currency"),
+    method="Effective cost of accelerators in the quarter; a bill does not say which platform an hour that no run holds "
+    "was meant for, so the share is the cloud's, other accelerators included. A difference between platforms smaller than "
+    "the difference of these shares proves nothing.",
+    empty="No accelerator cost in this quarter.",
+)

@@ -1,19 +1,18 @@
-"""Section 3, where it went: cost by accelerator, team, model, month, run, evidence and outcome."""
+"""Section 3, where it went: cost by accelerator, team, model, month, run, evidence and outcome; from the runs to the bill."""
 
 from reports.model import Column, TableSpec, bounded, columns
-from reports.quarter import Quarter
-from reports.sections.sql import whole, within
+from reports.sections.sql import ENDS, GROUP_ORDER, PARTS, RESIDUAL_GROUP, by_period, period_columns, run_rest_all, whole, within
 
-CURRENCY = Column("billing_currency", "Currency", "code")
+GROUPS = (("accelerator", "accelerator_type", "Accelerator"), ("team", "team", "Team"), ("model", "model_name", "Model"))
 NO_MONTH = "a month of the run has no figure"
 NO_LIST = "part of the usage has no list price"
 
 
-def grouped_costs(quarter: Quarter, id: str, title: str, group: str, label: str) -> TableSpec:
+def grouped_costs(name: str, group: str, label: str) -> TableSpec:
     """Cost of runs by one attribute and platform, each currency with its total."""
     return TableSpec(
-        id=id,
-        title=title,
+        id=f"cost_by_{name}",
+        title=f"Cost by {name}",
         sql=f"""select
     runs.{group},
     runs.accelerator_family,
@@ -28,62 +27,56 @@ def grouped_costs(quarter: Quarter, id: str, title: str, group: str, label: str)
     grouping(runs.{group}, runs.accelerator_family) > 0 as is_total
 from marts.fct_training_run_costs as costs
 inner join marts.dim_training_runs as runs using (training_run_id)
-where {within(quarter, "costs.usage_month")}
+where {within("costs.usage_month")}
 group by grouping sets ((runs.{group}, runs.accelerator_family, costs.billing_currency), (costs.billing_currency))
 order by costs.billing_currency, is_total, effective_cost desc, runs.{group}, runs.accelerator_family""",
         columns=(
             Column(group, label),
-            Column("accelerator_family", "Platform"),
-            CURRENCY,
-            *columns(run_count="Runs", accelerator_effective_cost="Accelerators, effective"),
-            *columns(other_effective_cost="Other, effective", effective_cost="Effective"),
-            *columns(idle_share_effective_cost="Idle share", billed_cost="Billed"),
+            *columns(accelerator_family="Platform", billing_currency="Currency", run_count="Runs"),
+            *columns(accelerator_effective_cost="Accelerators, effective", other_effective_cost="Other, effective"),
+            *columns(effective_cost="Effective", idle_share_effective_cost="Idle share", billed_cost="Billed"),
             Column("list_cost", "List", "money", note=NO_LIST),
         ),
-        key=("billing_currency", group, "accelerator_family"),
         method="Strict cost of runs (what they used). The idle share is what the fully loaded view adds; it is in none of the "
         "other columns.",
         empty="No run has a cost in this quarter.",
     )
 
 
-def monthly_costs(quarter: Quarter) -> TableSpec:
-    """Each month, each platform, and what no run carries."""
-    return TableSpec(
-        id="cost_by_month",
-        title="Effective and billed cost by month: platforms and what no run carries",
-        sql=f"""with parts as (
+MONTHLY_COSTS = TableSpec(
+    id="cost_by_month",
+    title="Effective and billed cost by month: platforms and what no run carries",
+    sql=f"""with parts as (
     select costs.usage_month, runs.accelerator_family as part, costs.billing_currency, costs.billed_cost, costs.effective_cost
     from marts.fct_training_run_costs as costs
     inner join marts.dim_training_runs as runs using (training_run_id)
-    where {within(quarter, "costs.usage_month")}
+    where {within("costs.usage_month")}
     union all
     select usage_month, 'no run', billing_currency, billed_cost, effective_cost
     from marts.fct_residual_costs
-    where {within(quarter)}
+    where {within()}
 )
 select billing_currency, usage_month, part, sum(effective_cost) as effective_cost, sum(billed_cost) as billed_cost,
     grouping(part) > 0 as is_total
 from parts
 group by grouping sets ((billing_currency, usage_month, part), (billing_currency, usage_month))
 order by billing_currency, usage_month, is_total, part = 'no run', part""",
-        columns=(
-            *columns(usage_month="Month", part="Platform"),
-            CURRENCY,
-            *columns(effective_cost="Effective", billed_cost="Billed"),
-        ),
-        key=("billing_currency", "usage_month", "part"),
-        method="Sum over the usage month. Effective cost spreads commitments over the months they serve; billed cost is the "
-        "invoice's.",
-        empty="No bill in this quarter.",
-    )
+    columns=(
+        *columns(usage_month="Month", part="Platform", billing_currency="Currency"),
+        *columns(effective_cost="Effective", billed_cost="Billed"),
+    ),
+    method="Sum over the usage month. Effective cost spreads commitments over the months they serve; billed cost is the "
+    "invoice's.",
+    empty="No bill in this quarter.",
+)
 
-
-def _largest_sql(quarter: Quarter) -> str:
-    return f"""with costs as (
+LARGEST_RUNS = TableSpec(
+    id="largest_runs",
+    title="Ten largest training runs by effective cost",
+    sql=f"""with costs as (
     select training_run_id, billing_currency, sum(effective_cost) as effective_cost, sum(billed_cost) as billed_cost
     from marts.fct_training_run_costs
-    where {within(quarter)}
+    where {within()}
     group by training_run_id, billing_currency
 ),
 emissions as (
@@ -93,14 +86,14 @@ emissions as (
         max(case status when 'not_published' then '4 not published' when 'no_cell' then '3 no cell'
             when 'preliminary' then '2 preliminary' else '1 final' end) as worst_status
     from marts.fct_training_run_emissions
-    where {within(quarter)}
+    where {within()}
     group by training_run_id
 ),
 energy as (
     select training_run_id,
-        {", ".join(whole(f"facility_energy_kwh{end}") for end in ("", "_low", "_high"))}
+        {", ".join(whole(f"facility_energy_kwh{end}") for end in ENDS)}
     from marts.fct_training_run_energy
-    where {within(quarter)}
+    where {within()}
     group by training_run_id
 ),
 ranked as (
@@ -118,94 +111,170 @@ inner join marts.dim_training_runs as runs using (training_run_id)
 left join emissions using (training_run_id)
 left join energy using (training_run_id)
 where ranked.position <= 10
-order by ranked.billing_currency, ranked.position"""
+order by ranked.billing_currency, ranked.position""",
+    columns=(
+        *columns(position="No.", training_run_id="Run"),
+        Column("accelerator_family", "Platform", is_data_only=True),  # the type tells it
+        *columns(team="Team", model_name="Model", accelerator_type="Accelerator", state="State", attempt_count="Attempts"),
+        *columns(billing_currency="Currency", effective_cost="Effective cost", billed_cost="Billed cost"),
+        *bounded("facility_energy_kwh", "Facility energy", "energy", NO_MONTH),
+        *columns(note=NO_MONTH, provider_total_location_based_kgco2e="Location-based total"),
+        *columns(note=NO_MONTH, provider_total_market_based_kgco2e="Market-based total"),
+        *columns(emission_status="Emissions"),
+    ),
+    key=("billing_currency", "training_run_id"),
+    method="Months of this quarter only; failed and interrupted attempts belong to their run. Energy is modelled; masses "
+    "are allocated, provider Scope 1, 2 and 3.",
+    empty="No run has a cost in this quarter.",
+)
 
-
-def largest_runs(quarter: Quarter) -> TableSpec:
-    """The ten runs with the greatest effective cost in each currency."""
-    return TableSpec(
-        id="largest_runs",
-        title="Ten largest training runs by effective cost",
-        sql=_largest_sql(quarter),
-        columns=(
-            Column("position", "No.", "count"),
-            Column("training_run_id", "Run", "code"),
-            Column("accelerator_family", "Platform", is_data_only=True),  # the type tells it
-            *columns(team="Team", model_name="Model", accelerator_type="Accelerator"),
-            Column("state", "State", "state"),
-            Column("attempt_count", "Attempts", "count"),
-            CURRENCY,
-            *columns(effective_cost="Effective cost", billed_cost="Billed cost"),
-            *bounded("facility_energy_kwh", "Facility energy", "energy", NO_MONTH),
-            Column("provider_total_location_based_kgco2e", "Location-based total", "mass", note=NO_MONTH),
-            Column("provider_total_market_based_kgco2e", "Market-based total", "mass", note=NO_MONTH),
-            Column("emission_status", "Emissions", "state"),
-        ),
-        key=("billing_currency", "training_run_id"),
-        method="Months of this quarter only; failed and interrupted attempts belong to their run. Energy is modelled; masses "
-        "are allocated, provider Scope 1, 2 and 3.",
-        empty="No run has a cost in this quarter.",
-    )
-
-
-def work_without_result(quarter: Quarter) -> TableSpec:
-    """Runs by how they ended, with idle and unused capacity as rows of their own."""
-    return TableSpec(
-        id="work_by_outcome",
-        title="How the work ended: finished, failed, interrupted, idle",
-        sql=f"""with parts as (
+WORK_WITHOUT_RESULT = TableSpec(
+    id="work_by_outcome",
+    title="How the work ended: finished, failed, interrupted, idle",
+    sql=f"""with parts as (
     select
         case runs.state when 'succeeded' then 1 when 'running' then 2 when 'stopped' then 3 when 'failed' then 4
             when 'interrupted' then 5 else 6 end as position,
         runs.state as outcome, costs.billing_currency, costs.training_run_id, costs.effective_cost
     from marts.fct_training_run_costs as costs
     inner join marts.dim_training_runs as runs using (training_run_id)
-    where {within(quarter, "costs.usage_month")}
+    where {within("costs.usage_month")}
     union all
     select case reason when 'idle' then 7 when 'unused_commitment' then 8 else 9 end,
         case reason when 'idle' then 'idle' when 'unused_commitment' then 'unused commitment' else 'in no run record' end,
         billing_currency, null, effective_cost
     from marts.fct_residual_costs
-    where {within(quarter)}
+    where {within()}
         and (reason in ('idle', 'unused_commitment') or (reason = 'unlogged' and cost_component = 'accelerator'))
 )
 select outcome, billing_currency, nullif(count(distinct training_run_id), 0) as run_count, sum(effective_cost) as effective_cost
 from parts
 group by outcome, position, billing_currency
 order by billing_currency, position""",
-        columns=(
-            Column("outcome", "Outcome", "state"),
-            CURRENCY,
-            Column("run_count", "Runs", "count", note="not a run"),
-            Column("effective_cost", "Effective cost", "money"),
-        ),
-        key=("billing_currency", "outcome"),
-        method="State is the run's last attempt's; earlier failed attempts are inside their run. Idle: accelerator time "
-        "beside runs that none held. Unused commitment: block or plan hours paid and not used. In no run record: accelerators "
-        "that no record names.",
-        empty="No run and no accelerator cost in this quarter.",
-    )
+    columns=(
+        *columns(outcome="Outcome", billing_currency="Currency"),
+        *columns(note="not a run", run_count="Runs"),
+        *columns(effective_cost="Effective cost"),
+    ),
+    method="State is the run's last attempt's; earlier failed attempts are inside their run. Idle: accelerator time "
+    "beside runs that none held. Unused commitment: block or plan hours paid and not used. In no run record: accelerators "
+    "that no record names.",
+    empty="No run and no accelerator cost in this quarter.",
+)
 
-
-def attribution(quarter: Quarter) -> TableSpec:
-    """By which evidence cost reached runs."""
-    return TableSpec(
-        id="cost_by_evidence",
-        title="By which evidence cost reached the runs",
-        sql=f"""select attribution_rule, attribution_confidence, cost_component, billing_currency,
+ATTRIBUTION = TableSpec(
+    id="cost_by_evidence",
+    title="By which evidence cost reached the runs",
+    sql=f"""select attribution_rule, attribution_confidence, cost_component, billing_currency,
     count(distinct training_run_id) as run_count, sum(effective_cost) as effective_cost, sum(billed_cost) as billed_cost,
     {whole("list_cost")}
 from marts.fct_training_run_costs
-where {within(quarter)}
+where {within()}
 group by attribution_rule, attribution_confidence, cost_component, billing_currency
 order by billing_currency, attribution_rule, attribution_confidence, cost_component""",
-        columns=(
-            *columns(attribution_rule="Evidence", attribution_confidence="Confidence", cost_component="Component"),
-            CURRENCY,
-            *columns(run_count="Runs", effective_cost="Effective", billed_cost="Billed"),
-            Column("list_cost", "List", "money", note=NO_LIST),
-        ),
-        key=("billing_currency", "attribution_rule", "attribution_confidence", "cost_component"),
-        method="The first that applies: managed job id, split allocation, run tag, resource and time, cluster key.",
-        empty="No run has a cost in this quarter.",
-    )
+    columns=(
+        *columns(attribution_rule="Evidence", attribution_confidence="Confidence", cost_component="Component"),
+        *columns(billing_currency="Currency", run_count="Runs", effective_cost="Effective", billed_cost="Billed"),
+        Column("list_cost", "List", "money", note=NO_LIST),
+    ),
+    method="The first that applies: managed job id, split allocation, run tag, resource and time, cluster key.",
+    empty="No run has a cost in this quarter.",
+)
+
+FLOWS = ("opening", "purchased", "refunded", "amortised_used", "amortised_unused", "closing")
+QUARANTINED = "\n        and quarantined_total <> 0"
+
+
+def _reconciled(part: str, total: str, only: str = "") -> str:
+    """One step of the waterfall from the reconciliation, billed and effective cost in columns of their own."""
+    return f"""    select usage_month, unit_or_currency, '{part}',
+        case when measure = 'billed_cost' then {total} else 0 end,
+        case when measure = 'effective_cost' then {total} else 0 end
+    from marts.fct_reconciliation
+    where method = 'conservation' and measure in ('billed_cost', 'effective_cost'){only} and {within()}"""
+
+
+COST_WATERFALL = TableSpec(
+    id="cost_waterfall",
+    title="From training runs to the bill",
+    sql=f"""with parts as (
+    select usage_month, billing_currency, 'Runs on ' || runs.accelerator_family as part, billed_cost, effective_cost
+    from marts.fct_training_run_costs as costs
+    inner join marts.dim_training_runs as runs using (training_run_id)
+    where {within("costs.usage_month")}
+    union all
+    select usage_month, billing_currency, {RESIDUAL_GROUP}, billed_cost, effective_cost
+    from marts.fct_residual_costs
+    where {within()}
+    union all
+{_reconciled("Quarantined", "quarantined_total", QUARANTINED)}
+    union all
+{_reconciled("Provider total", "provider_total")}
+)
+select billing_currency, part,
+{by_period("billed_cost", "billed_cost")},
+{by_period("effective_cost", "effective_cost")},
+    part = 'Provider total' as is_total
+from parts
+group by billing_currency, part
+order by billing_currency, {GROUP_ORDER}, part""",
+    columns=(
+        *columns(part="Step", billing_currency="Currency"),
+        *period_columns("billed_cost", "money", "Billed"),
+        *period_columns("effective_cost", "money", "Effective"),
+    ),
+    method="Runs and residuals by reason; the provider total is added independently from the landed files. Section 6 "
+    "shows the difference of every measure, which is 0. Commitments: billed, the fees; effective, what of them was not "
+    "used.",
+    empty="No bill in this quarter.",
+)
+
+PREPAID = TableSpec(
+    id="prepaid",
+    title="Prepaid commitments: the roll-forward",
+    sql=f"""select provider_name, commitment_id, commitment_kind, usage_month, billing_currency,
+    {", ".join(f"{flow}_cost" for flow in FLOWS)}
+from marts.fct_prepaid
+where {within()}
+order by provider_name, commitment_id, usage_month, billing_currency""",
+    columns=(
+        *columns(commitment_id="Commitment", commitment_kind="Kind", usage_month="Month", billing_currency="Currency"),
+        *columns(**{f"{flow}_cost": flow.replace("_", " ").capitalize() for flow in FLOWS}),
+    ),
+    key=("provider_name", "commitment_id", "usage_month", "billing_currency"),
+    method="Opening + purchased − refunded − amortised on used hours − amortised on unused hours = closing.",
+    empty="No commitment was paid ahead, used or carried in this quarter.",
+)
+
+MEASURES = ("effective", "billed")
+COSTS = ",\n    ".join(
+    f"{f'coalesce(sum({measure}_cost){only}, 0)' if only else f'sum({measure}_cost)'} as {part}_{measure}_cost"
+    for measure in MEASURES
+    for part, only in PARTS
+)
+BY_CURRENCY = TableSpec(
+    id="totals_by_currency",
+    title="Cost by cloud, one total per currency",
+    sql=f"""with parts as (
+    select true as is_run, provider_name, billing_currency, billed_cost, effective_cost
+    from marts.fct_run_cell_costs
+    where {within()}
+    union all
+    select false, provider_name, billing_currency, billed_cost, effective_cost
+    from marts.fct_residual_costs
+    where {within()}
+)
+select provider_name, billing_currency,
+    {COSTS},
+    grouping(provider_name) > 0 as is_total
+from parts
+group by grouping sets ((billing_currency, provider_name), (billing_currency))
+order by billing_currency, is_total, provider_name""",
+    columns=(
+        *columns(provider_name="Cloud", billing_currency="Currency"),
+        *(column for measure in MEASURES for column in run_rest_all(f"{measure}_cost", f"{measure.title()} cost")),
+    ),
+    method="Months billed so far. Effective: commitments over the hours they serve, promotions and credits apart. Billed: "
+    "the invoice's. Currencies are never added and nothing here is converted.",
+    empty="No bill in this quarter.",
+)

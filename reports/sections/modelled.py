@@ -4,11 +4,11 @@ The engineering view is never added to the book. The two meet only in the reconc
 (provider Scope 2 and facility energy times the grid's factor), both of the runs that used accelerators in a provider cell.
 """
 
-from reports.model import Column, TableSpec, bounded, columns
-from reports.quarter import Quarter
-from reports.sections.sql import ON_RECORD, literal, nine_digits, whole, within
+from reports.model import Column, TableSpec, bounded, columns, data_only
+from reports.sections.sql import ENDS, ON_RECORD, nine_digits, whole, within
 
 NO_SIDE = "no cell with both sides known"
+BOTH = "Runs on accelerators, location-based"
 NO_FACTOR = "the set has no factor for this region"
 NO_ENERGY = "no energy or no factor for a run-month of the group"
 PAIRED = f"""count(*) as cell_count,
@@ -23,9 +23,12 @@ PAIRED = f"""count(*) as cell_count,
 } as ratio"""
 SIDES = (
     *columns(cell_count="Cells", one_sided_cells="one side unknown"),
-    Column("provider_kgco2e", "Provider-allocated", "mass", note=NO_SIDE, group="Runs on accelerators, location-based"),
-    Column("modelled_kgco2e", "Modelled", "mass", note=NO_SIDE, group="Runs on accelerators, location-based"),
-    Column("ratio", "Modelled ÷ provider", "ratio_of", note=NO_SIDE),
+    *columns(note=NO_SIDE, group=BOTH, provider_kgco2e="Provider-allocated", modelled_kgco2e="Modelled"),
+    *columns("ratio_of", note=NO_SIDE, ratio="Modelled ÷ provider"),
+)
+CELL = (
+    *("provider_name", "source_name", "payer_account_id", "sub_account_id", "service_code", "region_id", "usage_month"),
+    "provider_model_version",
 )
 METHOD = (
     "From the rows of the reconciliation whose method is modelled against provider: sums over the cells where both sides are "
@@ -33,136 +36,110 @@ METHOD = (
     "different ways: the provider's own metering and list-price weights against our energy model and the grid's factor."
 )
 
-
-def beside_provider(quarter: Quarter) -> TableSpec:
-    """Per provider and region: what the provider's figures give to the runs, what the model gives, and the ratio."""
-    return TableSpec(
-        id="modelled_beside_provider",
-        title="Provider-allocated beside modelled, by region",
-        sql=f"""select provider_name, region_id, provider_model_version,
+BESIDE_PROVIDER = TableSpec(
+    id="modelled_beside_provider",
+    title="Provider-allocated beside modelled, by region",
+    sql=f"""select provider_name, region_id, provider_model_version,
     {PAIRED}
 from marts.fct_reconciliation
-where method = 'modelled_vs_provider' and {within(quarter)}
+where method = 'modelled_vs_provider' and {within()}
 group by provider_name, region_id, provider_model_version
 order by provider_name, region_id, provider_model_version""",
-        columns=(*columns(provider_name="Provider", region_id="Region", provider_model_version="Model version"), *SIDES),
-        key=("provider_name", "region_id", "provider_model_version"),
-        method=METHOD,
-        empty="No provider cell of this quarter holds a run on accelerators.",
-    )
+    columns=(*columns(provider_name="Provider", region_id="Region", provider_model_version="Model version"), *SIDES),
+    method=METHOD,
+    empty="No provider cell of this quarter holds a run on accelerators.",
+)
 
-
-def ratio_history(quarter: Quarter) -> TableSpec:
-    """The same ratio month by month, over the quarter and the one before."""
-    return TableSpec(
-        id="modelled_ratio_by_month",
-        title="Modelled ÷ provider-allocated: its history",
-        sql=f"""select provider_name, usage_month, provider_model_version,
+RATIO_HISTORY = TableSpec(
+    id="modelled_ratio_by_month",
+    title="Modelled ÷ provider-allocated: its history",
+    sql=f"""select provider_name, usage_month, provider_model_version,
     {PAIRED}
 from marts.fct_reconciliation
 where method = 'modelled_vs_provider'
-    and usage_month >= {literal(quarter.previous.start)} and usage_month < {literal(quarter.end)}
+    and usage_month >= $before and usage_month < $end
 group by provider_name, usage_month, provider_model_version
 order by provider_name, usage_month, provider_model_version""",
-        columns=(
-            Column("provider_name", "Provider", is_quiet_when_repeated=True),
-            *columns(usage_month="Month", provider_model_version="Model version"),
-            *SIDES,
-        ),
-        key=("provider_name", "usage_month", "provider_model_version"),
-        method="This quarter and the one before. A new model version of the provider is a break: ratios of two versions are "
-        "not one series.",
-        empty="No provider cell of this quarter or the one before holds a run on accelerators.",
-    )
+    columns=(
+        Column("provider_name", "Provider", is_quiet_when_repeated=True),
+        *columns(usage_month="Month", provider_model_version="Model version"),
+        *SIDES,
+    ),
+    method="This quarter and the one before. A new model version of the provider is a break: ratios of two versions are "
+    "not one series.",
+    empty="No provider cell of this quarter or the one before holds a run on accelerators.",
+)
 
-
-def cells(quarter: Quarter) -> TableSpec:
-    """Every row of the reconciliation that sets the model against the provider."""
-    return TableSpec(
-        id="modelled_vs_provider",
-        title="Reconciliation, cell by cell: modelled against provider Scope 2, location-based",
-        sql=f"""select provider_name, source_name, payer_account_id, sub_account_id, service_code, region_id, usage_month,
+CELLS = TableSpec(
+    id="modelled_vs_provider",
+    title="Reconciliation, cell by cell: modelled against provider Scope 2, location-based",
+    sql=f"""select provider_name, source_name, payer_account_id, sub_account_id, service_code, region_id, usage_month,
     provider_model_version, provider_total, runs_total, modelled_total, difference, ratio, reason
 from marts.fct_reconciliation
-where method = 'modelled_vs_provider' and {within(quarter)}
+where method = 'modelled_vs_provider' and {within()}
 order by provider_name, usage_month, region_id, payer_account_id, sub_account_id, service_code, source_name,
     provider_model_version""",
-        columns=(
-            Column("provider_name", "Provider", is_quiet_when_repeated=True),
-            *columns(usage_month="Month", region_id="Region"),
-            *columns(is_data_only=True, source_name="Source", payer_account_id="Payer"),
-            *columns(sub_account_id="Account or project", service_code="Service", provider_model_version="Version"),
-            Column("provider_total", "Provider's cell", "mass", note="not published by the provider"),
-            Column("runs_total", "of which runs", "mass", note="not published by the provider"),
-            Column("modelled_total", "Runs, modelled", "mass", note="not modelled for every run of the cell"),
-            Column("difference", "Difference", "mass", note="one side is not known"),
-            Column("ratio", "Ratio", "ratio_of", note="one side is not known, or the provider's is 0"),
-            Column("reason", "Why not", note="both sides are known", is_dropped_when_empty=True),
-        ),
-        key=(
-            "provider_name",
-            "source_name",
-            "payer_account_id",
-            "sub_account_id",
-            "service_code",
-            "region_id",
-            "usage_month",
-            "provider_model_version",
-        ),
-        method="Provider's cell: Scope 2 location-based of everything in it. Of which runs: its part allocated to the runs "
-        "that used accelerators there. Difference: provider less model. Ratio: model ÷ provider.",
-        empty="No provider cell of this quarter holds a run on accelerators.",
-        page_rows=24,
-    )
+    columns=(
+        Column("provider_name", "Provider", is_quiet_when_repeated=True),
+        *columns(usage_month="Month", region_id="Region"),
+        *data_only(*columns(source_name="Source", payer_account_id="Payer")),
+        *columns(sub_account_id="Account or project", service_code="Service", provider_model_version="Version"),
+        *columns("mass", note="not published by the provider", provider_total="Provider's cell", runs_total="of which runs"),
+        *columns("mass", note="not modelled for every run of the cell", modelled_total="Runs, modelled"),
+        *columns("mass", note="one side is not known", difference="Difference"),
+        *columns("ratio_of", note="one side is not known, or the provider's is 0", ratio="Ratio"),
+        Column("reason", "Why not", note="both sides are known", is_dropped_when_empty=True),
+    ),
+    key=CELL,
+    method="Provider's cell: Scope 2 location-based of everything in it. Of which runs: its part allocated to the runs "
+    "that used accelerators there. Difference: provider less model. Ratio: model ÷ provider.",
+    empty="No provider cell of this quarter holds a run on accelerators.",
+    page_rows=24,
+)
 
-
-def by_region(quarter: Quarter) -> TableSpec:
-    """The engineering view itself, with bounds: energy, factor, mass per region."""
-    mass = "modelled_location_based_kgco2e"
-    masses = ",\n    ".join(whole(f"modelled.{mass}{end}", f"{mass}{end}") for end in ("", "_low", "_high"))
-    return TableSpec(
-        id="modelled_by_region",
-        title="Modelled emissions of training runs by region: facility energy times the grid's factor",
-        sql=f"""select runs.provider_name, modelled.region_id, factors.grid_zone, modelled.factor_id,
+MASSES = ",\n    ".join(
+    whole(f"modelled.modelled_location_based_kgco2e{end}", f"modelled_location_based_kgco2e{end}") for end in ENDS
+)
+BY_REGION = TableSpec(
+    id="modelled_by_region",
+    title="Modelled emissions of training runs by region: facility energy times the grid's factor",
+    sql=f"""select runs.provider_name, modelled.region_id, factors.grid_zone, modelled.factor_id,
     factors.value as factor_value,
     max(modelled.factor_age_years) as factor_age_years, count(distinct modelled.training_run_id) as run_count,
     {whole("modelled.facility_energy_kwh", "facility_energy_kwh")},
-    {masses}
+    {MASSES}
 from marts.fct_training_run_emissions_modelled as modelled
 inner join marts.dim_training_runs as runs using (training_run_id)
 left join marts.dim_emission_factors as factors using (factor_id)
-where {within(quarter, "modelled.usage_month")} and {ON_RECORD}
+where {within("modelled.usage_month")} and {ON_RECORD}
 group by runs.provider_name, modelled.region_id, factors.grid_zone, modelled.factor_id, factors.value
 order by runs.provider_name, modelled.region_id, modelled.factor_id""",
-        columns=(
-            Column("provider_name", "Provider"),
-            Column("region_id", "Region", "code", note="no region on record"),
-            *columns(note=NO_FACTOR, grid_zone="Grid zone", factor_id="Factor"),
-            Column("factor_value", "Factor", "number", note=NO_FACTOR, unit="kgCO2e/kWh"),
-            Column("factor_age_years", "Age", "count", note=NO_FACTOR, unit="years"),
-            Column("run_count", "Runs", "count"),
-            Column("facility_energy_kwh", "Facility energy", "energy", note=NO_ENERGY),
-            *bounded("modelled_location_based_kgco2e", "Modelled, location-based", "mass", NO_ENERGY),
-        ),
-        key=("provider_name", "region_id", "factor_id"),
-        method="Set location_direct_v1: direct emissions of generation, no upstream. The engineering view, never the book and "
-        "never added to it. Runs known by a tag only have no energy and are not here. Bounds: those of the energy; the "
-        "factor's own error is not in them.",
-        empty="No run has a modelled row in this quarter.",
-    )
+    columns=(
+        *columns(provider_name="Provider"),
+        *columns(note="no region on record", region_id="Region"),
+        *columns(note=NO_FACTOR, grid_zone="Grid zone", factor_id="Factor"),
+        Column("factor_value", "Factor", "number", note=NO_FACTOR, unit="kgCO2e/kWh"),
+        Column("factor_age_years", "Age", "count", note=NO_FACTOR, unit="years"),
+        *columns(run_count="Runs"),
+        *columns(note=NO_ENERGY, facility_energy_kwh="Facility energy"),
+        *bounded("modelled_location_based_kgco2e", "Modelled, location-based", "mass", NO_ENERGY),
+    ),
+    key=("provider_name", "region_id", "factor_id"),
+    method="Set location_direct_v1: direct emissions of generation, no upstream. The engineering view, never the book and "
+    "never added to it. Runs known by a tag only have no energy and are not here. Bounds: those of the energy; the "
+    "factor's own error is not in them.",
+    empty="No run has a modelled row in this quarter.",
+)
 
-
-def factors(quarter: Quarter) -> TableSpec:
-    """The factors this quarter's figures rest on, each with its origin."""
-    return TableSpec(
-        id="factors",
-        title="Emission factors of the modelled view",
-        sql=f"""with used as (
+FACTORS = TableSpec(
+    id="factors",
+    title="Emission factors of the modelled view",
+    sql=f"""with used as (
     select factor_id, max(factor_age_years) as factor_age_years,
         string_agg(distinct region_id, ', ' order by region_id) as regions,
         sum(facility_energy_kwh) as facility_energy_kwh
     from marts.fct_training_run_emissions_modelled
-    where factor_id is not null and {within(quarter)}
+    where factor_id is not null and {within()}
     group by factor_id
 )
 select factors.factor_id, factors.factor_set_id, factors.grid_zone, used.regions, factors.value, factors.unit, factors.method,
@@ -171,25 +148,23 @@ select factors.factor_id, factors.factor_set_id, factors.grid_zone, used.regions
 from used
 inner join marts.dim_emission_factors as factors using (factor_id)
 order by factors.factor_id""",
-        columns=(
-            Column("factor_id", "Factor", "code"),
-            Column("factor_set_id", "Set", "code", is_data_only=True),
-            Column("grid_zone", "Grid zone", "code"),
-            Column("regions", "Regions", "code"),
-            Column("value", "Value", "number", unit="kgCO2e/kWh"),
-            Column("unit", "Unit", is_data_only=True),
-            *columns("state", is_data_only=True, method="Method", basis="Basis"),
-            Column("gases", "Gases"),
-            Column("gwp_set", "GWP", is_data_only=True),
-            Column("data_year", "Data year", "year"),
-            Column("factor_age_years", "Age", "count", unit="years"),
-            Column("facility_energy_kwh", "Energy on it", "energy", note="no energy figure"),
-            *columns(source="Source", source_date="Dated", licence="Licence"),
-            Column("confidence", "Confidence", "state"),
-        ),
-        key=("factor_id",),
-        method="Set location_direct_v1, the factors used in this quarter: latest data year not after the year of use and "
-        "known by its end, at most four years old. Age: year of use less data year. Provider-reported figures use no factor "
-        "of ours.",
-        empty="No figure of this quarter rests on an emission factor of ours.",
-    )
+    columns=(
+        *columns(factor_id="Factor"),
+        *data_only(*columns(factor_set_id="Set")),
+        *columns(grid_zone="Grid zone", regions="Regions"),
+        Column("value", "Value", "number", unit="kgCO2e/kWh"),
+        *data_only(*columns(unit="Unit")),
+        *data_only(*columns("state", method="Method", basis="Basis")),
+        Column("gases", "Gases"),
+        *data_only(*columns(gwp_set="GWP")),
+        Column("data_year", "Data year", "year"),
+        Column("factor_age_years", "Age", "count", unit="years"),
+        *columns(note="no energy figure", facility_energy_kwh="Energy on it"),
+        *columns(source="Source", source_date="Dated", licence="Licence", confidence="Confidence"),
+    ),
+    key=("factor_id",),
+    method="Set location_direct_v1, the factors used in this quarter: latest data year not after the year of use and "
+    "known by its end, at most four years old. Age: year of use less data year. Provider-reported figures use no factor "
+    "of ours.",
+    empty="No figure of this quarter rests on an emission factor of ours.",
+)

@@ -1,58 +1,50 @@
-"""Section 6, quality: what has arrived, which gates passed, where records disagree, what is quarantined."""
+"""Section 6, quality: what arrived, which gates passed, what is quarantined, and each provider total against its parts."""
 
-from reports.model import Column, TableSpec
-from reports.quarter import Quarter, month_name, short_month_name
-from reports.sections.sql import literal, within
+from reports.model import Column, TableSpec, columns
+from reports.sections.sql import MASSES, PERIODS, within
 
 # a partition of a bill or a carbon export begins with its month; a run record does not
 # the build a publication holds is the last one begun; its clock times stay out of the page
-IS_MONTH = "regexp_matches(partition, '^[0-9]{4}-[0-9]{2}([^0-9]|$)')"
+IS_MONTH = "regexp_matches(partition, '^[0-9]{4}-[0-9]{2}([^0-9]|$$)')"
 THIS_BUILD = "(select build_id from ops.builds order by started_at desc, build_id desc limit 1)"
+MONTHS = PERIODS[:3]
 
-
-def vintage(quarter: Quarter) -> TableSpec:
-    """Sources x months: when the provider published what this report rests on."""
-    months = quarter.months
-    columns = ",\n".join(
-        f"    max(published_at) filter (where partition_month = {literal(month)}) as month_{n}"
-        for n, month in enumerate(months, 1)
-    )
-    return TableSpec(
-        id="vintage",
-        title="Data vintage: when each source was published, by month of usage (UTC)",
-        sql=f"""with elected as (
+PUBLISHED = ",\n".join(f"    max(published_at) filter (where partition_month = ${month}) as {month}" for month, _ in MONTHS)
+VINTAGE = TableSpec(
+    id="vintage",
+    title="Data vintage: when each source was published, by month of usage (UTC)",
+    sql=f"""with elected as (
     select *, case when {IS_MONTH} then cast(left(partition, 7) || '-01' as date) end as partition_month
     from ops.dim_deliveries
     where is_elected
 )
 select source_name, kind,
-{columns},
+{PUBLISHED},
     max(published_at) filter (where partition_month is null) as undated,
     count(*) as delivery_count
 from elected
-where partition_month is null or {within(quarter, "partition_month")}
+where partition_month is null or {within("partition_month")}
 group by source_name, kind
 order by source_name, kind""",
-        columns=(
-            Column("source_name", "Source"),
-            Column("kind", "Kind", "code"),
-            *(Column(f"month_{n}", month_name(month), "time", note="no delivery") for n, month in enumerate(months, 1)),
-            Column("undated", "Records, newest", "time", note="delivered by month"),
-            Column("delivery_count", "Deliveries", "count"),
-        ),
-        key=("source_name", "kind"),
-        method="The newest elected delivery of each source and month; a Google bill by the day of its partitions. Section 9 "
-        "lists every delivery with its digest.",
-        empty="No delivery of this quarter has landed.",
-    )
+    columns=(
+        *columns(source_name="Source", kind="Kind"),
+        *columns("time", note="no delivery", **{month: f"${month}_name" for month, _ in MONTHS}),
+        *columns(note="delivered by month", undated="Records, newest"),
+        *columns(delivery_count="Deliveries"),
+    ),
+    key=("source_name", "kind"),
+    method="The newest elected delivery of each source and month; a Google bill by the day of its partitions. Section 9 "
+    "lists every delivery with its digest.",
+    empty="No delivery of this quarter has landed.",
+)
 
-
-def _matrix_sql(quarter: Quarter) -> str:
-    states = ",\n".join(
-        f"    coalesce(max(state) filter (where usage_month = {literal(month)}), 'missing') as month_{n}"
-        for n, month in enumerate(quarter.months, 1)
-    )
-    return f"""with landed as (
+STATES = ",\n".join(
+    f"    coalesce(max(state) filter (where usage_month = ${month}), 'missing') as {month}" for month, _ in MONTHS
+)
+MATRIX = TableSpec(
+    id="sources_by_month",
+    title="Sources and months",
+    sql=f"""with landed as (
     select source_name, kind, cast(left(partition, 7) || '-01' as date) as usage_month, 'landed' as state
     from ops.dim_deliveries
     where is_elected and {IS_MONTH}
@@ -88,7 +80,7 @@ quarantined as (
 ),
 dated as (
     select source_name, kind,
-{states},
+{STATES},
         cast(null as bigint) as undated_records
     from states
     group by source_name, kind
@@ -98,99 +90,128 @@ dated as (
 select dated.*, coalesce(quarantined.quarantined_rows, 0) as quarantined_rows
 from dated
 left join quarantined using (source_name)
-order by source_name, kind, undated_records nulls first"""
+order by source_name, kind, undated_records nulls first""",
+    columns=(
+        *columns(source_name="Source", kind="Kind"),
+        *columns("state", note="not delivered by month", **dict(MONTHS)),
+        *columns(note="delivered by month", undated_records="Undated records"),
+        *columns(quarantined_rows="Quarantined rows"),
+    ),
+    key=("source_name", "kind", "undated_records"),
+    method="landed: delivered, no run has a row in it; preliminary and final: the status of the runs' rows from this "
+    "source; missing: no delivery. Quarantined rows are of the whole source.",
+    empty="No source has landed anything.",
+)
 
-
-def matrix(quarter: Quarter) -> TableSpec:
-    """Sources x months of the quarter, one word each."""
-    months = quarter.months
-    return TableSpec(
-        id="sources_by_month",
-        title="Sources and months",
-        sql=_matrix_sql(quarter),
-        columns=(
-            Column("source_name", "Source"),
-            Column("kind", "Kind", "code"),
-            *(
-                Column(f"month_{n}", short_month_name(month), "state", note="not delivered by month")
-                for n, month in enumerate(months, 1)
-            ),
-            Column("undated_records", "Undated records", "count", note="delivered by month"),
-            Column("quarantined_rows", "Quarantined rows", "count"),
-        ),
-        key=("source_name", "kind", "undated_records"),
-        method="landed: delivered, no run has a row in it; preliminary and final: the status of the runs' rows from this "
-        "source; missing: no delivery. Quarantined rows are of the whole source.",
-        empty="No source has landed anything.",
-    )
-
-
-def gates(quarter: Quarter) -> TableSpec:
-    """Every gate of the published build with its result."""
-    return TableSpec(
-        id="gates",
-        title="Gates of the published build",
-        sql=f"""select gate, passed, failing_rows, detail
+GATES = TableSpec(
+    id="gates",
+    title="Gates of the published build",
+    sql=f"""select gate, passed, failing_rows, detail
 from ops.gate_results
 where build_id = {THIS_BUILD}
 order by passed, gate""",
-        columns=(
-            Column("gate", "Gate", "code"),
-            Column("passed", "Passed", "flag"),
-            Column("failing_rows", "Failing rows", "count"),
-            Column("detail", "Detail", note="no detail", is_dropped_when_empty=True),
-        ),
-        key=("gate",),
-        method="A build is published only when every expected gate passed.",
-        empty="The published file holds no gate result: it was not published by the line.",
-        page_rows=400,
-    )
+    columns=(
+        *columns(gate="Gate", passed="Passed", failing_rows="Failing rows"),
+        Column("detail", "Detail", note="no detail", is_dropped_when_empty=True),
+    ),
+    key=("gate",),
+    method="A build is published only when every expected gate passed.",
+    empty="The published file holds no gate result: it was not published by the line.",
+    page_rows=400,
+)
 
-
-def conflicts(quarter: Quarter) -> TableSpec:
-    """Where two records of one run disagree, and which was taken."""
-    return TableSpec(
-        id="conflicts",
-        title="Conflicts between records of one run",
-        sql="""select training_run_id, field, source_a, value_a, source_b, value_b, chosen
+CONFLICTS = TableSpec(
+    id="conflicts",
+    title="Conflicts between records of one run",
+    sql="""select training_run_id, field, source_a, value_a, source_b, value_b, chosen
 from marts.fct_run_conflicts
 order by training_run_id, field, source_a, source_b""",
-        columns=(
-            Column("training_run_id", "Run", "code"),
-            Column("field", "Field", "code"),
-            Column("source_a", "One source"),
-            Column("value_a", "its value", note="no value"),
-            Column("source_b", "Another source"),
-            Column("value_b", "its value", note="no value"),
-            Column("chosen", "Taken"),
-        ),
-        key=("training_run_id", "field", "source_a", "source_b"),
-        method="All quarters. Per field run.json before scheduler before logs.",
-        empty="No two records of a run disagree.",
-        page_rows=20,
-    )
+    columns=(
+        *columns(training_run_id="Run", field="Field", source_a="One source"),
+        *columns(note="no value", value_a="its value"),
+        *columns(source_b="Another source"),
+        *columns(note="no value", value_b="its value"),
+        *columns(chosen="Taken"),
+    ),
+    key=("training_run_id", "field", "source_a", "source_b"),
+    method="All quarters. Per field run.json before scheduler before logs.",
+    empty="No two records of a run disagree.",
+    page_rows=20,
+)
 
-
-def quarantine(quarter: Quarter) -> TableSpec:
-    """What was refused, counted by reason; the data file has every row."""
-    return TableSpec(
-        id="quarantine",
-        title="Quarantine: what was not taken into the book",
-        sql="""select source_name, source_object, row_number, column_name, value, reason, remedy
+QUARANTINE = TableSpec(
+    id="quarantine",
+    title="Quarantine: what was not taken into the book",
+    sql="""select source_name, source_object, row_number, column_name, value, reason, remedy
 from marts.fct_quarantine
 order by source_name, reason, source_object, row_number nulls first, column_name nulls first, value nulls first""",
-        columns=(
-            Column("source_name", "Source"),
-            Column("source_object", "Object", "code"),
-            Column("row_number", "Row", "count", note="the whole object"),
-            Column("column_name", "Column", "code", note="the whole row or object"),
-            Column("value", "Value", "code", note="no value"),
-            Column("reason", "Reason", "state"),
-            Column("remedy", "Remedy"),
-        ),
-        key=("source_name", "source_object", "row_number", "column_name"),
-        method="All quarters. Negative provider emissions and unknown regions are here too; their masses are in the "
-        "reconciliation as quarantined, never clipped to zero.",
-        empty="Nothing is quarantined.",
-        page_rows=20,
-    )
+    columns=(
+        *columns(source_name="Source", source_object="Object"),
+        *columns(note="the whole object", row_number="Row"),
+        Column("column_name", "Column", "code", note="the whole row or object"),
+        Column("value", "Value", "code", note="no value"),
+        Column("reason", "Reason", "state"),
+        Column("remedy", "Remedy"),
+    ),
+    key=("source_name", "source_object", "row_number", "column_name"),
+    method="All quarters. Negative provider emissions and unknown regions are here too; their masses are in the "
+    "reconciliation as quarantined, never clipped to zero.",
+    empty="Nothing is quarantined.",
+    page_rows=20,
+)
+
+SIDES = {
+    "provider_total": "Provider total",
+    "runs_total": "Runs",
+    "residual_total": "Residual",
+    "quarantined_total": "Quarantined",
+    "difference": "Difference",
+}
+MASSES_IN_ORDER = ", ".join(f"'{mass}'" for mass in MASSES)
+# a cell without a list total has no row: its measure then has no whole
+SUMS = ",\n    ".join(
+    f"case when count(*) = count({side}) and (measure not like '%_cost' or count(*) >= max(billed_cells)) then sum({side}) "
+    f"end as {side}"
+    for side in SIDES
+)
+CONSERVATION = TableSpec(
+    id="conservation",
+    title="Conservation: provider total = runs + residual + quarantined",
+    sql=f"""with billed as (
+    select unit_or_currency, count(*) as billed_cells
+    from marts.fct_reconciliation
+    where method = 'conservation' and measure = 'billed_cost' and {within()}
+    group by unit_or_currency
+),
+book as (
+    select distinct source_name, payer_account_id, usage_month, provider_model_version from marts.fct_run_cell_emissions
+    union
+    select distinct source_name, payer_account_id, usage_month, provider_model_version from marts.fct_residual_emissions
+)
+select measure, unit_or_currency, provider_model_version, count(*) as cell_count,
+    count(*) filter (where difference is distinct from 0) as cells_that_differ,
+    {SUMS},
+    min(weight_coverage_ratio) as lowest_weight_coverage_ratio,
+    case
+        when measure like '%_cost' or bool_and(book.usage_month is not null) then 'the book'
+        when bool_or(book.usage_month is not null) then 'the book in part'
+        else 'another version'
+    end as stands_in
+from marts.fct_reconciliation
+left join billed using (unit_or_currency)
+left join book using (source_name, payer_account_id, usage_month, provider_model_version)
+where method = 'conservation' and {within()}
+group by measure, unit_or_currency, provider_model_version
+order by measure in ({MASSES_IN_ORDER}), measure, unit_or_currency, provider_model_version""",
+    columns=(
+        *columns("code", measure="Measure"),
+        *columns(unit_or_currency="Unit", provider_model_version="Model version", cell_count="Cells"),
+        *columns(cells_that_differ="that differ"),
+        *columns("amount", note="a cell has no value (no list price, or not published)", **SIDES),
+        *columns(stands_in="Belongs to"),
+        *columns(note="not weighed", lowest_weight_coverage_ratio="Lowest weight coverage"),
+    ),
+    method="Exact, cell by cell; the billed total is added independently from the landed files. Amounts are in the unit "
+    "of their row. Versions of the provider's model are never added: the book holds one per payer and month.",
+    empty="Nothing to reconcile in this quarter.",
+)

@@ -6,9 +6,8 @@ Description only. A verdict needs an interval and its conditions: a table of its
 from dataclasses import dataclass
 
 from reports.model import Column, TableSpec, bounded, columns
-from reports.quarter import Quarter
-from reports.sections.compared import compared_runs
-from reports.sections.sql import nine_digits
+from reports.sections.compared import COMPARED_RUNS
+from reports.sections.sql import ENDS, lines, nine_digits
 
 RUN_METHOD = (
     "Finished runs that ended in the quarter and did not miss a target, whole lives, all attempts. Cost: strict, without idle "
@@ -23,6 +22,7 @@ TOKENS_METHOD = (
     "one million, then the median; masses in grams, energy in Wh. Runs without useful tokens on record are not in n. "
     "Descriptive: no verdict is drawn."
 )
+MATCHED = "Matched pairs, TPU ÷ Trainium"
 NO_MEDIAN = "no run of this workload on this platform has the figure whole"
 NO_PAIR = "no matched pair has the figure above 0 on both sides"
 
@@ -37,7 +37,13 @@ class Measure:
     unit: str
     is_modelled: bool
 
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """Endings of its columns: a modelled figure has plausible bounds."""
+        return ENDS if self.is_modelled else ("",)
 
+
+TOKENS = Measure("useful_tokens", "", "Useful tokens", "tokens", False)  # of pairs: how well the two sides are matched
 MEASURES = (
     Measure("effective_cost", "Effective cost", "Effective cost", "", False),
     Measure("list_cost", "List cost", "List cost", "", False),
@@ -57,8 +63,7 @@ def _long(per_tokens: bool) -> str:
         unit = f"'{measure.unit}'" if measure.unit else "billing_currency"
         if per_tokens and measure.unit:
             factor, unit = " * 1e9 / useful_tokens", f"'{measure.unit.removeprefix('k')}'"
-        ends = (f"{measure.key}_low", f"{measure.key}_high") if measure.is_modelled else (measure.key, measure.key)
-        low, high = (f"{end}{factor}" for end in ends)
+        low, high = (f"{measure.key}{end}{factor}" for end in (measure.ends[1:] or ("", "")))
         known = f"{measure.key} is not null" + (" and useful_tokens > 0" if per_tokens else "")
         parts.append(f"""    select {n} as position, '{measure.words}' as measure, {unit} as unit,
         {str(measure.is_modelled).lower()} as is_modelled,
@@ -99,38 +104,24 @@ SHOWN = """shown as (
 
 def _medians(family: str) -> str:
     only = f"filter (where is_in_quarter and accelerator_family = '{family}')"
-    return ",\n    ".join(
-        [
-            f"count(*) {only} as {family}_count",
-            *(
-                f"{nine_digits(f'median(value{end}) {only}')} as {family}_median{end}"
-                if not end
-                else f"case when is_modelled then {nine_digits(f'median(value{end}) {only}')} end as {family}_median{end}"
-                for end in ("", "_low", "_high")
-            ),
-        ]
-    )
+    digits = {end: nine_digits(f"median(value{end}) {only}") for end in ENDS}
+    return f"""    count(*) {only} as {family}_count,
+    {digits[""]} as {family}_median,
+    case when is_modelled then {digits["_low"]} end as {family}_median_low,
+    case when is_modelled then {digits["_high"]} end as {family}_median_high"""
 
 
-def _sql(quarter: Quarter, per_tokens: bool) -> str:
-    ratios = ",\n        ".join(
-        f"{nine_digits(f'{function}({column})')} as {name}"
-        for function, column, name in (
-            ("median", "ratio", "ratio_median"),
-            ("median", "ratio_low", "ratio_low"),
-            ("median", "ratio_high", "ratio_high"),
-            ("min", "ratio", "least_ratio"),
-            ("max", "ratio", "greatest_ratio"),
-        )
-    )
-    return f"""with {compared_runs(quarter)},
-{SHOWN},
-{_long(per_tokens)},
-{PAIRS},
-medians as (
+OF_PAIRS = {
+    "ratio_median": "median(ratio)",
+    "ratio_low": "median(ratio_low)",
+    "ratio_high": "median(ratio_high)",
+    "least_ratio": "min(ratio)",
+    "greatest_ratio": "max(ratio)",
+}
+MEDIANS = f"""medians as (
     select position, measure, unit, is_modelled, workload_key,
-    {_medians("trainium")},
-    {_medians("tpu")}
+{_medians("trainium")},
+{_medians("tpu")}
     from measured
     where workload_key in (select workload_key from shown) and (is_in_quarter or is_pair_of_quarter)
     group by position, measure, unit, is_modelled, workload_key
@@ -148,7 +139,7 @@ matched as (
 ),
 ratios as (
     select position, unit, workload_key, count(*) as pair_count,
-        {ratios}
+        {lines((f"{nine_digits(statistic)} as {name}" for name, statistic in OF_PAIRS.items()), 8)}
     from pairs
     group by position, unit, workload_key
 )
@@ -169,26 +160,25 @@ left join matched using (workload_key)
 order by workload_key, position, unit"""
 
 
-def medians(quarter: Quarter, per_tokens: bool) -> TableSpec:
+def medians(per_tokens: bool) -> TableSpec:
     """Per workload and measure: how many runs, their median on either platform, and the ratio of the matched pairs."""
     per = "per 1M useful tokens" if per_tokens else "per run"
     return TableSpec(
         id="side_by_side_per_million_tokens" if per_tokens else "side_by_side_per_run",
         title=f"Trainium and TPU {per}: medians, and the ratio of matched pairs",
-        sql=_sql(quarter, per_tokens),
+        sql=f"with {COMPARED_RUNS},\n{SHOWN},\n{_long(per_tokens)},\n{PAIRS},\n{MEDIANS}",
         columns=(
             Column("workload_key", "Workload", "code", note="no workload named", is_quiet_when_repeated=True),
             Column("measure", f"Measure, {per}"),
             Column("unit", "in", "code"),
-            Column("trainium_count", "n", "count", group="Trainium"),
+            *columns(group="Trainium", trainium_count="n"),
             *bounded("trainium_median", "Median", "statistic", NO_MEDIAN, "Trainium"),
-            Column("tpu_count", "n", "count", group="TPU"),
+            *columns(group="TPU", tpu_count="n"),
             *bounded("tpu_median", "Median", "statistic", NO_MEDIAN, "TPU"),
-            Column("pair_count", "Pairs", "count", group="Matched pairs, TPU ÷ Trainium"),
-            *bounded("ratio", "Median ratio", "statistic", NO_PAIR, "Matched pairs, TPU ÷ Trainium", mid="ratio_median"),
-            Column("least_ratio", "Least", "statistic", note=NO_PAIR, group="Matched pairs, TPU ÷ Trainium"),
-            Column("greatest_ratio", "Greatest", "statistic", note=NO_PAIR, group="Matched pairs, TPU ÷ Trainium"),
-            Column("reading", "Reading"),
+            *columns(group=MATCHED, pair_count="Pairs"),
+            *bounded("ratio", "Median ratio", "statistic", NO_PAIR, MATCHED, mid="ratio_median"),
+            *columns("statistic", note=NO_PAIR, group=MATCHED, least_ratio="Least", greatest_ratio="Greatest"),
+            *columns(reading="Reading"),
         ),
         key=("workload_key", "measure", "unit"),
         method=TOKENS_METHOD if per_tokens else RUN_METHOD,
@@ -197,51 +187,51 @@ def medians(quarter: Quarter, per_tokens: bool) -> TableSpec:
     )
 
 
-def pair_ratios(quarter: Quarter) -> TableSpec:
-    """Each matched pair: TPU ÷ Trainium per run, measure by measure; the ratio of useful tokens shows how well it is matched."""
-    chosen = [
-        *(("useful_tokens", "useful_tokens", "Useful tokens", False),),
-        *((m.key, m.key, m.short, m.is_modelled) for m in MEASURES),
-    ]
-    sides, ratios = [], []
-    for key, column, _, is_modelled in chosen:
-        for end in ("", "_low", "_high") if is_modelled else ("",):
-            sides.append(f"case when bool_and({column}{end} > 0) then {_geometric(column + end)} end as {key}{end}")
-        same = "" if key not in ("effective_cost", "list_cost") else "trainium.billing_currency = tpu.billing_currency and "
-        for end, other in (("", ""), ("_low", "_high"), ("_high", "_low")) if is_modelled else (("", ""),):
-            value = f"tpu.{key}{end} / trainium.{key}{other}"
-            ratio = f"case when {same}true then {value} end" if same else value
-            ratios.append(f"{nine_digits(ratio)} as {key}_ratio{end}")
-    joined_sides, joined_ratios = ",\n        ".join(sides), ",\n    ".join(ratios)
-    note = "no figure above 0 on both sides"
-    shown: list[Column] = []
-    for key, _, short, is_modelled in chosen:
-        shown += bounded(f"{key}_ratio", short, "ratio_of", note, shows_bounds=False)[: 3 if is_modelled else 1]
-    return TableSpec(
-        id="pair_ratios",
-        title="Matched pairs: TPU ÷ Trainium, per run",
-        sql=f"""with {compared_runs(quarter)},
+COMPARED = (TOKENS, *MEASURES)
+
+
+def _side(key: str, end: str) -> str:
+    return f"case when bool_and({key}{end} > 0) then {_geometric(key + end)} end as {key}{end}"
+
+
+def _pair_ratio(measure: Measure, end: str) -> str:
+    """TPU ÷ Trainium of a pair; the low bound is TPU's low over Trainium's high. Costs in two currencies have no ratio."""
+    other = {"": "", "_low": "_high", "_high": "_low"}[end]
+    ratio = f"tpu.{measure.key}{end} / trainium.{measure.key}{other}"
+    if not measure.unit:
+        ratio = f"case when trainium.billing_currency = tpu.billing_currency and true then {ratio} end"
+    return f"{nine_digits(ratio)} as {measure.key}_ratio{end}"
+
+
+NOT_BOTH = "no figure above 0 on both sides"
+PAIR_RATIOS = TableSpec(
+    id="pair_ratios",
+    title="Matched pairs: TPU ÷ Trainium, per run",
+    sql=f"""with {COMPARED_RUNS},
 sides as (
     select workload_key, pair_key, accelerator_family, count(*) as run_count, min(billing_currency) as billing_currency,
-        {joined_sides}
+        {lines((_side(measure.key, end) for measure in COMPARED for end in measure.ends), 8)}
     from compared
     where is_pair_of_quarter
     group by workload_key, pair_key, accelerator_family
 )
 select workload_key, pair_key, trainium.run_count as trainium_count, tpu.run_count as tpu_count,
-    {joined_ratios}
+    {lines(_pair_ratio(measure, end) for measure in COMPARED for end in measure.ends)}
 from (select * from sides where accelerator_family = 'trainium') as trainium
 inner join (select * from sides where accelerator_family = 'tpu') as tpu using (workload_key, pair_key)
 order by workload_key, pair_key""",
-        columns=(
-            Column("workload_key", "Workload", "code", is_quiet_when_repeated=True),
-            *columns(pair_key="Pair", trainium_count="Trainium runs", tpu_count="TPU runs"),
-            *shown,
+    columns=(
+        Column("workload_key", "Workload", "code", is_quiet_when_repeated=True),
+        *columns(pair_key="Pair", trainium_count="Trainium runs", tpu_count="TPU runs"),
+        *(
+            column
+            for m in COMPARED
+            for column in bounded(f"{m.key}_ratio", m.short, "ratio_of", NOT_BOTH, shows_bounds=False)[: len(m.ends)]
         ),
-        key=("workload_key", "pair_key"),
-        method="1 is no difference; below 1 the run on TPU took less, above 1 more. Replicates of one side: geometric mean. A "
-        "pair counts in the quarter in which its last run ended. Useful tokens near 1: the two sides did the same work. Scope "
-        "2: the provider's, allocated. The data file has the bounds of the modelled ratios.",
-        empty="No pair_key has a compared run on both platforms in this quarter.",
-        page_rows=60,
-    )
+    ),
+    method="1 is no difference; below 1 the run on TPU took less, above 1 more. Replicates of one side: geometric mean. A "
+    "pair counts in the quarter in which its last run ended. Useful tokens near 1: the two sides did the same work. Scope "
+    "2: the provider's, allocated. The data file has the bounds of the modelled ratios.",
+    empty="No pair_key has a compared run on both platforms in this quarter.",
+    page_rows=60,
+)

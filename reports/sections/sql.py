@@ -1,9 +1,13 @@
-"""Phrases that several queries share. Each query stays complete in itself, so that `trainledger sql` can repeat it."""
+"""Phrases that several queries share. Each query stays complete in itself, so that `trainledger sql` can repeat it.
 
-from datetime import date
+`$start` and the like are marks of reports/quarter.py: they become the dates of the quarter when the query is asked.
+"""
 
-from reports.quarter import Quarter, short_month_name
+from collections.abc import Iterable
 
+from reports.model import Column, columns
+
+ENDS = ("", "_low", "_high")  # of a modelled figure: itself and its plausible bounds
 MASSES = (
     "provider_scope_1_kgco2e",
     "provider_scope_2_location_based_kgco2e",
@@ -29,26 +33,22 @@ GROUP_ORDER = """case part
     end"""
 
 
-def literal(day: date) -> str:
-    return f"date '{day.isoformat()}'"
-
-
-def within(quarter: Quarter, column: str = "usage_month") -> str:
+def within(column: str = "usage_month") -> str:
     """Half-open, as every interval here."""
-    return f"{column} >= {literal(quarter.start)} and {column} < {literal(quarter.end)}"
+    return f"{column} >= $start and {column} < $end"
 
 
-def whole(column: str, name: str | None = None) -> str:
-    """A sum that is null when any part is null: half a total is not a total."""
-    return f"case when count(*) = count({column}) then sum({column}) end as {name or column}"
+def lines(parts: Iterable[str], indent: int = 4) -> str:
+    """Expressions of a select, one per line."""
+    return f",\n{' ' * indent}".join(parts)
 
 
 ON_RECORD = "runs.attempt_count > 0"
 
 
-def whole_on_record(column: str, name: str) -> str:
-    """`whole` over runs with a record: a run known by a tag only holds no chips, so nothing can ever be modelled for it."""
-    return f"case when count(*) filter (where {ON_RECORD}) = count({column}) then sum({column}) end as {name}"
+def whole(column: str, name: str = "", rows: str = "count(*)") -> str:
+    """A sum that is null when any part is null: half a total is not a total. `rows` counts the parts there should be."""
+    return f"case when {rows} = count({column}) then sum({column}) end as {name or column}"
 
 
 def nine_digits(expression: str) -> str:
@@ -56,41 +56,39 @@ def nine_digits(expression: str) -> str:
     return f"cast(printf('%.8e', {expression}) as double)"
 
 
-def periods(quarter: Quarter) -> list[tuple[str, str]]:
-    """The columns `by_period` makes, with their headings."""
-    return [*((f"month_{n}", short_month_name(month)) for n, month in enumerate(quarter.months, 1)), ("quarter", quarter.name)]
+# the columns `by_period` makes, with their headings
+PERIODS = (("month_1", "$month_1_short"), ("month_2", "$month_2_short"), ("month_3", "$month_3_short"), ("quarter", "$quarter"))
 
 
-def by_period(quarter: Quarter, amount: str, name: str, known: str = "true") -> str:
+def by_period(amount: str, name: str, known: str = "true") -> str:
     """Sums of each month and of the whole quarter as columns of their own: null where `known` is not, or where any part is null.
 
     `known` is a condition on a row's usage_month: the month has all its publications.
     """
-    columns = []
-    for suffix, condition in [
-        *((f"month_{n}", f"usage_month = {literal(month)}") for n, month in enumerate(quarter.months, 1)),
-        ("quarter", "true"),
-    ]:
-        columns.append(f"""    case when {known.format(condition=condition)}
+    sums = []
+    for period, _ in PERIODS:
+        condition = "true" if period == "quarter" else f"usage_month = ${period}"
+        sums.append(f"""    case when {known.format(condition=condition)}
             and count(*) filter (where {condition} and {amount} is null) = 0
-        then coalesce(sum({amount}) filter (where {condition}), 0) end as {name}_{suffix}""")
-    return ",\n".join(columns)
+        then coalesce(sum({amount}) filter (where {condition}), 0) end as {name}_{period}""")
+    return ",\n".join(sums)
 
 
-def presence(quarter: Quarter) -> str:
-    """CTEs that end in `presence`: every payer of this and the last quarter x every month of both, with its bill and its carbon.
+def period_columns(key: str, kind: str, group: str, note: str = "not recorded") -> tuple[Column, ...]:
+    return columns(kind, note=note, group=group, **{f"{key}_{period}": label for period, label in PERIODS})
 
-    A month whose carbon export was delivered empty is published: no emissions is an answer.
-    """
-    return f"""months as (
+
+# CTEs that end in `presence`: every payer of this and the last quarter x every month of both, with its bill and its carbon.
+# A month whose carbon export was delivered empty is published: no emissions is an answer.
+PRESENCE = """months as (
     select cast(month_start as date) as usage_month
-    from unnest(generate_series({literal(quarter.previous.start)}, {literal(quarter.months[-1])}, interval 1 month))
+    from unnest(generate_series($before, $month_3, interval 1 month))
         as series (month_start)
 ),
 payers as (
     select distinct provider_name, payer_account_id
     from marts.fct_reconciliation
-    where method = 'conservation' and usage_month >= {literal(quarter.previous.start)} and usage_month < {literal(quarter.end)}
+    where method = 'conservation' and usage_month >= $before and usage_month < $end
 ),
 bills as (
     select distinct provider_name, payer_account_id, usage_month
@@ -109,14 +107,14 @@ carbon_months as (
     from ops.dim_deliveries
     inner join (select distinct source_name, provider_name, payer_account_id from carbon_rows) as carbon_sources
         using (source_name)
-    where is_elected and regexp_matches(partition, '^[0-9]{{4}}-[0-9]{{2}}([^0-9]|$)')
+    where is_elected and regexp_matches(partition, '^[0-9]{4}-[0-9]{2}([^0-9]|$$)')
 ),
 presence as (
     select
         payers.provider_name,
         payers.payer_account_id,
         months.usage_month,
-        months.usage_month >= {literal(quarter.start)} as is_this_quarter,
+        months.usage_month >= $start as is_this_quarter,
         bills.usage_month is not null as has_bill,
         carbon_months.usage_month is not null as has_carbon
     from payers
@@ -132,26 +130,24 @@ def complete(flag: str, is_this_quarter: bool = True) -> str:
     return f"(select coalesce(bool_and({flag}), false) from presence where {which})"
 
 
-def emission_parts(quarter: Quarter, extra: str = "") -> str:
-    """CTE `parts`: each book emission row of runs and of the residual; their sum is the provider's less what is quarantined."""
-    columns = ", ".join(
-        [
-            "source_name",
-            "provider_name",
-            "payer_account_id",
-            "region_id",
-            "service_code",
-            "usage_month",
-            "provider_model_version",
-            *MASSES,
-        ]
-    )
-    return f"""parts as (
-    select true as is_run, training_run_id, cast(null as varchar) as reason, {columns}
+WAYS = ("location", "market")
+PARTS = (("run", " filter (where is_run)"), ("rest", " filter (where not is_run)"), ("all", ""))
+
+
+def run_rest_all(key: str, group: str, note: str = "not recorded") -> tuple[Column, ...]:
+    """What runs carry, what no run carries, and both, under one heading: the columns of `PARTS`."""
+    return columns(note=note, group=group, **{f"run_{key}": "Runs", f"rest_{key}": "No run", f"all_{key}": "Total"})
+
+
+# CTE `parts`: each book emission row of runs and of the residual; their sum is the provider's less what is quarantined.
+_NAMES = "source_name, provider_name, payer_account_id, region_id, service_code, usage_month, provider_model_version"
+_COLUMNS = ", ".join((_NAMES, *MASSES))
+EMISSION_PARTS = f"""parts as (
+    select true as is_run, training_run_id, cast(null as varchar) as reason, {_COLUMNS}
     from marts.fct_run_cell_emissions
-    where {within(quarter)}{extra}
+    where {within()}
     union all
-    select false, null, reason, {columns}
+    select false, null, reason, {_COLUMNS}
     from marts.fct_residual_emissions
-    where {within(quarter)}{extra}
+    where {within()}
 )"""

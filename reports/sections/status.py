@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reports.model import TableSpec, columns
 from reports.publication import Publication, Row
 from reports.quarter import Quarter, listed, month_name
-from reports.sections.sql import presence, within
+from reports.sections.sql import PRESENCE, within
 
 
 @dataclass(frozen=True)
@@ -19,36 +19,31 @@ class Status:
     reasons: tuple[str, ...]
 
 
-def presence_table(quarter: Quarter) -> TableSpec:
-    """What has arrived for each payer and month of the quarter."""
-    return TableSpec(
-        id="presence",
-        title="Bills and carbon publications by payer and month",
-        sql=f"""with {presence(quarter)}
+PRESENCE_OF_PAYERS = TableSpec(
+    id="presence",
+    title="Bills and carbon publications by payer and month",
+    sql=f"""with {PRESENCE}
 select provider_name, payer_account_id, usage_month, has_bill, has_carbon
 from presence
 where is_this_quarter
 order by provider_name, payer_account_id, usage_month""",
-        columns=(
-            *columns(provider_name="Provider", payer_account_id="Payer", usage_month="Month"),
-            *columns("flag", has_bill="Bill", has_carbon="Carbon publication"),
-        ),
-        key=("provider_name", "payer_account_id", "usage_month"),
-        method="A bill is there when the payer has a reconciled billed cost in the month; carbon when it has a reconciled "
-        "provider mass, or when its carbon source delivered the month empty.",
-        empty="No payer has a bill or a carbon publication in this quarter or the one before.",
-    )
+    columns=(
+        *columns(provider_name="Provider", payer_account_id="Payer", usage_month="Month"),
+        *columns(has_bill="Bill", has_carbon="Carbon publication"),
+    ),
+    key=("provider_name", "payer_account_id", "usage_month"),
+    method="A bill is there when the payer has a reconciled billed cost in the month; carbon when it has a reconciled "
+    "provider mass, or when its carbon source delivered the month empty.",
+    empty="No payer has a bill or a carbon publication in this quarter or the one before.",
+)
 
-
-def row_status_table(quarter: Quarter) -> TableSpec:
-    """How many rows of the two books have which status."""
-    return TableSpec(
-        id="row_status",
-        title="Status of the rows in the two books",
-        sql=f"""with rows_of_both as (
-    select 'cost' as book, usage_month, status from marts.fct_training_run_costs where {within(quarter)}
+ROW_STATUS = TableSpec(
+    id="row_status",
+    title="Status of the rows in the two books",
+    sql=f"""with rows_of_both as (
+    select 'cost' as book, usage_month, status from marts.fct_training_run_costs where {within()}
     union all
-    select 'emissions', usage_month, status from marts.fct_training_run_emissions where {within(quarter)}
+    select 'emissions', usage_month, status from marts.fct_training_run_emissions where {within()}
 )
 select
     book,
@@ -60,16 +55,15 @@ select
 from rows_of_both
 group by book, usage_month
 order by book, usage_month""",
-        columns=(
-            *columns(book="Book", usage_month="Month", final_rows="Final", preliminary_rows="Preliminary"),
-            *columns(not_published_rows="Not published", no_cell_rows="No provider cell"),
-        ),
-        key=("book", "usage_month"),
-        method="Rows per status. A cost row is final 14 days after month end with every invoice id; an emission row is final "
-        "after AWS's yearly true-up, at Google 21 days after publication. No provider cell: the carbon export has no row for "
-        "the run's account, product and region.",
-        empty="No run has a row in this quarter.",
-    )
+    columns=(
+        *columns(book="Book", usage_month="Month", final_rows="Final", preliminary_rows="Preliminary"),
+        *columns(not_published_rows="Not published", no_cell_rows="No provider cell"),
+    ),
+    method="Rows per status. A cost row is final 14 days after month end with every invoice id; an emission row is final "
+    "after AWS's yearly true-up, at Google 21 days after publication. No provider cell: the carbon export has no row for "
+    "the run's account, product and region.",
+    empty="No run has a row in this quarter.",
+)
 
 
 def _lacks(rows: list[Row], flag: str, what: str) -> list[str]:
@@ -77,18 +71,16 @@ def _lacks(rows: list[Row], flag: str, what: str) -> list[str]:
     lacking: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if not row[flag]:
-            lacking.setdefault((str(row["provider_name"]), str(row["payer_account_id"])), []).append(
-                month_name(row["usage_month"])
-            )
+            lacking.setdefault((row["provider_name"], row["payer_account_id"]), []).append(month_name(row["usage_month"]))
     return [f"No {what} of {provider} payer {payer} for {listed(months)}." for (provider, payer), months in lacking.items()]
 
 
 def decide(publication: Publication, quarter: Quarter) -> Status:
     """The stamp and why. The counts are SQL; only their wording is made here."""
-    presence_spec, rows_spec = presence_table(quarter), row_status_table(quarter)
-    if missing := publication.missing(presence_spec.sql + rows_spec.sql):
+    specs = [spec.of(quarter) for spec in (PRESENCE_OF_PAYERS, ROW_STATUS)]
+    if missing := publication.missing("".join(spec.sql for spec in specs)):
         return Status("draft", (f"{missing[0].upper()}{missing[1:]}.",))
-    payers, counts = publication.rows(presence_spec.sql), publication.rows(rows_spec.sql)
+    payers, counts = (publication.rows(spec.sql) for spec in specs)
     if not payers:
         return Status("draft", (f"No payer has a bill or a carbon publication in {quarter.name} or the quarter before.",))
     gaps = _lacks(payers, "has_bill", "bill") + _lacks(payers, "has_carbon", "carbon publication")

@@ -47,7 +47,7 @@ def test_numbers_in_text_have_three_significant_figures(value: str, text: str) -
 
 def _mass_table(*kilograms: str | None) -> Table:
     columns = (Column("name", "Name"), Column("mass", "Mass", "mass", note="not published"))
-    spec = TableSpec("t", "T", "select 1", columns, ("name",), "as reported")
+    spec = TableSpec("t", "T", "select 1", columns, ("name",), method="as reported")
     return Table(spec, tuple({"name": "x", "mass": None if kg is None else Decimal(kg)} for kg in kilograms))
 
 
@@ -65,7 +65,7 @@ def test_a_true_zero_is_bare_and_what_rounds_to_nothing_is_not() -> None:
 
 def test_a_single_currency_moves_into_the_header_and_several_stay_in_their_column() -> None:
     columns = (Column("billing_currency", "Currency", "code"), Column("cost", "Cost", "money"))
-    spec = TableSpec("t", "T", "select 1", columns, ("billing_currency",), "sum")
+    spec = TableSpec("t", "T", "select 1", columns, ("billing_currency",), method="sum")
     rows = [{"billing_currency": currency, "cost": Decimal(1)} for currency in ("EUR", "USD")]
     assert [header.unit for header in page_table(Table(spec, tuple(rows[:1]))).headers] == ["EUR"]
     assert [header.unit for header in page_table(Table(spec, tuple(rows))).headers] == ["", "in its currency"]

@@ -9,8 +9,8 @@ from statistics import geometric_mean, median
 import pytest
 
 from reports.page.charts import Bar, Segment, chart
-from reports.page.tiles import interval
-from reports.sections.ratios import ratio_chart
+from reports.page.html import interval
+from reports.sections.charts import ratio_chart
 from reports.sections.side_by_side import MEASURES
 from tests.reports.kit import changed, figures_of, record_of, rendered, tables_of, values_of
 from tests.reports.published_energy import BOUNDARIES, FACTORS, chip_energy
@@ -167,15 +167,15 @@ def test_every_dot_stroke_and_bound_is_a_number_of_the_tables_and_reciprocals_st
         for table in ("pair_ratios", PER_RUN)
     )
     (drawing,) = ratio_chart(pairs, medians)
-    assert [len(panel.lines[1].dots) for panel in drawing.panels] == [4, 4, 1]
+    assert [len(panel.lines[1].marks) for panel in drawing.panels] == [4, 4, 1]
     for panel in drawing.panels:
         for line in panel.lines:
             assert bool(line.bounds) == line.is_modelled
-            places = sorted(float(dot.x) for dot in line.dots)
+            places = sorted(float(dot.x) for dot in line.marks)
             assert not line.median or places[0] - 0.1 <= float(line.median) <= places[-1] + 0.1
     symmetric = ({**pairs[0], **{f"{m.key}_ratio": None for m in MEASURES}, "useful_tokens_ratio": 0.5},)
     left = ratio_chart((*symmetric, {**symmetric[0], "pair_key": "q", "useful_tokens_ratio": 2.0}), ())[0].panels[0]
-    low, high = (float(dot.x) - left.one for dot in left.lines[0].dots)
+    low, high = (float(dot.x) - left.one for dot in left.lines[0].marks)
     assert low < 0 and low == pytest.approx(-high, abs=0.11)
 
 
@@ -236,7 +236,7 @@ def test_the_model_stands_beside_the_provider_as_a_ratio_of_sums(record: dict) -
 def test_modelled_bars_are_hatched_and_carry_their_bounds_provider_bars_are_plain(paired: Path, tmp_path: Path) -> None:
     bar = Bar("a", (Segment(Decimal(8), "done", "m", True),), Decimal(8), bounds=(Decimal(6), Decimal(12)))
     drawn = chart("c", "C", [("", [bar, Bar("b", (Segment(Decimal(4), "done", "p"),), Decimal(4))])], "kWh").panels[0]
-    assert [line.rects[0].is_modelled for line in drawn.lines] == [True, False]
+    assert [line.marks[0].is_modelled for line in drawn.lines] == [True, False]
     assert drawn.lines[0].number == "8.00 (6.00-12.0)" and drawn.lines[1].bounds is None
     html = rendered(paired, "2026Q2", tmp_path).html.read_text()
     emissions = html.partition('id="emissions"')[2].partition('id="datapoints"')[0]
