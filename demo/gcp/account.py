@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from demo.clock import month_bounds
+from demo.clock import HOUR, month_bounds
 from demo.organisation import UNIT, Account, digest, money
 
 BILLING_ACCOUNT = "01A7F3-5E2C90-B4D816"
@@ -19,6 +19,8 @@ INVOICE = ("0000-5F0A-1D07", "Invoice")
 DISCOUNT_FROM = month_bounds("2026-07")[0]  # a negotiated price, as at AWS
 DISCOUNT_LEFT = 94  # per cent that is still paid
 DISCOUNTED = (COMPUTE, VERTEX)
+GIB = 1 << 30
+MILLIONTH = UNIT // 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,16 @@ class Sku:
         is_discounted = self.service in DISCOUNTED and second >= DISCOUNT_FROM
         return self.price * DISCOUNT_LEFT // 100 if is_discounted else self.price
 
+    def amounts(self, start: int, end: int, size: int, month: str) -> tuple[int, int]:
+        """Usage units and pricing units (1e-10): `size` chips, cores or GiB for that time, or 1e-10 of what takes no time."""
+        used = size * (GIB if "byte" in self.usage_unit else 1)
+        if self.pricing_unit in ("gibibyte", "count"):
+            return used, size
+        if self.pricing_unit == "gibibyte month":
+            first, last = month_bounds(month)
+            return used * (end - start) * UNIT, size * (end - start) * 1_000_000 // (last - first) * MILLIONTH
+        return used * (end - start) * UNIT, chip_hours(end - start, size)
+
 
 # per chip-hour, near what is quoted publicly
 TPU_PRICES = {
@@ -105,9 +117,14 @@ def tpu_sku(kind: str, purchase: str, region_id: str) -> Sku:
     return Sku(COMPUTE, words, TPU_PRICES[kind, purchase])
 
 
+def chip_hours(second_count: int, chips: int) -> int:
+    """Chip-hours to the millionth, so that a double and a split of nine decimals hold them exactly."""
+    return (second_count * chips * 1_000_000 + HOUR // 2) // HOUR * MILLIONTH
+
+
 def money_of(amount: int, price: int) -> int:
     """Amount times price (1e-10 units each), half away from zero at a millionth: costs are doubles, and so stay exact ones."""
     product = abs(amount * price)
-    coarse = UNIT * 10_000
-    rounded = (product + coarse // 2) // coarse * 10_000
+    coarse = UNIT * MILLIONTH
+    rounded = (product + coarse // 2) // coarse * MILLIONTH
     return rounded if amount * price >= 0 else -rounded

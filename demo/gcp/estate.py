@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from demo.clock import DAY, HOUR, MONTHS, month_bounds, month_of, seconds
 from demo.gcp.account import (
@@ -16,16 +17,15 @@ from demo.gcp.account import (
     STORAGE,
     SUPPORT,
     Sku,
-    money_of,
     tpu_sku,
 )
-from demo.gcp.lines import Export, Usage, chip_hours, credit, labels_of, location_columns, project_columns, share, windows
-from demo.gcp.machines import GIB, machine_skus, node_columns, spot_price
-from demo.gcp.nodes import TpuNode
+from demo.gcp.lines import Credit, Export, Usage, columns_of, compute_labels, compute_name, instance_of, windows
+from demo.gcp.machines import node_columns, spot_price, virtual_machine_rows
+from demo.gcp.nodes import nodes_of
 from demo.gcp.pool import BILL_END
-from demo.organisation import UNIT, digest, generator, money
+from demo.organisation import UNIT, generator, money
 from demo.simulation import World
-from demo.truth import Claim, Rest, line_claim
+from demo.truth import line_claim, unclaimed
 
 STANDARD = Sku(STORAGE, "Standard Storage {place}", money("0.02"), "gibibyte month", "byte-seconds")
 OPERATIONS = Sku(STORAGE, "Regional Standard Class A Operations", money("0.000005"), "count", "requests")
@@ -34,146 +34,96 @@ LOGS = Sku(LOGGING, "Log Storage cost", money("0.5"), "gibibyte", "bytes")
 SUPPORT_FEE = Sku(SUPPORT, "Enhanced Support", UNIT, "count", "requests")
 TAX = Sku(INVOICE, "Tax", 0, "count", "requests")
 ROUNDING = Sku(INVOICE, "Invoice Rounding Error", 0, "count", "requests")
-PROJECTS = (PRETRAINING, RESEARCH, PLATFORM)
+SUSTAINED = (Credit("SUSTAINED_USAGE_DISCOUNT", "Sustained Usage Discount", 20),)
+FREE = (Credit("FREE_TIER", "Free operations", limit=money("0.005")),)
 ROUNDINGS = {"2026-04": "0.003121", "2026-05": "-0.001806", "2026-06": "0.000448", "2026-07": "-0.004", "2026-08": "0.002977"}
-NO_PROJECT = Claim("storage", (), Rest("no_project", 1, 1))
+BUCKETS = (
+    (PRETRAINING, "us-east5", "Columbus Regional", "exag-synthetic-checkpoints", 42_000),
+    (RESEARCH, "us-central1", "US Regional", "exag-synthetic-corpora", 96_000),
+    (RETIRED, "us-central1", "US Regional", "exag-synthetic-pilot", 1_500),
+)
 
 
-def machine_rows(export: Export, world: World, region_id: str, count: int) -> None:
+def machine_rows(export: Export, world: World) -> None:
     """Machines that serve dashboards and notebooks. In the second half of a month use has earned its discount."""
-    for number in range(count):
-        name = f"platform-{number}{world.suffix}"
-        columns = {
-            **project_columns(PLATFORM),
-            **location_columns(region_id),
-            "resource.name": name,
-            "resource.global_name": f"//compute.googleapis.com/projects/{PLATFORM.account_id}/zones/{region_id}-a/instances/"
-            f"{int(digest('platform', name)[:15], 16)}",
-            "labels": labels_of(service="notebooks", cost_center="platform"),
-            "system_labels": labels_of(**{"compute.googleapis.com/machine_spec": "n2-standard-16"}),
-        }
-        for sku, size, unit, watts in machine_skus(region_id, 16, 64):
-            export.add(sku, columns, _machine_usages(sku, size, unit), watts)
-
-
-def _machine_usages(sku: Sku, size: int, unit: int) -> Iterator[Usage]:
+    usages = []
     for start, end in windows(month_bounds(MONTHS[0])[0], BILL_END):
-        amount = chip_hours(end - start, size)
-        more = {}
-        if start - month_bounds(month_of(start))[0] >= 15 * DAY:
-            cost = money_of(amount, sku.price_paid(start))
-            more["credits"] = (credit("SUSTAINED_USAGE_DISCOUNT", "Sustained Usage Discount", -share(cost, 20)),)
-        yield Usage(start, end, amount, size * unit * HOUR * UNIT, None, more)
+        is_earned = start - month_bounds(month_of(start))[0] >= 15 * DAY
+        usages.append(Usage(start, end, 1, credits=SUSTAINED if is_earned else ()))
+    for number in range(2):
+        name = f"platform-{number}{world.suffix}"
+        global_name = compute_name(PLATFORM, "us-central1-a", instance_of("platform", name))
+        labels = {"service": "notebooks", "cost_center": "platform"}
+        system_labels = compute_labels({"machine_spec": "n2-standard-16"})
+        shared = columns_of(PLATFORM, "us-central1", name, global_name, labels=labels, system_labels=system_labels)
+        virtual_machine_rows(export, shared, "us-central1", 16, 64, usages)
 
 
 def daily_rows(export: Export, world: World) -> None:
     """Buckets, requests partly free, transfer to the internet, and logs that belong to no project."""
     for month in MONTHS:
-        first, last = month_bounds(month)
-        for project, region_id, bucket, gib in (
-            (PRETRAINING, "us-east5", "exag-synthetic-checkpoints", 42_000),
-            (RESEARCH, "us-central1", "exag-synthetic-corpora", 96_000),
-            (RETIRED, "us-central1", "exag-synthetic-pilot", 1_500),
-        ):
+        days = [(day, day + DAY) for day in range(*month_bounds(month), DAY)]
+        for project, region_id, kind, bucket, gib in BUCKETS:
             name = bucket + world.suffix
-            columns = {
-                **project_columns(project),
-                **location_columns(region_id, zonal=False),
-                "resource.name": name,
-                "resource.global_name": f"//storage.googleapis.com/projects/_/buckets/{name}",
-            }
-            amount = gib * DAY * 1_000_000 // (last - first) * 10_000
-            export.add(
-                _standard(region_id),
-                columns,
-                (Usage(day, day + DAY, amount, gib * GIB * DAY * UNIT) for day in range(first, last, DAY)),
-                1,
-            )
-            export.add(OPERATIONS, columns, _free_requests(name, month))
+            shared = columns_of(project, region_id, name, f"//storage.googleapis.com/projects/_/buckets/{name}", zonal=False)
+            random = generator("requests", name, month)
+            requests = [Usage(*day, random.randrange(2_000, 90_000) * UNIT, credits=FREE) for day in days]
+            export.add(STANDARD.named(kind), shared, [Usage(*day, gib) for day in days], 1)
+            export.add(OPERATIONS, shared, requests)
         random = generator("transfer", world.replica, month)
-        days = range(first, last, DAY)
-        for sku, owner, top in ((INTERNET, PLATFORM, 60), (LOGS, None, 9)):
-            place = "us-central1" if sku is INTERNET else None
-            columns = {**project_columns(owner), **location_columns(place, zonal=False)}
-            claim = NO_PROJECT if owner is None else None
-            amounts = [random.randrange(1_000_000, top * 1_000_000) * 10_000 for _ in days]
-            usages = (Usage(day, day + DAY, each, each * GIB, claim) for day, each in zip(days, amounts, strict=True))
-            export.add(sku, columns, usages, 3)
-
-
-def _standard(region_id: str) -> Sku:
-    return STANDARD.named({"us-east5": "Columbus Regional", "us-central1": "US Regional"}[region_id])
-
-
-def _free_requests(bucket: str, month: str) -> Iterator[Usage]:
-    random = generator("requests", bucket, month)
-    for day in range(*month_bounds(month), DAY):
-        amount = random.randrange(2_000, 90_000) * UNIT
-        free = -min(money_of(amount, OPERATIONS.price), money("0.005"))
-        yield Usage(day, day + DAY, amount, amount, None, {"credits": (credit("FREE_TIER", "Free operations", free),)})
+        for sku, shared, claim, top in (
+            (INTERNET, columns_of(PLATFORM, "us-central1", zonal=False), None, 60),
+            (LOGS, columns_of(None, None), unclaimed("no_project", "storage"), 9),
+        ):
+            usages = [Usage(*day, random.randrange(1_000_000, top * 1_000_000) * 10_000, claim) for day in days]
+            export.add(sku, shared, usages, 3)
 
 
 def invoice_rows(export: Export, world: World, month: str) -> None:
     """Support, tax by project and of the account, goodwill, and the rounding that closes an invoice; September's is open."""
     first, last = month_bounds(month)
     growth = 100 + 2 * int(month[5:])
-    nowhere = {**project_columns(None), **location_columns(None)}
-    fee = growth * 9 * UNIT
-    export.add(SUPPORT_FEE, nowhere, [Usage(first, last, fee, fee, exported=last + 20 * HOUR, more=_of(month))])
+    nowhere = columns_of(None, None)
+    export.add(SUPPORT_FEE, nowhere, [Usage(first, last, growth * 9 * UNIT, exported=last + 20 * HOUR, invoice=month)])
     closed = last + 2 * DAY + 9 * HOUR
-    for number, project in enumerate((*PROJECTS, None)):
-        columns = {**project_columns(project), **location_columns(None), "cost_type": "tax"}
-        cost = growth * (17 - 4 * number) * (UNIT // 10) + 310_000_000 * number
-        export.add(TAX, columns, [Usage(last - HOUR, last, 0, 0, exported=closed, more=_of(month, cost))])
+    charges = [
+        (
+            TAX,
+            columns_of(project, None, cost_type="tax"),
+            growth * (17 - 4 * number) * (UNIT // 10) + 310_000_000 * number,
+            closed,
+        )
+        for number, project in enumerate((PRETRAINING, RESEARCH, PLATFORM, None))
+    ]
     if month in ROUNDINGS:
-        columns = {**nowhere, "cost_type": "rounding_error"}
-        export.add(
-            ROUNDING, columns, [Usage(last - HOUR, last, 0, 0, exported=closed + HOUR, more=_of(month, money(ROUNDINGS[month])))]
-        )
+        charges.append((ROUNDING, nowhere | {"cost_type": "rounding_error"}, money(ROUNDINGS[month]), closed + HOUR))
     if month == "2026-08":
-        columns = {**project_columns(RESEARCH), **location_columns("us-central1", zonal=False), "cost_type": "adjustment"}
-        columns |= _adjustment("goodwill-1", "Goodwill for an interrupted capacity", "MANUAL_ADJUSTMENT", "GOODWILL")
-        export.add(
-            tpu_sku("v5e", "on_demand", "us-central1"),
-            columns,
-            [Usage(last - HOUR, last, 0, 0, exported=last + 8 * HOUR, more=_of(month, money("-184.25")))],
-        )
+        info = _adjustment("goodwill-1", "Goodwill for an interrupted capacity", "MANUAL_ADJUSTMENT", "GOODWILL")
+        shared = columns_of(RESEARCH, "us-central1", zonal=False) | info
+        charges.append((tpu_sku("v5e", "on_demand", "us-central1"), shared, money("-184.25"), last + 8 * HOUR))
+    for sku, shared, cost, exported in charges:
+        export.add(sku, shared, [Usage(last - HOUR, last, 0, cost=cost, exported=exported, invoice=month)])
 
 
-def _of(month: str, cost: int | None = None) -> dict[str, object]:
-    """The invoice of a charge, and its cost where no price made it; such a charge has no usage and no price of its own."""
-    more: dict[str, object] = {"invoice.month": month.replace("-", "")}
-    if cost is not None:
-        more |= dict.fromkeys(("cost", "cost_at_list", "cost_at_effective_price_default", "cost_at_list_consumption_model"), cost)
-        more |= dict.fromkeys(("usage.amount", "usage.amount_in_pricing_units", "price.effective_price"))
-        more |= dict.fromkeys(("price.effective_price_default", "price.list_price", "price.list_price_consumption_model"))
-    return more
-
-
-def _adjustment(number: str, words: str, mode: str, kind: str) -> dict[str, str]:
-    return {
-        "adjustment_info.id": number,
-        "adjustment_info.description": f"{words} (synthetic)",
-        "adjustment_info.mode": mode,
-        "adjustment_info.type": kind,
-    }
+def _adjustment(number: str, words: str, mode: str, kind: str) -> dict[str, Any]:
+    info = {"id": number, "description": f"{words} (synthetic)", "mode": mode, "type": kind}
+    return {"cost_type": "adjustment", "adjustment_info": info}
 
 
 def correction_rows(export: Export, world: World) -> None:
     """In July Google takes back an hour of a node in June and bills three quarters of it: June's time, July's invoice."""
-    node = next(
-        each
-        for each in world.instances
-        if isinstance(each, TpuNode) and each.name.startswith("bert-tpu-04") and month_of(each.launched) == "2026-06"
-    )
-    sku = tpu_sku(node.instance_type, node.purchase, node.region_id)
+    node = next(each for each in nodes_of(world) if each.name.startswith("bert-tpu-04") and month_of(each.launched) == "2026-06")
     start = node.launched - node.launched % HOUR + 3 * HOUR
-    columns = node_columns(node, node.tag) | {"cost_type": "adjustment"}
-    columns |= _adjustment("correction-1", "Usage counted twice", "COMPLETE_NEGATION_WITH_REMONETIZATION", "USAGE_CORRECTION")
-    claim = line_claim(world, node, start, HOUR, "accelerator", tag=node.tag)
-    exported, invoice, price = seconds("2026-07-16T10:20:00"), {"invoice.month": "202607"}, spot_price(node, start)
-    usages = []
-    for factor in (-4, 3):
-        amount, used = factor * chip_hours(HOUR, node.chips) // 4, factor * HOUR * node.chips * UNIT // 4
-        usages.append(Usage(start, start + HOUR, amount, used, claim, invoice, price, exported))
-    export.add(sku, columns, usages)
+    shared = node_columns(node, node.tag)
+    shared |= _adjustment("correction-1", "Usage counted twice", "COMPLETE_NEGATION_WITH_REMONETIZATION", "USAGE_CORRECTION")
+    usage = Usage(
+        start,
+        start + HOUR,
+        -node.chips,
+        line_claim(world, node, start, HOUR, "accelerator", tag=node.tag),
+        price=spot_price(node, start),
+        exported=seconds("2026-07-16T10:20:00"),
+        invoice="2026-07",
+    )
+    billed_again = replace(usage, size=node.chips * 3 // 4)
+    export.add(tpu_sku(node.instance_type, node.purchase, node.region_id), shared, [usage, billed_again])

@@ -34,6 +34,10 @@ class TpuNode(Instance):
         return self.tag if second >= self.labelled_from else None
 
 
+def nodes_of(world: World) -> list[TpuNode]:
+    return [node for node in world.instances if isinstance(node, TpuNode)]
+
+
 @dataclass(frozen=True, slots=True)
 class TpuPlan:
     recorded_id: str

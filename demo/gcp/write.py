@@ -9,7 +9,7 @@ from demo.clock import MONTHS, seconds
 from demo.gcp import carbon, estate, export, machines, paired, pool
 from demo.gcp.account import BILL_SOURCE, CARBON_SOURCE
 from demo.gcp.lines import Export
-from demo.gcp.nodes import TpuNode
+from demo.gcp.nodes import nodes_of
 from demo.runs import write_runs
 from demo.simulation import World
 
@@ -32,28 +32,19 @@ def write_exports(exports: Path, worlds: Sequence[World]) -> dict[str, dict[str,
     bill = Export()
     for world in worlds:
         write_runs(exports / "runs", world.runs, "Google Cloud")
-        _add_world(bill, world)
-    for release in carbon.releases():
-        carbon.write_release(exports / CARBON_SOURCE, release, bill.activity)
+        for node in nodes_of(world):
+            machines.node_rows(bill, world, node, LATE.get(node.name))
+            if node.volume_gb:
+                machines.attached_rows(bill, node)
+            if node.name.startswith("v5p-tuning"):
+                machines.traffic_rows(bill, world, node)
+        machines.job_rows(bill, world)
+        machines.unused_reservation_rows(bill, world)
+        estate.machine_rows(bill, world)
+        estate.daily_rows(bill, world)
+        estate.correction_rows(bill, world)
+        for month in MONTHS:
+            machines.commitment_rows(bill, world, month)
+            estate.invoice_rows(bill, world, month)
+    carbon.write_months(exports / CARBON_SOURCE, bill.activity)
     return {BILL_SOURCE: export.write_partitions(exports / BILL_SOURCE, bill)}
-
-
-def _add_world(bill: Export, world: World) -> None:
-    for node in world.instances:
-        if not isinstance(node, TpuNode):
-            continue
-        machines.node_rows(bill, world, node, LATE.get(node.name))
-        if node.volume_gb:
-            machines.disk_rows(bill, node)
-        if node.instance_type == "v6e":
-            machines.helper_rows(bill, node)
-        if node.name.startswith("v5p-tuning"):
-            machines.traffic_rows(bill, world, node)
-    machines.job_rows(bill, world)
-    machines.unused_reservation_rows(bill, world)
-    estate.machine_rows(bill, world, "us-central1", 2)
-    estate.daily_rows(bill, world)
-    estate.correction_rows(bill, world)
-    for month in MONTHS:
-        machines.commitment_rows(bill, world, month)
-        estate.invoice_rows(bill, world, month)
