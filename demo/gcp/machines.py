@@ -24,7 +24,7 @@ from demo.gcp.account import (
 )
 from demo.gcp.lines import Credit, Export, Usage, columns_of, compute_labels, compute_name, instance_of, windows
 from demo.gcp.nodes import TpuNode, nodes_of
-from demo.gcp.pool import BILL_END, JOB_CHIPS, commitment_id, job_of
+from demo.gcp.pool import BILL_END, commitment_id, job_of
 from demo.organisation import UNIT, digest, generator, money
 from demo.simulation import World
 from demo.truth import Rest, line_claim, normalise, unclaimed, whole
@@ -87,29 +87,29 @@ def commitment_rows(export: Export, world: World, month: str) -> None:
 
 def node_columns(node: TpuNode, label: str | None) -> dict[str, Any]:
     name = node.instance_id
-    global_name = f"//tpu.googleapis.com/projects/{node.project.account_id}/locations/{node.zone}/nodes/{name}"
+    global_name = f"//tpu.googleapis.com/projects/{node.account.account_id}/locations/{node.zone}/nodes/{name}"
     labels = {node.label_key: label, "cost_center": "training"} if label else {}
     if node.style == "gke":
-        global_name = compute_name(node.project, node.zone, instance_of("instance", name))
+        global_name = compute_name(node.account, node.zone, instance_of("instance", name))
         pool = {"cluster-name": "sweeps", "cluster-location": node.region_id, "node-pool-name": "v5e-8"}
         labels = {f"goog-k8s-{key}": value for key, value in pool.items()}
     elif node.style == "worker":  # the bill shows a virtual machine, the node only at the end of the global name
         name = f"t1v-n-{digest('worker', name)[:8]}-w-0"
     tag = {"key": "environment", "value": "training", "inherited": True, "namespace": "770300200100"}
-    return columns_of(node.project, node.region_id, name, global_name, labels=labels, tags=[tag])
+    return columns_of(node.account, node.region_id, name, global_name, labels=labels, tags=[tag])
 
 
 def attached_rows(export: Export, node: TpuNode) -> None:
     """A labelled node's data disk by the hour, and for a v6e the labelled virtual machine that feeds it."""
     label, month = node.tag or "", month_of(node.launched)
     disk, feeder = f"{node.instance_id}-data", f"{node.instance_id}-feeder"
-    name = compute_name(node.project, node.zone, f"disks/{disk}")
+    name = compute_name(node.account, node.zone, f"disks/{disk}")
     shared = node_columns(node, label) | {"resource": {"name": disk, "global_name": name}}
     claim = whole(normalise(label), "tag", "storage")
     usages = [Usage(*hour, node.volume_gb, claim, month=month) for hour in windows(node.launched, node.terminated)]
     export.add(DISK.named(PLACES[node.region_id].sku_name), shared, usages)
     if node.instance_type == "v6e":
-        name = compute_name(node.project, node.zone, instance_of("feeder", node.instance_id))
+        name = compute_name(node.account, node.zone, instance_of("feeder", node.instance_id))
         spec = {"machine_spec": "n2-standard-32", "cores": str(HELPER_CORES), "memory": str(HELPER_GIB * 1_024)}
         shared = shared | {"resource": {"name": feeder, "global_name": name}, "system_labels": compute_labels(spec)}
         claim = whole(normalise(label), "tag", "host")
@@ -138,16 +138,16 @@ def traffic_rows(export: Export, world: World, node: TpuNode) -> None:
 def job_rows(export: Export, world: World) -> None:
     """Vertex AI bills the chips of a job and a management fee on them, both under the job's name."""
     job = job_of(world)
-    run_id, name = normalise(job.display_name), f"//aiplatform.googleapis.com/{job.name}"
-    labels = {"training_run_id": run_id, "cost_center": "training"}
-    shared = columns_of(job.project, job.region_id, job.name, name, zonal=False, labels=labels)
+    run_id, name = normalise(job.name), f"//aiplatform.googleapis.com/{job.instance_id}"
+    labels = {job.label_key: run_id, "cost_center": "training"}
+    shared = columns_of(job.account, job.region_id, job.instance_id, name, zonal=False, labels=labels)
     for words, price, component, watts in (
         ("Custom training on TpuV5e", "1.2", "accelerator", CHIP_WATTS["v5e"]),
         ("Custom training management fee on TpuV5e", "0.18", "managed_service_fee", 0),
     ):
         sku = Sku(VERTEX, f"{words} running in {PLACES[job.region_id].sku_name}", money(price))
         claim = whole(run_id, "managed_job", component)
-        export.add(sku, shared, [Usage(*hour, JOB_CHIPS, claim) for hour in windows(job.start, job.end)], watts)
+        export.add(sku, shared, [Usage(*hour, job.chips, claim) for hour in windows(job.launched, job.terminated)], watts)
 
 
 def unused_reservation_rows(export: Export, world: World) -> None:

@@ -5,48 +5,76 @@ Awkward on purpose: a label nobody recorded, a label left on a node another run 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import UTC, datetime
 
-from demo.clock import MICRO, MONTHS, iso, month_bounds, seconds
-from demo.gcp.account import BILLING_ACCOUNT, COMMITMENT_REGION, PLATFORM, PRETRAINING, RESEARCH, Project
-from demo.gcp.nodes import TpuNode, add_node, recorded_run
+from demo.clock import MICRO, MONTHS, month_bounds, seconds
+from demo.gcp.account import BILLING_ACCOUNT, COMMITMENT_REGION, PLATFORM, PRETRAINING, RESEARCH
+from demo.gcp.nodes import TpuNode, add_node
 from demo.organisation import ALIGN, EMBED, MOE, SWEEP, digest
 from demo.simulation import Attempt, Hold, Run, World
 
 BILL_END = month_bounds(MONTHS[-1])[1]
-JOB_REPLICAS, JOB_CHIPS = 2, 16
 TOWER = replace(EMBED, workload_key="embedding-refresh-tpu", framework="jax", tokens_per_chip_second=21_000)
 TUNE = replace(ALIGN, framework="maxtext", tokens_per_chip_second=9_800)
 DETR = replace(SWEEP, framework="jax", tokens_per_chip_second=11_500)
+ABLATION = replace(MOE, framework="maxtext")
 
-# a node that comes and goes: up, down, then start and end of each run on it
-TUNINGS = [
-    line.split()
-    for line in """
-2026-04-13T07:30:00 2026-04-27T18:00:00 2026-04-13T07:41:20 2026-04-19T22:10:51.500 2026-04-20T06:02:09 2026-04-27T17:52:30
-2026-06-08T06:00:00 2026-06-24T12:00:00 2026-06-08T06:09:44 2026-06-24T11:41:03
-2026-08-27T08:00:00 2026-09-11T20:00:00 2026-08-27T08:11:15 2026-09-04T13:37:26 2026-09-04T13:40:02.250 2026-09-11T19:48:59
-""".strip().splitlines()
-]
+# project, region, kind, purchase
+COMMITTED = (PRETRAINING, COMMITMENT_REGION, "v5p", "committed")
+BESIDE_COMMITMENT = (PRETRAINING, COMMITMENT_REGION, "v5p", "on_demand")
+CLUSTER = (RESEARCH, "europe-west4", "v5e", "on_demand")
+ALONE = (RESEARCH, "us-central1", "v5e", "on_demand")
+UNLOGGED = (PLATFORM, "us-central1", "v5e", "on_demand")
+# name, what and where, style, chips, up, down, label
+NODES = (
+    # one that is nearly always busy and one that comes and goes, both inside the commitment
+    ("v5p-tower", COMMITTED, "worker", 8, "2026-04-01T00:00:00", "2026-10-01T00:00:00", None),
+    ("v5p-tuning-1", COMMITTED, "worker", 4, "2026-04-13T07:30:00", "2026-04-27T18:00:00", None),
+    ("v5p-tuning-2", COMMITTED, "worker", 4, "2026-06-08T06:00:00", "2026-06-24T12:00:00", None),
+    ("v5p-tuning-3", COMMITTED, "worker", 4, "2026-08-27T08:00:00", "2026-09-11T20:00:00", None),
+    ("v5p-ablation", BESIDE_COMMITMENT, "worker", 8, "2026-06-10T12:00:00", "2026-06-13T20:30:00", None),
+    ("gke-sweep-v5e-1-a", CLUSTER, "gke", 8, "2026-05-12T10:00:00", "2026-05-15T07:30:00", None),
+    ("gke-sweep-v5e-1-b", CLUSTER, "gke", 8, "2026-05-12T10:00:00", "2026-05-15T07:30:00", None),
+    ("gke-sweep-v5e-2-a", CLUSTER, "gke", 8, "2026-07-20T13:00:00", "2026-07-24T09:00:00", None),
+    ("gke-sweep-v5e-2-b", CLUSTER, "gke", 8, "2026-07-20T13:00:00", "2026-07-24T09:00:00", None),
+    ("gke-sweep-v5e-3-a", CLUSTER, "gke", 8, "2026-09-26T08:30:00", "2026-10-10T00:00:00", None),
+    ("gke-sweep-v5e-3-b", CLUSTER, "gke", 8, "2026-09-26T08:30:00", "2026-10-10T00:00:00", None),
+    ("align-v5e", ALONE, "tpu", 8, "2026-08-18T08:00:00", "2026-08-19T03:15:00", "align-tpu-a"),
+    ("ghost-v5e", ALONE, "tpu", 8, "2026-07-02T11:10:00", "2026-07-02T20:40:00", "ghost-tpu-2026-07"),
+    ("scratch-v5e", UNLOGGED, "tpu", 8, "2026-06-17T09:00:00", "2026-06-18T13:20:00", None),
+)
+# run, workload, state, start, end (None while it runs), how its nodes' names begin, chips held on each (None for the whole node)
+ATTEMPTS = (
+    ("tower-refresh-2026-04", TOWER, "succeeded", "2026-04-01T00:25:12", "2026-04-30T21:53:13", "v5p-tower", 8),
+    ("tower-refresh-2026-05", TOWER, "succeeded", "2026-05-01T00:25:12", "2026-05-31T21:53:13", "v5p-tower", 8),
+    ("tower-refresh-2026-06", TOWER, "succeeded", "2026-06-01T00:25:12", "2026-06-30T21:53:13", "v5p-tower", 8),
+    ("tower-refresh-2026-07", TOWER, "succeeded", "2026-07-01T00:25:12", "2026-07-31T21:53:13", "v5p-tower", 8),
+    ("tower-refresh-2026-08", TOWER, "succeeded", "2026-08-01T00:25:12", "2026-08-31T21:53:13", "v5p-tower", 8),
+    ("tower-refresh-2026-09", TOWER, "succeeded", "2026-09-01T00:25:12", "2026-09-30T21:53:13", "v5p-tower", 8),
+    ("reward-tuner-1a", TUNE, "succeeded", "2026-04-13T07:41:20", "2026-04-19T22:10:51.500", "v5p-tuning-1", 4),
+    ("reward-tuner-1b", TUNE, "succeeded", "2026-04-20T06:02:09", "2026-04-27T17:52:30", "v5p-tuning-1", 4),
+    ("reward-tuner-2a", TUNE, "succeeded", "2026-06-08T06:09:44", "2026-06-24T11:41:03", "v5p-tuning-2", 4),
+    ("reward-tuner-3a", TUNE, "succeeded", "2026-08-27T08:11:15", "2026-09-04T13:37:26", "v5p-tuning-3", 4),
+    ("reward-tuner-3b", TUNE, "succeeded", "2026-09-04T13:40:02.250", "2026-09-11T19:48:59", "v5p-tuning-3", 4),
+    ("moe-tpu-ablation", ABLATION, "failed", "2026-06-10T12:08:31", "2026-06-11T03:50:12", "v5p-ablation", 8),
+    ("moe-tpu-ablation", ABLATION, "succeeded", "2026-06-11T04:31:40", "2026-06-13T20:21:18", "v5p-ablation", 8),
+    # side by side, handed over within the hour, and still running
+    ("detr-tpu-01", DETR, "succeeded", "2026-05-12T10:07:12", "2026-05-15T07:21:40", "gke-sweep-v5e-1", 4),
+    ("detr-tpu-02", DETR, "succeeded", "2026-05-12T10:07:12", "2026-05-15T04:18:05", "gke-sweep-v5e-1", 4),
+    ("detr-tpu-03", DETR, "stopped", "2026-07-20T13:04:50", "2026-07-22T16:24:38.750", "gke-sweep-v5e-2", None),
+    ("detr-tpu-04", DETR, "succeeded", "2026-07-22T16:25:22.250", "2026-07-24T08:52:57", "gke-sweep-v5e-2", 8),
+    ("detr-tpu-05", DETR, "running", "2026-09-26T08:41:17", None, "gke-sweep-v5e-3", 8),
+    ("align-tpu-a", TUNE, "succeeded", "2026-08-18T08:05:10", "2026-08-18T18:33:47", "align-v5e", 8),
+    ("align-tpu-b", TUNE, "succeeded", "2026-08-18T18:44:29", "2026-08-19T03:11:02", "align-v5e", 8),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+def job_of(world: World) -> TpuNode:
     """A Vertex AI CustomJob: no node of ours, only its name."""
-
-    display_name: str
-    name: str
-    project: Project
-    region_id: str
-    start: int
-    end: int
-
-
-def job_of(world: World) -> Job:
-    number = 7_203_945_118_866_145_280 + world.replica
-    name = f"projects/{RESEARCH.account_id}/locations/us-central1/customJobs/{number}"
-    display_name = "reward-tuner-vertex-07" + world.suffix
-    return Job(display_name, name, RESEARCH, "us-central1", seconds("2026-07-14T09:21:33"), seconds("2026-07-15T17:46:10"))
+    resource = f"projects/{RESEARCH.account_id}/locations/us-central1/customJobs/{7_203_945_118_866_145_280 + world.replica}"
+    name, up = "reward-tuner-vertex-07" + world.suffix, ("2026-07-14T09:21:33", "2026-07-15T17:46:10")
+    return TpuNode(resource, *ALONE, seconds(up[0]), seconds(up[1]), tag=name, name=name, chips=16)
 
 
 def commitment_id(world: World) -> str:
@@ -54,90 +82,25 @@ def commitment_id(world: World) -> str:
 
 
 def build(world: World) -> None:
-    _committed_nodes(world)
-    _cluster(world)
-    _vertex_job(world)
-    _awkward(world)
-
-
-def _committed_nodes(world: World) -> None:
-    """One node that is nearly always busy, one that comes and goes; both inside the commitment. A third is paid on demand."""
-    first, last = month_bounds(MONTHS[0])[0], BILL_END
-    tower = add_node(
-        world, "v5p-tower", PRETRAINING, COMMITMENT_REGION, "v5p", "committed", (first, last), chips=8, style="worker"
-    )
-    for month in MONTHS:
-        start, end = month_bounds(month)
-        recorded_run(
-            world,
-            f"tower-refresh-{month}",
-            TOWER,
-            [("succeeded", iso(start + 1_512)[:-1], iso(end - (2 * 3_600 + 407))[:-1], [(tower, 8)])],
-        )
-    for number, (up, down, *runs) in enumerate(TUNINGS, start=1):
-        span = (seconds(up), seconds(down))
-        name = f"v5p-tuning-{number}"
-        node = add_node(world, name, PRETRAINING, COMMITMENT_REGION, "v5p", "committed", span, chips=4, style="worker")
-        for letter, begun, done in zip("ab", runs[::2], runs[1::2], strict=False):
-            recorded_run(world, f"reward-tuner-{number}{letter}", TUNE, [("succeeded", begun, done, [(node, 4)])])
-    span = (seconds("2026-06-10T12:00:00"), seconds("2026-06-13T20:30:00"))
-    node = add_node(world, "v5p-ablation", PRETRAINING, COMMITMENT_REGION, "v5p", "on_demand", span, chips=8, style="worker")
-    recorded_run(
-        world,
-        "moe-tpu-ablation",
-        replace(MOE, framework="maxtext"),
-        [
-            ("failed", "2026-06-10T12:08:31", "2026-06-11T03:50:12", [(node, 8)]),
-            ("succeeded", "2026-06-11T04:31:40", "2026-06-13T20:21:18", [(node, 8)]),
-        ],
-    )
-
-
-def _cluster(world: World) -> None:
-    """Nodes of eight chips in a node pool: side by side, handed over within the hour, and still running."""
-
-    def pool(number: int, up: str, down: str) -> list[TpuNode]:
-        times = (seconds(up), seconds(down))
-        names = (f"gke-sweep-v5e-{number}-{worker}" for worker in "ab")
-        return [add_node(world, name, RESEARCH, "europe-west4", "v5e", "on_demand", times, style="gke") for name in names]
-
-    left, right = pool(1, "2026-05-12T10:00:00", "2026-05-15T07:30:00")
-    whole = "2026-05-12T10:07:12"
-    for name, stop in (("detr-tpu-01", "2026-05-15T07:21:40"), ("detr-tpu-02", "2026-05-15T04:18:05")):
-        recorded_run(world, name, DETR, [("succeeded", whole, stop, [(left, 4), (right, 4)])])
-    nodes = pool(2, "2026-07-20T13:00:00", "2026-07-24T09:00:00")
-    recorded_run(
-        world,
-        "detr-tpu-03",
-        DETR,
-        [("stopped", "2026-07-20T13:04:50", "2026-07-22T16:24:38.750", [(node, None) for node in nodes])],
-    )
-    recorded_run(
-        world,
-        "detr-tpu-04",
-        DETR,
-        [("succeeded", "2026-07-22T16:25:22.250", "2026-07-24T08:52:57", [(node, 8) for node in nodes])],
-    )
-    nodes = pool(3, "2026-09-26T08:30:00", "2026-10-10T00:00:00")
-    recorded_run(world, "detr-tpu-05", DETR, [("running", "2026-09-26T08:41:17", None, [(node, 8) for node in nodes])])
-
-
-def _vertex_job(world: World) -> None:
+    nodes = {}
+    for name, place, style, chips, up, down, label in NODES:
+        tag = label and label + world.suffix
+        nodes[name] = add_node(world, name, *place, (seconds(up), seconds(down)), chips=chips, style=style, tag=tag)
+    runs: dict[str, Run] = {}
+    for name, workload, state, start, end, prefix, chips in ATTEMPTS:
+        begun, done = micros(start), None if end is None else micros(end)
+        held = [node for node_name, node in nodes.items() if node_name.startswith(prefix)]
+        holds = tuple(Hold(node.instance_id, node.instance_type, begun, done, chips) for node in held)
+        tags = {"cost_center": workload.team}
+        run = runs.setdefault(name, Run(name + world.suffix, workload, [], tags=tags, node_count=len(held)))
+        run.attempts.append(Attempt(f"{run.recorded_id}-a{len(run.attempts) + 1}", state, begun, done, holds))
+    world.runs.extend(runs.values())
     job = job_of(world)
-    hold = Hold(job.name, "v5e", job.start * MICRO, job.end * MICRO, JOB_CHIPS)
-    attempt = Attempt(job.display_name, "succeeded", job.start * MICRO, job.end * MICRO, (hold,))
-    world.runs.append(Run(job.display_name, TUNE, [attempt], record="vertex", node_count=JOB_REPLICAS))
+    begun, done = job.launched * MICRO, job.terminated * MICRO
+    attempt = Attempt(job.name, "succeeded", begun, done, (Hold(job.instance_id, "v5e", begun, done, job.chips),))
+    world.runs.append(Run(job.name, TUNE, [attempt], record="vertex", node_count=2))
 
 
-def _awkward(world: World) -> None:
-    up = (seconds("2026-08-18T08:00:00"), seconds("2026-08-19T03:15:00"))
-    stale = add_node(world, "align-v5e", RESEARCH, "us-central1", "v5e", "on_demand", up, tag="align-tpu-a" + world.suffix)
-    for name, start, end in (
-        ("align-tpu-a", "2026-08-18T08:05:10", "2026-08-18T18:33:47"),
-        ("align-tpu-b", "2026-08-18T18:44:29", "2026-08-19T03:11:02"),
-    ):
-        recorded_run(world, name, TUNE, [("succeeded", start, end, [(stale, 8)])])
-    up = (seconds("2026-07-02T11:10:00"), seconds("2026-07-02T20:40:00"))
-    add_node(world, "ghost-v5e", RESEARCH, "us-central1", "v5e", "on_demand", up, tag="ghost-tpu-2026-07" + world.suffix)
-    up = (seconds("2026-06-17T09:00:00"), seconds("2026-06-18T13:20:00"))
-    add_node(world, "scratch-v5e", PLATFORM, "us-central1", "v5e", "on_demand", up)
+def micros(time: str) -> int:
+    """Microseconds of a time that may end in quarters of a second, which a double holds exactly."""
+    return int(datetime.fromisoformat(time).replace(tzinfo=UTC).timestamp() * MICRO)

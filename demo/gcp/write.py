@@ -22,7 +22,7 @@ def worlds_of(aws_worlds: Sequence[World]) -> list[World]:
     worlds = []
     for twin in aws_worlds:
         world = World(twin.replica)
-        paired.build(world, paired.pairs_of(twin))
+        paired.build(world, {run.pair_key: run for run in twin.runs if run.pair_key})
         pool.build(world)
         worlds.append(world)
     return worlds

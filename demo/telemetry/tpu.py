@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from demo.clock import DAY, HOUR, MICRO, iso, month_bounds, month_of
 from demo.files import put
 from demo.gcp.account import PLACES, Project
-from demo.gcp.nodes import TpuNode
+from demo.gcp.nodes import TpuNode, nodes_of
 from demo.gcp.pool import job_of
 from demo.organisation import TAG_KEY, generator
 from demo.simulation import Hold, Run, World
@@ -106,19 +106,14 @@ def write_telemetry(root: Path, worlds: Iterable[World], observed: Observed) -> 
 
 
 def _all_series(world: World) -> Iterator[Series]:
-    nodes = {node.instance_id: node for node in world.instances if isinstance(node, TpuNode)}
+    nodes = {node.instance_id: node for node in (*nodes_of(world), job_of(world))}
     held: dict[str, list[Held]] = defaultdict(list)
     for run in world.runs:
         for hold in (hold for attempt in run.attempts for hold in attempt.holds):
             held[hold.resource_id].append((run, hold))
-    job = job_of(world)
     for resource_id, holds in held.items():
-        node = nodes.get(resource_id)
-        if node is None:
-            [(run, hold)] = holds
-            points = list(_points(resource_id, SOUND, SPACING, [window_of(hold)], chips_of(run, hold)))
-            yield Series(job.project, resource_id, job.region_id, "tpu", run.run_id, 0, SPACING, points, holds)
-        elif node.style == "gke":  # pods: each run has series of its own
+        node = nodes[resource_id]
+        if node.style == "gke":  # pods: each run has series of its own
             for number, (run, hold) in enumerate(holds):
                 start, end = window_of(hold)
                 beside = [(other, each) for other, each in holds[:number] if each.start < end and start < window_of(each)[1]]
@@ -135,7 +130,7 @@ def _all_series(world: World) -> Iterator[Series]:
 
 
 def _series(node: TpuNode, label: str | None, first: int, spacing: int, points: list[Point], holds: Sequence[Held]) -> Series:
-    return Series(node.project, node.instance_id, node.region_id, node.style, label, first, spacing, points, holds)
+    return Series(node.account, node.instance_id, node.region_id, node.style, label, first, spacing, points, holds)
 
 
 def _points(seed: str, flaws: Flaws, spacing: int, windows: list[tuple[int, int]], chips: int) -> Iterator[Point]:
