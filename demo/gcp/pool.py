@@ -96,8 +96,8 @@ def build(world: World) -> None:
         run.attempts.append(Attempt(f"{run.recorded_id}-a{len(run.attempts) + 1}", state, begun, done, holds))
     world.runs.extend(runs.values())
     job = job_of(world)
-    begun, done = job.launched * MICRO, job.terminated * MICRO
-    attempt = Attempt(job.name, "succeeded", begun, done, (Hold(job.instance_id, "v5e", begun, done, job.chips),))
+    span = (job.launched * MICRO, job.terminated * MICRO)
+    attempt = Attempt(job.name, "succeeded", *span, (Hold(job.instance_id, "v5e", *span, job.chips),))
     world.runs.append(Run(job.name, TUNE, [attempt], record="vertex", node_count=2))
 
 
