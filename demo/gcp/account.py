@@ -8,17 +8,18 @@ from demo.clock import HOUR, month_bounds
 from demo.organisation import UNIT, Account, digest, money
 
 BILLING_ACCOUNT = "01A7F3-5E2C90-B4D816"
-BILL_SOURCE, CARBON_SOURCE = "gcp-billing", "gcp-carbon"
-COMPUTE = ("6F81-5844-456A", "Compute Engine")
-STORAGE = ("95FF-2EF5-5EA1", "Cloud Storage")
-NETWORKING = ("E505-1604-58F8", "Networking")
-VERTEX = ("C7E2-9256-1C43", "Vertex AI")
-LOGGING = ("5490-F7B7-8DF6", "Cloud Logging")
-SUPPORT = ("2062-016F-44A2", "Support")
-INVOICE = ("0000-5F0A-1D07", "Invoice")
+SERVICES = {
+    "Compute Engine": "6F81-5844-456A",
+    "Cloud Storage": "95FF-2EF5-5EA1",
+    "Networking": "E505-1604-58F8",
+    "Vertex AI": "C7E2-9256-1C43",
+    "Cloud Logging": "5490-F7B7-8DF6",
+    "Support": "2062-016F-44A2",
+    "Invoice": "0000-5F0A-1D07",
+}
 DISCOUNT_FROM = month_bounds("2026-07")[0]  # a negotiated price, as at AWS
 DISCOUNT_LEFT = 94  # per cent that is still paid
-DISCOUNTED = (COMPUTE, VERTEX)
+DISCOUNTED = ("Compute Engine", "Vertex AI")
 GIB = 1 << 30
 MILLIONTH = UNIT // 1_000_000
 
@@ -59,7 +60,7 @@ PLACES = {
 
 @dataclass(frozen=True, slots=True)
 class Sku:
-    service: tuple[str, str]
+    service: str
     description: str
     price: int  # per pricing unit, in 1e-10
     pricing_unit: str = "hour"
@@ -69,8 +70,12 @@ class Sku:
         return replace(self, description=self.description.format(place=place))
 
     @property
+    def service_id(self) -> str:
+        return SERVICES[self.service]
+
+    @property
     def sku_id(self) -> str:
-        text = digest("sku", *self.service, self.description).upper()
+        text = digest("sku", self.service_id, self.service, self.description).upper()
         return "-".join((text[:4], text[4:8], text[8:12]))
 
     def price_paid(self, second: int) -> int:
@@ -107,14 +112,14 @@ TPU_WORDING = {
 }
 COMMITTED_CHIPS = 12
 COMMITMENT_REGION = "europe-west4"
-COMMITMENT_SKU = Sku(COMPUTE, "Commitment v1: TpuV5p running in Netherlands for 3 Years", money("1.911"))
+COMMITMENT_SKU = Sku("Compute Engine", "Commitment v1: TpuV5p running in Netherlands for 3 Years", money("1.911"))
 # what the synthetic provider's racks draw per chip, for its carbon export only
 CHIP_WATTS = {"v5e": 165, "v5p": 430, "v6e": 310}
 
 
 def tpu_sku(kind: str, purchase: str, region_id: str) -> Sku:
     words = TPU_WORDING[purchase].format(kind=kind[1:], place=PLACES[region_id].sku_name)
-    return Sku(COMPUTE, words, TPU_PRICES[kind, purchase])
+    return Sku("Compute Engine", words, TPU_PRICES[kind, purchase])
 
 
 def chip_hours(second_count: int, chips: int) -> int:

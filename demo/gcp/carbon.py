@@ -14,24 +14,13 @@ from typing import Any
 import pyarrow as pa
 
 from demo.clock import MONTHS, days_after_month, seconds
-from demo.gcp.account import (
-    BILLING_ACCOUNT,
-    COMPUTE,
-    LOGGING,
-    NETWORKING,
-    PLACES,
-    PLATFORM,
-    PRETRAINING,
-    RESEARCH,
-    STORAGE,
-    VERTEX,
-)
+from demo.gcp.account import BILLING_ACCOUNT, PLACES, PLATFORM, PRETRAINING, RESEARCH, SERVICES
 from demo.gcp.export import FLOAT, TEXT, WORDS, record, write_parquet
 from demo.gcp.lines import Activity
 
 FACILITY_PERMILLE = 1_090
 PROJECTS = {project.account_id: project.project_id for project in (PRETRAINING, RESEARCH, PLATFORM)}  # a deleted one has no id
-SERVICES = dict((COMPUTE, STORAGE, NETWORKING, VERTEX, LOGGING))
+DESCRIPTIONS = {service_id: words for words, service_id in SERVICES.items()}
 COLUMNS = pa.schema(
     {
         "usage_month": pa.date32(),
@@ -60,12 +49,12 @@ def write_months(root: Path, activity: Mapping[str, Activity]) -> None:
 
 def _rows(cells: Activity, permille: int) -> Iterator[dict[str, Any]]:
     # something ran here that nobody was billed for
-    unbilled = Counter({(PLATFORM.account_id, NETWORKING[0], "europe-west4", "europe-west4"): 41_000})
+    unbilled = Counter({(PLATFORM.account_id, SERVICES["Networking"], "europe-west4", "europe-west4"): 41_000})
     for (number, service, location, region), watt_hours in sorted((cells + unbilled).items(), key=lambda cell: str(cell[0])):
         yield {
             "billing_account_id": BILLING_ACCOUNT,
             "project": {"number": number, "id": PROJECTS.get(number)},  # '' where there is none
-            "service": {"id": service, "description": SERVICES[service]},
+            "service": {"id": service, "description": DESCRIPTIONS[service]},
             "location": {"location": location, "region": region},
             **_masses(watt_hours, PLACES[region].grams_per_kwh if region else 310, permille),
         }

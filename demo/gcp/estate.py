@@ -7,33 +7,28 @@ from typing import Any
 
 from demo.clock import DAY, HOUR, MONTHS, month_bounds, month_of, seconds
 from demo.gcp.account import (
-    INVOICE,
-    LOGGING,
-    NETWORKING,
     PLATFORM,
     PRETRAINING,
     RESEARCH,
     RETIRED,
-    STORAGE,
-    SUPPORT,
     Sku,
     tpu_sku,
 )
 from demo.gcp.lines import Credit, Export, Usage, columns_of, compute_labels, compute_name, instance_of, windows
-from demo.gcp.machines import node_columns, spot_price, virtual_machine_rows
+from demo.gcp.machines import node_columns, sku_of, virtual_machine_rows
 from demo.gcp.nodes import nodes_of
 from demo.gcp.pool import BILL_END
 from demo.organisation import UNIT, generator, money
 from demo.simulation import World
 from demo.truth import line_claim, unclaimed
 
-STANDARD = Sku(STORAGE, "Standard Storage {place}", money("0.02"), "gibibyte month", "byte-seconds")
-OPERATIONS = Sku(STORAGE, "Regional Standard Class A Operations", money("0.000005"), "count", "requests")
-INTERNET = Sku(NETWORKING, "Network Internet Data Transfer Out from Americas to EMEA", money("0.085"), "gibibyte", "bytes")
-LOGS = Sku(LOGGING, "Log Storage cost", money("0.5"), "gibibyte", "bytes")
-SUPPORT_FEE = Sku(SUPPORT, "Enhanced Support", UNIT, "count", "requests")
-TAX = Sku(INVOICE, "Tax", 0, "count", "requests")
-ROUNDING = Sku(INVOICE, "Invoice Rounding Error", 0, "count", "requests")
+STANDARD = Sku("Cloud Storage", "Standard Storage {place}", money("0.02"), "gibibyte month", "byte-seconds")
+OPERATIONS = Sku("Cloud Storage", "Regional Standard Class A Operations", money("0.000005"), "count", "requests")
+INTERNET = Sku("Networking", "Network Internet Data Transfer Out from Americas to EMEA", money("0.085"), "gibibyte", "bytes")
+LOGS = Sku("Cloud Logging", "Log Storage cost", money("0.5"), "gibibyte", "bytes")
+SUPPORT_FEE = Sku("Support", "Enhanced Support", UNIT, "count", "requests")
+TAX = Sku("Invoice", "Tax", 0, "count", "requests")
+ROUNDING = Sku("Invoice", "Invoice Rounding Error", 0, "count", "requests")
 SUSTAINED = (Credit("SUSTAINED_USAGE_DISCOUNT", "Sustained Usage Discount", 20),)
 FREE = (Credit("FREE_TIER", "Free operations", limit=money("0.005")),)
 ROUNDINGS = {"2026-04": "0.003121", "2026-05": "-0.001806", "2026-06": "0.000448", "2026-07": "-0.004", "2026-08": "0.002977"}
@@ -121,9 +116,8 @@ def correction_rows(export: Export, world: World) -> None:
         start + HOUR,
         -node.chips,
         line_claim(world, node, start, HOUR, "accelerator", tag=node.tag),
-        price=spot_price(node, start),
         exported=seconds("2026-07-16T10:20:00"),
         invoice="2026-07",
     )
     billed_again = replace(usage, size=node.chips * 3 // 4)
-    export.add(tpu_sku(node.instance_type, node.purchase, node.region_id), shared, [usage, billed_again])
+    export.add(sku_of(node, start), shared, [usage, billed_again])

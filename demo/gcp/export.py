@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +16,7 @@ from demo import truth
 from demo.clock import HOUR, MICRO, iso, month_of
 from demo.files import put
 from demo.gcp.account import BILLING_ACCOUNT, Sku, money_of
-from demo.gcp.lines import Charge, Credit, Export, Usage
+from demo.gcp.lines import Credit, Export, Usage
 from demo.organisation import UNIT, digest
 
 PACIFIC = 7 * HOUR  # an invoice month is one of California, where it is summer time in all months of the demo
@@ -83,32 +83,22 @@ COLUMNS = pa.schema(
 )
 
 
-class Row(NamedTuple):
-    columns: dict[str, Any]
-    cost: int  # in 1e-10, as the credits
-    credits: int
-
-
 def write_partitions(root: Path, export: Export) -> dict[str, dict]:
     """One folder per day that has rows; returns what is true of each object."""
     told: dict[str, dict] = {}
     for day, charges in sorted(export.days.items()):
-        modified = max(charge.usage.export_time for charge in charges) + SETTLED
+        modified = max(usage.export_time for *_, usage in charges) + SETTLED
         for number, first in enumerate(range(0, len(charges), ROWS_PER_FILE)):
             part = charges[first : first + ROWS_PER_FILE]
-            rows = [row_of(charge) for charge in part]
+            rows, costs, credits = zip(*(row_of(*charge) for charge in part), strict=True)
             key = f"_PARTITIONTIME={iso(day)[:10]}/{number:012d}.parquet"
-            write_parquet(root / key, COLUMNS, [row.columns for row in rows], modified)
-            told[key] = {
-                "rows": len(rows),
-                "cost": exact(sum(row.cost for row in rows)),
-                "credits": exact(sum(row.credits for row in rows)),
-                "lines": truth.ranges([charge.usage.claim for charge in part]),
-            }
+            write_parquet(root / key, COLUMNS, rows, modified)
+            lines = truth.ranges([usage.claim for *_, usage in part])
+            told[key] = {"rows": len(rows), "cost": exact(sum(costs)), "credits": exact(sum(credits)), "lines": lines}
     return told
 
 
-def write_parquet(path: Path, columns: pa.Schema, rows: list[dict[str, Any]], modified: int) -> None:
+def write_parquet(path: Path, columns: pa.Schema, rows: Sequence[dict[str, Any]], modified: int) -> None:
     sink = io.BytesIO()
     table = pa.Table.from_pylist(rows, schema=columns)
     pq.write_table(table, sink, compression="snappy", store_schema=False, row_group_size=1 << 20)
@@ -116,73 +106,54 @@ def write_parquet(path: Path, columns: pa.Schema, rows: list[dict[str, Any]], mo
 
 
 def exact(units: int) -> str:
-    return str(Decimal(units).scaleb(-10).quantize(Decimal("1e-6")))
-
-
-def double(units: int | None) -> float | None:
-    return None if units is None else units / UNIT
+    return str(numeric(units).quantize(Decimal("1e-6")))
 
 
 @lru_cache(maxsize=1 << 16)
-def numeric(units: int | None) -> Decimal | None:
-    return None if units is None else Decimal(units).scaleb(-10)
+def numeric(units: int) -> Decimal:
+    return Decimal(units).scaleb(-10)
 
 
-def row_of(charge: Charge) -> Row:
-    sku, usage = charge.sku, charge.usage
-    used, priced, listed, paid, cost, at_list = _measures(sku, usage)
+def row_of(sku: Sku, shared: Mapping[str, Any], usage: Usage) -> tuple[dict[str, Any], int, int]:
+    """The columns of a row, and exactly what it costs and what credits take off, in 1e-10."""
+    used, priced = sku.amounts(usage.start, usage.end, usage.size, usage.month or month_of(usage.start))
+    paid = sku.price_paid(usage.start)
+    amounts = {"amount": used / UNIT, "amount_in_pricing_units": priced / UNIT}
+    prices = dict.fromkeys(("effective_price", "effective_price_default"), numeric(paid))
+    prices |= dict.fromkeys(("list_price", "list_price_consumption_model"), numeric(sku.price))
+    cost, at_list = money_of(priced, paid), money_of(priced, sku.price)
+    if usage.cost is not None:  # no price made it
+        cost = at_list = usage.cost
+        amounts, prices = {}, {}
     columns = {
         "billing_account_id": BILLING_ACCOUNT,
-        "service": {"id": sku.service[0], "description": sku.service[1]},
+        "service": {"id": sku.service_id, "description": sku.service},
         "sku": {"id": sku.sku_id, "description": sku.description},
         "usage_start_time": usage.start * MICRO,
         "usage_end_time": usage.end * MICRO,
-        "price": {
-            "effective_price": numeric(paid),
-            "tier_start_amount": numeric(0),
-            "unit": sku.pricing_unit,
-            "pricing_unit_quantity": numeric(UNIT),
-            "list_price": numeric(listed),
-            "effective_price_default": numeric(paid),
-            "list_price_consumption_model": numeric(listed),
-        },
+        "price": {"tier_start_amount": numeric(0), "unit": sku.pricing_unit, "pricing_unit_quantity": numeric(UNIT), **prices},
         "transaction_type": "GOOGLE",
         "seller_name": "Google LLC (synthetic)",
         "export_time": usage.export_time * MICRO,
-        "cost": double(cost),
+        "cost": cost / UNIT,
         "currency": "USD",
         "currency_conversion_rate": 1.0,
-        "usage": {
-            "amount": double(used),
-            "unit": sku.usage_unit,
-            "amount_in_pricing_units": double(priced),
-            "pricing_unit": sku.pricing_unit,
-        },
+        "usage": {"unit": sku.usage_unit, "pricing_unit": sku.pricing_unit, **amounts},
         "credits": [_credit(credit, cost) for credit in usage.credits],
         "invoice": {"month": (usage.invoice or month_of(usage.start - PACIFIC)).replace("-", ""), "publisher_type": "GOOGLE"},
         "cost_type": "regular",
-        "cost_at_list": double(at_list),
+        "cost_at_list": at_list / UNIT,
         "cost_at_effective_price_default": numeric(cost),
         "cost_at_list_consumption_model": numeric(at_list),
         "consumption_model": {"id": "7754-699E-0EBF", "description": "Default"},
     }
-    return Row({**columns, **charge.shared}, cost, sum(credit.amount(cost) for credit in usage.credits))
-
-
-def _measures(sku: Sku, usage: Usage) -> tuple[int | None, int | None, int | None, int | None, int, int]:
-    """Usage units, pricing units, list price, price paid, cost, cost at list; only a cost where no price made it."""
-    if usage.cost is not None:
-        return None, None, None, None, usage.cost, usage.cost
-    listed = sku.price if usage.price is None else usage.price
-    paid = replace(sku, price=listed).price_paid(usage.start)
-    used, priced = sku.amounts(usage.start, usage.end, usage.size, usage.month or month_of(usage.start))
-    return used, priced, listed, paid, money_of(priced, paid), money_of(priced, listed)
+    return {**columns, **shared}, cost, sum(credit.amount(cost) for credit in usage.credits)
 
 
 def _credit(credit: Credit, cost: int) -> dict[str, Any]:
     return {
         "name": credit.name,
-        "amount": double(credit.amount(cost)),
+        "amount": credit.amount(cost) / UNIT,
         "full_name": f"{credit.name} (synthetic)",
         "id": digest("credit", credit.name)[:16],
         "type": credit.kind,

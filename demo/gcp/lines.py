@@ -39,7 +39,6 @@ class Usage:
     size: int
     claim: Claim | None = None
     credits: tuple[Credit, ...] = ()
-    price: int | None = None  # where the SKU's changes from day to day
     cost: int | None = None  # of a charge that no price made: it has no usage and no price of its own
     exported: int | None = None  # of a late row, which lies in the partition of that day
     invoice: str | None = None  # its month, where that is not California's at the start
@@ -51,17 +50,11 @@ class Usage:
         return self.exported or self.end + 5 * HOUR + self.end // HOUR * 7_919 % (9 * HOUR)
 
 
-class Charge(NamedTuple):
-    sku: Sku
-    shared: Mapping[str, Any]
-    usage: Usage
-
-
 @dataclass(slots=True)
 class Export:
     """All charges by the day of their partition, and the watt-hours behind them for the carbon export."""
 
-    days: dict[int, list[Charge]] = field(default_factory=lambda: defaultdict(list))
+    days: dict[int, list[tuple[Sku, Mapping[str, Any], Usage]]] = field(default_factory=lambda: defaultdict(list))
     activity: dict[str, Activity] = field(default_factory=lambda: defaultdict(Counter))  # by month
 
     def add(self, sku: Sku, shared: Mapping[str, Any], usages: Iterable[Usage], watts: int = 0) -> None:
@@ -69,11 +62,11 @@ class Export:
         number = (shared["project"] or {}).get("number", "")
         location = shared["location"]
         for usage in usages:
-            self.days[(usage.exported or usage.start) // DAY * DAY].append(Charge(sku, shared, usage))
+            self.days[(usage.exported or usage.start) // DAY * DAY].append((sku, shared, usage))
             if watts:
                 month = month_of(usage.start)
                 _, priced = sku.amounts(usage.start, usage.end, usage.size, month)
-                cell = (number, sku.service[0], location["location"], location.get("region"))
+                cell = (number, sku.service_id, location["location"], location.get("region"))
                 self.activity[month][cell] += priced * watts // UNIT
 
 

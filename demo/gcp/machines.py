@@ -13,11 +13,8 @@ from demo.gcp.account import (
     COMMITMENT_REGION,
     COMMITMENT_SKU,
     COMMITTED_CHIPS,
-    COMPUTE,
     PLACES,
     PRETRAINING,
-    TPU_PRICES,
-    VERTEX,
     Sku,
     chip_hours,
     tpu_sku,
@@ -29,16 +26,15 @@ from demo.organisation import UNIT, digest, generator, money
 from demo.simulation import World
 from demo.truth import Rest, line_claim, normalise, unclaimed, whole
 
-CORE = Sku(COMPUTE, "N2 Instance Core running in {place}", money("0.031611"))
-MEMORY = Sku(COMPUTE, "N2 Instance Ram running in {place}", money("0.004237"), "gibibyte hour", "byte-seconds")
-DISK = Sku(COMPUTE, "Balanced PD Capacity in {place}", money("0.1"), "gibibyte month", "byte-seconds")
-TRAFFIC = Sku(COMPUTE, "Network Inter Zone Data Transfer Out", money("0.01"), "gibibyte", "bytes")
+CORE = Sku("Compute Engine", "N2 Instance Core running in {place}", money("0.031611"))
+MEMORY = Sku("Compute Engine", "N2 Instance Ram running in {place}", money("0.004237"), "gibibyte hour", "byte-seconds")
+DISK = Sku("Compute Engine", "Balanced PD Capacity in {place}", money("0.1"), "gibibyte month", "byte-seconds")
+TRAFFIC = Sku("Compute Engine", "Network Inter Zone Data Transfer Out", money("0.01"), "gibibyte", "bytes")
 HELPER_CORES, HELPER_GIB = 32, 128
 
 
 def node_rows(export: Export, world: World, node: TpuNode, late: int | None = None) -> None:
     """The chips of one node; `late` is when the rows of a month's last two days came, after its invoice had been written."""
-    sku = tpu_sku(node.instance_type, node.purchase, node.region_id)
     columns = {label: node_columns(node, label) for label in (None, node.tag)}
     fees: dict[int, Rest] = {}
     credits: tuple[Credit, ...] = ()
@@ -50,16 +46,19 @@ def node_rows(export: Export, world: World, node: TpuNode, late: int | None = No
     for start, end in windows(node.launched, min(node.terminated, BILL_END)):
         label = node.label_at(start)
         claim = line_claim(world, node, start, end - start, "accelerator", tag=label, fee=fees.get(start), end=end)
-        usage = Usage(start, end, node.chips, claim, credits, spot_price(node, start) if node.purchase == "spot" else None)
+        usage = Usage(start, end, node.chips, claim, credits)
         if late is not None and 0 < month_bounds(month_of(late))[0] - start <= 2 * DAY:
             usage = replace(usage, exported=late, invoice=month_of(late))
-        export.add(sku, columns[label], [usage], CHIP_WATTS[node.instance_type])
+        export.add(sku_of(node, start), columns[label], [usage], CHIP_WATTS[node.instance_type])
 
 
-def spot_price(node: TpuNode, second: int) -> int:
-    """The price of the day, the same for all nodes of a zone."""
+def sku_of(node: TpuNode, second: int) -> Sku:
+    """What a node's chips are billed as; the Spot price is that of the day, the same for all nodes of a zone."""
+    sku = tpu_sku(node.instance_type, node.purchase, node.region_id)
+    if node.purchase != "spot":
+        return sku
     random = generator("spot", node.zone, second // DAY)
-    return TPU_PRICES[node.instance_type, "spot"] + random.randrange(-20, 21) * (UNIT // 1_000)
+    return replace(sku, price=sku.price + random.randrange(-20, 21) * (UNIT // 1_000))
 
 
 def fees_of(world: World, node: TpuNode) -> dict[int, Rest]:
@@ -145,7 +144,7 @@ def job_rows(export: Export, world: World) -> None:
         ("Custom training on TpuV5e", "1.2", "accelerator", CHIP_WATTS["v5e"]),
         ("Custom training management fee on TpuV5e", "0.18", "managed_service_fee", 0),
     ):
-        sku = Sku(VERTEX, f"{words} running in {PLACES[job.region_id].sku_name}", money(price))
+        sku = Sku("Vertex AI", f"{words} running in {PLACES[job.region_id].sku_name}", money(price))
         claim = whole(run_id, "managed_job", component)
         export.add(sku, shared, [Usage(*hour, job.chips, claim) for hour in windows(job.launched, job.terminated)], watts)
 

@@ -87,10 +87,10 @@ def build(world: World) -> None:
         tag = label and label + world.suffix
         nodes[name] = add_node(world, name, *place, (seconds(up), seconds(down)), chips=chips, style=style, tag=tag)
     runs: dict[str, Run] = {}
-    for name, workload, state, start, end, prefix, chips in ATTEMPTS:
+    for name, workload, state, start, end, prefix, held_chips in ATTEMPTS:
         begun, done = micros(start), None if end is None else micros(end)
         held = [node for node_name, node in nodes.items() if node_name.startswith(prefix)]
-        holds = tuple(Hold(node.instance_id, node.instance_type, begun, done, chips) for node in held)
+        holds = tuple(Hold(node.instance_id, node.instance_type, begun, done, held_chips) for node in held)
         tags = {"cost_center": workload.team}
         run = runs.setdefault(name, Run(name + world.suffix, workload, [], tags=tags, node_count=len(held)))
         run.attempts.append(Attempt(f"{run.recorded_id}-a{len(run.attempts) + 1}", state, begun, done, holds))

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from demo.clock import MONTHS, seconds
 from demo.gcp import carbon, estate, export, machines, paired, pool
-from demo.gcp.account import BILL_SOURCE, CARBON_SOURCE
 from demo.gcp.lines import Export
 from demo.gcp.nodes import nodes_of
 from demo.runs import write_runs
@@ -46,5 +45,5 @@ def write_exports(exports: Path, worlds: Sequence[World]) -> dict[str, dict[str,
         for month in MONTHS:
             machines.commitment_rows(bill, world, month)
             estate.invoice_rows(bill, world, month)
-    carbon.write_months(exports / CARBON_SOURCE, bill.activity)
-    return {BILL_SOURCE: export.write_partitions(exports / BILL_SOURCE, bill)}
+    carbon.write_months(exports / "gcp-carbon", bill.activity)
+    return {"gcp-billing": export.write_partitions(exports / "gcp-billing", bill)}
