@@ -14,10 +14,9 @@ from demo.gcp.account import (
     Sku,
     tpu_sku,
 )
+from demo.gcp.fleet import BILL_END, nodes_of
 from demo.gcp.lines import Credit, Export, Usage, columns_of, compute_labels, compute_name, instance_of, windows
 from demo.gcp.machines import node_columns, sku_of, virtual_machine_rows
-from demo.gcp.nodes import nodes_of
-from demo.gcp.pool import BILL_END
 from demo.organisation import UNIT, generator, money
 from demo.simulation import World
 from demo.truth import line_claim, unclaimed
@@ -81,15 +80,10 @@ def invoice_rows(export: Export, world: World, month: str) -> None:
     nowhere = columns_of(None, None)
     export.add(SUPPORT_FEE, nowhere, [Usage(first, last, growth * 9 * UNIT, exported=last + 20 * HOUR, invoice=month)])
     closed = last + 2 * DAY + 9 * HOUR
-    charges = [
-        (
-            TAX,
-            columns_of(project, None, cost_type="tax"),
-            growth * (17 - 4 * number) * (UNIT // 10) + 310_000_000 * number,
-            closed,
-        )
-        for number, project in enumerate((PRETRAINING, RESEARCH, PLATFORM, None))
-    ]
+    charges = []
+    for number, project in enumerate((PRETRAINING, RESEARCH, PLATFORM, None)):
+        cost = growth * (17 - 4 * number) * (UNIT // 10) + 310_000_000 * number
+        charges.append((TAX, columns_of(project, None, cost_type="tax"), cost, closed))
     if month in ROUNDINGS:
         charges.append((ROUNDING, nowhere | {"cost_type": "rounding_error"}, money(ROUNDINGS[month]), closed + HOUR))
     if month == "2026-08":
@@ -111,13 +105,6 @@ def correction_rows(export: Export, world: World) -> None:
     start = node.launched - node.launched % HOUR + 3 * HOUR
     shared = node_columns(node, node.tag)
     shared |= _adjustment("correction-1", "Usage counted twice", "COMPLETE_NEGATION_WITH_REMONETIZATION", "USAGE_CORRECTION")
-    usage = Usage(
-        start,
-        start + HOUR,
-        -node.chips,
-        line_claim(world, node, start, HOUR, "accelerator", tag=node.tag),
-        exported=seconds("2026-07-16T10:20:00"),
-        invoice="2026-07",
-    )
-    billed_again = replace(usage, size=node.chips * 3 // 4)
-    export.add(sku_of(node, start), shared, [usage, billed_again])
+    claim, exported = line_claim(world, node, start, HOUR, "accelerator", tag=node.tag), seconds("2026-07-16T10:20:00")
+    usage = Usage(start, start + HOUR, -node.chips, claim, exported=exported, invoice="2026-07")
+    export.add(sku_of(node, start), shared, [usage, replace(usage, size=node.chips * 3 // 4)])

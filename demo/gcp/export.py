@@ -33,6 +33,7 @@ def record(**fields: pa.DataType) -> pa.StructType:
 
 
 PAIRS = pa.list_(record(key=TEXT, value=TEXT))
+ANCESTORS = pa.list_(record(resource_name=TEXT, display_name=TEXT))
 WORDS = record(id=TEXT, description=TEXT)
 COLUMNS = pa.schema(
     {
@@ -41,14 +42,7 @@ COLUMNS = pa.schema(
         "sku": WORDS,
         "usage_start_time": TIME,
         "usage_end_time": TIME,
-        "project": record(
-            id=TEXT,
-            number=TEXT,
-            name=TEXT,
-            labels=PAIRS,
-            ancestry_numbers=TEXT,
-            ancestors=pa.list_(record(resource_name=TEXT, display_name=TEXT)),
-        ),
+        "project": record(id=TEXT, number=TEXT, name=TEXT, labels=PAIRS, ancestry_numbers=TEXT, ancestors=ANCESTORS),
         "labels": PAIRS,
         "system_labels": PAIRS,
         "location": record(location=TEXT, country=TEXT, region=TEXT, zone=TEXT),

@@ -19,9 +19,8 @@ from demo.gcp.account import (
     chip_hours,
     tpu_sku,
 )
+from demo.gcp.fleet import BILL_END, TpuNode, commitment_id, job_of, nodes_of
 from demo.gcp.lines import Credit, Export, Usage, columns_of, compute_labels, compute_name, instance_of, windows
-from demo.gcp.nodes import TpuNode, nodes_of
-from demo.gcp.pool import BILL_END, commitment_id, job_of
 from demo.organisation import UNIT, digest, generator, money
 from demo.simulation import World
 from demo.truth import Rest, line_claim, normalise, unclaimed, whole
@@ -30,11 +29,14 @@ CORE = Sku("Compute Engine", "N2 Instance Core running in {place}", money("0.031
 MEMORY = Sku("Compute Engine", "N2 Instance Ram running in {place}", money("0.004237"), "gibibyte hour", "byte-seconds")
 DISK = Sku("Compute Engine", "Balanced PD Capacity in {place}", money("0.1"), "gibibyte month", "byte-seconds")
 TRAFFIC = Sku("Compute Engine", "Network Inter Zone Data Transfer Out", money("0.01"), "gibibyte", "bytes")
+# when the rows of a month's last two days came, after its invoice had been written
+LATE = {"v5p-tower": seconds("2026-07-08T16:05:00"), "gke-sweep-v5e-3-b": seconds("2026-10-04T11:30:00")}
 HELPER_CORES, HELPER_GIB = 32, 128
 
 
-def node_rows(export: Export, world: World, node: TpuNode, late: int | None = None) -> None:
-    """The chips of one node; `late` is when the rows of a month's last two days came, after its invoice had been written."""
+def node_rows(export: Export, world: World, node: TpuNode) -> None:
+    """The chips of one node."""
+    late = LATE.get(node.name)
     columns = {label: node_columns(node, label) for label in (None, node.tag)}
     fees: dict[int, Rest] = {}
     credits: tuple[Credit, ...] = ()

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from demo.clock import MONTHS, seconds
-from demo.gcp import carbon, estate, export, machines, paired, pool
+from demo.clock import MONTHS
+from demo.gcp import carbon, estate, export, fleet, machines
 from demo.gcp.lines import Export
-from demo.gcp.nodes import nodes_of
 from demo.runs import write_runs
 from demo.simulation import World
-
-# nodes whose rows of a month's end came after the invoice
-LATE = {"v5p-tower": seconds("2026-07-08T16:05:00"), "gke-sweep-v5e-3-b": seconds("2026-10-04T11:30:00")}
 
 
 def worlds_of(aws_worlds: Sequence[World]) -> list[World]:
@@ -21,8 +17,8 @@ def worlds_of(aws_worlds: Sequence[World]) -> list[World]:
     worlds = []
     for twin in aws_worlds:
         world = World(twin.replica)
-        paired.build(world, {run.pair_key: run for run in twin.runs if run.pair_key})
-        pool.build(world)
+        fleet.add_paired(world, {run.pair_key: run for run in twin.runs if run.pair_key})
+        fleet.add_pool(world)
         worlds.append(world)
     return worlds
 
@@ -31,8 +27,8 @@ def write_exports(exports: Path, worlds: Sequence[World]) -> dict[str, dict[str,
     bill = Export()
     for world in worlds:
         write_runs(exports / "runs", world.runs, "Google Cloud")
-        for node in nodes_of(world):
-            machines.node_rows(bill, world, node, LATE.get(node.name))
+        for node in fleet.nodes_of(world):
+            machines.node_rows(bill, world, node)
             if node.volume_gb:
                 machines.attached_rows(bill, node)
             if node.name.startswith("v5p-tuning"):

@@ -29,6 +29,7 @@ RUNTIME_CORES = 16
 SPREAD = tuple(generator("spread", core).randrange(-620, 621) for core in range(23))  # cores are never quite alike
 IDLE = (seconds("2026-06-28T20:05:00") * MICRO, seconds("2026-06-29T03:20:00") * MICRO)
 VCPU = {"user": 21.4, "nice": 0, "system": 3.1, "idle": 75.5, "io_wait": 0, "irq": 0, "soft_irq": 0}
+MEMORY = {"memory_total_bytes": 540_000_000_000, "memory_used_bytes": 96_500_000_000, "swap_total_bytes": 0, "swap_used_bytes": 0}
 NOT_COMPLETED = ("completed_with_err", "completed_with_num_err", "timed_out", "incorrect_input", "failed_to_queue")
 ERRORS = ("generic", "numerical", "transient", "model", "runtime", "hardware")
 
@@ -212,25 +213,15 @@ def _core(host: Host, core: int, hundredths: int) -> dict[str, Any]:
 
 
 def _frame(host: Host, period: float, runtimes: list[dict[str, Any]]) -> dict[str, Any]:
+    hold = host.hold
+    instance_id = "" if host.run.record == "sagemaker" else hold.resource_id
     return {
         "neuron_runtime_data": runtimes,
         "system_data": {
-            "memory_info": {
-                "period": period,
-                "memory_total_bytes": 540_000_000_000,
-                "memory_used_bytes": 96_500_000_000,
-                "swap_total_bytes": 0,
-                "swap_used_bytes": 0,
-                "error": "",
-            },
+            "memory_info": {"period": period, **MEMORY, "error": ""},
             "vcpu_usage": {"period": period, "average_usage": VCPU, "context_switch_count": 84_801, "error": ""},
         },
-        "instance_info": {
-            "instance_name": "",
-            "instance_id": "" if host.run.record == "sagemaker" else host.hold.resource_id,
-            "instance_type": host.hold.instance_type,
-            "error": "",
-        },
+        "instance_info": {"instance_name": "", "instance_id": instance_id, "instance_type": hold.instance_type, "error": ""},
         "neuron_hardware_info": {
             "neuron_device_type": host.chip.kind,
             "neuron_device_version": host.chip.core_version,

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from demo.clock import DAY, HOUR, MICRO, iso, month_bounds, month_of
 from demo.files import put
-from demo.gcp.nodes import TpuNode, nodes_of
-from demo.gcp.pool import job_of
+from demo.gcp.fleet import TpuNode, job_of, nodes_of
 from demo.organisation import TAG_KEY, generator
 from demo.simulation import Hold, Run, World
 from demo.telemetry.neuron import dumps
@@ -44,11 +43,7 @@ FLAWS = {
 }
 
 
-class Point(NamedTuple):
-    """One time of a node, in seconds; the duty cycle of each chip in per cent, None while it is idle."""
-
-    time: int
-    duty: Sequence[int | None]
+Point = tuple[int, Sequence[int | None]]  # a time in seconds, and the duty cycle of each chip in per cent, None while it is idle
 
 
 class Series(NamedTuple):
@@ -112,34 +107,34 @@ def _points(series: Series) -> Iterator[Point]:
             is_idle = number in flaws.idle
             if number not in flaws.missing:
                 duty = [None if is_idle or chip in flaws.idle_chips else min(level + chip % 3, 100) for chip in range(chips)]
-                yield Point(time, duty)
+                yield time, duty
         for time in range(last + spacing, following // MICRO, spacing):
-            yield Point(time, [None] * chips)
+            yield time, [None] * chips
 
 
 def _see(series: Series, points: Sequence[Point], observed: Observed) -> None:
     """Every point, measured or idle, describes the time since the one before; the first of a node for one spacing."""
-    previous = points[0].time - series.spacing
-    for point in points:
-        start = max(previous, point.time - REACH * series.spacing) * MICRO
-        busy = sum(each or 0 for each in point.duty) * (BUSY_PARTS // 100)
+    previous = points[0][0] - series.spacing
+    for time, duties in points:
+        start = max(previous, time - REACH * series.spacing) * MICRO
+        busy = sum(duty or 0 for duty in duties) * (BUSY_PARTS // 100)
         for run, hold in series.holds:
-            observed.see(run, hold, start, point.time * MICRO, series.chips, busy)
-        previous = point.time
+            observed.see(run, hold, start, time * MICRO, series.chips, busy)
+        previous = time
 
 
 def _months(points: Sequence[Point], metric: str, chip: int) -> dict[str, list[dict[str, Any]]]:
     """A chip's points of each month, the newest first. The last instant of a month belongs to it."""
     months: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for point in reversed(points):
-        duty, time = point.duty[chip], iso(point.time)
+    for second, duties in reversed(points):
+        duty, time = duties[chip], iso(second)
         if metric == "tensorcore_utilization":
             value: dict[str, Any] = {"doubleValue": 0.0 if duty is None else (duty * 46 + chip * 7) / 100}
         elif duty is not None:
             value = {"int64Value": str(duty)}
         else:
             continue
-        months[month_of(point.time - 1)].append({"interval": {"startTime": time, "endTime": time}, "value": value})
+        months[month_of(second - 1)].append({"interval": {"startTime": time, "endTime": time}, "value": value})
     return months
 
 
