@@ -110,9 +110,7 @@ TPU_WORDING = {
     "flex_start": "DWS Defined Duration V{kind} running in {place}",
     "calendar": "Reserved V{kind} TPU in {place} in Calendar Mode",
 }
-COMMITTED_CHIPS = 12
 COMMITMENT_REGION = "europe-west4"
-COMMITMENT_SKU = Sku("Compute Engine", "Commitment v1: TpuV5p running in Netherlands for 3 Years", money("1.911"))
 # what the synthetic provider's racks draw per chip, for its carbon export only
 CHIP_WATTS = {"v5e": 165, "v5p": 430, "v6e": 310}
 

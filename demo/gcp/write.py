@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from demo.clock import MONTHS
-from demo.gcp import carbon, estate, export, fleet, machines
+from demo.gcp import carbon, charges, export, fleet
 from demo.gcp.lines import Export
 from demo.runs import write_runs
 from demo.simulation import World
@@ -27,19 +26,6 @@ def write_exports(exports: Path, worlds: Sequence[World]) -> dict[str, dict[str,
     bill = Export()
     for world in worlds:
         write_runs(exports / "runs", world.runs, "Google Cloud")
-        for node in fleet.nodes_of(world):
-            machines.node_rows(bill, world, node)
-            if node.volume_gb:
-                machines.attached_rows(bill, node)
-            if node.name.startswith("v5p-tuning"):
-                machines.traffic_rows(bill, world, node)
-        machines.job_rows(bill, world)
-        machines.unused_reservation_rows(bill, world)
-        estate.machine_rows(bill, world)
-        estate.daily_rows(bill, world)
-        estate.correction_rows(bill, world)
-        for month in MONTHS:
-            machines.commitment_rows(bill, world, month)
-            estate.invoice_rows(bill, world, month)
+        charges.add_charges(bill, world)
     carbon.write_months(exports / "gcp-carbon", bill.activity)
     return {"gcp-billing": export.write_partitions(exports / "gcp-billing", bill)}
