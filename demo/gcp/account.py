@@ -41,7 +41,6 @@ RETIRED = Project("401020030074", "tpu-pilot (synthetic)", "exag-tpu-pilot")  # 
 class Place:
     """A region, with its name in SKUs and a made-up grid intensity that is no factor to cite."""
 
-    region_id: str
     zone: str
     country: str
     sku_name: str
@@ -49,12 +48,9 @@ class Place:
 
 
 PLACES = {
-    place.region_id: place
-    for place in (
-        Place("us-central1", "us-central1-a", "US", "Americas", 402),
-        Place("us-east5", "us-east5-b", "US", "Columbus", 366),
-        Place("europe-west4", "europe-west4-b", "NL", "Netherlands", 268),
-    )
+    "us-central1": Place("us-central1-a", "US", "Americas", 402),
+    "us-east5": Place("us-east5-b", "US", "Columbus", 366),
+    "europe-west4": Place("europe-west4-b", "NL", "Netherlands", 268),
 }
 
 
@@ -70,12 +66,8 @@ class Sku:
         return replace(self, description=self.description.format(place=place))
 
     @property
-    def service_id(self) -> str:
-        return SERVICES[self.service]
-
-    @property
     def sku_id(self) -> str:
-        text = digest("sku", self.service_id, self.service, self.description).upper()
+        text = digest("sku", SERVICES[self.service], self.service, self.description).upper()
         return "-".join((text[:4], text[4:8], text[8:12]))
 
     def price_paid(self, second: int) -> int:

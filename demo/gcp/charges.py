@@ -13,6 +13,7 @@ from typing import Any
 
 from demo.clock import DAY, HOUR, MONTHS, month_bounds, month_of, seconds
 from demo.gcp.account import (
+    BILLING_ACCOUNT,
     CHIP_WATTS,
     COMMITMENT_REGION,
     PLACES,
@@ -24,7 +25,7 @@ from demo.gcp.account import (
     chip_hours,
     tpu_sku,
 )
-from demo.gcp.fleet import BILL_END, TpuNode, commitment_id, job_of, nodes_of
+from demo.gcp.fleet import BILL_END, TpuNode, job_of, nodes_of
 from demo.gcp.lines import Credit, Export, Usage, columns_of, compute_labels, compute_name, instance_of, windows
 from demo.organisation import UNIT, digest, generator, money
 from demo.simulation import World
@@ -102,6 +103,10 @@ def sku_of(node: TpuNode, second: int) -> Sku:
     return replace(sku, price=sku.price + random.randrange(-20, 21) * (UNIT // 1_000))
 
 
+def commitment_id(world: World) -> str:
+    return f"{digest('commitment', BILLING_ACCOUNT, world.replica)[:8]}-tpu-v5p-3y"
+
+
 def fees_of(world: World, node: TpuNode) -> dict[int, Rest]:
     """What part of its month's fee each hour of a committed node carries: by chip-hours, over what was committed or used."""
     used: Counter[str] = Counter()
@@ -147,15 +152,14 @@ def attached_rows(export: Export, node: TpuNode) -> None:
         shared = shared | {"resource": {"name": feeder, "global_name": name}, "system_labels": compute_labels(spec)}
         claim = whole(normalise(label), "tag", "host")
         usages = [Usage(*hour, 1, claim) for hour in windows(node.launched + 300, node.terminated)]
-        virtual_machine_rows(export, shared, node.region_id, HELPER_CORES, HELPER_GIB, usages)
+        virtual_machine_rows(export, shared, HELPER_CORES, HELPER_GIB, usages)
 
 
-def virtual_machine_rows(
-    export: Export, shared: dict[str, Any], region_id: str, cores: int, gib: int, usages: Sequence[Usage]
-) -> None:
+def virtual_machine_rows(export: Export, shared: dict[str, Any], cores: int, gib: int, usages: Sequence[Usage]) -> None:
     """A machine's uses, billed as cores and memory."""
+    place = PLACES[shared["location"]["region"]].sku_name
     for sku, size, watts in ((CORE, cores, 7), (MEMORY, gib, 0)):
-        export.add(sku.named(PLACES[region_id].sku_name), shared, [replace(usage, size=size) for usage in usages], watts)
+        export.add(sku.named(place), shared, [replace(usage, size=size) for usage in usages], watts)
 
 
 def traffic_rows(export: Export, world: World, node: TpuNode) -> None:
@@ -204,7 +208,7 @@ def machine_rows(export: Export, world: World) -> None:
         labels = {"service": "notebooks", "cost_center": "platform"}
         system_labels = compute_labels({"machine_spec": "n2-standard-16"})
         shared = columns_of(PLATFORM, "us-central1", name, global_name, labels=labels, system_labels=system_labels)
-        virtual_machine_rows(export, shared, "us-central1", 16, 64, usages)
+        virtual_machine_rows(export, shared, 16, 64, usages)
 
 
 def daily_rows(export: Export, world: World) -> None:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from demo import truth
 from demo.clock import HOUR, MICRO, iso, month_of
 from demo.files import put
-from demo.gcp.account import BILLING_ACCOUNT, Sku, money_of
+from demo.gcp.account import BILLING_ACCOUNT, SERVICES, Sku, money_of
 from demo.gcp.lines import Credit, Export, Usage
 from demo.organisation import UNIT, digest
 
@@ -121,7 +121,7 @@ def row_of(sku: Sku, shared: Mapping[str, Any], usage: Usage) -> tuple[dict[str,
         amounts, prices = {}, {}
     columns = {
         "billing_account_id": BILLING_ACCOUNT,
-        "service": {"id": sku.service_id, "description": sku.service},
+        "service": {"id": SERVICES[sku.service], "description": sku.service},
         "sku": {"id": sku.sku_id, "description": sku.description},
         "usage_start_time": usage.start * MICRO,
         "usage_end_time": usage.end * MICRO,

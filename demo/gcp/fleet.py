@@ -16,17 +16,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from demo.clock import HOUR, MICRO, MONTHS, month_bounds, seconds
-from demo.gcp.account import (
-    BILLING_ACCOUNT,
-    COMMITMENT_REGION,
-    PLACES,
-    PLATFORM,
-    PRETRAINING,
-    RESEARCH,
-    TPU_PRICES,
-    Project,
-)
-from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, SWEEP, TAG_KEY, UNIT, VIT, Workload, digest, generator
+from demo.gcp.account import COMMITMENT_REGION, PLACES, PLATFORM, PRETRAINING, RESEARCH, TPU_PRICES, Project
+from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, SWEEP, TAG_KEY, UNIT, VIT, Workload, generator
 from demo.runs import tokens_of
 from demo.simulation import Attempt, Hold, Instance, Run, World
 
@@ -200,10 +191,6 @@ def job_of(world: World) -> TpuNode:
     resource = f"projects/{RESEARCH.account_id}/locations/us-central1/customJobs/{7_203_945_118_866_145_280 + world.replica}"
     name, up = "reward-tuner-vertex-07" + world.suffix, ("2026-07-14T09:21:33", "2026-07-15T17:46:10")
     return TpuNode(resource, *ALONE, seconds(up[0]), seconds(up[1]), tag=name, name=name, chips=16)
-
-
-def commitment_id(world: World) -> str:
-    return f"{digest('commitment', BILLING_ACCOUNT, world.replica)[:8]}-tpu-v5p-3y"
 
 
 def add_pool(world: World) -> None:

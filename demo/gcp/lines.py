@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from demo.clock import DAY, HOUR, month_of
-from demo.gcp.account import MILLIONTH, PLACES, Project, Sku
+from demo.gcp.account import MILLIONTH, PLACES, SERVICES, Project, Sku
 from demo.organisation import UNIT, digest
 from demo.truth import Claim
 
@@ -66,7 +65,7 @@ class Export:
             if watts:
                 month = month_of(usage.start)
                 _, priced = sku.amounts(usage.start, usage.end, usage.size, month)
-                cell = (number, sku.service_id, location["location"], location.get("region"))
+                cell = (number, SERVICES[sku.service], location["location"], location.get("region"))
                 self.activity[month][cell] += priced * watts // UNIT
 
 
@@ -83,7 +82,7 @@ def columns_of(
     global_name: str | None = None,
     *,
     zonal: bool = True,
-    labels: Mapping[str, str] = MappingProxyType({}),
+    labels: Mapping[str, str] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """What the rows of one thing share. Without a project, or a name, the whole record is null; without a region it is global."""
@@ -96,7 +95,7 @@ def columns_of(
         "project": None if project is None else _project(project),
         "location": location,
         "resource": {"name": name, "global_name": global_name} if name else None,
-        "labels": pairs(labels),
+        "labels": pairs(labels or {}),
         "system_labels": [],
         "tags": [],
         **more,

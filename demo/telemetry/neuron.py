@@ -23,7 +23,6 @@ from demo.telemetry.observed import BUSY_PARTS, Observed, window_of
 
 PERIOD = HOUR  # coarser than anyone would choose, to keep the demo small
 SHORT_PERIOD = HOUR // 2
-SKEW = 100 * MICRO
 SHIPPED = 240  # seconds from the last document to the file
 RUNTIME_CORES = 16
 SPREAD = tuple(generator("spread", core).randrange(-620, 621) for core in range(23))  # cores are never quite alike
@@ -64,7 +63,7 @@ FLAWS = {
     ("llm8b-cpt-04", 2): Flaws(failing=range(11, 12)),
     **{("llm8b-cpt-05", host): Flaws(idle=range(30, 34)) for host in range(6)},
     ("bert-mlm-01", 0): Flaws(is_bare=True),
-    ("bert-mlm-03", 1): Flaws(skew=SKEW),
+    ("bert-mlm-03", 1): Flaws(skew=100 * MICRO),
     **{("embedding-refresh-2026-06", host): Flaws(absent=range(300, 306)) for host in range(2)},
 }
 

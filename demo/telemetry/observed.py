@@ -83,20 +83,16 @@ class Observed:
             for month, length in by_month(max(start, begun), min(end, done)):
                 yield month, Fraction(-length * (promised - 1), promised)
 
-    def told(self, left_out: Iterable[str]) -> dict[str, dict[str, dict[str, list[int] | None]]]:
+    def told(self, left_out: Iterable[str]) -> dict[str, dict[str, dict[str, tuple[int, int] | None]]]:
         """Fractions by run and month, in chip-seconds; runs whose ids are ambiguous have none."""
-        answers: dict[str, dict[str, dict[str, list[int] | None]]] = defaultdict(dict)
+        answers: dict[str, dict[str, dict[str, tuple[int, int] | None]]] = defaultdict(dict)
         for (run_id, month), reserved in sorted(self.reserved.items()):
             if run_id not in left_out:
                 seen, busy = self.seen.get((run_id, month), Fraction(0)), self.busy.get((run_id, month), Fraction(0))
                 answers[run_id][month] = {
-                    "reserved": pair(reserved / MICRO),
-                    "observed": pair(seen / MICRO),
-                    "busy": pair(busy / (MICRO * BUSY_PARTS)) if seen else None,
-                    "coverage": pair(seen / reserved),
+                    "reserved": (reserved / MICRO).as_integer_ratio(),
+                    "observed": (seen / MICRO).as_integer_ratio(),
+                    "busy": (busy / (MICRO * BUSY_PARTS)).as_integer_ratio() if seen else None,
+                    "coverage": (seen / reserved).as_integer_ratio(),
                 }
         return dict(answers)
-
-
-def pair(value: Fraction) -> list[int]:
-    return [value.numerator, value.denominator]
