@@ -52,7 +52,6 @@ BUCKETS = (
     (RESEARCH, "us-central1", "US Regional", "exag-synthetic-corpora", 96_000),
     (RETIRED, "us-central1", "US Regional", "exag-synthetic-pilot", 1_500),
 )
-# when the rows of a month's last two days came, after its invoice had been written
 LATE = {"v5p-tower": seconds("2026-07-08T16:05:00"), "gke-sweep-v5e-3-b": seconds("2026-10-04T11:30:00")}
 HELPER_CORES, HELPER_GIB = 32, 128
 
@@ -75,7 +74,7 @@ def add_charges(export: Export, world: World) -> None:
 
 
 def node_rows(export: Export, world: World, node: TpuNode) -> None:
-    """The chips of one node."""
+    """The chips of one node; of a late one, the rows of a month's last two days come after its invoice had been written."""
     late = LATE.get(node.name)
     columns = {label: node_columns(node, label) for label in (None, node.tag)}
     fees: dict[int, Rest] = {}
@@ -232,8 +231,10 @@ def daily_rows(export: Export, world: World) -> None:
 
 
 def invoice_rows(export: Export, world: World, month: str) -> None:
-    """A commitment's fee, a row a day whatever was used; support, tax by project and of the account, goodwill, and the rounding
-    that closes an invoice; September's is open."""
+    """The commitment's fee, a row a day whatever was used; support, taxes, goodwill, and the rounding that closes an invoice.
+
+    Tax is of each project and of the account; September's invoice is open.
+    """
     first, last = month_bounds(month)
     shared = columns_of(PRETRAINING, COMMITMENT_REGION, zonal=False, subscription={"instance_id": commitment_id(world)})
     export.add(COMMITMENT_SKU, shared, [Usage(day, day + DAY, COMMITTED_CHIPS) for day in range(first, last, DAY)])

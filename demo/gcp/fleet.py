@@ -58,6 +58,8 @@ class Pairing(NamedTuple):
 
 
 class Unusual(NamedTuple):
+    """What one of a workload's runs has that the others have not."""
+
     breaks: tuple[tuple[float, str], ...] = ()  # (part of the planned hours, state) of attempts that did not finish
     purchase: str | None = None
     recorded_id: str | None = None  # where the node's label is not it
@@ -105,12 +107,14 @@ NODES = (
     ("v5p-tuning-2", COMMITTED, "worker", 4, "2026-06-08T06:00:00", "2026-06-24T12:00:00", None),
     ("v5p-tuning-3", COMMITTED, "worker", 4, "2026-08-27T08:00:00", "2026-09-11T20:00:00", None),
     ("v5p-ablation", BESIDE_COMMITMENT, "worker", 8, "2026-06-10T12:00:00", "2026-06-13T20:30:00", None),
+    # a node pool
     ("gke-sweep-v5e-1-a", CLUSTER, "gke", 8, "2026-05-12T10:00:00", "2026-05-15T07:30:00", None),
     ("gke-sweep-v5e-1-b", CLUSTER, "gke", 8, "2026-05-12T10:00:00", "2026-05-15T07:30:00", None),
     ("gke-sweep-v5e-2-a", CLUSTER, "gke", 8, "2026-07-20T13:00:00", "2026-07-24T09:00:00", None),
     ("gke-sweep-v5e-2-b", CLUSTER, "gke", 8, "2026-07-20T13:00:00", "2026-07-24T09:00:00", None),
     ("gke-sweep-v5e-3-a", CLUSTER, "gke", 8, "2026-09-26T08:30:00", "2026-10-10T00:00:00", None),
     ("gke-sweep-v5e-3-b", CLUSTER, "gke", 8, "2026-09-26T08:30:00", "2026-10-10T00:00:00", None),
+    # a label left on a node another run then used, a label nobody recorded, a node nobody logged
     ("align-v5e", ALONE, "tpu", 8, "2026-08-18T08:00:00", "2026-08-19T03:15:00", "align-tpu-a"),
     ("ghost-v5e", ALONE, "tpu", 8, "2026-07-02T11:10:00", "2026-07-02T20:40:00", "ghost-tpu-2026-07"),
     ("scratch-v5e", UNLOGGED, "tpu", 8, "2026-06-17T09:00:00", "2026-06-18T13:20:00", None),

@@ -154,8 +154,7 @@ def _time_series(series: Series, metric: str, chip: int, points: list[dict[str, 
         }
     else:
         prefix, kind = "tpu.googleapis.com", "tpu.googleapis.com/GceTpuWorker"
-        worker = str((series.first + chip) // 8)
-        resource = {"resource_container": node.account.account_id, "location": node.zone, "worker_id": worker}
+        resource = {"resource_container": node.account.account_id, "location": node.zone, "worker_id": str(chip // 8)}
     return {
         "metric": {"type": f"{prefix}/accelerator/{metric}", "labels": labels},
         "resource": {"type": kind, "labels": resource},
