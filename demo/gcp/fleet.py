@@ -166,9 +166,8 @@ def _add_run(world: World, pairing: Pairing, number: int, twin: Run) -> None:
         node_name, purchase = f"{name}-n{attempt}", unusual.purchase or pairing.purchase
         tag, node_id = name + world.suffix, node_name + world.suffix
         node = TpuNode(node_id, *pairing.place, purchase, *up, tag, 200, node_name, pairing.chips)
-        if unusual.is_labelled_late and attempt == 1:
-            node = replace(node, labelled_from=up[0] + 2 * HOUR)
-        node = replace(node, label_key=unusual.label_key, promotion=unusual.promotion)
+        labelled_from = up[0] + 2 * HOUR if unusual.is_labelled_late and attempt == 1 else 0
+        node = replace(node, label_key=unusual.label_key, labelled_from=labelled_from, promotion=unusual.promotion)
         world.instances.append(node)
         hold = Hold(node.instance_id, node.instance_type, clock * MICRO, end * MICRO, pairing.chips)
         attempts.append(Attempt(f"{recorded_id}-a{attempt}", state, hold.start, end * MICRO, (hold,)))
