@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from demo.clock import month_bounds
+from demo.clock import HOUR, month_bounds
 from demo.organisation import UNIT, Account, digest, money
 
 BILLING_ACCOUNT = "01A7F3-5E2C90-B4D816"
-BILL_SOURCE, CARBON_SOURCE = "gcp-billing", "gcp-carbon"
-COMPUTE = ("6F81-5844-456A", "Compute Engine")
-STORAGE = ("95FF-2EF5-5EA1", "Cloud Storage")
-NETWORKING = ("E505-1604-58F8", "Networking")
-VERTEX = ("C7E2-9256-1C43", "Vertex AI")
-LOGGING = ("5490-F7B7-8DF6", "Cloud Logging")
-SUPPORT = ("2062-016F-44A2", "Support")
-INVOICE = ("0000-5F0A-1D07", "Invoice")
+SERVICES = {
+    "Compute Engine": "6F81-5844-456A",
+    "Cloud Storage": "95FF-2EF5-5EA1",
+    "Networking": "E505-1604-58F8",
+    "Vertex AI": "C7E2-9256-1C43",
+    "Cloud Logging": "5490-F7B7-8DF6",
+    "Support": "2062-016F-44A2",
+    "Invoice": "0000-5F0A-1D07",
+}
 DISCOUNT_FROM = month_bounds("2026-07")[0]  # a negotiated price, as at AWS
 DISCOUNT_LEFT = 94  # per cent that is still paid
-DISCOUNTED = (COMPUTE, VERTEX)
+DISCOUNTED = ("Compute Engine", "Vertex AI")
+GIB = 1 << 30
+MILLIONTH = UNIT // 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,6 @@ RETIRED = Project("401020030074", "tpu-pilot (synthetic)", "exag-tpu-pilot")  # 
 class Place:
     """A region, with its name in SKUs and a made-up grid intensity that is no factor to cite."""
 
-    region_id: str
     zone: str
     country: str
     sku_name: str
@@ -46,18 +48,15 @@ class Place:
 
 
 PLACES = {
-    place.region_id: place
-    for place in (
-        Place("us-central1", "us-central1-a", "US", "Americas", 402),
-        Place("us-east5", "us-east5-b", "US", "Columbus", 366),
-        Place("europe-west4", "europe-west4-b", "NL", "Netherlands", 268),
-    )
+    "us-central1": Place("us-central1-a", "US", "Americas", 402),
+    "us-east5": Place("us-east5-b", "US", "Columbus", 366),
+    "europe-west4": Place("europe-west4-b", "NL", "Netherlands", 268),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Sku:
-    service: tuple[str, str]
+    service: str
     description: str
     price: int  # per pricing unit, in 1e-10
     pricing_unit: str = "hour"
@@ -68,12 +67,22 @@ class Sku:
 
     @property
     def sku_id(self) -> str:
-        text = digest("sku", *self.service, self.description).upper()
+        text = digest("sku", SERVICES[self.service], self.service, self.description).upper()
         return "-".join((text[:4], text[4:8], text[8:12]))
 
     def price_paid(self, second: int) -> int:
         is_discounted = self.service in DISCOUNTED and second >= DISCOUNT_FROM
         return self.price * DISCOUNT_LEFT // 100 if is_discounted else self.price
+
+    def amounts(self, start: int, end: int, size: int, month: str) -> tuple[int, int]:
+        """Usage units and pricing units (1e-10): `size` chips, cores or GiB for that time, or 1e-10 of what takes no time."""
+        used = size * (GIB if "byte" in self.usage_unit else 1)
+        if self.pricing_unit in ("gibibyte", "count"):
+            return used, size
+        if self.pricing_unit == "gibibyte month":
+            first, last = month_bounds(month)
+            return used * (end - start) * UNIT, size * (end - start) * 1_000_000 // (last - first) * MILLIONTH
+        return used * (end - start) * UNIT, chip_hours(end - start, size)
 
 
 # per chip-hour, near what is quoted publicly
@@ -93,21 +102,24 @@ TPU_WORDING = {
     "flex_start": "DWS Defined Duration V{kind} running in {place}",
     "calendar": "Reserved V{kind} TPU in {place} in Calendar Mode",
 }
-COMMITTED_CHIPS = 12
 COMMITMENT_REGION = "europe-west4"
-COMMITMENT_SKU = Sku(COMPUTE, "Commitment v1: TpuV5p running in Netherlands for 3 Years", money("1.911"))
 # what the synthetic provider's racks draw per chip, for its carbon export only
 CHIP_WATTS = {"v5e": 165, "v5p": 430, "v6e": 310}
 
 
 def tpu_sku(kind: str, purchase: str, region_id: str) -> Sku:
     words = TPU_WORDING[purchase].format(kind=kind[1:], place=PLACES[region_id].sku_name)
-    return Sku(COMPUTE, words, TPU_PRICES[kind, purchase])
+    return Sku("Compute Engine", words, TPU_PRICES[kind, purchase])
+
+
+def chip_hours(second_count: int, chips: int) -> int:
+    """Chip-hours to the millionth, so that a double and a split of nine decimals hold them exactly."""
+    return (second_count * chips * 1_000_000 + HOUR // 2) // HOUR * MILLIONTH
 
 
 def money_of(amount: int, price: int) -> int:
     """Amount times price (1e-10 units each), half away from zero at a millionth: costs are doubles, and so stay exact ones."""
     product = abs(amount * price)
-    coarse = UNIT * 10_000
-    rounded = (product + coarse // 2) // coarse * 10_000
+    coarse = UNIT * MILLIONTH
+    rounded = (product + coarse // 2) // coarse * MILLIONTH
     return rounded if amount * price >= 0 else -rounded

@@ -1,125 +1,72 @@
-"""Billing rows as they pile up: a series shares what is equal in its rows, the export sorts rows into daily partitions."""
+"""Billing rows as they pile up: each a use of a SKU, sorted into daily partitions, and the columns many of them share."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from demo.clock import DAY, HOUR, month_of
-from demo.gcp.account import BILLING_ACCOUNT, PLACES, Project, Sku, money_of
+from demo.gcp.account import MILLIONTH, PLACES, SERVICES, Project, Sku
 from demo.organisation import UNIT, digest
 from demo.truth import Claim
 
-PACIFIC = 7 * HOUR  # an invoice month is one of California, where it is summer time in all months of the demo
-MILLIONTH = UNIT // 1_000_000
-LIST_COLUMNS = ("labels", "system_labels", "tags", "credits", "project.labels", "project.ancestors")
+# watt-hours by project number, service id, location and region
+Activity = Counter[tuple[str, str, str, str | None]]
 
 
-class Row(NamedTuple):
-    shared: dict[str, Any]
-    own: dict[str, Any]
-    claim: Claim | None
+class Credit(NamedTuple):
+    """What is taken off a cost again: some per cent of it, rounded down to a millionth, and at most the limit."""
+
+    kind: str
+    name: str
+    percent: int = 100
+    limit: int | None = None
+
+    def amount(self, cost: int) -> int:
+        part = cost * self.percent // 100 // MILLIONTH * MILLIONTH
+        return -part if self.limit is None else -min(part, self.limit)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """One row to be: a time, an amount in pricing units (1e-10) and one in usage units."""
+    """One row to be: how much of a SKU in a time; `Sku.amounts` says what `size` counts."""
 
     start: int
     end: int
-    priced: int
-    used: int
+    size: int
     claim: Claim | None = None
-    more: dict[str, Any] = field(default_factory=dict)
-    price: int | None = None  # where the SKU's changes from day to day
+    credits: tuple[Credit, ...] = ()
+    cost: int | None = None  # of a charge that no price made: it has no usage and no price of its own
     exported: int | None = None  # of a late row, which lies in the partition of that day
+    invoice: str | None = None  # its month, where that is not California's at the start
+    month: str | None = None  # whose length a price per month is for, where that is not the month of the start
+
+    @property
+    def export_time(self) -> int:
+        """Half a day after the use, a little more or less."""
+        return self.exported or self.end + 5 * HOUR + self.end // HOUR * 7_919 % (9 * HOUR)
 
 
 @dataclass(slots=True)
 class Export:
-    """All rows by the day of their partition, and the watt-hours behind them for the carbon export."""
+    """All charges by the day of their partition, and the watt-hours behind them for the carbon export."""
 
-    days: dict[int, list[Row]] = field(default_factory=lambda: defaultdict(list))
-    # (project number, service id, location, region, month) -> watt-hours
-    activity: dict[tuple[str, str, str, str | None, str], int] = field(default_factory=lambda: defaultdict(int))
+    days: dict[int, list[tuple[Sku, Mapping[str, Any], Usage]]] = field(default_factory=lambda: defaultdict(list))
+    activity: dict[str, Activity] = field(default_factory=lambda: defaultdict(Counter))  # by month
 
-    def add(self, sku: Sku, shared: dict[str, Any], usages: Iterable[Usage], watts: int = 0) -> None:
+    def add(self, sku: Sku, shared: Mapping[str, Any], usages: Iterable[Usage], watts: int = 0) -> None:
         """`watts` is what one pricing unit draws for an hour."""
-        base = {**COMMON, **_sku_columns(sku), **shared}
+        number = (shared["project"] or {}).get("number", "")
+        location = shared["location"]
         for usage in usages:
-            own = priced(sku, usage) | usage.more
-            own["export_time"] = usage.exported or export_time(usage.end)
-            own["invoice.month"] = own.get("invoice.month") or invoice_month(usage.start)
-            day = (usage.exported or usage.start) // DAY * DAY
-            self.days[day].append(Row(base, own, usage.claim))
+            self.days[(usage.exported or usage.start) // DAY * DAY].append((sku, shared, usage))
             if watts:
-                place = (base["location.location"], base["location.region"])
-                cell = (base.get("project.number") or "", sku.service[0], *place, month_of(usage.start))
-                self.activity[cell] += usage.priced * watts // UNIT
-
-
-COMMON: dict[str, Any] = {
-    "billing_account_id": BILLING_ACCOUNT,
-    "currency": "USD",
-    "currency_conversion_rate": UNIT,
-    "cost_type": "regular",
-    "invoice.publisher_type": "GOOGLE",
-    "transaction_type": "GOOGLE",
-    "seller_name": "Google LLC (synthetic)",
-    "consumption_model.id": "7754-699E-0EBF",
-    "consumption_model.description": "Default",
-    **dict.fromkeys(LIST_COLUMNS, ()),
-}
-
-
-def _sku_columns(sku: Sku) -> dict[str, Any]:
-    return {
-        "service.id": sku.service[0],
-        "service.description": sku.service[1],
-        "sku.id": sku.sku_id,
-        "sku.description": sku.description,
-        "usage.unit": sku.usage_unit,
-        "usage.pricing_unit": sku.pricing_unit,
-        "price.unit": sku.pricing_unit,
-        "price.tier_start_amount": 0,
-        "price.pricing_unit_quantity": UNIT,
-    }
-
-
-def priced(sku: Sku, usage: Usage) -> dict[str, Any]:
-    listed = sku.price if usage.price is None else usage.price
-    paid = Sku(sku.service, sku.description, listed).price_paid(usage.start)
-    cost, at_list = money_of(usage.priced, paid), money_of(usage.priced, listed)
-    return {
-        "usage_start_time": usage.start,
-        "usage_end_time": usage.end,
-        "usage.amount": usage.used,
-        "usage.amount_in_pricing_units": usage.priced,
-        "cost": cost,
-        "cost_at_list": at_list,
-        "cost_at_effective_price_default": cost,
-        "cost_at_list_consumption_model": at_list,
-        "price.effective_price": paid,
-        "price.effective_price_default": paid,
-        "price.list_price": listed,
-        "price.list_price_consumption_model": listed,
-    }
-
-
-def export_time(end: int) -> int:
-    """Half a day after the use, a little more or less."""
-    return end + 5 * HOUR + end // HOUR * 7_919 % (9 * HOUR)
-
-
-def invoice_month(second: int) -> str:
-    return month_of(second - PACIFIC).replace("-", "")
-
-
-def chip_hours(second_count: int, chips: int) -> int:
-    """Chip-hours to the millionth, so that a double and a split of nine decimals hold them exactly."""
-    return (second_count * chips * 1_000_000 + HOUR // 2) // HOUR * MILLIONTH
+                month = month_of(usage.start)
+                _, priced = sku.amounts(usage.start, usage.end, usage.size, month)
+                cell = (number, SERVICES[sku.service], location["location"], location.get("region"))
+                self.activity[month][cell] += priced * watts // UNIT
 
 
 def windows(start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -128,51 +75,63 @@ def windows(start: int, end: int) -> Iterator[tuple[int, int]]:
         yield max(hour, start), min(hour + HOUR, end)
 
 
-def project_columns(project: Project | None) -> dict[str, Any]:
-    if project is None:  # the whole record is null
-        return {}
+def columns_of(
+    project: Project | None,
+    region_id: str | None,
+    name: str | None = None,
+    global_name: str | None = None,
+    *,
+    zonal: bool = True,
+    labels: Mapping[str, str] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """What the rows of one thing share. Without a project, or a name, the whole record is null; without a region it is global."""
+    location: dict[str, Any] = {"location": "global"}
+    if region_id is not None:
+        place = PLACES[region_id]
+        location = {"location": region_id, "country": place.country, "region": region_id}
+        location |= {"location": place.zone, "zone": place.zone} if zonal else {}
     return {
-        "project.id": project.project_id,
-        "project.number": project.account_id,
-        "project.name": project.name,
-        "project.ancestry_numbers": "/770300200100/550010020030/",
-        "project.ancestors": (
-            pair("resource_name", "organizations/770300200100", "display_name", "example-ag.synthetic"),
-            pair("resource_name", "folders/550010020030", "display_name", "machine-learning"),
-            pair("resource_name", f"projects/{project.account_id}", "display_name", project.name),
-        ),
+        "project": None if project is None else _project(project),
+        "location": location,
+        "resource": {"name": name, "global_name": global_name} if name else None,
+        "labels": pairs(labels or {}),
+        "system_labels": [],
+        "tags": [],
+        **more,
     }
 
 
-def location_columns(region_id: str | None, *, zonal: bool = True) -> dict[str, Any]:
-    if region_id is None:
-        return {"location.location": "global", "location.region": None}
-    place = PLACES[region_id]
+def _project(project: Project) -> dict[str, Any]:
+    ancestors = {
+        "organizations/770300200100": "example-ag.synthetic",
+        "folders/550010020030": "machine-learning",
+        f"projects/{project.account_id}": project.name,
+    }
     return {
-        "location.location": place.zone if zonal else region_id,
-        "location.country": place.country,
-        "location.region": region_id,
-        "location.zone": place.zone if zonal else None,
+        "id": project.project_id,
+        "number": project.account_id,
+        "name": project.name,
+        "labels": [],
+        "ancestry_numbers": "/770300200100/550010020030/",
+        "ancestors": [{"resource_name": path, "display_name": name} for path, name in ancestors.items()],
     }
 
 
-def pair(key_name: str, key: str, value_name: str, value: str) -> dict[str, str]:
-    return {key_name: key, value_name: value}
+def pairs(labels: Mapping[str, str]) -> list[dict[str, str]]:
+    """A map as the export repeats it."""
+    return [{"key": key, "value": value} for key, value in labels.items()]
 
 
-def labels_of(**labels: str | None) -> tuple[dict[str, str], ...]:
-    """Labels as the export repeats them; Python's names cannot hold the dashes that `__` stands for."""
-    return tuple(pair("key", key.replace("__", "-"), "value", value) for key, value in labels.items() if value is not None)
+def compute_labels(labels: Mapping[str, str]) -> list[dict[str, str]]:
+    """System labels of Compute Engine."""
+    return pairs({f"compute.googleapis.com/{key}": value for key, value in labels.items()})
 
 
-def credit(kind: str, name: str, amount: int) -> dict[str, Any]:
-    return {"name": name, "amount": amount, "full_name": f"{name} (synthetic)", "id": digest("credit", name)[:16], "type": kind}
+def compute_name(project: Project, zone: str, what: str) -> str:
+    return f"//compute.googleapis.com/projects/{project.account_id}/zones/{zone}/{what}"
 
 
-def share(cost: int, percent: int) -> int:
-    """Part of a cost, to the millionth and rounded down."""
-    return cost * percent // 100 // MILLIONTH * MILLIONTH
-
-
-def total(rows: Sequence[Row], column: str) -> int:
-    return sum(row.own.get(column) or 0 for row in rows)
+def instance_of(*seed: str) -> str:
+    """The end of an instance's global name: a number, not what it is called."""
+    return f"instances/{int(digest(*seed)[:15], 16)}"

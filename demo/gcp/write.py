@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from demo.clock import MONTHS, seconds
-from demo.gcp import carbon, estate, export, machines, paired, pool
-from demo.gcp.account import BILL_SOURCE, CARBON_SOURCE
+from demo.gcp import carbon, charges, export, fleet
 from demo.gcp.lines import Export
-from demo.gcp.nodes import TpuNode
 from demo.runs import write_runs
 from demo.simulation import World
-
-# nodes whose rows of a month's end came after the invoice
-LATE = {"v5p-tower": seconds("2026-07-08T16:05:00"), "gke-sweep-v5e-3-b": seconds("2026-10-04T11:30:00")}
 
 
 def worlds_of(aws_worlds: Sequence[World]) -> list[World]:
@@ -22,8 +16,8 @@ def worlds_of(aws_worlds: Sequence[World]) -> list[World]:
     worlds = []
     for twin in aws_worlds:
         world = World(twin.replica)
-        paired.build(world, paired.pairs_of(twin))
-        pool.build(world)
+        fleet.add_paired(world, {run.pair_key: run for run in twin.runs if run.pair_key})
+        fleet.add_pool(world)
         worlds.append(world)
     return worlds
 
@@ -32,28 +26,6 @@ def write_exports(exports: Path, worlds: Sequence[World]) -> dict[str, dict[str,
     bill = Export()
     for world in worlds:
         write_runs(exports / "runs", world.runs, "Google Cloud")
-        _add_world(bill, world)
-    for release in carbon.releases():
-        carbon.write_release(exports / CARBON_SOURCE, release, bill.activity)
-    return {BILL_SOURCE: export.write_partitions(exports / BILL_SOURCE, bill)}
-
-
-def _add_world(bill: Export, world: World) -> None:
-    for node in world.instances:
-        if not isinstance(node, TpuNode):
-            continue
-        machines.node_rows(bill, world, node, LATE.get(node.name))
-        if node.volume_gb:
-            machines.disk_rows(bill, node)
-        if node.instance_type == "v6e":
-            machines.helper_rows(bill, node)
-        if node.name.startswith("v5p-tuning"):
-            machines.traffic_rows(bill, world, node)
-    machines.job_rows(bill, world)
-    machines.unused_reservation_rows(bill, world)
-    estate.machine_rows(bill, world, "us-central1", 2)
-    estate.daily_rows(bill, world)
-    estate.correction_rows(bill, world)
-    for month in MONTHS:
-        machines.commitment_rows(bill, world, month)
-        estate.invoice_rows(bill, world, month)
+        charges.add_charges(bill, world)
+    carbon.write_months(exports / "gcp-carbon", bill.activity)
+    return {"gcp-billing": export.write_partitions(exports / "gcp-billing", bill)}

@@ -17,6 +17,7 @@ from demo.simulation import Hold, Run, World
 
 BUSY_PARTS = 80_000  # a busy chip-microsecond in parts that hundredths of a per cent of 1, 2, 4 or 8 cores divide
 TELEMETRY_END = month_bounds(MONTHS[-1])[1] * MICRO  # nothing is exported of a month without a bill
+ByMonth = dict[tuple[str, str], Fraction]  # by run id and month
 
 
 def chips_of(run: Run, hold: Hold) -> int:
@@ -29,21 +30,14 @@ def window_of(hold: Hold) -> tuple[int, int]:
     return hold.start, min(hold.end or TELEMETRY_END, TELEMETRY_END)
 
 
-def crowds_of(world: World) -> dict[str, list[tuple[int, int, int]]]:
-    """When whole machines were promised to several runs at once: (start, end, promised how often)."""
-    held: dict[str, list[tuple[int, int]]] = defaultdict(list)
+def holds_of(world: World) -> dict[str, list[tuple[Run, Hold]]]:
+    """Who held each node."""
+    held: dict[str, list[tuple[Run, Hold]]] = defaultdict(list)
     for run in world.runs:
-        for hold in (hold for attempt in run.attempts for hold in attempt.holds):
-            if hold.chips in (None, NODE_CHIPS[hold.instance_type]):
-                held[hold.resource_id].append(window_of(hold))
-    crowds: dict[str, list[tuple[int, int, int]]] = {}
-    for resource_id, windows in held.items():
-        cuts = sorted({edge for window in windows for edge in window})
-        for left, right in pairwise(cuts):
-            promised = sum(start <= left and right <= end for start, end in windows)
-            if promised > 1:
-                crowds.setdefault(resource_id, []).append((left, right, promised))
-    return crowds
+        for attempt in run.attempts:
+            for hold in attempt.holds:
+                held[hold.resource_id].append((run, hold))
+    return held
 
 
 def by_month(start: int, end: int) -> Iterator[tuple[str, int]]:
@@ -57,19 +51,22 @@ def by_month(start: int, end: int) -> Iterator[tuple[str, int]]:
 
 @dataclass(slots=True)
 class Observed:
-    reserved: dict[tuple[str, str], Fraction] = field(default_factory=lambda: defaultdict(Fraction))
-    seen: dict[tuple[str, str], Fraction] = field(default_factory=lambda: defaultdict(Fraction))
-    busy: dict[tuple[str, str], Fraction] = field(default_factory=lambda: defaultdict(Fraction))
-
-    crowded: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
+    reserved: ByMonth = field(default_factory=lambda: defaultdict(Fraction))
+    seen: ByMonth = field(default_factory=lambda: defaultdict(Fraction))
+    busy: ByMonth = field(default_factory=lambda: defaultdict(Fraction))
+    # when whole machines were promised to several runs at once: (start, end, promised how often)
+    crowded: dict[str, list[tuple[int, int, int]]] = field(default_factory=lambda: defaultdict(list))
 
     def reserve(self, worlds: Iterable[World]) -> None:
-        for world in worlds:
-            self.crowded |= crowds_of(world)
-            for run in world.runs:
-                for hold in (hold for attempt in run.attempts for hold in attempt.holds):
-                    for month, time in self._counted(hold.resource_id, *window_of(hold)):
-                        self.reserved[run.run_id, month] += time * chips_of(run, hold)
+        for resource_id, held in (node for world in worlds for node in holds_of(world).items()):
+            whole = [window_of(hold) for _, hold in held if hold.chips in (None, NODE_CHIPS[hold.instance_type])]
+            for left, right in pairwise(sorted({edge for window in whole for edge in window})):
+                promised = sum(start <= left and right <= end for start, end in whole)
+                if promised > 1:
+                    self.crowded[resource_id].append((left, right, promised))
+            for run, hold in held:
+                for month, time in self._counted(resource_id, *window_of(hold)):
+                    self.reserved[run.run_id, month] += time * chips_of(run, hold)
 
     def see(self, run: Run, hold: Hold, start: int, end: int, chips: int, busy_parts: int) -> None:
         """Count what of an observation of `chips` lies in a run's hold; `busy_parts` is the sum over the chips."""
@@ -86,22 +83,16 @@ class Observed:
             for month, length in by_month(max(start, begun), min(end, done)):
                 yield month, Fraction(-length * (promised - 1), promised)
 
-    def told(self, left_out: Iterable[str]) -> dict[str, dict[str, dict[str, list[int] | None]]]:
+    def told(self, left_out: Iterable[str]) -> dict[str, dict[str, dict[str, tuple[int, int] | None]]]:
         """Fractions by run and month, in chip-seconds; runs whose ids are ambiguous have none."""
-        answers: dict[str, dict[str, dict[str, list[int] | None]]] = defaultdict(dict)
-        for key in sorted(self.reserved):
-            run_id, month = key
-            if run_id in left_out:
-                continue
-            seen = self.seen.get(key, Fraction(0))
-            answers[run_id][month] = {
-                "reserved": pair(self.reserved[key] / MICRO),
-                "observed": pair(seen / MICRO),
-                "busy": pair(self.busy[key] / (MICRO * BUSY_PARTS)) if seen else None,
-                "coverage": pair(seen / self.reserved[key]),
-            }
+        answers: dict[str, dict[str, dict[str, tuple[int, int] | None]]] = defaultdict(dict)
+        for (run_id, month), reserved in sorted(self.reserved.items()):
+            if run_id not in left_out:
+                seen, busy = self.seen.get((run_id, month), Fraction(0)), self.busy.get((run_id, month), Fraction(0))
+                answers[run_id][month] = {
+                    "reserved": (reserved / MICRO).as_integer_ratio(),
+                    "observed": (seen / MICRO).as_integer_ratio(),
+                    "busy": (busy / (MICRO * BUSY_PARTS)).as_integer_ratio() if seen else None,
+                    "coverage": (seen / reserved).as_integer_ratio(),
+                }
         return dict(answers)
-
-
-def pair(value: Fraction) -> list[int]:
-    return [value.numerator, value.denominator]

@@ -8,44 +8,31 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from demo.clock import DAY, HOUR, MICRO, iso, month_bounds, month_of
 from demo.files import put
-from demo.gcp.account import PLACES, Project
-from demo.gcp.nodes import TpuNode
-from demo.gcp.pool import job_of
+from demo.gcp.fleet import TpuNode, job_of, nodes_of
 from demo.organisation import TAG_KEY, generator
 from demo.simulation import Hold, Run, World
 from demo.telemetry.neuron import dumps
-from demo.telemetry.observed import BUSY_PARTS, Observed, chips_of, window_of
+from demo.telemetry.observed import BUSY_PARTS, Observed, chips_of, holds_of, window_of
 
 SPACING = HOUR  # coarser than the 60 s that Google keeps for six weeks and the 600 s after them, to keep the demo small
 STANDING_SPACING = 3 * HOUR  # of nodes that live for months
 REACH = 3  # a point describes at most so many spacings of its series
 FETCHED = 2 * DAY  # after its month, a month's answer is fetched
-REPEATED = ("duty_cycle", "exag-tpu-research", "2026-05")  # fetched twice
+REPEATED = ("exag-tpu-research", "duty_cycle", "2026-05")  # fetched twice
+METRICS = {"duty_cycle": "INT64", "tensorcore_utilization": "DOUBLE"}
 
 
-class Metric(NamedTuple):
-    name: str
-    value_type: str
-    unit: str
-
-
-DUTY = Metric("duty_cycle", "INT64", "%")
-TENSORCORE = Metric("tensorcore_utilization", "DOUBLE", "%")
-
-
-@dataclass(frozen=True, slots=True)
-class Flaws:
+class Flaws(NamedTuple):
     """What is wrong with a node's points, counted from 0 in each hold."""
 
-    missing: range = field(default_factory=lambda: range(0))
-    idle: range = field(default_factory=lambda: range(0))  # all chips, as while a dataset is repaired
+    missing: range = range(0)
+    idle: range = range(0)  # all chips, as while a dataset is repaired
     idle_chips: frozenset[int] = frozenset()  # never used: a spare
 
 
@@ -54,140 +41,112 @@ FLAWS = {
     "llm8b-tpu-05": Flaws(idle=range(22, 26)),
     "bert-tpu-06": Flaws(missing=range(40, 45)),
 }
-SOUND = Flaws()
 
 
-Held = tuple[Run, Hold]
+Point = tuple[int, Sequence[int | None]]  # a time in seconds, and the duty cycle of each chip in per cent, None while it is idle
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One time of a node; a chip without a duty cycle is idle."""
+class Series(NamedTuple):
+    """Chips of a node from the number `first` on, as one collector names them; `label` is the run its series name."""
 
-    time: int  # seconds
-    duty: Sequence[int | None]
-    busy: Sequence[int]  # TensorCore utilisation, hundredths of a per cent
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """The chips `first`, `first`+1, ... of a node as one collector names them; `label` is the run its series name."""
-
-    project: Project
-    resource_id: str
-    region_id: str
-    style: str
+    node: TpuNode
     label: str | None
-    first: int
-    spacing: int
-    points: Sequence[Point]
-    holds: Sequence[Held]
+    chips: int
+    holds: Sequence[tuple[Run, Hold]]
+    first: int = 0
+    flaws: Flaws = Flaws()
 
-    def chips(self) -> int:
-        return len(self.points[0].duty) if self.points else 0
+    @property
+    def spacing(self) -> int:
+        return STANDING_SPACING if self.node.style == "worker" else SPACING
 
 
 def write_telemetry(root: Path, worlds: Iterable[World], observed: Observed) -> None:
-    answers: dict[tuple[str, Metric, str], list[dict[str, Any]]] = defaultdict(list)
-    for world in worlds:
-        for series in _all_series(world):
-            _see(series, observed)
-            for metric in (DUTY, TENSORCORE):
-                for chip in range(series.chips()):
-                    for month, points in _months(series, metric, chip):
-                        answers[series.project.project_id, metric, month].append(_time_series(series, metric, chip, points))
+    answers: dict[tuple[str, str, str], list[dict[str, Any]]] = defaultdict(list)
+    for series in (series for world in worlds for series in _all_series(world)):
+        points = list(_points(series))
+        _see(series, points, observed)
+        for metric in METRICS:
+            for chip in range(series.chips):
+                for month, values in _months(points, metric, chip).items():
+                    answers[series.node.account.project_id, metric, month].append(_time_series(series, metric, chip, values))
     for (project_id, metric, month), answer in answers.items():
-        content = dumps({"timeSeries": answer, "unit": metric.unit}).encode()
+        content = dumps({"timeSeries": answer, "unit": "%"}).encode()
         modified = month_bounds(month)[1] + FETCHED
-        folder = root / project_id / metric.name
-        put(folder / f"{month}.json", content, modified)
-        if (metric.name, project_id, month) == REPEATED:
-            put(folder / f"{month}-again.json", content, modified + HOUR)
+        put(root / project_id / metric / f"{month}.json", content, modified)
+        if (project_id, metric, month) == REPEATED:
+            put(root / project_id / metric / f"{month}-again.json", content, modified + HOUR)
 
 
 def _all_series(world: World) -> Iterator[Series]:
-    nodes = {node.instance_id: node for node in world.instances if isinstance(node, TpuNode)}
-    held: dict[str, list[Held]] = defaultdict(list)
-    for run in world.runs:
-        for hold in (hold for attempt in run.attempts for hold in attempt.holds):
-            held[hold.resource_id].append((run, hold))
-    job = job_of(world)
-    for resource_id, holds in held.items():
-        node = nodes.get(resource_id)
-        if node is None:
-            [(run, hold)] = holds
-            points = list(_points(resource_id, SOUND, SPACING, [window_of(hold)], chips_of(run, hold)))
-            yield Series(job.project, resource_id, job.region_id, "tpu", run.run_id, 0, SPACING, points, holds)
-        elif node.style == "gke":  # pods: each run has series of its own
+    nodes = {node.instance_id: node for node in (*nodes_of(world), job_of(world))}
+    for resource_id, holds in holds_of(world).items():
+        node = nodes[resource_id]
+        if node.style == "gke":  # pods: each run has series of its own
             for number, (run, hold) in enumerate(holds):
                 start, end = window_of(hold)
-                beside = [(other, each) for other, each in holds[:number] if each.start < end and start < window_of(each)[1]]
-                first = sum(chips_of(other, each) for other, each in beside)
-                points = list(_points(f"{resource_id}|{run.run_id}", SOUND, SPACING, [(start, end)], chips_of(run, hold)))
-                yield _series(node, run.run_id, first, SPACING, points, [(run, hold)])
+                beside = [held for held in holds[:number] if held[1].start < end and start < window_of(held[1])[1]]
+                yield Series(node, run.run_id, chips_of(run, hold), [(run, hold)], sum(chips_of(*held) for held in beside))
         else:
-            runs = {run.run_id for run, _ in holds}
-            label = node.tag if len(runs) == 1 else None  # a label that outlived its run is not repeated here
-            flaws = FLAWS.get(holds[0][0].recorded_id.removesuffix(world.suffix), SOUND)
-            spacing = STANDING_SPACING if node.style == "worker" else SPACING
-            points = list(_points(resource_id, flaws, spacing, [window_of(hold) for _, hold in holds], node.chips))
-            yield _series(node, label, 0, spacing, points, holds)
+            label = node.tag if len({run.run_id for run, _ in holds}) == 1 else None  # one that outlived its run is not repeated
+            flaws = FLAWS.get(holds[0][0].recorded_id.removesuffix(world.suffix), Flaws())
+            yield Series(node, label, node.chips, holds, flaws=flaws)
 
 
-def _series(node: TpuNode, label: str | None, first: int, spacing: int, points: list[Point], holds: Sequence[Held]) -> Series:
-    return Series(node.project, node.instance_id, node.region_id, node.style, label, first, spacing, points, holds)
-
-
-def _points(seed: str, flaws: Flaws, spacing: int, windows: list[tuple[int, int]], chips: int) -> Iterator[Point]:
+def _points(series: Series) -> Iterator[Point]:
     """Points end each hold to the minute and go back from there; between holds they go on, without a duty cycle."""
-    random = generator("tpu points", seed)
-    ordered = sorted(windows)
-    for (start, end), following in zip(ordered, [*(begun for begun, _ in ordered[1:]), 0], strict=True):
+    flaws, chips, spacing = series.flaws, series.chips, series.spacing
+    name = series.node.instance_id
+    random = generator("tpu points", f"{name}|{series.label}" if series.node.style == "gke" else name)
+    windows = sorted(window_of(hold) for _, hold in series.holds)
+    for (start, end), (following, _) in pairwise([*windows, (0, 0)]):
         last = -(-end // (60 * MICRO)) * 60
         times = sorted(range(last, start // MICRO, -spacing))
         for number, time in enumerate(times):
             level = random.randrange(82, 99) if 0 < number < len(times) - 1 else random.randrange(48, 60)
             is_idle = number in flaws.idle
-            duty = [None if is_idle or chip in flaws.idle_chips else min(level + chip % 3, 100) for chip in range(chips)]
             if number not in flaws.missing:
-                yield Point(time, duty, [0 if each is None else each * 46 + chip * 7 for chip, each in enumerate(duty)])
+                duty = [None if is_idle or chip in flaws.idle_chips else min(level + chip % 3, 100) for chip in range(chips)]
+                yield time, duty
         for time in range(last + spacing, following // MICRO, spacing):
-            yield Point(time, [None] * chips, [0] * chips)
+            yield time, [None] * chips
 
 
-def _see(series: Series, observed: Observed) -> None:
+def _see(series: Series, points: Sequence[Point], observed: Observed) -> None:
     """Every point, measured or idle, describes the time since the one before; the first of a node for one spacing."""
-    before = [series.points[0].time - series.spacing, *(point.time for point in series.points)] if series.points else []
-    for (previous, time), point in zip(pairwise(before), series.points, strict=True):
+    previous = points[0][0] - series.spacing
+    for time, duties in points:
         start = max(previous, time - REACH * series.spacing) * MICRO
-        busy = sum(each or 0 for each in point.duty) * (BUSY_PARTS // 100)
+        busy = sum(duty or 0 for duty in duties) * (BUSY_PARTS // 100)
         for run, hold in series.holds:
-            observed.see(run, hold, start, time * MICRO, len(point.duty), busy)
+            observed.see(run, hold, start, time * MICRO, series.chips, busy)
+        previous = time
 
 
-def _months(series: Series, metric: Metric, chip: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _months(points: Sequence[Point], metric: str, chip: int) -> dict[str, list[dict[str, Any]]]:
     """A chip's points of each month, the newest first. The last instant of a month belongs to it."""
     months: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for point in reversed(series.points):
-        time = iso(point.time)
-        value: dict[str, Any] = {"doubleValue": point.busy[chip] / 100}
-        if metric is DUTY:
-            if point.duty[chip] is None:
-                continue
-            value = {"int64Value": str(point.duty[chip])}
-        months[month_of(point.time - 1)].append({"interval": {"startTime": time, "endTime": time}, "value": value})
-    yield from months.items()
+    for second, duties in reversed(points):
+        duty, time = duties[chip], iso(second)
+        if metric == "tensorcore_utilization":
+            value: dict[str, Any] = {"doubleValue": 0.0 if duty is None else (duty * 46 + chip * 7) / 100}
+        elif duty is not None:
+            value = {"int64Value": str(duty)}
+        else:
+            continue
+        months[month_of(second - 1)].append({"interval": {"startTime": time, "endTime": time}, "value": value})
+    return months
 
 
-def _time_series(series: Series, metric: Metric, chip: int, points: list[dict[str, Any]]) -> dict[str, Any]:
-    labels = {"accelerator_id": f"{series.resource_id}-{series.first + chip}", "make": "cloud-tpu"}
-    zone = PLACES[series.region_id].zone
-    if series.style == "gke":
+def _time_series(series: Series, metric: str, chip: int, points: list[dict[str, Any]]) -> dict[str, Any]:
+    node = series.node
+    labels = {"accelerator_id": f"{node.instance_id}-{series.first + chip}", "make": "cloud-tpu"}
+    if node.style == "gke":
         prefix, kind = "kubernetes.io/container", "k8s_container"
         labels["model"] = "tpu-v5-lite-podslice"
         resource = {
-            "project_id": series.project.project_id,
-            "location": series.region_id,
+            "project_id": node.account.project_id,
+            "location": node.region_id,
             "cluster_name": "sweeps",
             "namespace_name": "vision",
             "pod_name": f"{series.label}-0-0",
@@ -195,12 +154,13 @@ def _time_series(series: Series, metric: Metric, chip: int, points: list[dict[st
         }
     else:
         prefix, kind = "tpu.googleapis.com", "tpu.googleapis.com/GceTpuWorker"
-        worker = str((series.first + chip) // 8)
-        resource = {"resource_container": series.project.account_id, "location": zone, "worker_id": worker}
-    answer: dict[str, Any] = {
-        "metric": {"type": f"{prefix}/accelerator/{metric.name}", "labels": labels},
+        resource = {"resource_container": node.account.account_id, "location": node.zone, "worker_id": str(chip // 8)}
+    return {
+        "metric": {"type": f"{prefix}/accelerator/{metric}", "labels": labels},
         "resource": {"type": kind, "labels": resource},
+        **({} if series.label is None else {"metadata": {"userLabels": {TAG_KEY: series.label}}}),
+        "metricKind": "GAUGE",
+        "valueType": METRICS[metric],
+        "unit": "%",
+        "points": points,
     }
-    if series.label is not None:
-        answer["metadata"] = {"userLabels": {TAG_KEY: series.label}}
-    return answer | {"metricKind": "GAUGE", "valueType": metric.value_type, "unit": metric.unit, "points": points}
