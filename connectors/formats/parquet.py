@@ -65,14 +65,14 @@ def read_table(path: Path, names: Sequence[str], key: str, uri: str) -> pa.Table
         return open_parquet(path, key, uri).read(columns=list(names)).select(list(names))
 
 
-def write_batches(batches: Iterable[pa.RecordBatch], shape: pa.Schema, target: Path) -> int:
-    """Write batches to a file and return the number of rows; without any batch there is no file."""
+def write_tables(tables: Iterable[pa.Table], target: Path) -> int:
+    """Write tables of one shape to a file and return the number of rows; without any table there is no file."""
     writer, written = None, 0
     with contextlib.ExitStack() as stack:
-        for batch in batches:
-            writer = writer or stack.enter_context(pq.ParquetWriter(target, shape, compression="zstd"))
-            writer.write_batch(batch)
-            written += batch.num_rows
+        for table in tables:
+            writer = writer or stack.enter_context(pq.ParquetWriter(target, table.schema, compression="zstd"))
+            writer.write_table(table)
+            written += table.num_rows
     return written
 
 

@@ -25,11 +25,12 @@ _MAP = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The place of an array in its object: its first row is row `before` + 1."""
+    """The place of an array in its object: its first row is row `before` + 1, or `parents` names the row of each value."""
 
     key: str
     uri: str
     before: int = 0
+    parents: pa.Array | None = None
 
     def after(self, count: int) -> Rows:
         """The rows behind the next `count`."""
@@ -37,7 +38,7 @@ class Rows:
 
     def error(self, column: str, index: int, value: object, what: str, reason: str) -> ExportContentError:
         """Name one value of an array."""
-        row = self.before + index + 1
+        row = self.before + (index if self.parents is None else self.parents[index].as_py()) + 1
         text = None if value is None else shorten(str(value))
         shown = "nothing" if text is None else f"'{text}'"
         return ExportContentError(
