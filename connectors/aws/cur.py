@@ -12,7 +12,7 @@ from pathlib import Path
 
 from connectors.aws.cur_columns import SCHEMA
 from connectors.aws.cur_legacy import is_legacy, legacy_plan
-from connectors.deliveries import Converted, Delivery, Part, Refusal
+from connectors.deliveries import Converted, Delivery, Part, Refusal, merged
 from connectors.errors import ExportContentError, Place
 from connectors.formats.delimited import CsvFile
 from connectors.formats.parquet import check_parquet, open_parquet, read_rows
@@ -56,25 +56,23 @@ def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Check the landed objects and write a typed copy of each CSV into `folder`."""
-    parts: list[Part] = []
-    rows = 0
-    unknown: dict[str, None] = {}
-    for info in delivery.objects:
-        path, uri = files[info.key], f"{store_uri}/{info.key}"
-        if not info.size:
-            raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(info.key), reason="truncated")
-        if info.key.lower().endswith(".parquet"):
-            target = path
-            count, names = check_parquet(path, SCHEMA, info.key, uri)
-        else:
-            target = folder / f"{path.name}.parquet"
-            count, names = _convert_csv(CsvFile(path, info.key, uri), target)
-        if count:
-            _must_be_of_period(delivery.partition, target, info, uri)
-            parts.append(Part(target, info.key))
-            rows += count
-            unknown |= dict.fromkeys(names)
-    return Converted(tuple(parts), rows, tuple(unknown))
+    return merged(_convert_object(delivery.partition, info, files[info.key], folder, store_uri) for info in delivery.objects)
+
+
+def _convert_object(partition: str, info: ObjectInfo, path: Path, folder: Path, store_uri: str) -> Converted:
+    uri = f"{store_uri}/{info.key}"
+    if not info.size:
+        raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(info.key), reason="truncated")
+    if info.key.lower().endswith(".parquet"):
+        target = path
+        count, unknown = check_parquet(path, SCHEMA, info.key, uri)
+    else:
+        target = folder / f"{path.name}.parquet"
+        count, unknown = _convert_csv(CsvFile(path, info.key, uri), target)
+    if not count:
+        return Converted()
+    _must_be_of_period(partition, target, info, uri)
+    return Converted((Part(target, info.key),), count, unknown)
 
 
 def _convert_csv(csv: CsvFile, target: Path) -> tuple[int, tuple[str, ...]]:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from itertools import groupby
 
-from connectors.deliveries import Delivery, Refusal, identity_of
-from connectors.stores import ObjectInfo, ObjectStore
+from connectors.deliveries import Delivery, Refusal, identity_of, refusal
+from connectors.errors import ExportContentError, Place
+from connectors.stores import ObjectStore
 
 _FOLDER = re.compile(r"_PARTITIONTIME=(\d{4}-\d{2}-\d{2})", re.ASCII)
 
@@ -26,11 +27,19 @@ def find_partition_deliveries(
         objects = tuple(group)
         day = _day_of(folder)
         partition = partition_of(day) if day else None
-        if partition is None:
-            yield _refusal(store, kind, folder, objects)
-            continue
         published_at = max(info.last_modified for info in objects)
-        yield Delivery(kind, partition, f"{published_at:%Y%m%dT%H%M%S.%fZ}", published_at, objects)
+        if partition:
+            yield Delivery(kind, partition, f"{published_at:%Y%m%dT%H%M%S.%fZ}", published_at, objects)
+            continue
+        key = objects[0].key
+        error = ExportContentError(
+            f"{store.uri_of(key)} lies in no folder that is a partition of this export.",
+            place=Place(key, value=folder),
+            reason="bad_partition",
+            remedy="Export each partition into a folder _PARTITIONTIME=YYYY-MM-DD below the location, or remove the file.",
+        )
+        name = (folder or "no folder").replace("/", "~")
+        yield refusal(error, name, identity_of(kind, folder, objects), key, published_at)
 
 
 def _is_data(key: str) -> bool:
@@ -44,18 +53,3 @@ def _day_of(folder: str) -> date | None:
         return date.fromisoformat(match[1]) if match else None
     except ValueError:
         return None
-
-
-def _refusal(store: ObjectStore, kind: str, folder: str, objects: tuple[ObjectInfo, ...]) -> Refusal:
-    return Refusal(
-        partition=(folder or "no folder").replace("/", "~"),
-        identity=identity_of(kind, folder, objects),
-        source_object=objects[0].key,
-        row_number=None,
-        column_name=None,
-        value=folder,
-        reason="bad_partition",
-        remedy="Export each partition into a folder _PARTITIONTIME=YYYY-MM-DD below the location, or remove the file.",
-        message=f"{store.uri_of(objects[0].key)} lies in no folder that is a partition of this export.",
-        published_at=max(info.last_modified for info in objects),
-    )
