@@ -13,7 +13,7 @@ from typing import Any
 from connectors.deliveries import Converted, Delivery
 from connectors.formats.schema import Date, Number, Schema, Text, optional, required
 from connectors.formats.values import Rows
-from connectors.inputs.small_tables import convert_table, unique_by
+from connectors.inputs.small_tables import convert_table
 from connectors.layouts.single_files import find_file_deliveries
 from connectors.stores import ObjectStore
 
@@ -40,14 +40,13 @@ def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Check the rates and write table.parquet into `folder`."""
-    once = unique_by(("rate_date", "base_currency", "quote_currency"))
+    key = ("rate_date", "base_currency", "quote_currency")
+    return convert_table(delivery, files, folder, store_uri, SCHEMA, _check, key)
 
-    def check(row: dict[str, Any], index: int, rows: Rows) -> None:
-        for name in ("base_currency", "quote_currency"):
-            if not _CURRENCY.fullmatch(row[name]):
-                raise rows.error(name, index, row[name], "no currency code such as USD", "wrong_value")
-        if not float(row["rate"]) > 0:
-            raise rows.error("rate", index, row["rate"], "where a rate must be above 0", "wrong_value")
-        once(row, index, rows)
 
-    return convert_table(delivery, files, folder, store_uri, SCHEMA, check)
+def _check(row: dict[str, Any], index: int, rows: Rows) -> None:
+    for name in ("base_currency", "quote_currency"):
+        if not _CURRENCY.fullmatch(row[name]):
+            raise rows.error(name, index, row[name], "no currency code such as USD", "wrong_value")
+    if not float(row["rate"]) > 0:
+        raise rows.error("rate", index, row["rate"], "where a rate must be above 0", "wrong_value")

@@ -12,7 +12,7 @@ from typing import Any
 from connectors.deliveries import Converted, Delivery
 from connectors.formats.schema import Date, Number, Schema, Text, optional, required
 from connectors.formats.values import Rows
-from connectors.inputs.small_tables import convert_table, unique_by
+from connectors.inputs.small_tables import convert_table
 from connectors.layouts.single_files import find_file_deliveries
 from connectors.stores import ObjectStore
 
@@ -38,12 +38,10 @@ def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Check the inputs and write table.parquet into `folder`."""
-    once = unique_by(("kind", "key", "valid_from"))
+    return convert_table(delivery, files, folder, store_uri, SCHEMA, _check, ("kind", "key", "valid_from"))
 
-    def check(row: dict[str, Any], index: int, rows: Rows) -> None:
-        start, end = row.get("valid_from"), row.get("valid_to")
-        if start and end and end <= start:
-            raise rows.error("valid_to", index, end.isoformat(), "not after valid_from", "ends_before_start")
-        once(row, index, rows)
 
-    return convert_table(delivery, files, folder, store_uri, SCHEMA, check)
+def _check(row: dict[str, Any], index: int, rows: Rows) -> None:
+    start, end = row.get("valid_from"), row.get("valid_to")
+    if start and end and end <= start:
+        raise rows.error("valid_to", index, end.isoformat(), "not after valid_from", "ends_before_start")

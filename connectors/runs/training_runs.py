@@ -78,7 +78,8 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
             remedy=_REMEDY,
         ) from error
     target = folder / "runs.parquet"
-    _write(rows, target)
+    table = pa.Table.from_pylist(rows, schema=measured_schema(SCHEMA))
+    pq.write_table(table, target, compression="zstd")
     return Converted((Part(target, info.key),), len(rows), unknown, tuple(_remarks(delivery, rows, uri)))
 
 
@@ -109,9 +110,3 @@ def _remarks(delivery: Delivery, rows: list[dict[str, Any]], uri: str) -> Iterat
             remedy="Add the nodes to the record, or tag the resources with the run's id; the record itself is kept.",
         )
         yield refusal_of(delivery, remark)
-
-
-def _write(rows: list[dict[str, Any]], target: Path) -> None:
-    shape = measured_schema(SCHEMA)
-    arrays = [pa.array([row.get(field.name) for row in rows], field.type) for field in shape]
-    pq.write_table(pa.table(arrays, schema=shape), target, compression="zstd")

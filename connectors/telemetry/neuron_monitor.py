@@ -14,14 +14,15 @@ from pathlib import Path
 import msgspec
 
 from connectors.deliveries import Converted, Delivery
+from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
 from connectors.stores import ObjectStore
 from connectors.telemetry.neuron_documents import Document, devices_of, period_of, run_tag_of
-from connectors.telemetry.samples import KeyFacts, Problems, Sample, SampleError, convert_with, decode_json, micros_of, schema_of
+from connectors.telemetry.samples import COLUMNS, KeyFacts, Problems, Sample, SampleError, convert_with, decode_json, micros_of
 
 KIND = "neuron_monitor"
-SCHEMA = schema_of("docs/sources/neuron_monitor.md")
+SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/neuron_monitor.md")
 
 _REMEDY = "Deliver neuron-monitor's documents as it prints them."
 _ENDINGS = tuple(f"{name}{packed}" for name in (".jsonl", ".ndjson", ".json") for packed in ("", ".gz", ".zst"))

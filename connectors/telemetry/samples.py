@@ -22,7 +22,7 @@ from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
 from connectors.errors import ExportContentError, Place
 from connectors.formats.lazy import pa
 from connectors.formats.parquet import write_tables
-from connectors.formats.schema import BigInt, Boolean, Number, Schema, Text, Timestamp, optional, required
+from connectors.formats.schema import BigInt, Boolean, Number, Text, Timestamp, optional, required
 from connectors.formats.text_lines import TextFile
 from connectors.formats.values import measured_schema
 from connectors.times import execution_time, parse_utc
@@ -49,11 +49,6 @@ COLUMNS = (
     *optional("accelerator_type", Text),
     *optional("effective_flops", Number),  # per second
 )
-
-
-def schema_of(page: str) -> Schema:
-    """The SCHEMA of a kind of telemetry."""
-    return Schema(columns=COLUMNS, remedy_page=page)
 
 
 class Sample(NamedTuple):
