@@ -7,19 +7,19 @@ A file in AWS's present shape is read as it is; one in an older spelling gets a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from connectors.deliveries import Converted, Delivery, Part, Refusal, merged
+from connectors.deliveries import Converted, Delivery, Part, merged
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.delimited import CsvFile
 from connectors.formats.lazy import pc
-from connectors.formats.parquet import check_parquet, open_parquet, read_rows
+from connectors.formats.parquet import check_parquet, copy_parquet, open_parquet, read_rows
 from connectors.formats.schema import Number, Schema, Text, Timestamp, optional, required
-from connectors.formats.typed_copies import Plan, copy_csv, copy_parquet
+from connectors.formats.typed_copies import Plan, copy_csv
 from connectors.formats.values import Rows, check_month
 from connectors.layouts.exports import Layout, find_export_deliveries
-from connectors.stores import ObjectStore
 from connectors.times import is_month
 
 KIND = "aws_carbon"
@@ -67,9 +67,7 @@ _LAYOUT = Layout(
 )
 
 
-def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
-    """Yield each complete delivery of one month and model version, oldest first. A folder without its manifest is not one."""
-    return find_export_deliveries(store, KIND, (_LAYOUT,))
+find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=(_LAYOUT,))
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:

@@ -117,19 +117,14 @@ def _fits(column: Column, found: pa.DataType) -> bool:
         found = found.value_type
     if pa.types.is_null(found):  # a writer that saw no value; nothing is lost, unless values are promised
         return not column.filled
-    match column.type:
-        case "Text":
-            return is_text(found)
-        case "Number":
-            return pa.types.is_float64(found) or is_text(found) or pa.types.is_decimal(found) or pa.types.is_integer(found)
-        case "Timestamp":
-            return pa.types.is_timestamp(found) or pa.types.is_date(found)
-        case "Date":
-            return pa.types.is_date(found) or pa.types.is_timestamp(found)
-        case "BigInt":
-            return pa.types.is_integer(found) and not pa.types.is_uint64(found)
-        case "Boolean":
-            return pa.types.is_boolean(found)
-        case "TextMap":
-            return pa.types.is_map(found) and all(is_text(part) for part in (found.key_type, found.item_type))
-    raise ValueError(f"unknown column type {column.type}")
+    types = pa.types
+    is_time = types.is_date(found) or types.is_timestamp(found)
+    return {
+        Text: is_text(found),
+        Number: types.is_float64(found) or is_text(found) or types.is_decimal(found) or types.is_integer(found),
+        Timestamp: is_time,
+        Date: is_time,
+        BigInt: types.is_integer(found) and not types.is_uint64(found),
+        Boolean: types.is_boolean(found),
+        TextMap: types.is_map(found) and all(is_text(part) for part in (found.key_type, found.item_type)),
+    }[column.type]
