@@ -7,19 +7,19 @@ each cost means in SQL.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from connectors.aws.cur_columns import SCHEMA
 from connectors.aws.cur_legacy import is_legacy, legacy_plan
-from connectors.deliveries import Converted, Delivery, Part, Refusal, merged
+from connectors.deliveries import Converted, Delivery, Part, merged
 from connectors.errors import ExportContentError, Place
 from connectors.formats.delimited import CsvFile
 from connectors.formats.parquet import check_parquet, open_parquet, read_rows
 from connectors.formats.typed_copies import Plan, copy_csv
 from connectors.formats.values import Rows, check_month, check_years
 from connectors.layouts.exports import Layout, find_export_deliveries
-from connectors.stores import ObjectInfo, ObjectStore
+from connectors.stores import ObjectInfo
 from connectors.times import is_month
 
 __all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
@@ -49,9 +49,7 @@ _LAYOUTS = (
 )
 
 
-def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
-    """Yield each complete delivery of a billing period, oldest first. A folder without its manifest is not one."""
-    return find_export_deliveries(store, KIND, _LAYOUTS)
+find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=_LAYOUTS)
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:

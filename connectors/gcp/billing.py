@@ -8,9 +8,9 @@ decided in SQL.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal, merged, refusal_of
@@ -21,16 +21,14 @@ from connectors.formats.parquet import write_tables
 from connectors.formats.values import Rows
 from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, MAPS, SCHEMA, SHAPE
 from connectors.layouts.partition_folders import find_partition_deliveries
-from connectors.stores import ObjectStore
 
 __all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
 
 KIND = "gcp_billing"
 
 
-def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
-    """Yield the partition of each day. Its files are the delivery: this export has no manifest."""
-    return find_partition_deliveries(store, KIND, date.isoformat)
+# the partition of each day; its files are the delivery, as this export has no manifest
+find_deliveries = partial(find_partition_deliveries, kind=KIND, partition_of=date.isoformat)
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal, merged, refusal_of
@@ -19,7 +20,6 @@ from connectors.formats.parquet import write_tables
 from connectors.formats.schema import BigInt, Column, Date, Number, Schema, Text, required
 from connectors.formats.values import check_month
 from connectors.layouts.partition_folders import find_partition_deliveries
-from connectors.stores import ObjectStore
 
 KIND = "gcp_carbon"
 PAGE = "docs/sources/gcp_carbon.md"
@@ -52,9 +52,8 @@ SCHEMA = Schema(
 )
 
 
-def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
-    """Yield each month. Its folder is named by the first day of its usage month."""
-    return find_partition_deliveries(store, KIND, lambda day: f"{day:%Y-%m}" if day.day == 1 else None)
+# a month's folder is named by its first day
+find_deliveries = partial(find_partition_deliveries, kind=KIND, partition_of=lambda day: f"{day:%Y-%m}" if day.day == 1 else None)
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:

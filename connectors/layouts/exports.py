@@ -33,7 +33,7 @@ class Layout:
 
 
 def find_export_deliveries(store: ObjectStore, kind: str, layouts: Sequence[Layout]) -> Iterator[Delivery | Refusal]:
-    """Yield deliveries and refusals by partition, oldest first."""
+    """Yield deliveries and refusals by partition, oldest first. A folder without its manifest is no delivery."""
     listed = {info.key: info for info in store.list_objects()}
     manifests = [key for key in listed if key.endswith("Manifest.json")]
     matches = ((layout, layout.manifest.fullmatch(key)) for key in manifests for layout in layouts)

@@ -7,6 +7,7 @@ come every minute for six weeks and every ten minutes afterwards, so they are ne
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from connectors.formats.prometheus_text import PrometheusPoint, parse_prometheus
 from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
-from connectors.stores import ObjectStore
 from connectors.telemetry.samples import COLUMNS, KeyFacts, Problems, Sample, SampleError, convert_with, decode_json, micros_of
 from connectors.telemetry.tpu_points import samples_of
 
@@ -82,9 +82,7 @@ class Entry(msgspec.Struct, rename="camel"):
 _DECODER = msgspec.json.Decoder(list[Entry] | Entry)
 
 
-def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
-    """Yield a delivery for each file of answers or of Prometheus text."""
-    return find_file_deliveries(store, KIND, (*_TEXT, *_LINES, *_DOCUMENT))
+find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(*_TEXT, *_LINES, *_DOCUMENT))
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
