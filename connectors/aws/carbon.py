@@ -16,7 +16,7 @@ from connectors.errors import ExportSchemaError, Place
 from connectors.formats.delimited import CsvFile
 from connectors.formats.lazy import pc
 from connectors.formats.parquet import check_parquet, copy_parquet, open_parquet, read_rows
-from connectors.formats.schema import Number, Schema, Text, Timestamp, optional, required
+from connectors.formats.schema import Column, Number, Schema, Text, Timestamp, optional, required
 from connectors.formats.typed_copies import Plan, copy_csv
 from connectors.formats.values import Rows, check_month
 from connectors.layouts.exports import Layout, find_export_deliveries
@@ -35,7 +35,7 @@ SCHEMA = Schema(
         required("usage_account_id", Text, filled=True),
         required("usage_period_start", Timestamp, filled=True),
         *optional("usage_period_end last_refresh_timestamp", Timestamp),
-        required("model_version", Text, filled=True, from_partition=("model_version", "carbon_model_version")),
+        Column("model_version", Text, filled=True),  # a file without it has that of its folder's name
         *optional("location region_code product_code", Text),
         # deliveries before June 2025 have no location-based total, before October 2025 no scopes; no export gains columns later
         *optional(_VALUES, Number, below=1e12),

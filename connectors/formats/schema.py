@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.lazy import pa
@@ -31,7 +32,9 @@ class Column:
     required: bool = False
     filled: bool = False
     below: float | None = None
-    from_partition: tuple[str, ...] = ()  # names of the partition folder that gives the value when the column is absent
+
+
+required = partial(Column, required=True)  # a column without which a file is refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,6 @@ class Schema:
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
 
-    def __getitem__(self, name: str) -> Column:
-        return next(column for column in self.columns if column.name == name)
-
     @property
     def names(self) -> tuple[str, ...]:
         """Names in declared order."""
@@ -56,7 +56,7 @@ class Schema:
     def check_names(self, names: Collection[str], uri: str, key: str | None = None) -> tuple[str, ...]:
         """Return the unknown names; all missing required ones are named in one error, so that one repair is enough."""
         self.check_repeated(names, uri, key)
-        missing = [c.name for c in self.columns if c.required and not c.from_partition and c.name not in names]
+        missing = [c.name for c in self.columns if c.required and c.name not in names]
         if missing:
             raise ExportSchemaError(
                 f"{uri} is missing columns {', '.join(missing)}. See {self.remedy_page}.",
@@ -93,13 +93,6 @@ class Schema:
                     remedy=f"Deliver {column.name} with the provider's own type. See {self.remedy_page}.",
                 )
         return unknown
-
-
-def required(
-    name: str, type_: str, *, filled: bool = False, below: float | None = None, from_partition: tuple[str, ...] = ()
-) -> Column:
-    """Declare a column without which a file is refused."""
-    return Column(name, type_, required=True, filled=filled, below=below, from_partition=from_partition)
 
 
 def optional(names: str | Iterable[str], type_: str, *, below: float | None = None) -> tuple[Column, ...]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from connectors.deliveries import Converted, Delivery, Part, Refusal, merged, refusal_of
+from connectors.deliveries import Converted, Delivery, Part, merged, refusal_of
 from connectors.errors import ExportContentError, Place
 from connectors.formats.lazy import pa, pl
 from connectors.formats.nested import NestedFile, Shape, at, open_nested
@@ -91,8 +91,14 @@ def _without_repeats(delivery: Delivery, copies: list[Converted], store_uri: str
             table = pl.read_parquet(part.path, hive_partitioning=False)
             first = table.filter(~keep)["line_number"][0]
             table.filter(keep).write_parquet(part.path, compression="zstd")
-            remark = _remark(delivery, f"{store_uri}/{part.source_object}", part.source_object, first, copy.rows - kept)
-            copy = replace(copy, parts=copy.parts if kept else (), rows=kept, refusals=(remark,))
+            key, dropped = part.source_object, f"{copy.rows - kept} rows"
+            remark = ExportContentError(
+                f"{store_uri}/{key}: {dropped} are equal to earlier ones in every column, first row {first}.",
+                place=Place(key, first, value=dropped),
+                reason="repeated_row",
+                remedy="Run the transfer of this month once more: Google delivered rows twice; each is counted once.",
+            )
+            copy = replace(copy, parts=copy.parts if kept else (), rows=kept, refusals=(refusal_of(delivery, remark),))
         yield copy
 
 
@@ -103,13 +109,3 @@ def _hashes(path: Path) -> pl.DataFrame:
     columns = [pl.col(name).cast(pl.String) if name in frame.columns else pl.lit(None, pl.String).alias(name) for name in given]
     rows = frame.select(columns)
     return pl.DataFrame({"first": rows.hash_rows(seed=1), "second": rows.hash_rows(seed=2)})
-
-
-def _remark(delivery: Delivery, uri: str, key: str, first: int, dropped: int) -> Refusal:
-    remark = ExportContentError(
-        f"{uri}: {dropped} rows are equal to earlier ones in every column, first row {first}.",
-        place=Place(key, first, value=f"{dropped} rows"),
-        reason="repeated_row",
-        remedy="Run the transfer of this month once more: Google delivered rows twice; each is counted once.",
-    )
-    return refusal_of(delivery, remark)

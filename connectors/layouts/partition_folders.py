@@ -15,6 +15,7 @@ from connectors.deliveries import Delivery, Refusal, identity_of, refusal
 from connectors.errors import ExportContentError, Place
 from connectors.stores import ObjectStore
 
+_FILE = re.compile(r"(?:.*/)?(?![._])[^/]*\.parquet", re.IGNORECASE | re.DOTALL)
 _FOLDER = re.compile(r"_PARTITIONTIME=(\d{4}-\d{2}-\d{2})", re.ASCII)
 
 
@@ -22,7 +23,7 @@ def find_partition_deliveries(
     store: ObjectStore, kind: str, partition_of: Callable[[date], str | None]
 ) -> Iterator[Delivery | Refusal]:
     """Yield a delivery for each partition, by its day; `partition_of` names it, or returns None for a day that is none."""
-    files = [info for info in store.list_objects() if _is_data(info.key)]
+    files = [info for info in store.list_objects() if _FILE.fullmatch(info.key)]
     for folder, group in groupby(files, key=lambda info: info.key.rpartition("/")[0]):
         objects = tuple(group)
         day = _day_of(folder)
@@ -40,11 +41,6 @@ def find_partition_deliveries(
         )
         name = (folder or "no folder").replace("/", "~")
         yield refusal(error, name, identity_of(kind, folder, objects), key, published_at)
-
-
-def _is_data(key: str) -> bool:
-    name = key.rpartition("/")[2]
-    return name.lower().endswith(".parquet") and not name.startswith((".", "_"))
 
 
 def _day_of(folder: str) -> date | None:

@@ -148,15 +148,15 @@ class S3Store:
 class S3Bucket(S3Store):
     """The same objects, to be written as well: a landing."""
 
-    def put(self, key: str, data: bytes) -> None:
+    def put(self, key: str, data: bytes, **condition: str) -> None:
         """Write or replace a small object; readers see the old or the new one."""
         with self._named_errors(key):
-            self.client.put_object(**self._named(key), Body=data)
+            self.client.put_object(**self._named(key), Body=data, **condition)
 
     def put_new(self, key: str, data: bytes) -> bool:
         """Write an object unless its key is taken, and return whether it was free. Of several writers exactly one wins."""
         try:
-            self._retried("write_conflict", lambda: self._put_if_absent(key, data))
+            self._retried("write_conflict", lambda: self.put(key, data, IfNoneMatch="*"))
         except SourceUnreadableError as error:
             if error.reason != "key_taken":
                 raise
@@ -172,7 +172,3 @@ class S3Bucket(S3Store):
         """Delete an object; one that is not there is no error."""
         with self._named_errors(key):
             self.client.delete_object(**self._named(key))
-
-    def _put_if_absent(self, key: str, data: bytes) -> None:
-        with self._named_errors(key):
-            self.client.put_object(**self._named(key), Body=data, IfNoneMatch="*")
