@@ -84,7 +84,13 @@ class CsvFile:
         def watched(chunk: Any) -> Any:
             seen.update(bytes=chunk.size, quotes=chunk.to_pybytes().count(b'"'))
             if seen["bytes"] > limit:
-                raise self._too_much(limit)
+                raise ExportContentError(
+                    f"{self.uri} holds more than {limit} bytes when decompressed"
+                    f" (limits: {MAX_RATIO} times its size beyond {_RATIO_FROM} bytes, and {MAX_BYTES} bytes).",
+                    place=Place(self.key, value=str(limit)),
+                    reason="too_large",
+                    remedy="Check what wrote this file; a bill of this size is delivered in several objects.",
+                )
             return chunk
 
         name = self.key.lower()
@@ -122,15 +128,6 @@ class CsvFile:
     def _content_error(self, what: str, reason: str, row: int | None = None) -> ExportContentError:
         at = "" if row is None else f", row {row}"
         return ExportContentError(f"{self.uri}{at}: {what}.", place=Place(self.key, row_number=row), reason=reason)
-
-    def _too_much(self, limit: int) -> ExportContentError:
-        return ExportContentError(
-            f"{self.uri} holds more than {limit} bytes when decompressed"
-            f" (limits: {MAX_RATIO} times its size beyond {_RATIO_FROM} bytes, and {MAX_BYTES} bytes).",
-            place=Place(self.key, value=str(limit)),
-            reason="too_large",
-            remedy="Check what wrote this file; a bill of this size is delivered in several objects.",
-        )
 
 
 def limit_of(path: Path) -> int:

@@ -8,7 +8,7 @@ decided in SQL.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,6 @@ __all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
 
 KIND = "gcp_billing"
 
-
 # the partition of each day; its files are the delivery, as this export has no manifest
 find_deliveries = partial(find_partition_deliveries, kind=KIND, partition_of=date.isoformat)
 
@@ -43,28 +42,21 @@ def _convert_object(delivery: Delivery, key: str, path: Path, target: Path, stor
     source = open_nested(path, SHAPE, key, f"{store_uri}/{key}")
     if source is None:
         return Converted()
-    repeats: dict[str, _Repeats] = {}
+    repeats: dict[str, tuple[int, int]] = {}
     rows = write_tables((_flat_table(source, batch, rows, repeats) for rows, batch in source.batches()), target)
-    remarks = tuple(_remark(delivery, source, name, seen) for name, seen in repeats.items())
+    remarks = tuple(_remark(delivery, source, name, *repeat) for name, repeat in repeats.items())
     return Converted((Part(target, key),), rows, source.unknown, remarks)
 
 
-@dataclass(slots=True)
-class _Repeats:
-    """Keys that one row has twice: the first such row, and how many there are."""
-
-    row: int
-    count: int = 0
-
-
-def _flat_table(source: NestedFile, batch: pa.RecordBatch, rows: Rows, repeats: dict[str, _Repeats]) -> pa.Table:
-    """The lines of a batch, and behind them a row per credit in the order of the lines."""
+def _flat_table(source: NestedFile, batch: pa.RecordBatch, rows: Rows, repeats: dict[str, tuple[int, int]]) -> pa.Table:
+    """The lines of a batch and, behind them in the order of the lines, its credits. `repeats`: by map, first row and count."""
     lines = source.lines(batch, rows)
     for name in MAPS:
         if name in source.paths:
             lines[name], again = source.map_of(batch, name)
             if len(again):
-                repeats.setdefault(name, _Repeats(rows.before + again[0] + 1)).count += len(again)
+                first, count = repeats.get(name, (rows.before + again[0] + 1, 0))
+                repeats[name] = first, count + len(again)
     parents, elements = source.elements(batch, "credits")
     credits = {name: lines[name].take(parents) for name in ("line_number", *CREDIT_KEYS) if name in lines}
     places = replace(rows, parents=parents)  # an error in the third credit of row 7 names row 7
@@ -80,11 +72,11 @@ def _flat_table(source: NestedFile, batch: pa.RecordBatch, rows: Rows, repeats: 
     return both.select([name for name in SCHEMA.names if name in both.column_names])
 
 
-def _remark(delivery: Delivery, source: NestedFile, name: str, seen: _Repeats) -> Refusal:
+def _remark(delivery: Delivery, source: NestedFile, name: str, first: int, count: int) -> Refusal:
     """Name rows that have a key twice. They are kept: of two labels team=a and team=b, a is taken."""
     remark = ExportContentError(
-        f"{source.start.uri}: {name} has a key more than once in a row, {seen.count} times, first in row {seen.row}.",
-        place=Place(source.start.key, seen.row, name, f"{seen.count} pairs"),
+        f"{source.start.uri}: {name} has a key more than once in a row, {count} times, first in row {first}.",
+        place=Place(source.start.key, first, name, f"{count} pairs"),
         reason="repeated_key",
         remedy="Give each key once; the rows are kept with the first value of the key.",
     )

@@ -14,11 +14,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ACCELERATED = re.compile(f"(?:{AWS_FAMILIES})")  # plain machines beside them hold no chips
 
 
-def is_sagemaker(document: dict[str, Any]) -> bool:
-    """Whether a document is a DescribeTrainingJob answer."""
-    return "TrainingJobArn" in document
-
-
 def sagemaker_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of a job. Its machines have no ids, so the job itself is the resource, once per instance type."""
     arn, name = _text(document, "TrainingJobArn"), _text(document, "TrainingJobName")

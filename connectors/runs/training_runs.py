@@ -19,7 +19,7 @@ from connectors.formats.schema import BigInt, Number, Schema, Text, Timestamp, o
 from connectors.formats.values import measured_schema
 from connectors.layouts.single_files import partition_of
 from connectors.runs.run_records import RecordError, run_json_rows
-from connectors.runs.sagemaker import is_sagemaker, sagemaker_rows
+from connectors.runs.sagemaker import sagemaker_rows
 from connectors.runs.vertex import is_vertex, vertex_rows
 from connectors.stores import READ_LIMIT, ObjectStore
 
@@ -62,7 +62,7 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     document = _decode(files[info.key], info.key, uri)
     unknown: tuple[str, ...] = ()
     try:
-        if is_sagemaker(document):
+        if "TrainingJobArn" in document:
             rows = sagemaker_rows(document)
         elif info.key.endswith(".run.json") or "training_run_id" in document:
             rows, unknown = run_json_rows(document)

@@ -32,13 +32,9 @@ def vertex_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
     run = label if isinstance(label, str) and label.strip() else match[1]
     # createTime is when the job began to wait: it holds nothing yet
     start, end = (time_of(_text(document, field), field) for field in ("startTime", "endTime"))
-    state = _state(_text(document, "state"))
+    word = (_text(document, "state") or "").removeprefix("JOB_STATE_").lower()
+    state = _STATES.get(word) or state_of(word)
     return job_rows("vertex", run, "Google Cloud", match.string, state, in_order(start, end, "endTime"), _nodes(document))
-
-
-def _state(word: str | None) -> str:
-    plain = (word or "").removeprefix("JOB_STATE_").lower()
-    return _STATES.get(plain) or state_of(plain)
 
 
 def _nodes(document: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -22,8 +22,13 @@ from connectors.stores.transfer import CHUNK, changed, check_size, write_hashed
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3  # botocore itself retries requests, but neither a body that breaks off nor two writers that collide
-_MISSING = {"404", "NoSuchKey", "NoSuchVersion"}
-_PRECONDITION = {"412", "PreconditionFailed"}
+_CHANGED = {
+    "404",
+    "NoSuchKey",
+    "NoSuchVersion",
+    "412",
+    "PreconditionFailed",
+}  # the listed object is gone or another one
 
 
 class S3Store:
@@ -139,7 +144,7 @@ class S3Store:
         where = self.uri if key is None else self.uri_of(key)
         code = error.response["Error"].get("Code", "?") if isinstance(error, ClientError) else type(error).__name__
         action = getattr(error, "operation_name", "the request")
-        if listed and code in _MISSING | _PRECONDITION:
+        if listed and code in _CHANGED:
             return changed(where, listed.key)
         reason, remedy = meaning_of(code, action, self._bucket, self._options)
         return SourceUnreadableError(f"{where}: {action} failed with {code}.", place=Place(key), reason=reason, remedy=remedy)

@@ -133,7 +133,7 @@ def convert_with(delivery: Delivery, files: dict[str, Path], folder: Path, store
     samples = read(TextFile(files[info.key], info.key, uri), facts_of(info.key), problems)
     shape = measured_schema(COLUMNS)
     groups = iter(lambda: list(islice(samples, _FLUSH)), [])
-    rows = write_tables((pa.Table.from_arrays(_arrays(group, shape), schema=shape) for group in groups), target)
+    rows = write_tables((_table(group, shape) for group in groups), target)
     parts = (Part(target, info.key),) if rows else ()
     return Converted(parts, rows, refusals=tuple(problems.refusals(delivery, uri)))
 
@@ -159,8 +159,9 @@ def micros_of(text: str, column: str, remedy: str) -> int:
         raise SampleError("bad_time", column, remedy) from error
 
 
-def _arrays(rows: list[Sample], shape: pa.Schema) -> list[pa.Array]:
-    return [pa.array(values, type_) for values, type_ in zip(zip(*rows, strict=True), shape.types, strict=True)]
+def _table(rows: list[Sample], shape: pa.Schema) -> pa.Table:
+    columns = zip(zip(*rows, strict=True), shape.types, strict=True)
+    return pa.table([pa.array(values, type_) for values, type_ in columns], schema=shape)
 
 
 def _start_of(stem: str) -> int | None:
