@@ -58,12 +58,23 @@ class Part:
 
 @dataclass(frozen=True)
 class Converted:
-    """What a delivery became. `refusals` name single records that were left out, or kept with a remark."""
+    """What a delivery, or one object of it, became. `refusals` name records that were left out, or kept with a remark."""
 
-    parts: tuple[Part, ...]
-    rows: int
+    parts: tuple[Part, ...] = ()
+    rows: int = 0
     unknown_columns: tuple[str, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+
+
+def merged(objects: Iterable[Converted]) -> Converted:
+    """Add up what the objects of a delivery became; an unknown column is named once."""
+    done = list(objects)
+    return Converted(
+        parts=tuple(part for one in done for part in one.parts),
+        rows=sum(one.rows for one in done),
+        unknown_columns=tuple(dict.fromkeys(name for one in done for name in one.unknown_columns)),
+        refusals=tuple(refusal for one in done for refusal in one.refusals),
+    )
 
 
 def identity_of(kind: str, partition: str, objects: Iterable[ObjectInfo | None]) -> str:

@@ -1,11 +1,4 @@
-"""Errors a connector raises on purpose: what is wrong, where exactly, and whether trying again can help.
-
-ConnectorError
-├── ExportNotPublishedError  not there yet, or being rewritten: trying again later can help
-├── ExportChangedError       an object changed while it was read: trying again now can help
-├── ExportSchemaError        the provider changed the file: only a person can help
-├── ExportContentError       truncated, wrongly typed, too large or hostile: only a new delivery can help
-└── SourceUnreadableError    no bucket, folder, permission or network: the person who runs the source can help
+"""Errors a connector raises on purpose: what is wrong, where exactly, and by the class whether trying again can help.
 
 No message holds a secret: of a provider's answer only its error code is repeated, never its text.
 """
@@ -44,35 +37,35 @@ class ConnectorError(Exception):
 
 
 class ExportNotPublishedError(ConnectorError):
-    """The provider has not finished this delivery."""
+    """Not there yet, or being rewritten: trying again later can help."""
 
     reason = "not_published"
     remedy = "Try again after the provider has written its manifest."
 
 
 class ExportChangedError(ConnectorError):
-    """An object is no longer the one that was listed."""
+    """An object changed while it was read: trying again now can help."""
 
     reason = "changed_while_reading"
     remedy = "Try again: the provider was writing while we read."
 
 
 class ExportSchemaError(ConnectorError):
-    """A declared column is absent or has another type."""
+    """The provider changed the file, a declared column is absent or of another type: only a person can help."""
 
     reason = "missing_column"
     remedy = "Add the column to the export, or correct its query; the last good delivery stays in force until then."
 
 
 class ExportContentError(ConnectorError):
-    """The shape is right and the content is not."""
+    """Truncated, wrongly typed, too large or hostile: only a new delivery can help."""
 
     reason = "bad_content"
     remedy = "Have the provider deliver this partition again; the last good delivery stays in force until then."
 
 
 class SourceUnreadableError(ConnectorError):
-    """The location itself cannot be read."""
+    """No bucket, folder, permission or network: the person who runs the source can help."""
 
     reason = "source_unreadable"
     remedy = "Check that the location exists and that these credentials may list and read it."

@@ -5,7 +5,6 @@ The only list of kinds that can be read. Modules are imported when they are aske
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -30,7 +29,7 @@ MODULES = {
 }
 KINDS = tuple(MODULES)
 
-_IMPORT = re.compile(r"^[ \t]*((?:from|import)[ \t]+connectors\b(?:[^\n(]|\([^)]*\))*)", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*from (connectors\b[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
 class Connector(Protocol):
@@ -72,34 +71,21 @@ def _module_of(kind: str) -> str:
 @cache
 def _closure(module: str, package: Path) -> tuple[Path, ...]:
     files: set[Path] = set()
-    waiting = _with_packages(module)
+    waiting = {module}
     while waiting:
-        path = _file_of(waiting.pop(), package)
-        if path is not None and path not in files:
-            files.add(path)
-            waiting |= _imports(path)
+        name = waiting.pop()
+        path = package.joinpath(*name.split(".")[1:])
+        if "." in name:
+            waiting.add(name.rpartition(".")[0])  # the file of a package is run as well when something in it is imported
+        file = next((file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()), None)
+        if file and file not in files and package / "stores" not in path.parents:
+            files.add(file)
+            waiting |= _imports(file)
     return tuple(sorted(files))
-
-
-def _with_packages(name: str) -> set[str]:
-    """A dotted name and the packages around it: the file of a package is run as well when something in it is imported."""
-    parts = name.split(".")
-    return {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
-
-
-def _file_of(name: str, package: Path) -> Path | None:
-    """The file of a module; None for a client of a store, and for a name that is no module."""
-    path = package.joinpath(*name.split(".")[1:])
-    if package / "stores" in path.parents:
-        return None
-    return next((file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()), None)
 
 
 @cache
 def _imports(path: Path) -> frozenset[str]:
-    """The names of this package that a file imports. Only its import statements are parsed, which is ten times as fast."""
-    names: set[str] = set()
-    for statement in _IMPORT.findall(path.read_text(encoding="utf-8")):
-        node = ast.parse(statement).body[0]
-        names |= {alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}" for alias in node.names}
-    return frozenset().union(*(_with_packages(name) for name in names))
+    """The names of this package that a file imports, by a pattern, which is ten times as fast as to parse the whole file."""
+    statements = _IMPORT.findall(path.read_text(encoding="utf-8"))
+    return frozenset(f"{module}.{name}" for module, names in statements for name in re.findall(r"\w+", names))

@@ -36,11 +36,8 @@ def execution_time(folder: str) -> datetime | None:
 
     Data Exports write 2024-04-02T13:14:43.337Z-<uuid>, legacy reports 20230103T125721Z or a bare uuid.
     """
-    match = re.match(r"(\d{4})-?(\d{2})-?(\d{2})T(\d{2}):?(\d{2}):?(\d{2})(?:\.(\d{1,6})\d*)?Z(?:-|$)", folder, re.ASCII)
-    if not match:
-        return None
-    year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
+    match = re.match(r"(\d{4}-?\d{2}-?\d{2}T\d{2}:?\d{2}:?\d{2}(?:\.\d+)?)Z(?:-|$)", folder, re.ASCII)
     try:
-        return datetime(year, month, day, hour, minute, second, int((match[7] or "0").ljust(6, "0")), tzinfo=UTC)
+        return datetime.fromisoformat(f"{match[1]}Z") if match else None
     except ValueError:
         return None

@@ -7,19 +7,19 @@ A file in AWS's present shape is read as it is; one in an older spelling gets a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from connectors.deliveries import Converted, Delivery, Part, Refusal
+from connectors.deliveries import Converted, Delivery, Part, merged
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.delimited import CsvFile
 from connectors.formats.lazy import pc
-from connectors.formats.parquet import check_parquet, open_parquet, read_rows
-from connectors.formats.schema import Number, Schema, Text, Timestamp, optional, required
-from connectors.formats.typed_copies import Plan, copy_csv, copy_parquet
+from connectors.formats.parquet import check_parquet, copy_parquet, open_parquet, read_rows
+from connectors.formats.schema import Column, Number, Schema, Text, Timestamp, optional, required
+from connectors.formats.typed_copies import Plan, copy_csv
 from connectors.formats.values import Rows, check_month
 from connectors.layouts.exports import Layout, find_export_deliveries
-from connectors.stores import ObjectStore
 from connectors.times import is_month
 
 KIND = "aws_carbon"
@@ -35,7 +35,7 @@ SCHEMA = Schema(
         required("usage_account_id", Text, filled=True),
         required("usage_period_start", Timestamp, filled=True),
         *optional("usage_period_end last_refresh_timestamp", Timestamp),
-        required("model_version", Text, filled=True, from_partition=("model_version", "carbon_model_version")),
+        Column("model_version", Text, filled=True),  # a file without it has that of its folder's name
         *optional("location region_code product_code", Text),
         # deliveries before June 2025 have no location-based total, before October 2025 no scopes; no export gains columns later
         *optional(_VALUES, Number, below=1e12),
@@ -67,62 +67,43 @@ _LAYOUT = Layout(
 )
 
 
-def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
-    """Yield each complete delivery of one month and model version, oldest first. A folder without its manifest is not one."""
-    return find_export_deliveries(store, KIND, (_LAYOUT,))
+find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=(_LAYOUT,))
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Check the landed objects; write a typed copy of a CSV, or of a Parquet file with other names, into `folder`."""
-    parts: list[Part] = []
-    rows = 0
-    unknown: dict[str, None] = {}
-    for info in delivery.objects:
-        path, uri = files[info.key], f"{store_uri}/{info.key}"
-        if not info.size:
-            continue  # a month without data still has its file
-        copy = folder / f"{path.name}.parquet"
-        if info.key.lower().endswith(".parquet"):
-            target, count, names = _take_parquet(path, copy, delivery, info.key, uri)
-        else:
-            target, (count, names) = copy, _take_csv(CsvFile(path, info.key, uri), copy, delivery)
-        if count:
-            _check_rows(target, delivery.partition, info.key, uri)
-            parts.append(Part(target, info.key))
-            rows += count
-            unknown |= dict.fromkeys(names)
-    return Converted(tuple(parts), rows, tuple(unknown))
+    # an object without bytes is a month without data, which still has its file
+    objects = [(info.key, files[info.key]) for info in delivery.objects if info.size]
+    return merged(_convert_object(delivery.partition, key, path, folder, f"{store_uri}/{key}") for key, path in objects)
 
 
-def _take_csv(csv: CsvFile, target: Path, delivery: Delivery) -> tuple[int, tuple[str, ...]]:
-    header = csv.header()
-    if not header:
-        return 0, ()
-    SCHEMA.check_repeated(header, csv.uri, csv.key)
-    sources = _sources(header)
-    if not any(csv.batches(header, header[:1])):
-        return 0, ()  # a file without rows may have any header
-    unknown = _check_names(header, sources, csv.uri, csv.key)
-    plan = Plan({declared: (name,) for declared, name in sources.items()}, constants=_constants(sources, delivery))
-    return copy_csv(csv, header, SCHEMA, plan, target), unknown
-
-
-def _take_parquet(path: Path, copy: Path, delivery: Delivery, key: str, uri: str) -> tuple[Path, int, tuple[str, ...]]:
-    """Return the original if it has the declared names, else a copy that has them."""
-    file = open_parquet(path, key, uri)
-    if not file.metadata.num_rows:
-        return path, 0, ()
-    names = file.schema_arrow.names
+def _convert_object(partition: str, key: str, path: Path, folder: Path, uri: str) -> Converted:
+    month, _, version = partition.partition("@")
+    csv = None if key.lower().endswith(".parquet") else CsvFile(path, key, uri)
+    if csv:
+        names: Sequence[str] = csv.header()
+        SCHEMA.check_repeated(names, uri, key)
+        has_rows = bool(names) and any(csv.batches(names, names[:1]))
+    else:
+        file = open_parquet(path, key, uri)
+        names, has_rows = file.schema_arrow.names, bool(file.metadata.num_rows)
+    if not has_rows:
+        return Converted()  # a file without rows may have any header
     SCHEMA.check_repeated(names, uri, key)
     sources = _sources(names)
     unknown = _check_names(names, sources, uri, key)
-    constants = _constants(sources, delivery)
-    target = path
-    if constants or any(declared != name for declared, name in sources.items()):
-        copy_parquet(path, copy, {name: declared for declared, name in sources.items()}, constants, key, uri)
-        target = copy
-    count, _ = check_parquet(target, SCHEMA, key, uri)
-    return target, count, unknown
+    constants = {} if "model_version" in sources else {"model_version": version}
+    copy = target = folder / f"{path.name}.parquet"
+    if csv:
+        count = copy_csv(csv, names, SCHEMA, Plan({to: (name,) for to, name in sources.items()}, constants=constants), copy)
+    else:
+        if constants or any(declared != name for declared, name in sources.items()):
+            copy_parquet(path, copy, {name: declared for declared, name in sources.items()}, constants, key, uri)
+        else:
+            target = path  # the original has the declared names
+        count, _ = check_parquet(target, SCHEMA, key, uri)
+    _check_rows(target, month, version, key, uri)
+    return Converted((Part(target, key),), count, unknown)
 
 
 def _sources(names: Sequence[str]) -> dict[str, str]:
@@ -141,13 +122,8 @@ def _check_names(names: Sequence[str], sources: dict[str, str], uri: str, key: s
     return tuple(name for name in names if name not in sources.values())
 
 
-def _constants(sources: dict[str, str], delivery: Delivery) -> dict[str, str]:
-    return {} if "model_version" in sources else {"model_version": delivery.partition.partition("@")[2]}
-
-
-def _check_rows(path: Path, partition: str, key: str, uri: str) -> None:
+def _check_rows(path: Path, month: str, version: str, key: str, uri: str) -> None:
     """Refuse rows of another month or model version than their folder's, and any unit but the one we convert from."""
-    month, _, version = partition.partition("@")
     file = open_parquet(path, key, uri)
     units = [name for name in _UNITS if name in file.schema_arrow.names]
     for rows, batch in read_rows(file, ["usage_period_start", "model_version", *units], Rows(key, uri)):

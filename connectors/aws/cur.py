@@ -7,19 +7,19 @@ each cost means in SQL.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from connectors.aws.cur_columns import SCHEMA
-from connectors.aws.cur_legacy import is_legacy, legacy_plan
-from connectors.deliveries import Converted, Delivery, Part, Refusal
+from connectors.aws.cur_legacy import legacy_plan
+from connectors.deliveries import Converted, Delivery, Part, merged
 from connectors.errors import ExportContentError, Place
 from connectors.formats.delimited import CsvFile
 from connectors.formats.parquet import check_parquet, open_parquet, read_rows
 from connectors.formats.typed_copies import Plan, copy_csv
 from connectors.formats.values import Rows, check_month, check_years
 from connectors.layouts.exports import Layout, find_export_deliveries
-from connectors.stores import ObjectInfo, ObjectStore
+from connectors.stores import ObjectInfo
 from connectors.times import is_month
 
 __all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
@@ -49,39 +49,35 @@ _LAYOUTS = (
 )
 
 
-def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
-    """Yield each complete delivery of a billing period, oldest first. A folder without its manifest is not one."""
-    return find_export_deliveries(store, KIND, _LAYOUTS)
+find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=_LAYOUTS)
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Check the landed objects and write a typed copy of each CSV into `folder`."""
-    parts: list[Part] = []
-    rows = 0
-    unknown: dict[str, None] = {}
-    for info in delivery.objects:
-        path, uri = files[info.key], f"{store_uri}/{info.key}"
-        if not info.size:
-            raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(info.key), reason="truncated")
-        if info.key.lower().endswith(".parquet"):
-            target = path
-            count, names = check_parquet(path, SCHEMA, info.key, uri)
-        else:
-            target = folder / f"{path.name}.parquet"
-            count, names = _convert_csv(CsvFile(path, info.key, uri), target)
-        if count:
-            _must_be_of_period(delivery.partition, target, info, uri)
-            parts.append(Part(target, info.key))
-            rows += count
-            unknown |= dict.fromkeys(names)
-    return Converted(tuple(parts), rows, tuple(unknown))
+    return merged(_convert_object(delivery.partition, info, files[info.key], folder, store_uri) for info in delivery.objects)
+
+
+def _convert_object(partition: str, info: ObjectInfo, path: Path, folder: Path, store_uri: str) -> Converted:
+    uri = f"{store_uri}/{info.key}"
+    if not info.size:
+        raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(info.key), reason="truncated")
+    if info.key.lower().endswith(".parquet"):
+        target = path
+        count, unknown = check_parquet(path, SCHEMA, info.key, uri)
+    else:
+        target = folder / f"{path.name}.parquet"
+        count, unknown = _convert_csv(CsvFile(path, info.key, uri), target)
+    if not count:
+        return Converted()
+    _must_be_of_period(partition, target, info, uri)
+    return Converted((Part(target, info.key),), count, unknown)
 
 
 def _convert_csv(csv: CsvFile, target: Path) -> tuple[int, tuple[str, ...]]:
     header = csv.header()
     if not header:
         return 0, ()  # a surplus chunk of a shrunken export is overwritten with nothing
-    if is_legacy(header):
+    if any("/" in name for name in header):  # a legacy report names its columns category/Name
         SCHEMA.check_repeated(header, csv.uri, csv.key)
         plan = legacy_plan(header, SCHEMA)
         SCHEMA.check_names([*plan.columns, *plan.maps], csv.uri, csv.key)

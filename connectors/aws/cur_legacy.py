@@ -15,11 +15,6 @@ from connectors.formats.typed_copies import Plan
 _MAPS = {"product": "product", "resourceTags": "resource_tags", "costCategory": "cost_category"}
 
 
-def is_legacy(header: Sequence[str]) -> bool:
-    """Whether a header is of the form category/Name."""
-    return any("/" in name for name in header)
-
-
 def snake_case(name: str) -> str:
     """Write a legacy name as AWS does in Athena: savingsPlan/SavingsPlanARN is savings_plan_savings_plan_a_r_n."""
     return re.sub(r"[^a-z0-9]+", "_", re.sub(r"([A-Z])", r"_\1", name).lower()).strip("_")

@@ -13,16 +13,14 @@ import io
 import re
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Any
 
 from connectors.errors import ExportContentError, Place, shorten
 from connectors.formats.lazy import pa, pacsv
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 MAX_BYTES = 20 << 30  # of one object, decompressed
 MAX_RATIO = 200  # decompressed to compressed; bills reach about 30
@@ -43,7 +41,7 @@ class CsvFile:
 
     def header(self) -> tuple[str, ...]:
         """Return the column names; none at all when the file holds nothing."""
-        with self._named_errors(), self._open() as source:
+        with self._named_errors(), self._open() as (source, _):
             start = source.read(_HEADER_BYTES)
         if not start:
             return ()
@@ -58,7 +56,7 @@ class CsvFile:
 
     def batches(self, header: Sequence[str], wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the wanted columns as text, in the order of the rows."""
-        with self._named_errors(), self._open() as source:
+        with self._named_errors(), self._open() as (source, seen):
             reader = pacsv.open_csv(
                 source,
                 # one thread: row numbers in errors are only known in serial reading
@@ -75,29 +73,42 @@ class CsvFile:
             for batch in reader:
                 if batch.num_rows:
                     yield batch
-            if source.raw.quotes % 2:  # Arrow takes all that follows an open quote as one value, without an error
+            if seen["quotes"] % 2:  # Arrow takes all that follows an open quote as one value, without an error
                 raise self._content_error("a quoted value is never closed", "bad_csv")
 
     @contextlib.contextmanager
-    def _open(self) -> Iterator[io.BufferedReader[_Limited]]:
-        """Open the text inside, never more of it than the limits allow."""
-        limit = limit_of(self.path)
+    def _open(self) -> Iterator[tuple[Any, Counter[str]]]:
+        """Open the text inside, never more of it than the limits allow, and count the bytes and quotes that are read."""
+        limit, seen = limit_of(self.path), Counter[str]()
+
+        def watched(chunk: Any) -> Any:
+            seen.update(bytes=chunk.size, quotes=chunk.to_pybytes().count(b'"'))
+            if seen["bytes"] > limit:
+                raise ExportContentError(
+                    f"{self.uri} holds more than {limit} bytes when decompressed"
+                    f" (limits: {MAX_RATIO} times its size beyond {_RATIO_FROM} bytes, and {MAX_BYTES} bytes).",
+                    place=Place(self.key, value=str(limit)),
+                    reason="too_large",
+                    remedy="Check what wrote this file; a bill of this size is delivered in several objects.",
+                )
+            return chunk
+
         name = self.key.lower()
         with contextlib.ExitStack() as stack:
-            if name.endswith(".gz"):
-                source: _Readable = stack.enter_context(gzip.open(self.path, "rb"))
-            elif name.endswith(".zip"):
+            if name.endswith(".zip"):
                 archive = stack.enter_context(zipfile.ZipFile(self.path))
                 members = [member for member in archive.infolist() if not member.is_dir()]
                 if len(members) != 1 or not members[0].filename.lower().endswith(".csv") or members[0].flag_bits & 1:
                     raise self._content_error("the zip does not hold exactly one readable CSV file", "bad_archive")
                 try:
-                    source = stack.enter_context(archive.open(members[0]))
+                    source: Any = stack.enter_context(archive.open(members[0]))
                 except NotImplementedError as error:  # what zipfile raises for a compression it does not know
                     raise self._content_error(f"the zip is packed in a way nobody can read ({error})", "bad_archive") from error
+            elif name.endswith(".gz"):
+                source = stack.enter_context(gzip.open(self.path))
             else:
                 source = stack.enter_context(self.path.open("rb"))
-            yield io.BufferedReader(_Limited(source, limit, self), 1 << 20)
+            yield pa.TransformInputStream(pa.PythonFile(source, "r"), watched), seen
 
     @contextlib.contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -118,45 +129,7 @@ class CsvFile:
         at = "" if row is None else f", row {row}"
         return ExportContentError(f"{self.uri}{at}: {what}.", place=Place(self.key, row_number=row), reason=reason)
 
-    def too_much(self, limit: int) -> ExportContentError:
-        """Name the limit a decompressed file went beyond."""
-        return ExportContentError(
-            f"{self.uri} holds more than {limit} bytes when decompressed"
-            f" (limits: {MAX_RATIO} times its size beyond {_RATIO_FROM} bytes, and {MAX_BYTES} bytes).",
-            place=Place(self.key, value=str(limit)),
-            reason="too_large",
-            remedy="Check what wrote this file; a bill of this size is delivered in several objects.",
-        )
-
 
 def limit_of(path: Path) -> int:
     """The bytes a compressed file may hold: what is beyond is a decompression bomb, not a bill."""
     return min(MAX_BYTES, max(_RATIO_FROM, MAX_RATIO * path.stat().st_size))
-
-
-class _Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-class _Limited(io.RawIOBase):
-    """Pass bytes through, stop where a decompression bomb would go on, and count the quotes."""
-
-    def __init__(self, source: _Readable, limit: int, file: CsvFile) -> None:
-        self._source = source
-        self._limit = limit
-        self._left = limit
-        self._file = file
-        self.quotes = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
-        view = memoryview(buffer)
-        chunk = self._source.read(min(len(view), 1 << 20))
-        self._left -= len(chunk)
-        if self._left < 0:
-            raise self._file.too_much(self._limit)
-        self.quotes += chunk.count(b'"')
-        view[: len(chunk)] = chunk
-        return len(chunk)

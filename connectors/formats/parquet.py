@@ -6,7 +6,7 @@ Arrow's own messages are never repeated, for they may hold a path of this machin
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,20 +59,23 @@ def read_rows(file: Any, names: Sequence[str], rows: Rows, size: int = _BATCH) -
             rows = rows.after(batch.num_rows)
 
 
-def read_table(path: Path, names: Sequence[str], key: str, uri: str) -> pa.Table:
-    """Read some columns whole, in the order asked for. For small files only."""
+def copy_parquet(path: Path, target: Path, names: Mapping[str, str], constants: Mapping[str, str], key: str, uri: str) -> None:
+    """Write a copy of some columns under other names, with constant text columns beside them. For small files only."""
     with _named_errors(key, uri):
-        return open_parquet(path, key, uri).read(columns=list(names)).select(list(names))
+        table = open_parquet(path, key, uri).read(columns=list(names)).select(list(names)).rename_columns(list(names.values()))
+    for name, value in constants.items():
+        table = table.append_column(name, pa.repeat(pa.scalar(value), table.num_rows))
+    write_tables([table], target)
 
 
-def write_batches(batches: Iterable[pa.RecordBatch], shape: pa.Schema, target: Path) -> int:
-    """Write batches to a file and return the number of rows; without any batch there is no file."""
+def write_tables(tables: Iterable[pa.Table], target: Path) -> int:
+    """Write tables of one shape to a file and return the number of rows; without any table there is no file."""
     writer, written = None, 0
     with contextlib.ExitStack() as stack:
-        for batch in batches:
-            writer = writer or stack.enter_context(pq.ParquetWriter(target, shape, compression="zstd"))
-            writer.write_batch(batch)
-            written += batch.num_rows
+        for table in tables:
+            writer = writer or stack.enter_context(pq.ParquetWriter(target, table.schema, compression="zstd"))
+            writer.write_table(table)
+            written += table.num_rows
     return written
 
 

@@ -27,8 +27,10 @@ def parse_prometheus(line: str) -> PrometheusPoint | None:
     match = _LINE.fullmatch(line)
     if not match:
         raise ValueError("no line of Prometheus text")
-    metric, labels, value, time = match.groups()
-    return PrometheusPoint(metric, _labels(labels or ""), float(value), _micros(time))
+    metric, labels, value, written = match.groups()
+    time = None if written is None else float(written)
+    micros = None if time is None else round(time * (1_000 if abs(time) >= _MILLISECONDS_FROM else 1_000_000))
+    return PrometheusPoint(metric, _labels(labels or ""), float(value), micros)
 
 
 def _labels(text: str) -> dict[str, str]:
@@ -40,10 +42,3 @@ def _labels(text: str) -> dict[str, str]:
         found[match[1]] = _ESCAPED.sub(lambda escaped: "\n" if escaped[1] == "n" else escaped[1], match[2])
         position = match.end()
     return found
-
-
-def _micros(time: str | None) -> int | None:
-    if time is None:
-        return None
-    number = float(time)
-    return round(number * (1_000 if abs(number) >= _MILLISECONDS_FROM else 1_000_000))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.lazy import pa
@@ -31,7 +32,9 @@ class Column:
     required: bool = False
     filled: bool = False
     below: float | None = None
-    from_partition: tuple[str, ...] = ()  # names of the partition folder that gives the value when the column is absent
+
+
+required = partial(Column, required=True)  # a column without which a file is refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,6 @@ class Schema:
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
 
-    def __getitem__(self, name: str) -> Column:
-        return next(column for column in self.columns if column.name == name)
-
     @property
     def names(self) -> tuple[str, ...]:
         """Names in declared order."""
@@ -56,7 +56,7 @@ class Schema:
     def check_names(self, names: Collection[str], uri: str, key: str | None = None) -> tuple[str, ...]:
         """Return the unknown names; all missing required ones are named in one error, so that one repair is enough."""
         self.check_repeated(names, uri, key)
-        missing = [c.name for c in self.columns if c.required and not c.from_partition and c.name not in names]
+        missing = [c.name for c in self.columns if c.required and c.name not in names]
         if missing:
             raise ExportSchemaError(
                 f"{uri} is missing columns {', '.join(missing)}. See {self.remedy_page}.",
@@ -95,13 +95,6 @@ class Schema:
         return unknown
 
 
-def required(
-    name: str, type_: str, *, filled: bool = False, below: float | None = None, from_partition: tuple[str, ...] = ()
-) -> Column:
-    """Declare a column without which a file is refused."""
-    return Column(name, type_, required=True, filled=filled, below=below, from_partition=from_partition)
-
-
 def optional(names: str | Iterable[str], type_: str, *, below: float | None = None) -> tuple[Column, ...]:
     """Declare columns that may be absent, one name per word."""
     return tuple(Column(name, type_, below=below) for name in (names.split() if isinstance(names, str) else names))
@@ -117,19 +110,14 @@ def _fits(column: Column, found: pa.DataType) -> bool:
         found = found.value_type
     if pa.types.is_null(found):  # a writer that saw no value; nothing is lost, unless values are promised
         return not column.filled
-    match column.type:
-        case "Text":
-            return is_text(found)
-        case "Number":
-            return pa.types.is_float64(found) or is_text(found) or pa.types.is_decimal(found) or pa.types.is_integer(found)
-        case "Timestamp":
-            return pa.types.is_timestamp(found) or pa.types.is_date(found)
-        case "Date":
-            return pa.types.is_date(found) or pa.types.is_timestamp(found)
-        case "BigInt":
-            return pa.types.is_integer(found) and not pa.types.is_uint64(found)
-        case "Boolean":
-            return pa.types.is_boolean(found)
-        case "TextMap":
-            return pa.types.is_map(found) and all(is_text(part) for part in (found.key_type, found.item_type))
-    raise ValueError(f"unknown column type {column.type}")
+    types = pa.types
+    is_time = types.is_date(found) or types.is_timestamp(found)
+    return {
+        Text: is_text(found),
+        Number: types.is_float64(found) or is_text(found) or types.is_decimal(found) or types.is_integer(found),
+        Timestamp: is_time,
+        Date: is_time,
+        BigInt: types.is_integer(found) and not types.is_uint64(found),
+        Boolean: types.is_boolean(found),
+        TextMap: types.is_map(found) and all(is_text(part) for part in (found.key_type, found.item_type)),
+    }[column.type]

@@ -6,7 +6,6 @@ that names its limit. What a line holds is not known here.
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import zlib
 from collections.abc import Iterator
@@ -69,20 +68,14 @@ class TextFile:
             what = f"{self.uri} is cut off or damaged ({type(error).__name__})."
             raise ExportContentError(what, place=Place(self.key), reason="truncated") from error
 
-    @contextlib.contextmanager
-    def _open(self) -> Iterator[Any]:
-        with contextlib.ExitStack() as stack:
-            plain = stack.enter_context(self.path.open("rb"))
-            magic = plain.read(4)
-            plain.seek(0)
-            if not magic and self.key.lower().endswith((".gz", ".zst")):
-                raise EOFError  # even an empty text is some bytes when it is compressed
-            if magic.startswith(_GZIP):
-                yield stack.enter_context(gzip.open(plain, "rb"))
-            elif magic == _ZSTD:
-                yield stack.enter_context(pa.CompressedInputStream(pa.PythonFile(plain, "r"), "zstd"))
-            else:
-                yield plain
+    def _open(self) -> Any:
+        with self.path.open("rb") as file:
+            magic = file.read(4)
+        if not magic and self.key.lower().endswith((".gz", ".zst")):
+            raise EOFError  # even an empty text is some bytes when it is compressed
+        if magic.startswith(_GZIP):
+            return gzip.open(self.path)  # Arrow's reader refuses a file that is padded with zeros
+        return pa.input_stream(self.path, "zstd" if magic == _ZSTD else None)
 
     def _too_large(self, what: str, row: int | None = None) -> ExportContentError:
         return ExportContentError(

@@ -1,4 +1,4 @@
-"""Typed copies: Parquet written beside an original that cannot be read as it is, a CSV or a Parquet file with older names.
+"""Typed copies: Parquet written beside a CSV, which cannot be read as it is.
 
 The order of rows is kept: row 7 of the copy is data row 7 of the original, so that an error found in the copy names its place.
 """
@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from connectors.formats.delimited import CsvFile
-from connectors.formats.lazy import pa, pc, pl, pq
-from connectors.formats.parquet import read_table, write_batches
+from connectors.formats.lazy import pa, pc, pl
+from connectors.formats.parquet import write_tables
 from connectors.formats.schema import Column, Schema
-from connectors.formats.values import Rows, arrow_type, map_array, typed
+from connectors.formats.values import Rows, map_array, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +35,14 @@ class Plan:
 def copy_csv(csv: CsvFile, header: Sequence[str], schema: Schema, plan: Plan, target: Path) -> int:
     """Write the typed copy of a CSV object and return its rows. A file without rows leaves no copy."""
     columns = [column for column in schema if column.name in {*plan.columns, *plan.maps, *plan.constants}]
-    shape = pa.schema([(column.name, arrow_type(column)) for column in columns])
 
-    def batches() -> Iterator[pa.RecordBatch]:
+    def tables() -> Iterator[pa.Table]:
         rows = Rows(csv.key, csv.uri)
         for batch in csv.batches(header, plan.wanted):
-            yield pa.record_batch([_array(column, batch, plan, rows) for column in columns], schema=shape)
+            yield pa.table({column.name: _array(column, batch, plan, rows) for column in columns})
             rows = rows.after(batch.num_rows)
 
-    return write_batches(batches(), shape, target)
-
-
-def copy_parquet(path: Path, target: Path, names: Mapping[str, str], constants: Mapping[str, str], key: str, uri: str) -> None:
-    """Write a copy of some columns under other names, with constant text columns beside them. For small files only."""
-    table = read_table(path, list(names), key, uri).rename_columns(list(names.values()))
-    for name, value in constants.items():
-        table = table.append_column(name, pa.repeat(pa.scalar(value), table.num_rows))
-    pq.write_table(table, target, compression="zstd")
+    return write_tables(tables(), target)
 
 
 def _array(column: Column, batch: pa.RecordBatch, plan: Plan, rows: Rows) -> pa.Array:

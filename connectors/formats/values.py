@@ -25,11 +25,12 @@ _MAP = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The place of an array in its object: its first row is row `before` + 1."""
+    """The place of an array in its object: its first row is row `before` + 1, or `parents` names the row of each value."""
 
     key: str
     uri: str
     before: int = 0
+    parents: pa.Array | None = None
 
     def after(self, count: int) -> Rows:
         """The rows behind the next `count`."""
@@ -37,7 +38,7 @@ class Rows:
 
     def error(self, column: str, index: int, value: object, what: str, reason: str) -> ExportContentError:
         """Name one value of an array."""
-        row = self.before + index + 1
+        row = self.before + (index if self.parents is None else self.parents[index].as_py()) + 1
         text = None if value is None else shorten(str(value))
         shown = "nothing" if text is None else f"'{text}'"
         return ExportContentError(
@@ -84,21 +85,11 @@ def decoded(values: pa.Array) -> pa.Array:
 
 
 def typed(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
-    """Give a text array the type of its column. Null stays null."""
+    """Give a text array the type of its column; a number stays text. Null stays null."""
     check_filled(column, values, rows)
-    match column.type:
-        case "Text":
-            return values
-        case "Number":
-            check_numbers(column, values, rows)
-            return values
-        case "Timestamp":
-            return _each_distinct(column, values, rows, lambda text: parse_utc(text).replace(tzinfo=None), "no time")
-        case "Date":
-            return _each_distinct(column, values, rows, _date, "no date of the form 2026-04-01")
-        case "TextMap":
-            return _each_distinct(column, values, rows, _pairs, "no JSON object")
-    raise ValueError(f"a {column.type} is not read from text")
+    if column.type == "Number":
+        check_numbers(column, values, rows)
+    return values if column.type in {"Text", "Number"} else _each_distinct(column, values, rows, *_READ[column.type])
 
 
 def check_filled(column: Column, values: pa.Array, rows: Rows) -> None:
@@ -173,11 +164,12 @@ def _date(text: str) -> date:
 
 def _pairs(text: str) -> list[tuple[str, str | None]]:
     """Read a JSON object as a map of texts; a number keeps its spelling."""
-    return [(key, _text_of(bytes(raw))) for key, raw in _MAP.decode(text).items()]
+    texts = ((key, bytes(raw).strip()) for key, raw in _MAP.decode(text).items())
+    return [(key, msgspec.json.decode(raw) if raw.startswith(b'"') or raw == b"null" else raw.decode()) for key, raw in texts]
 
 
-def _text_of(raw: bytes) -> str | None:
-    raw = raw.strip()
-    if raw.startswith(b'"'):
-        return msgspec.json.decode(raw, type=str)
-    return None if raw == b"null" else raw.decode()
+_READ: dict[str, tuple[Callable[[str], Any], str]] = {
+    "Timestamp": (lambda text: parse_utc(text).replace(tzinfo=None), "no time"),
+    "Date": (_date, "no date of the form 2026-04-01"),
+    "TextMap": (_pairs, "no JSON object"),
+}

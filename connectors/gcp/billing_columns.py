@@ -6,7 +6,7 @@ August 2021, tags, subscription, consumption model): all these are optional. The
 
 from __future__ import annotations
 
-from connectors.formats.nested import Pairs, Shape
+from connectors.formats.nested import Shape, at
 from connectors.formats.schema import BigInt, Column, Number, Schema, Text, TextMap, Timestamp, optional, required
 
 PAGE = "docs/sources/gcp_billing.md"
@@ -16,63 +16,41 @@ _QUANTITY = 1e24  # bytes of a large company and month stay far below
 LINE_COLUMNS: dict[str, Column] = {
     "billing_account_id": required("billing_account_id", Text, filled=True),
     "service.id": required("service_id", Text),
-    "service.description": Column("service_description", Text),
-    "sku.id": Column("sku_id", Text),
-    "sku.description": Column("sku_description", Text),
+    **at("service.description sku.id sku.description", Text),
     "usage_start_time": required("usage_start_time", Timestamp, filled=True),
     "usage_end_time": required("usage_end_time", Timestamp, filled=True),
-    "project.id": Column("project_id", Text),
-    "project.number": Column("project_number", Text),
-    "project.name": Column("project_name", Text),
-    "location.location": Column("location_location", Text),
-    "location.region": Column("location_region", Text),
-    "location.zone": Column("location_zone", Text),
-    "resource.name": Column("resource_name", Text),
-    "resource.global_name": Column("resource_global_name", Text),
+    **at("project.id project.number project.name location.location location.region location.zone", Text),
+    **at("resource.name resource.global_name", Text),
     "cost": required("cost", Number, filled=True, below=_MONEY),
     "currency": required("currency", Text, filled=True),
-    "currency_conversion_rate": Column("currency_conversion_rate", Number, below=1e12),
-    "usage.amount": Column("usage_amount", Number, below=_QUANTITY),
-    "usage.unit": Column("usage_unit", Text),
-    "usage.amount_in_pricing_units": Column("usage_amount_in_pricing_units", Number, below=_QUANTITY),
-    "usage.pricing_unit": Column("usage_pricing_unit", Text),
-    "invoice.month": Column("invoice_month", Text),
-    "cost_type": Column("cost_type", Text),
+    **at("currency_conversion_rate", Number, below=1e12),
+    **at("usage.amount", Number, below=_QUANTITY),
+    **at("usage.unit", Text),
+    **at("usage.amount_in_pricing_units", Number, below=_QUANTITY),
+    **at("usage.pricing_unit invoice.month cost_type", Text),
     "adjustment_info.type": Column("adjustment_type", Text),
     "adjustment_info.mode": Column("adjustment_mode", Text),
-    "cost_at_list": Column("cost_at_list", Number, below=_MONEY),
-    "cost_at_effective_price_default": Column("cost_at_effective_price_default", Number, below=_MONEY),
-    "transaction_type": Column("transaction_type", Text),
-    "subscription.instance_id": Column("subscription_instance_id", Text),
-    "consumption_model.id": Column("consumption_model_id", Text),
-    "consumption_model.description": Column("consumption_model_description", Text),
-    "export_time": Column("export_time", Timestamp),
+    **at("cost_at_list cost_at_effective_price_default", Number, below=_MONEY),
+    **at("transaction_type subscription.instance_id consumption_model.id consumption_model.description", Text),
+    **at("export_time", Timestamp),
 }
 
 CREDIT_COLUMNS: dict[str, Column] = {
-    "type": Column("credit_type", Text),
-    "name": Column("credit_name", Text),
-    "id": Column("credit_id", Text),
+    **{name: Column(f"credit_{name}", Text) for name in ("type", "name", "id")},
     "amount": required("credit_amount", Number, filled=True, below=_MONEY),
 }
 
 # a credit row repeats these of its line, so that a total per account, month and currency needs no join
 CREDIT_KEYS = ("billing_account_id", "usage_start_time", "usage_end_time", "currency", "invoice_month")
 
-MAPS = {
-    "labels": Pairs("labels"),
-    "system_labels": Pairs("system_labels"),
-    "tags": Pairs("tags", key=("namespace", "key")),
-}
+MAPS = {"labels": ("key",), "system_labels": ("key",), "tags": ("namespace", "key")}
 
-_DOCUMENTED = frozenset(
-    {
-        *("project.labels", "project.ancestry_numbers", "project.ancestors", "location.country", "price", "seller_name"),
-        *("invoice.publisher_type", "adjustment_info.id", "adjustment_info.description", "cost_at_list_consumption_model"),
-    }
-)
+_DOCUMENTED = """
+project.labels project.ancestry_numbers project.ancestors location.country price seller_name invoice.publisher_type
+adjustment_info.id adjustment_info.description cost_at_list_consumption_model
+"""
 
-SHAPE = Shape(LINE_COLUMNS, MAPS, {"credits": CREDIT_COLUMNS}, _DOCUMENTED, PAGE)
+SHAPE = Shape(LINE_COLUMNS, frozenset(_DOCUMENTED.split()), PAGE, MAPS, {"credits": CREDIT_COLUMNS})
 
 SCHEMA = Schema(
     columns=(

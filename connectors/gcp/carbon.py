@@ -8,17 +8,18 @@ null: what belongs to no project has project.number '', a deleted project has no
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
+from connectors.deliveries import Converted, Delivery, Part, merged, refusal_of
 from connectors.errors import ExportContentError, Place
-from connectors.formats.lazy import pa, pl, pq
-from connectors.formats.nested import NestedFile, Shape, open_nested
+from connectors.formats.lazy import pa, pl
+from connectors.formats.nested import NestedFile, Shape, at, open_nested
+from connectors.formats.parquet import write_tables
 from connectors.formats.schema import BigInt, Column, Date, Number, Schema, Text, required
-from connectors.formats.values import Rows, check_month
+from connectors.formats.values import check_month
 from connectors.layouts.partition_folders import find_partition_deliveries
-from connectors.stores import ObjectStore
 
 KIND = "gcp_carbon"
 PAGE = "docs/sources/gcp_carbon.md"
@@ -27,23 +28,18 @@ _MASS = 1e15  # kilograms
 _COLUMNS: dict[str, Column] = {
     "usage_month": required("usage_month", Date, filled=True),
     "billing_account_id": required("billing_account_id", Text, filled=True),
-    "project.number": Column("project_number", Text),
-    "project.id": Column("project_id", Text),
-    "service.id": Column("service_id", Text),
-    "service.description": Column("service_description", Text),
-    "location.location": Column("location_location", Text),
-    "location.region": Column("location_region", Text),
+    **at("project.number project.id service.id service.description location.location location.region", Text),
     "carbon_footprint_kgCO2e.scope1": Column("scope1", Number, below=_MASS),
     "carbon_footprint_kgCO2e.scope2.location_based": Column("scope2_location_based", Number, below=_MASS),
     "carbon_footprint_kgCO2e.scope2.market_based": Column("scope2_market_based", Number, below=_MASS),
     "carbon_footprint_kgCO2e.scope3": Column("scope3", Number, below=_MASS),
     "carbon_footprint_total_kgCO2e.location_based": Column("total_location_based", Number, below=_MASS),
     "carbon_footprint_total_kgCO2e.market_based": Column("total_market_based", Number, below=_MASS),
-    "carbon_model_version": Column("carbon_model_version", BigInt),
+    **at("carbon_model_version", BigInt),
 }
 # deprecated by Google in August 2025 and always null since
 _DOCUMENTED = frozenset({"carbon_footprint_total_kgCO2e.after_offsets", "carbon_offsets_kgCO2e"})
-_SHAPE = Shape(_COLUMNS, {}, {}, _DOCUMENTED, PAGE)
+_SHAPE = Shape(_COLUMNS, _DOCUMENTED, PAGE)
 
 SCHEMA = Schema(
     columns=(
@@ -56,92 +52,60 @@ SCHEMA = Schema(
 )
 
 
-def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
-    """Yield each month. Its folder is named by the first day of its usage month."""
-    return find_partition_deliveries(store, KIND, lambda day: f"{day:%Y-%m}" if day.day == 1 else None)
+# a month's folder is named by its first day
+find_deliveries = partial(find_partition_deliveries, kind=KIND, partition_of=lambda day: f"{day:%Y-%m}" if day.day == 1 else None)
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Check the landed objects and write carbon-<n>.parquet for the n-th of them into `folder`."""
-    copies: list[_Copy] = []
-    unknown: dict[str, None] = {}
+    copies: list[Converted] = []
     for number, info in enumerate(delivery.objects, start=1):
         source = open_nested(files[info.key], _SHAPE, info.key, f"{store_uri}/{info.key}")
         if source is not None:
-            copies.append(_copy(source, folder / f"carbon-{number}.parquet", delivery.partition))
-            unknown |= dict.fromkeys(source.unknown)
-    remarks = _drop_repeats(delivery, copies)
-    parts = tuple(Part(copy.path, copy.key) for copy in copies if copy.rows)
-    return Converted(parts, sum(copy.rows for copy in copies), tuple(unknown), remarks)
+            target = folder / f"carbon-{number}.parquet"
+            rows = write_tables(_flat_tables(source, delivery.partition), target)
+            copies.append(Converted((Part(target, info.key),), rows, source.unknown))
+    return merged(_without_repeats(delivery, copies, store_uri)) if copies else Converted()
 
 
-@dataclass(slots=True)
-class _Copy:
-    """A flat copy and, to find equal rows, two hashes of each of its rows."""
-
-    path: Path
-    key: str
-    uri: str
-    rows: int = 0
-    hashes: list[pl.DataFrame] = field(default_factory=list)
+def _flat_tables(source: NestedFile, partition: str) -> Iterator[pa.Table]:
+    for rows, batch in source.batches():
+        arrays = source.lines(batch, rows)
+        check_month("usage_month", arrays["usage_month"], partition, rows)
+        if "carbon_model_version" in arrays:
+            arrays["model_version"] = arrays["carbon_model_version"].cast(pa.string())
+        yield pa.table({name: arrays[name] for name in SCHEMA.names if name in arrays})
 
 
-def _copy(source: NestedFile, target: Path, partition: str) -> _Copy:
-    copy = _Copy(target, source.start.key, source.start.uri)
-    shape = _flat(source, source.empty(), source.start).schema
-    with pq.ParquetWriter(target, shape, compression="zstd") as writer:
-        for rows, nested in source.batches():
-            batch = _flat(source, nested, rows)
-            check_month("usage_month", batch.column("usage_month"), partition, rows)
-            writer.write_batch(batch)
-            copy.rows += batch.num_rows
-            copy.hashes.append(_hashes(batch))
-    return copy
-
-
-def _flat(source: NestedFile, nested: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
-    arrays = source.lines(nested, rows)
-    if "carbon_model_version" in arrays:
-        arrays["model_version"] = arrays["carbon_model_version"].cast(pa.string())
-    names = [name for name in SCHEMA.names if name in arrays]
-    return pa.record_batch([arrays[name] for name in names], names=names)
-
-
-def _hashes(batch: pa.RecordBatch) -> pl.DataFrame:
-    """Two hashes of each row over what Google delivered, absent columns as null: 128 bits, so that rows that differ stay two."""
-    frame = pl.DataFrame(batch)
-    given = [column.name for column in _COLUMNS.values()]
-    columns = [pl.col(name).cast(pl.String) if name in frame.columns else pl.lit(None, pl.String).alias(name) for name in given]
-    rows = frame.select(columns)
-    return pl.DataFrame({"first": rows.hash_rows(seed=1), "second": rows.hash_rows(seed=2)})
-
-
-def _drop_repeats(delivery: Delivery, copies: list[_Copy]) -> tuple[Refusal, ...]:
+def _without_repeats(delivery: Delivery, copies: list[Converted], store_uri: str) -> Iterator[Converted]:
     """Keep the first of equal rows, across all files of the month, and name the files of the others."""
-    if not copies:
-        return ()
-    hashes = pl.concat([frame for copy in copies for frame in copy.hashes])
+    hashes = pl.concat([_hashes(part.path) for copy in copies for part in copy.parts])
     is_first = hashes.select(pl.struct(pl.all()).is_first_distinct()).to_series()
-    remarks: list[Refusal] = []
     start = 0
     for copy in copies:
         keep = is_first.slice(start, copy.rows)
         start += copy.rows
-        dropped = copy.rows - int(keep.sum())
-        if dropped:
-            table = pl.read_parquet(copy.path, hive_partitioning=False)
+        kept = int(keep.sum())
+        if kept < copy.rows:
+            (part,) = copy.parts
+            table = pl.read_parquet(part.path, hive_partitioning=False)
             first = table.filter(~keep)["line_number"][0]
-            table.filter(keep).write_parquet(copy.path, compression="zstd")
-            copy.rows -= dropped
-            remarks.append(_remark(delivery, copy, first, dropped))
-    return tuple(remarks)
+            table.filter(keep).write_parquet(part.path, compression="zstd")
+            key, dropped = part.source_object, f"{copy.rows - kept} rows"
+            remark = ExportContentError(
+                f"{store_uri}/{key}: {dropped} are equal to earlier ones in every column, first row {first}.",
+                place=Place(key, first, value=dropped),
+                reason="repeated_row",
+                remedy="Run the transfer of this month once more: Google delivered rows twice; each is counted once.",
+            )
+            copy = replace(copy, parts=copy.parts if kept else (), rows=kept, refusals=(refusal_of(delivery, remark),))
+        yield copy
 
 
-def _remark(delivery: Delivery, copy: _Copy, first: int, dropped: int) -> Refusal:
-    remark = ExportContentError(
-        f"{copy.uri}: {dropped} rows are equal to earlier ones in every column, first row {first}.",
-        place=Place(copy.key, first, value=f"{dropped} rows"),
-        reason="repeated_row",
-        remedy="Run the transfer of this month once more: Google delivered rows twice; each is counted once.",
-    )
-    return refusal_of(delivery, remark)
+def _hashes(path: Path) -> pl.DataFrame:
+    """Two hashes of each row over what Google delivered, absent columns as null: 128 bits, so that rows that differ stay two."""
+    frame = pl.read_parquet(path, hive_partitioning=False)
+    given = [column.name for column in _COLUMNS.values()]
+    columns = [pl.col(name).cast(pl.String) if name in frame.columns else pl.lit(None, pl.String).alias(name) for name in given]
+    rows = frame.select(columns)
+    return pl.DataFrame({"first": rows.hash_rows(seed=1), "second": rows.hash_rows(seed=2)})

@@ -6,16 +6,13 @@ Rates are taken as written; which rate converts what, and that currencies withou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from connectors.deliveries import Converted, Delivery
 from connectors.formats.schema import Date, Number, Schema, Text, optional, required
 from connectors.formats.values import Rows
-from connectors.inputs.small_tables import convert_table, unique_by
+from connectors.inputs.small_tables import convert_table
 from connectors.layouts.single_files import find_file_deliveries
-from connectors.stores import ObjectStore
 
 KIND = "fx_rates"
 
@@ -33,21 +30,13 @@ SCHEMA = Schema(
 _CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
 
 
-def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
-    """Yield a delivery for each CSV; a location may be one single file."""
-    return find_file_deliveries(store, KIND, (".csv", ".csv.gz"))
+def _check(row: dict[str, Any], index: int, rows: Rows) -> None:
+    for name in ("base_currency", "quote_currency"):
+        if not _CURRENCY.fullmatch(row[name]):
+            raise rows.error(name, index, row[name], "no currency code such as USD", "wrong_value")
+    if not float(row["rate"]) > 0:
+        raise rows.error("rate", index, row["rate"], "where a rate must be above 0", "wrong_value")
 
 
-def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
-    """Check the rates and write table.parquet into `folder`."""
-    once = unique_by(("rate_date", "base_currency", "quote_currency"))
-
-    def check(row: dict[str, Any], index: int, rows: Rows) -> None:
-        for name in ("base_currency", "quote_currency"):
-            if not _CURRENCY.fullmatch(row[name]):
-                raise rows.error(name, index, row[name], "no currency code such as USD", "wrong_value")
-        if not float(row["rate"]) > 0:
-            raise rows.error("rate", index, row["rate"], "where a rate must be above 0", "wrong_value")
-        once(row, index, rows)
-
-    return convert_table(delivery, files, folder, store_uri, SCHEMA, check)
+find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(".csv", ".csv.gz"))
+convert = partial(convert_table, schema=SCHEMA, check=_check, key=("rate_date", "base_currency", "quote_currency"))

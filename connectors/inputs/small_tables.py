@@ -22,9 +22,9 @@ RowCheck = Callable[[dict[str, Any], int, Rows], None]
 
 
 def convert_table(
-    delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, schema: Schema, check: RowCheck
+    delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, schema: Schema, check: RowCheck, key: Sequence[str]
 ) -> Converted:
-    """Read the one CSV of a delivery, check each row with its index, and write table.parquet into `folder`."""
+    """Read the one CSV of a delivery, check each row with its index, and write table.parquet. No two rows have the same `key`."""
     (info,) = delivery.objects
     uri = f"{store_uri}/{info.key}"
     if info.size > READ_LIMIT:
@@ -35,22 +35,13 @@ def convert_table(
     target = folder / "table.parquet"
     count = copy_csv(csv, header, schema, Plan({name: (name,) for name in schema.names if name in header}), target)
     if not count:
-        return Converted((), 0, unknown)
+        return Converted(unknown_columns=unknown)
     rows = Rows(info.key, uri)
+    seen: dict[tuple[Any, ...], int] = {}
     for index, row in enumerate(open_parquet(target, info.key, uri).read().to_pylist()):
         check(row, index, rows)
-    return Converted((Part(target, info.key),), count, unknown)
-
-
-def unique_by(names: Sequence[str]) -> RowCheck:
-    """A check that refuses a second row with the same key."""
-    seen: dict[tuple[Any, ...], int] = {}
-
-    def check(row: dict[str, Any], index: int, rows: Rows) -> None:
-        key = tuple(row.get(name) for name in names)
-        first = seen.setdefault(key, index)
+        values = tuple(row.get(name) for name in key)
+        first = seen.setdefault(values, index)
         if first != index:
-            shown = ", ".join(str(value) for value in key)
-            raise rows.error(", ".join(names), index, shown, f"as in row {first + 1} already", "repeated_row")
-
-    return check
+            raise rows.error(", ".join(key), index, ", ".join(map(str, values)), f"as in row {first + 1} already", "repeated_row")
+    return Converted((Part(target, info.key),), count, unknown)

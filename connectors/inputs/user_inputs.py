@@ -5,16 +5,13 @@ A row replaces nothing here. Which kinds of input there are, and what each of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from connectors.deliveries import Converted, Delivery
 from connectors.formats.schema import Date, Number, Schema, Text, optional, required
 from connectors.formats.values import Rows
-from connectors.inputs.small_tables import convert_table, unique_by
+from connectors.inputs.small_tables import convert_table
 from connectors.layouts.single_files import find_file_deliveries
-from connectors.stores import ObjectStore
 
 KIND = "user_inputs"
 
@@ -31,19 +28,11 @@ SCHEMA = Schema(
 )
 
 
-def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
-    """Yield a delivery for each CSV; a location may be one single file."""
-    return find_file_deliveries(store, KIND, (".csv", ".csv.gz"))
+def _check(row: dict[str, Any], index: int, rows: Rows) -> None:
+    start, end = row.get("valid_from"), row.get("valid_to")
+    if start and end and end <= start:
+        raise rows.error("valid_to", index, end.isoformat(), "not after valid_from", "ends_before_start")
 
 
-def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
-    """Check the inputs and write table.parquet into `folder`."""
-    once = unique_by(("kind", "key", "valid_from"))
-
-    def check(row: dict[str, Any], index: int, rows: Rows) -> None:
-        start, end = row.get("valid_from"), row.get("valid_to")
-        if start and end and end <= start:
-            raise rows.error("valid_to", index, end.isoformat(), "not after valid_from", "ends_before_start")
-        once(row, index, rows)
-
-    return convert_table(delivery, files, folder, store_uri, SCHEMA, check)
+find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(".csv", ".csv.gz"))
+convert = partial(convert_table, schema=SCHEMA, check=_check, key=("kind", "key", "valid_from"))

@@ -7,14 +7,14 @@ from one listing and the manifests; a folder without its manifest is no delivery
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import groupby
-from operator import attrgetter
+from typing import NamedTuple
 
 from connectors.deliveries import Delivery, Refusal, identity_of, refusal
-from connectors.errors import ConnectorError, ExportContentError, ExportNotPublishedError, Place
+from connectors.errors import ExportContentError, ExportNotPublishedError, Place
 from connectors.layouts.manifests import parse_manifest, resolve
 from connectors.stores import ObjectInfo, ObjectStore
 from connectors.times import execution_time
@@ -32,49 +32,37 @@ class Layout:
     data_formats: tuple[str, ...] = (".parquet", ".csv.gz", ".csv", ".zip")
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+def find_export_deliveries(store: ObjectStore, kind: str, layouts: Sequence[Layout]) -> Iterator[Delivery | Refusal]:
+    """Yield deliveries and refusals by partition, oldest first. A folder without its manifest is no delivery."""
+    listed = {info.key: info for info in store.list_objects()}
+    manifests = [key for key in listed if key.endswith("Manifest.json")]
+    matches = ((layout, layout.manifest.fullmatch(key)) for key in manifests for layout in layouts)
+    candidates = [_read(store, kind, layout, match, listed) for layout, match in matches if match]
+    candidates.sort(key=lambda one: (one.result.partition, one.result.published_at, not one.is_execution, _key_of(one.result)))
+    for _, group in groupby(candidates, key=lambda one: one.result.partition):
+        yield from _each_once(list(group))
+
+
+class _Candidate(NamedTuple):
     """What one manifest gives: a delivery, or the reason why not."""
 
-    partition: str
-    published_at: datetime
     is_execution: bool
     result: Delivery | Refusal
 
 
-def find_export_deliveries(store: ObjectStore, kind: str, layouts: Iterable[Layout]) -> Iterator[Delivery | Refusal]:
-    """Yield deliveries and refusals by partition, oldest first."""
-    listed = {info.key: info for info in store.list_objects()}
-    candidates = [_read(store, kind, layout, match, listed) for layout, match in _manifests(listed, tuple(layouts))]
-    candidates.sort(key=lambda one: (one.partition, one.published_at, not one.is_execution, _key_of(one.result)))
-    for _, group in groupby(candidates, key=attrgetter("partition")):
-        yield from _each_once(list(group))
-
-
-def _manifests(listed: dict[str, ObjectInfo], layouts: tuple[Layout, ...]) -> Iterator[tuple[Layout, re.Match[str]]]:
-    for key in listed:
-        if key.endswith("Manifest.json"):
-            for layout in layouts:
-                if match := layout.manifest.fullmatch(key):
-                    yield layout, match
-
-
 def _read(store: ObjectStore, kind: str, layout: Layout, match: re.Match[str], listed: dict[str, ObjectInfo]) -> _Candidate:
-    info = listed[match.string]
-    folder = match["execution"]
-    published_at = (execution_time(folder) if folder else None) or info.last_modified
-    partition = layout.partition_of(match) or match.string.rpartition("/")[0].replace("/", "~")
+    info, folder = listed[match.string], match["execution"]
+    partition = layout.partition_of(match)
     try:
-        if layout.partition_of(match) is None:
+        if partition is None:
             what = f"{store.uri_of(info.key)} lies in a folder that is no month of an export."
             raise ExportContentError(what, place=Place(info.key), reason="bad_partition")
-        result = _delivery(store, kind, partition, layout, match, listed)
-        return _Candidate(partition, result.published_at, bool(folder), result)
-    except ConnectorError as error:
-        if not isinstance(error, ExportContentError | ExportNotPublishedError):
-            raise  # the location cannot be read, or is being written: this delivery may be fine
-        refused = refusal(error, partition, identity_of(kind, partition, (info,)), info.key, published_at)
-        return _Candidate(partition, published_at, bool(folder), refused)
+        return _Candidate(bool(folder), _delivery(store, kind, partition, layout, match, listed))
+    # not the others: the location cannot be read, or is being written, and this delivery may be fine
+    except (ExportContentError, ExportNotPublishedError) as error:
+        name = partition or info.key.rpartition("/")[0].replace("/", "~")
+        published_at = execution_time(folder or "") or info.last_modified
+        return _Candidate(bool(folder), refusal(error, name, identity_of(kind, name, (info,)), info.key, published_at))
 
 
 def _delivery(
@@ -95,7 +83,7 @@ def _delivery(
             )
     # the month's own manifest repeats the newest execution, which is known by the folder of its files
     execution = match["execution"] or _execution_folder(objects)
-    published_at = (execution_time(execution) if execution else None) or info.last_modified
+    published_at = execution_time(execution or "") or info.last_modified
     # only on S3: in a local folder the times are those of the copy, not the provider's
     newest = max(data.last_modified for data in objects)
     if not execution and store.uri.startswith("s3://") and newest > info.last_modified + _REWRITING:

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from itertools import groupby
 
-from connectors.deliveries import Delivery, Refusal, identity_of
-from connectors.stores import ObjectInfo, ObjectStore
+from connectors.deliveries import Delivery, Refusal, identity_of, refusal
+from connectors.errors import ExportContentError, Place
+from connectors.stores import ObjectStore
 
+_FILE = re.compile(r"(?:.*/)?(?![._])[^/]*\.parquet", re.IGNORECASE | re.DOTALL)
 _FOLDER = re.compile(r"_PARTITIONTIME=(\d{4}-\d{2}-\d{2})", re.ASCII)
 
 
@@ -21,21 +23,24 @@ def find_partition_deliveries(
     store: ObjectStore, kind: str, partition_of: Callable[[date], str | None]
 ) -> Iterator[Delivery | Refusal]:
     """Yield a delivery for each partition, by its day; `partition_of` names it, or returns None for a day that is none."""
-    files = [info for info in store.list_objects() if _is_data(info.key)]
+    files = [info for info in store.list_objects() if _FILE.fullmatch(info.key)]
     for folder, group in groupby(files, key=lambda info: info.key.rpartition("/")[0]):
         objects = tuple(group)
         day = _day_of(folder)
         partition = partition_of(day) if day else None
-        if partition is None:
-            yield _refusal(store, kind, folder, objects)
-            continue
         published_at = max(info.last_modified for info in objects)
-        yield Delivery(kind, partition, f"{published_at:%Y%m%dT%H%M%S.%fZ}", published_at, objects)
-
-
-def _is_data(key: str) -> bool:
-    name = key.rpartition("/")[2]
-    return name.lower().endswith(".parquet") and not name.startswith((".", "_"))
+        if partition:
+            yield Delivery(kind, partition, f"{published_at:%Y%m%dT%H%M%S.%fZ}", published_at, objects)
+            continue
+        key = objects[0].key
+        error = ExportContentError(
+            f"{store.uri_of(key)} lies in no folder that is a partition of this export.",
+            place=Place(key, value=folder),
+            reason="bad_partition",
+            remedy="Export each partition into a folder _PARTITIONTIME=YYYY-MM-DD below the location, or remove the file.",
+        )
+        name = (folder or "no folder").replace("/", "~")
+        yield refusal(error, name, identity_of(kind, folder, objects), key, published_at)
 
 
 def _day_of(folder: str) -> date | None:
@@ -44,18 +49,3 @@ def _day_of(folder: str) -> date | None:
         return date.fromisoformat(match[1]) if match else None
     except ValueError:
         return None
-
-
-def _refusal(store: ObjectStore, kind: str, folder: str, objects: tuple[ObjectInfo, ...]) -> Refusal:
-    return Refusal(
-        partition=(folder or "no folder").replace("/", "~"),
-        identity=identity_of(kind, folder, objects),
-        source_object=objects[0].key,
-        row_number=None,
-        column_name=None,
-        value=folder,
-        reason="bad_partition",
-        remedy="Export each partition into a folder _PARTITIONTIME=YYYY-MM-DD below the location, or remove the file.",
-        message=f"{store.uri_of(objects[0].key)} lies in no folder that is a partition of this export.",
-        published_at=max(info.last_modified for info in objects),
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +20,7 @@ _STATES = {
     "running": "running inprogress in_progress started stopping restarting",
 }
 _STATE_OF = {word: state for state, words in _STATES.items() for word in words.split()}
+Times = dict[str, datetime | None]  # started_at, ended_at
 _PROVIDERS = {
     "aws": "AWS",
     "amazon web services": "AWS",
@@ -121,22 +122,37 @@ def time_of(text: str | None, field: str) -> datetime | None:
         raise RecordError(f"is no UTC time ({error})", field=field, value=text) from error
 
 
-def must_be_in_order(started_at: datetime | None, ended_at: datetime | None, field: str) -> None:
-    """Refuse an end before its start."""
+def in_order(started_at: datetime | None, ended_at: datetime | None, field: str) -> Times:
+    """Return the two times of a row; an end before its start is refused."""
     if started_at and ended_at and ended_at < started_at:
         what = f"lies before its start {started_at.isoformat()}"
         raise RecordError(what, field=field, value=ended_at.isoformat(), reason="ends_before_start")
+    return {"started_at": started_at, "ended_at": ended_at}
+
+
+def job_rows(
+    system: str, recorded_id: str, provider: str, name: str, state: str, times: Times, nodes: Iterable[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the rows of another system's job: one attempt. Its machines have no ids, so the job's own name is the resource."""
+    base = {"record_system": system, "recorded_id": recorded_id}
+    rows: list[dict[str, Any]] = [
+        {"part": "run", "provider_name": provider},
+        {"part": "alias", "alias_system": system, "alias_id": name},
+        {"part": "attempt", "attempt_id": "1", "state": state, **times},
+    ]
+    if times["started_at"]:  # a job that never started held nothing
+        rows += [{"part": "node", "attempt_id": "1", "resource_id": name, **node, **times} for node in nodes]
+    return [base | row for row in rows]
 
 
 def _rows(record: RunRecord) -> Iterator[dict[str, Any]]:
+    texts = ("workload_key", "pair_key", "model_name", "framework", "team", "target_metric", "target_direction")
     yield {
         "part": "run",
         "provider_name": _provider(record.provider_name),
-        **{name: getattr(record, name) for name in ("workload_key", "pair_key", "model_name", "framework", "team")},
+        **{name: getattr(record, name) for name in texts},
         **{name: _whole(getattr(record, name), name) for name in ("tokens", "useful_tokens", "steps")},
         **{name: _float(getattr(record, name), name) for name in ("model_flops", "target_value", "final_value")},
-        "target_metric": record.target_metric,
-        "target_direction": record.target_direction,
     }
     for alias in record.aliases or ():
         yield {"part": "alias", "alias_system": alias.system, "alias_id": alias.id}
@@ -154,18 +170,15 @@ def _attempt_rows(attempt: Attempt, index: int, known: set[str]) -> Iterator[dic
     while attempt_id in known:
         attempt_id += "'"  # a node takes its attempt's times by this id: two attempts must never have one
     known.add(attempt_id)
-    started_at = time_of(attempt.started_at, f"{field}.started_at")
-    ended_at = time_of(attempt.ended_at, f"{field}.ended_at")
-    must_be_in_order(started_at, ended_at, f"{field}.ended_at")
-    state = state_of(attempt.state)
-    yield {"part": "attempt", "attempt_id": attempt_id, "state": state, "started_at": started_at, "ended_at": ended_at}
+    start, end = (time_of(getattr(attempt, name), f"{field}.{name}") for name in ("started_at", "ended_at"))
+    times = in_order(start, end, f"{field}.ended_at")
+    yield {"part": "attempt", "attempt_id": attempt_id, "state": state_of(attempt.state), **times}
     for number, node in enumerate(attempt.nodes or ()):
         at = f"{field}.nodes[{number}]"
-        node_start = time_of(node.started_at, f"{at}.started_at")
-        node_end = time_of(node.ended_at, f"{at}.ended_at")
-        if not (node_start or started_at):
+        node_start, node_end = (time_of(getattr(node, name), f"{at}.{name}") for name in ("started_at", "ended_at"))
+        if not (node_start or start):
             raise RecordError("is missing, in the node and in its attempt", field=f"{at}.started_at", reason="missing_value")
-        must_be_in_order(node_start or started_at, node_end or ended_at, f"{at}.ended_at")
+        in_order(node_start or start, node_end or end, f"{at}.ended_at")
         if not node.resource_id.strip():
             raise RecordError("is empty", field=f"{at}.resource_id", reason="missing_value")
         yield {

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from connectors.formats.accelerators import AWS_FAMILIES
-from connectors.runs.run_records import RecordError, must_be_in_order, state_of, time_of
+from connectors.runs.run_records import RecordError, in_order, job_rows, state_of, time_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ACCELERATED = re.compile(f"(?:{AWS_FAMILIES})")  # plain machines beside them hold no chips
 
 
-def is_sagemaker(document: dict[str, Any]) -> bool:
-    """Whether a document is a DescribeTrainingJob answer."""
-    return "TrainingJobArn" in document
-
-
 def sagemaker_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of a job. Its machines have no ids, so the job itself is the resource, once per instance type."""
     arn, name = _text(document, "TrainingJobArn"), _text(document, "TrainingJobName")
-    base = {"record_system": "sagemaker", "recorded_id": name}
-    started_at, ended_at = _time(document, "TrainingStartTime"), _time(document, "TrainingEndTime")
-    must_be_in_order(started_at, ended_at, "TrainingEndTime")
-    times: dict[str, Any] = {"started_at": started_at, "ended_at": ended_at}
+    times = in_order(_time(document, "TrainingStartTime"), _time(document, "TrainingEndTime"), "TrainingEndTime")
     status = document.get("TrainingJobStatus")
     state = state_of(status if isinstance(status, str) else None)
-    rows = [
-        {"part": "run", "provider_name": "AWS"},
-        {"part": "alias", "alias_system": "sagemaker", "alias_id": arn},
-        {"part": "attempt", "attempt_id": "1", "state": state, **times},
-    ]
-    for type_, count in _groups(document) if started_at else ():  # a job that never started held nothing
-        node = {"part": "node", "attempt_id": "1", "resource_id": arn, "accelerator_type": type_, "node_count": count}
-        rows.append(node | times)
-    return [base | row for row in rows]
+    return job_rows("sagemaker", name, "AWS", arn, state, times, _nodes(document))
 
 
-def _groups(document: dict[str, Any]) -> list[tuple[str | None, int]]:
-    config = document.get("ResourceConfig")
-    if config is None:
-        return [(None, 1)]
+def _nodes(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The machines of each type, as far as they have accelerators; all machines where none has."""
+    config = {} if document.get("ResourceConfig") is None else document["ResourceConfig"]
     if not isinstance(config, dict):
         raise RecordError("is no object", field="ResourceConfig", value=config)
     groups = config.get("InstanceGroups") or [config]
@@ -59,7 +43,8 @@ def _groups(document: dict[str, Any]) -> list[tuple[str | None, int]]:
         name = type_.removeprefix("ml.") if type_ else None
         found[name] = found.get(name, 0) + count  # two groups of one type hold the machines of both
     accelerated = {name: count for name, count in found.items() if name and _ACCELERATED.match(name)}
-    return list((accelerated or found).items())
+    for name, count in (accelerated or found).items():
+        yield {"accelerator_type": name, "node_count": count}
 
 
 def _text(document: dict[str, Any], field: str) -> str:

@@ -19,7 +19,7 @@ from connectors.formats.schema import BigInt, Number, Schema, Text, Timestamp, o
 from connectors.formats.values import measured_schema
 from connectors.layouts.single_files import partition_of
 from connectors.runs.run_records import RecordError, run_json_rows
-from connectors.runs.sagemaker import is_sagemaker, sagemaker_rows
+from connectors.runs.sagemaker import sagemaker_rows
 from connectors.runs.vertex import is_vertex, vertex_rows
 from connectors.stores import READ_LIMIT, ObjectStore
 
@@ -62,7 +62,7 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     document = _decode(files[info.key], info.key, uri)
     unknown: tuple[str, ...] = ()
     try:
-        if is_sagemaker(document):
+        if "TrainingJobArn" in document:
             rows = sagemaker_rows(document)
         elif info.key.endswith(".run.json") or "training_run_id" in document:
             rows, unknown = run_json_rows(document)
@@ -78,7 +78,8 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
             remedy=_REMEDY,
         ) from error
     target = folder / "runs.parquet"
-    _write(rows, target)
+    table = pa.Table.from_pylist(rows, schema=measured_schema(SCHEMA))
+    pq.write_table(table, target, compression="zstd")
     return Converted((Part(target, info.key),), len(rows), unknown, tuple(_remarks(delivery, rows, uri)))
 
 
@@ -109,9 +110,3 @@ def _remarks(delivery: Delivery, rows: list[dict[str, Any]], uri: str) -> Iterat
             remedy="Add the nodes to the record, or tag the resources with the run's id; the record itself is kept.",
         )
         yield refusal_of(delivery, remark)
-
-
-def _write(rows: list[dict[str, Any]], target: Path) -> None:
-    shape = measured_schema(SCHEMA)
-    arrays = [pa.array([row.get(field.name) for row in rows], field.type) for field in shape]
-    pq.write_table(pa.table(arrays, schema=shape), target, compression="zstd")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from connectors.formats.tpu_names import topology_chips_of, tpu_chips_of, tpu_type_of
-from connectors.runs.run_records import RecordError, must_be_in_order, state_of, time_of
+from connectors.runs.run_records import RecordError, in_order, job_rows, state_of, time_of
 
 _NAME = re.compile(r"projects/[^/]+/locations/[^/]+/customJobs/([^/]+)")
 _RUN_LABEL = "training_run_id"
@@ -28,28 +29,15 @@ def vertex_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
         raise RecordError("is no projects/../locations/../customJobs/N", field="name", value=name, reason=reason)
     labels = document.get("labels") or {}
     label = labels.get(_RUN_LABEL) if isinstance(labels, dict) else None
-    base = {"record_system": "vertex", "recorded_id": label if isinstance(label, str) and label.strip() else match[1]}
+    run = label if isinstance(label, str) and label.strip() else match[1]
     # createTime is when the job began to wait: it holds nothing yet
-    started_at, ended_at = (time_of(_text(document, field), field) for field in ("startTime", "endTime"))
-    must_be_in_order(started_at, ended_at, "endTime")
-    times: dict[str, Any] = {"started_at": started_at, "ended_at": ended_at}
-    rows: list[dict[str, Any]] = [
-        {"part": "run", "provider_name": "Google Cloud"},
-        {"part": "alias", "alias_system": "vertex", "alias_id": name},
-        {"part": "attempt", "attempt_id": "1", "state": _state(_text(document, "state")), **times},
-    ]
-    for type_, chips, count in _pools(document) if started_at else ():
-        node = {"part": "node", "attempt_id": "1", "resource_id": name, "accelerator_type": type_}
-        rows.append({**node, "chips": chips, "node_count": count, **times})
-    return [base | row for row in rows]
+    start, end = (time_of(_text(document, field), field) for field in ("startTime", "endTime"))
+    word = (_text(document, "state") or "").removeprefix("JOB_STATE_").lower()
+    state = _STATES.get(word) or state_of(word)
+    return job_rows("vertex", run, "Google Cloud", match.string, state, in_order(start, end, "endTime"), _nodes(document))
 
 
-def _state(word: str | None) -> str:
-    plain = (word or "").removeprefix("JOB_STATE_").lower()
-    return _STATES.get(plain) or state_of(plain)
-
-
-def _pools(document: dict[str, Any]) -> list[tuple[str, int | None, int]]:
+def _nodes(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Type, chips of one machine and number of machines of each kind of machine that has accelerators."""
     spec = document.get("jobSpec") or {}
     pools = spec.get("workerPoolSpecs") or [] if isinstance(spec, dict) else None
@@ -72,7 +60,8 @@ def _pools(document: dict[str, Any]) -> list[tuple[str, int | None, int]]:
             machines = max(count, slice_chips // chips) if slice_chips and chips else count
             # a chief and a worker of one kind are two machines: as two equal rows they would be read as one row delivered twice
             found[type_, chips] = found.get((type_, chips), 0) + machines
-    return [(type_, chips, machines) for (type_, chips), machines in found.items()]
+    for (type_, chips), machines in found.items():
+        yield {"accelerator_type": type_, "chips": chips, "node_count": machines}
 
 
 def _text(document: dict[str, Any], field: str) -> str | None:

@@ -22,12 +22,17 @@ from connectors.stores.transfer import CHUNK, changed, check_size, write_hashed
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3  # botocore itself retries requests, but neither a body that breaks off nor two writers that collide
-_MISSING = {"404", "NoSuchKey", "NoSuchVersion"}
-_PRECONDITION = {"412", "PreconditionFailed"}
+_CHANGED = {
+    "404",
+    "NoSuchKey",
+    "NoSuchVersion",
+    "412",
+    "PreconditionFailed",
+}  # the listed object is gone or another one
 
 
-class S3Bucket:
-    """The objects below s3://bucket/prefix, by keys relative to the prefix. Nothing is asked of S3 before the first call.
+class S3Store:
+    """The objects below s3://bucket/prefix, by keys relative to the prefix, to be read. S3 is not asked before the first call.
 
     Every failure is a ConnectorError with the object's name, a reason and a remedy; of AWS's answer only the code is repeated.
     """
@@ -75,37 +80,17 @@ class S3Bucket:
         """Stream an object to a file and return its sha256; a stream that breaks is started again, a changed object is not."""
         return self._retried("broken_stream", lambda: write_hashed(self._stream(key, listed), path))
 
-    def put(self, key: str, data: bytes) -> None:
-        """Write or replace a small object; readers see the old or the new one."""
-        with self._named_errors(key):
-            self.client.put_object(**self._named(key), Body=data)
+    def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
+        """Return a small object whole."""
+        check_size(self.uri_of(info.key), info, limit)
+        return self.get(info.key, info)
 
-    def put_new(self, key: str, data: bytes) -> bool:
-        """Write an object unless its key is taken, and return whether it was free. Of several writers exactly one wins."""
-        try:
-            self._retried("write_conflict", lambda: self._put_if_absent(key, data))
-        except SourceUnreadableError as error:
-            if error.reason != "key_taken":
-                raise
-            return False
-        return True
-
-    def upload(self, path: Path, key: str) -> None:
-        """Copy a local file of any size to an object."""
-        with self._named_errors(key):
-            self.client.upload_file(str(path), self._bucket, self._prefix + key, ExtraArgs=self._payer)
-
-    def delete(self, key: str) -> None:
-        """Delete an object; one that is not there is no error."""
-        with self._named_errors(key):
-            self.client.delete_object(**self._named(key))
+    def fetch(self, info: ObjectInfo, path: Path) -> str:
+        """Copy an object to a local file in one stream and return its sha256."""
+        return self.download_hashed(info.key, path, info)
 
     def _named(self, key: str) -> dict[str, str]:
         return {"Bucket": self._bucket, "Key": self._prefix + key, **self._payer}
-
-    def _put_if_absent(self, key: str, data: bytes) -> None:
-        with self._named_errors(key):
-            self.client.put_object(**self._named(key), Body=data, IfNoneMatch="*")
 
     def _stream(self, key: str, listed: ObjectInfo | None) -> Iterator[bytes]:
         """Yield the bytes of an object, all of them or an error."""
@@ -159,32 +144,36 @@ class S3Bucket:
         where = self.uri if key is None else self.uri_of(key)
         code = error.response["Error"].get("Code", "?") if isinstance(error, ClientError) else type(error).__name__
         action = getattr(error, "operation_name", "the request")
-        if listed and code in _MISSING | _PRECONDITION:
+        if listed and code in _CHANGED:
             return changed(where, listed.key)
         reason, remedy = meaning_of(code, action, self._bucket, self._options)
         return SourceUnreadableError(f"{where}: {action} failed with {code}.", place=Place(key), reason=reason, remedy=remedy)
 
 
-class S3Store:
-    """A bucket and prefix as an object store: it reads exactly what was listed, and writes nothing."""
+class S3Bucket(S3Store):
+    """The same objects, to be written as well: a landing."""
 
-    def __init__(self, location: str, options: StoreOptions) -> None:
-        self.bucket = S3Bucket(location, options)
-        self.uri = self.bucket.uri
+    def put(self, key: str, data: bytes, **condition: str) -> None:
+        """Write or replace a small object; readers see the old or the new one."""
+        with self._named_errors(key):
+            self.client.put_object(**self._named(key), Body=data, **condition)
 
-    def uri_of(self, key: str) -> str:
-        """Return the s3:// name of an object."""
-        return self.bucket.uri_of(key)
+    def put_new(self, key: str, data: bytes) -> bool:
+        """Write an object unless its key is taken, and return whether it was free. Of several writers exactly one wins."""
+        try:
+            self._retried("write_conflict", lambda: self.put(key, data, IfNoneMatch="*"))
+        except SourceUnreadableError as error:
+            if error.reason != "key_taken":
+                raise
+            return False
+        return True
 
-    def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
-        """List all objects below a prefix in the order of their keys."""
-        return self.bucket.list_objects(prefix)
+    def upload(self, path: Path, key: str) -> None:
+        """Copy a local file of any size to an object."""
+        with self._named_errors(key):
+            self.client.upload_file(str(path), self._bucket, self._prefix + key, ExtraArgs=self._payer)
 
-    def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
-        """Return a small object whole."""
-        check_size(self.uri_of(info.key), info, limit)
-        return self.bucket.get(info.key, info)
-
-    def fetch(self, info: ObjectInfo, path: Path) -> str:
-        """Copy an object to a local file in one stream and return its sha256."""
-        return self.bucket.download_hashed(info.key, path, info)
+    def delete(self, key: str) -> None:
+        """Delete an object; one that is not there is no error."""
+        with self._named_errors(key):
+            self.client.delete_object(**self._named(key))

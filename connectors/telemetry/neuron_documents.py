@@ -8,6 +8,8 @@ collector.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -106,15 +108,15 @@ class Device(NamedTuple):
 
 def period_of(document: Document) -> float | None:
     """The seconds a document covers: what its counters captured, else what its host's groups did."""
-    counters = [runtime.report.neuroncore_counters for runtime in document.neuron_runtime_data or () if runtime.report]
-    periods = [group.period for group in counters if group and group.period and 0 < group.period <= _MAX_PERIOD]
-    if periods:
-        return max(periods)
+    counters = _periods(runtime.report.neuroncore_counters for runtime in document.neuron_runtime_data or () if runtime.report)
+    if counters:
+        return max(counters)
     system = document.system_data or System()
-    for group in (system.vcpu_usage, system.memory_info, system.neuron_hw_counters):
-        if group and group.period and 0 < group.period <= _MAX_PERIOD:
-            return group.period
-    return None
+    return next(iter(_periods((system.vcpu_usage, system.memory_info, system.neuron_hw_counters))), None)
+
+
+def _periods(groups: Iterable[Counters | Timed | None]) -> list[float]:
+    return [group.period for group in groups if group and group.period and 0 < group.period <= _MAX_PERIOD]
 
 
 def run_tag_of(document: Document) -> str | None:
@@ -128,9 +130,8 @@ def run_tag_of(document: Document) -> str | None:
 def devices_of(document: Document) -> list[Device]:
     """Sum the runtimes per core, at most 100 %, and average over all cores of each device; unused cores count 0."""
     devices, cores = _hardware(document)
-    used: dict[int, float] = {}
-    shared: dict[int, list[float]] = {}  # cores that several runtimes use
-    flops: list[list[float]] = [[] for _ in range(devices)]
+    percents: defaultdict[int, list[float]] = defaultdict(list)  # of a core, one for each runtime that uses it
+    flops: defaultdict[int, list[float]] = defaultdict(list)
     unknown: set[int] = set()
     for runtime in document.neuron_runtime_data or ():
         counters = runtime.report.neuroncore_counters if runtime.report else None
@@ -141,25 +142,20 @@ def devices_of(document: Document) -> list[Device]:
             index = int(name) if name.isdecimal() and name.isascii() else -1
             if not 0 <= index < devices * cores:
                 raise SampleError("core_out_of_range", "neuroncores_in_use", _REMEDY)
-            percent = core.neuroncore_utilization
-            if percent is None:
-                percent = _behind(core, document)
+            percent = _behind(core, document) if core.neuroncore_utilization is None else core.neuroncore_utilization
             if percent is None:
                 unknown.add(index // cores)
             elif percent < 0:
                 raise SampleError("negative_utilisation", "neuroncore_utilization", _REMEDY)
-            elif index in used:
-                shared.setdefault(index, [used[index]]).append(percent)
             else:
-                used[index] = percent
+                percents[index].append(percent)
             rate = core.flops if core.effective_flops is None else core.effective_flops
             if rate is not None:
                 flops[index // cores].append(rate)
-    # fsum, so that the order of runtimes and cores changes nothing
-    used.update((index, math.fsum(percents)) for index, percents in shared.items())
-    busy: list[list[float]] = [[] for _ in range(devices)]
-    for index, percent in used.items():
-        busy[index // cores].append(percent if percent < 100 else 100.0)
+    busy: defaultdict[int, list[float]] = defaultdict(list)
+    for index, shares in percents.items():
+        # fsum, so that the order of runtimes and cores changes nothing
+        busy[index // cores].append(min(math.fsum(shares), 100.0))
     return [
         Device(
             None if device in unknown else round(math.fsum(busy[device]) / (100 * cores), 12),

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 
 import msgspec
 
-from connectors.deliveries import Converted, Delivery
+from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
-from connectors.stores import ObjectStore
 from connectors.telemetry.neuron_documents import Document, devices_of, period_of, run_tag_of
-from connectors.telemetry.samples import KeyFacts, Problems, Sample, SampleError, convert_with, decode_json, micros_of, schema_of
+from connectors.telemetry.samples import COLUMNS, KeyFacts, Problems, Sample, SampleError, convert_with, decode_json, micros_of
 
 KIND = "neuron_monitor"
-SCHEMA = schema_of("docs/sources/neuron_monitor.md")
+SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/neuron_monitor.md")
 
 _REMEDY = "Deliver neuron-monitor's documents as it prints them."
 _ENDINGS = tuple(f"{name}{packed}" for name in (".jsonl", ".ndjson", ".json") for packed in ("", ".gz", ".zst"))
@@ -44,16 +43,6 @@ class Line(Document):
 
 _LINE = msgspec.json.Decoder(Line)
 _CANONICAL = msgspec.json.Encoder(order="deterministic")
-
-
-def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
-    """Yield a delivery for each file of JSON lines."""
-    return find_file_deliveries(store, KIND, _ENDINGS)
-
-
-def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
-    """Read a file's documents and write samples.parquet into `folder`; lines that are none are counted and left out."""
-    return convert_with(delivery, files, folder, store_uri, _samples)
 
 
 def _samples(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sample]:
@@ -95,13 +84,13 @@ def _devices(line: Line, document: Document, facts: KeyFacts, number: int, start
     is_idle = not document.neuron_runtime_data
     type_ = (instance.instance_type if instance else None) or host.instance_type or None
     run = facts.run or run_tag_of(document)
-    digest = _digest(document, host_id, start, end)
+    # of what is read, with host and time: spelling, order of fields and other metrics do not count
+    read = [getattr(document, name) for name in Document.__struct_fields__]
+    digest = hashlib.sha256(_CANONICAL.encode([host_id, start, end, read])).hexdigest()
     count, evidence = len(devices), "presence" if is_idle else "measured"
     for index, (ratio, flops) in enumerate(devices):
         yield Sample(digest, number, run, host_id, index, count, start, end, ratio, evidence, is_idle, type_, flops)
 
 
-def _digest(document: Document, host_id: str, start: int, end: int) -> str:
-    """Hash what is read of a document with its host and time: spelling, order of fields and other metrics do not count."""
-    read = [getattr(document, name) for name in Document.__struct_fields__]
-    return hashlib.sha256(_CANONICAL.encode([host_id, start, end, read])).hexdigest()
+find_deliveries = partial(find_file_deliveries, kind=KIND, endings=_ENDINGS)
+convert = partial(convert_with, read=_samples)

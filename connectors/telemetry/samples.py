@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import unquote
 
 import msgspec
@@ -21,8 +21,8 @@ import msgspec
 from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
 from connectors.errors import ExportContentError, Place
 from connectors.formats.lazy import pa
-from connectors.formats.parquet import write_batches
-from connectors.formats.schema import BigInt, Boolean, Number, Schema, Text, Timestamp, optional, required
+from connectors.formats.parquet import write_tables
+from connectors.formats.schema import BigInt, Boolean, Number, Text, Timestamp, optional, required
 from connectors.formats.text_lines import TextFile
 from connectors.formats.values import measured_schema
 from connectors.times import execution_time, parse_utc
@@ -49,11 +49,6 @@ COLUMNS = (
     *optional("accelerator_type", Text),
     *optional("effective_flops", Number),  # per second
 )
-
-
-def schema_of(page: str) -> Schema:
-    """The SCHEMA of a kind of telemetry."""
-    return Schema(columns=COLUMNS, remedy_page=page)
 
 
 class Sample(NamedTuple):
@@ -138,7 +133,7 @@ def convert_with(delivery: Delivery, files: dict[str, Path], folder: Path, store
     samples = read(TextFile(files[info.key], info.key, uri), facts_of(info.key), problems)
     shape = measured_schema(COLUMNS)
     groups = iter(lambda: list(islice(samples, _FLUSH)), [])
-    rows = write_batches((_batch(group, shape) for group in groups), shape, target)
+    rows = write_tables((_table(group, shape) for group in groups), target)
     parts = (Part(target, info.key),) if rows else ()
     return Converted(parts, rows, refusals=tuple(problems.refusals(delivery, uri)))
 
@@ -164,9 +159,9 @@ def micros_of(text: str, column: str, remedy: str) -> int:
         raise SampleError("bad_time", column, remedy) from error
 
 
-def _batch(rows: list[Sample], shape: pa.Schema) -> pa.RecordBatch:
-    columns: list[Any] = list(zip(*rows, strict=True))
-    return pa.record_batch([pa.array(values, type_) for values, type_ in zip(columns, shape.types, strict=True)], schema=shape)
+def _table(rows: list[Sample], shape: pa.Schema) -> pa.Table:
+    columns = zip(zip(*rows, strict=True), shape.types, strict=True)
+    return pa.table([pa.array(values, type_) for values, type_ in columns], schema=shape)
 
 
 def _start_of(stem: str) -> int | None:

@@ -7,21 +7,22 @@ come every minute for six weeks and every ten minutes afterwards, so they are ne
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from connectors.deliveries import Converted, Delivery
-from connectors.formats.prometheus_text import parse_prometheus
+from connectors.formats.prometheus_text import PrometheusPoint, parse_prometheus
+from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
-from connectors.stores import ObjectStore
-from connectors.telemetry.samples import KeyFacts, Problems, Sample, SampleError, convert_with, decode_json, micros_of, schema_of
-from connectors.telemetry.tpu_points import samples_of, series_of
+from connectors.telemetry.samples import COLUMNS, KeyFacts, Problems, Sample, SampleError, convert_with, decode_json, micros_of
+from connectors.telemetry.tpu_points import samples_of
 
 KIND = "tpu_monitoring"
-SCHEMA = schema_of("docs/sources/tpu_monitoring.md")
+SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/tpu_monitoring.md")
 
 _PACKED = ("", ".gz", ".zst")
 _TEXT = tuple(f"{name}{packed}" for name in (".prom", ".txt") for packed in _PACKED)
@@ -81,9 +82,7 @@ class Entry(msgspec.Struct, rename="camel"):
 _DECODER = msgspec.json.Decoder(list[Entry] | Entry)
 
 
-def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
-    """Yield a delivery for each file of answers or of Prometheus text."""
-    return find_file_deliveries(store, KIND, (*_TEXT, *_LINES, *_DOCUMENT))
+find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(*_TEXT, *_LINES, *_DOCUMENT))
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
@@ -137,16 +136,15 @@ def _series(entry: Entry, facts: KeyFacts, number: int, unit: str | None, *, is_
         **(metadata.user_labels or {}),
         **(entry.metric.labels or {}),
     }
-    series = series_of(entry.metric.type, labels, unit, facts)
-    if series is not None:
-        points = ((number, *_interval(point.interval), _value(point.value)) for point in entry.points)
-        yield from samples_of(series, points, is_complete=is_complete)
+    points = ((number, *_interval(point.interval), _value(point.value)) for point in entry.points)
+    yield from samples_of(entry.metric.type, labels, unit, facts, points, is_complete=is_complete)
 
 
 def _interval(interval: Interval) -> tuple[int | None, int]:
-    end = _time(interval.end_time)
-    start = _time(interval.start_time) if interval.start_time else None
-    return (start if start is not None and start < end else None), end
+    remedy = "Deliver times as the API gives them, in RFC 3339."
+    end = micros_of(interval.end_time, "points.interval", remedy)
+    start = micros_of(interval.start_time, "points.interval", remedy) if interval.start_time else end
+    return (start if start < end else None), end
 
 
 def _value(value: Value | None) -> float | None:
@@ -157,10 +155,6 @@ def _value(value: Value | None) -> float | None:
         raise SampleError("wrong_type", "points.value", _REMEDY) from error
 
 
-def _time(text: str) -> int:
-    return micros_of(text, "points.interval", "Deliver times as the API gives them, in RFC 3339.")
-
-
 def _prometheus(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sample]:
     for number, text in file.lines():
         try:
@@ -169,12 +163,15 @@ def _prometheus(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator
             problems.add(number, SampleError("bad_text", None, "Deliver the text a Prometheus exporter answers."))
             continue
         try:
-            series = point and series_of(point.metric, point.labels, None, facts)
-            if point is None or series is None:
-                continue
-            time = facts.started_at if point.time is None else point.time
-            if time is None:
-                raise SampleError("missing_time", None, "Write times behind the values, or name the object by its UTC time.")
-            yield from samples_of(series, iter([(number, None, time, point.value)]), is_complete=True)
+            if point is not None:
+                points = _points(number, point, facts)
+                yield from samples_of(point.metric, point.labels, None, facts, points, is_complete=True)
         except SampleError as error:
             problems.add(number, error)
+
+
+def _points(number: int, point: PrometheusPoint, facts: KeyFacts) -> Iterator[tuple[int, None, int, float]]:
+    time = facts.started_at if point.time is None else point.time
+    if time is None:
+        raise SampleError("missing_time", None, "Write times behind the values, or name the object by its UTC time.")
+    yield number, None, time, point.value

@@ -11,8 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 
 from connectors.formats.tpu_names import tpu_type_of
 from connectors.telemetry.samples import KeyFacts, Sample, SampleError
@@ -26,28 +25,20 @@ _CHIP_NUMBER = re.compile(r"\d{1,4}", re.ASCII)
 _INSTANCE = re.compile(r"\d{10,}", re.ASCII)
 _RATIOS = frozenset({"1", "10^2.%", "ratio"})  # 10^2.% is a ratio that is shown as a percentage
 
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One chip's metric, and where it comes from."""
-
-    is_utilisation: bool
-    host_id: str
-    device_index: int | None
-    run_key: str | None
-    accelerator_type: str | None
-    scale: float  # what a full chip reads
+Point = tuple[int, int | None, int, float | None]  # line, start, end, value
 
 
-def series_of(metric: str, labels: Mapping[str, str], unit: str | None, facts: KeyFacts) -> Series | None:
-    """Read a metric's name and labels; None when it is no metric of a TPU chip."""
+def samples_of(
+    metric: str, labels: Mapping[str, str], unit: str | None, facts: KeyFacts, points: Iterable[Point], *, is_complete: bool
+) -> Iterator[Sample]:
+    """Turn points into samples; none when it is no metric of a TPU chip. `is_complete`: their answer reports no errors."""
     match = _METRIC.search(metric)
     if not match or labels.get("make", "cloud-tpu") != "cloud-tpu":
-        return None
+        return
     accelerator = labels.get("accelerator_id")
     is_of_tpu = accelerator or "tpu" in metric or "make" in labels
     if not is_of_tpu:
-        return None  # a metric of the same name that some other exporter writes
+        return  # a metric of the same name that some other exporter writes
     host, index = _chip(accelerator)
     run = facts.run or next((labels[name] for name in _RUNS if labels.get(name)), None)
     host = host or next((labels[name] for name in _HOSTS if labels.get(name)), None) or facts.host or _worker(labels, run)
@@ -56,27 +47,15 @@ def series_of(metric: str, labels: Mapping[str, str], unit: str | None, facts: K
         raise SampleError("missing_host", "accelerator_id", remedy)
     if index is None:
         index = next((int(labels[name]) for name in ("chip", "chip_id", "device") if labels.get(name, "").isdecimal()), None)
-    return Series(
-        is_utilisation=match[1] == "duty_cycle",
-        host_id=host,
-        device_index=index,
-        run_key=run,
-        accelerator_type=tpu_type_of(labels.get("model")) or labels.get("model") or tpu_type_of(labels.get("accelerator_type")),
-        scale=1.0 if unit in _RATIOS else 100.0,
-    )
-
-
-def samples_of(
-    series: Series, points: Iterator[tuple[int, int | None, int, float | None]], *, is_complete: bool
-) -> Iterator[Sample]:
-    """Turn points (line, start, end, value) into samples. `is_complete` is false when their answer reports errors."""
-    host, index, run, type_ = series.host_id, series.device_index, series.run_key, series.accelerator_type
-    evidence, is_idle = ("measured", False) if series.is_utilisation else ("presence", is_complete)
+    type_ = tpu_type_of(labels.get("model")) or labels.get("model") or tpu_type_of(labels.get("accelerator_type"))
+    scale = 1.0 if unit in _RATIOS else 100.0  # what a full chip reads
+    is_utilisation = match[1] == "duty_cycle"
+    evidence, is_idle = ("measured", False) if is_utilisation else ("presence", is_complete)
+    absent = 0.0 if is_complete else None
     for line, start, end, value in points:
-        absent = 0.0 if is_complete else None
-        ratio = _ratio(value, series.scale) if series.is_utilisation else absent
+        ratio = _ratio(value, scale) if is_utilisation else absent
         # copies of a point are one: metrics that prove the same chip alive, or two pods that report it while it changes hands
-        observed = (host, index, start, end, ratio, series.is_utilisation)
+        observed = (host, index, start, end, ratio, is_utilisation)
         digest = hashlib.sha256(repr(observed).encode()).hexdigest()
         yield Sample(digest, line, run, host, index, None, start, end, ratio, evidence, is_idle, type_, None)
 

@@ -25,7 +25,7 @@ def calls_of(store: ObjectStore) -> list[tuple[str, dict[str, str]]]:
     """Record the HTTP calls of a store's client: path and headers as they are sent."""
     assert isinstance(store, S3Store)
     sent: list[tuple[str, dict[str, str]]] = []
-    client = store.bucket.client
+    client = store.client
     client.meta.events.register("before-send.s3", lambda request, **_: sent.append((request.url, dict(request.headers))))
     return sent
 

@@ -14,7 +14,7 @@ from connectors.deliveries import Delivery
 from connectors.errors import ExportChangedError, ExportContentError, SourceUnreadableError
 from connectors.registry import connector_for
 from connectors.stores import StoreOptions
-from connectors.stores.s3 import S3Bucket
+from connectors.stores.s3 import S3Store
 from connectors.stores.s3_access import s3_client
 from tests.connectors.buckets import BUCKET, calls_of, put, store_at
 from tests.connectors.kit import LINE, rows_of, table, write_parquet
@@ -109,16 +109,16 @@ def test_a_stream_that_breaks_is_started_again_and_then_named(
     put(s3, "p/cur/f", b"whole")
     store = store_at(endpoint)
     (info,) = store.list_objects()
-    original, breaks = S3Bucket._stream, [2]
+    original, breaks = S3Store._stream, [2]
 
-    def flaky(self: S3Bucket, key: str, listed: Any) -> Iterator[bytes]:
+    def flaky(self: S3Store, key: str, listed: Any) -> Iterator[bytes]:
         if breaks[0]:
             breaks[0] -= 1
             yield b"wh"
             raise self._broken(key, 2, listed.size, "cut")
         yield from original(self, key, listed)
 
-    monkeypatch.setattr(S3Bucket, "_stream", flaky)
+    monkeypatch.setattr(S3Store, "_stream", flaky)
     assert store.fetch(info, tmp_path / "copy") == hashlib.sha256(b"whole").hexdigest()
     assert (tmp_path / "copy").read_bytes() == b"whole"
     breaks[0] = 3

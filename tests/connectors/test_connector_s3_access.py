@@ -58,7 +58,7 @@ def test_a_refused_call_says_which_permission_is_missing_and_tells_no_secret(
     put(s3, "p/cur/f")
     store = store_at(endpoint)
     assert isinstance(store, S3Store)
-    denying(store.bucket.client, operation, code, status)
+    denying(store.client, operation, code, status)
     with pytest.raises(SourceUnreadableError, match=f"{operation} failed with {code}") as caught:
         for info in store.list_objects():
             store.fetch(info, tmp_path / "copy")

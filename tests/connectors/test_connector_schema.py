@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from connectors.errors import ExportSchemaError
-from connectors.formats.schema import BigInt, Boolean, Date, Number, Schema, Text, TextMap, Timestamp, optional, required
+from connectors.formats.schema import BigInt, Boolean, Column, Date, Number, Schema, Text, TextMap, Timestamp, optional, required
 
 SCHEMA = Schema(
     columns=(
@@ -17,7 +17,7 @@ SCHEMA = Schema(
         *optional("count", BigInt),
         *optional("flag", Boolean),
         *optional("tags", TextMap),
-        required("version", Text, from_partition=("version",)),
+        Column("version", Text, filled=True),
     ),
     documented=frozenset({"known"}),
     remedy_page="docs/sources/x.md",
