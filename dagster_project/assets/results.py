@@ -10,22 +10,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import dagster as dg
 
 from dagster_project.assets import names
+from dagster_project.election.election import Elected, Election
+from dagster_project.landing.land import Landed
 from dagster_project.landing.records import calendar_month
-
-if TYPE_CHECKING:
-    from dagster_project.election.election import Elected, Election
-    from dagster_project.landing.land import Landed
-    from dagster_project.settings import SourceSettings
-    from dagster_project.warehouse.building import Built
-    from dagster_project.warehouse.builds import Build
-    from dagster_project.warehouse.gates import GateResult
-    from dagster_project.warehouse.nodes import NodeResult
-    from dagster_project.warehouse.site import Site
+from dagster_project.settings import SourceSettings
+from dagster_project.warehouse.building import Built
+from dagster_project.warehouse.builds import Build
+from dagster_project.warehouse.gates import GateResult
+from dagster_project.warehouse.nodes import NodeResult
+from dagster_project.warehouse.site import Site
 
 Event = dg.AssetMaterialization | dg.AssetCheckEvaluation
 DATA_VERSION = "dagster/data_version"

@@ -13,12 +13,9 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dagster_project.failures import UsageError, writing_to
-
-if TYPE_CHECKING:
-    from dagster_project.settings import Settings
+from dagster_project.settings import Settings
 
 DEMO_NOW = "2026-10-10T00:00:00Z"
 QUARTERS = ("2026Q2", "2026Q3")

@@ -16,13 +16,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from connectors.deliveries import Converted, Delivery, Refusal
 from connectors.errors import ConnectorError
-
-if TYPE_CHECKING:
-    from dagster_project.settings import Settings, SourceSettings
+from dagster_project.settings import Settings, SourceSettings
 
 SAMPLE_LIMIT = 256 << 20  # a larger object is not fetched to be looked at
 LITTLE_SPACE = 10 << 30

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from dagster_project.commands.refreshing import Refreshed
+from dagster_project.commands.refreshing import Refreshed
 
 
 def json_text(done: Refreshed, publication: dict[str, Any] | None) -> str:

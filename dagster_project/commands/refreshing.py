@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import fingerprints
@@ -17,14 +16,12 @@ from dagster_project.failures import TrainledgerError
 from dagster_project.landing.land import Landed, Landing, NotDerivedError
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import Plan, land_all, make_plan
+from dagster_project.landing.records import RefusalRecord
 from dagster_project.locking import writer_lock
 from dagster_project.settings import Settings
 from dagster_project.warehouse import builds
 from dagster_project.warehouse.building import Built, Listener, build_all, no_listener
 from dagster_project.warehouse.site import Site
-
-if TYPE_CHECKING:
-    from dagster_project.landing.records import RefusalRecord
 
 Say = Callable[[str], None]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Console
 
 from dagster_project.election.election import Elected, Election, elect
 from dagster_project.landing.deriving.contents import Contents
@@ -15,9 +17,6 @@ from dagster_project.landing.opening import open_landing
 from dagster_project.landing.records import Generation, RefusalRecord, calendar_month
 from dagster_project.months import bill_closed_from, carbon_final_from, month_end
 from dagster_project.settings import Settings, SourceSettings
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 CARBON_EXPECTED_AFTER = timedelta(days=21)  # both publish month M between the 15th and the 21st of M + 1
 STATE_STYLES = {

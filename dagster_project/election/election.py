@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
 from dagster_project import clock
 from dagster_project.election.books import Key, books_of, keys_of
@@ -19,11 +18,9 @@ from dagster_project.failures import UsageError
 from dagster_project.kinds import Fact
 from dagster_project.landing.deriving.contents import BillMonth, Contents
 from dagster_project.landing.deriving.model_versions import version_order
+from dagster_project.landing.land import Landing
 from dagster_project.landing.records import Generation, RefusalRecord
 from dagster_project.settings import SourceSettings
-
-if TYPE_CHECKING:
-    from dagster_project.landing.land import Landing
 
 ContentsOf = Callable[[SourceSettings, Generation], Contents]
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from dagster_project.failures import SourceError, UsageError
 from dagster_project.kinds import Fact
 from dagster_project.landing.deriving.contents import Contents
 from dagster_project.landing.records import Generation, RefusalRecord
+from dagster_project.landing.store import SourceLanding
 from dagster_project.settings import SourceSettings
-
-if TYPE_CHECKING:
-    from dagster_project.landing.store import SourceLanding
 
 
 @dataclass(frozen=True)

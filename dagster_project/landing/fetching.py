@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from connectors.deliveries import Delivery
+from connectors.stores import ObjectStore
 from dagster_project.landing.records import LandedObject, file_names
-
-if TYPE_CHECKING:
-    from connectors.deliveries import Delivery
-    from connectors.stores import ObjectStore
 
 
 def fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedObject]:

@@ -22,10 +22,10 @@ import msgspec
 
 from connectors.deliveries import Delivery, Refusal, refusal_of
 from connectors.errors import ConnectorError, ExportContentError, ExportSchemaError
-from connectors.stores import ObjectInfo
+from connectors.stores import ObjectInfo, ObjectStore
 from dagster_project import clock
 from dagster_project.landing.deriving.contents import Contents, ParquetPart
-from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, content_hash_of, encode
+from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, Tombstone, content_hash_of, encode
 from dagster_project.landing.shelf import Shelf
 from dagster_project.landing.sources import open_source
 from dagster_project.landing.store import LandingStore, SourceLanding, tombstone_path
@@ -33,9 +33,7 @@ from dagster_project.landing.versions import connector_version
 from dagster_project.settings import SourceSettings
 
 if TYPE_CHECKING:
-    from connectors.stores import ObjectStore
     from dagster_project.landing.deriving.derive import Deriver
-    from dagster_project.landing.records import Tombstone
 
 WRONG_FOR_GOOD = (ExportSchemaError, ExportContentError)  # anything else may pass, so nothing is recorded of it
 IDENTITY = re.compile(r"[0-9a-f]{64}")

@@ -5,23 +5,19 @@ Runs in every refresh, so it must stay cheap: it imports neither Dagster nor dbt
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError
 from connectors.registry import connector_for
+from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.records import RefusalRecord, calendar_month, partition_day, partition_month
 from dagster_project.landing.sources import open_source
 from dagster_project.landing.versions import connector_version
 from dagster_project.settings import SourceSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from dagster_project.landing.land import Landed, Landing
 
 
 @dataclass(frozen=True)

@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from dagster_project import clock
 from dagster_project.failures import SourceError
+from dagster_project.landing.land import Landing
 from dagster_project.landing.records import Generation, Tombstone, calendar_month
 from dagster_project.landing.store import SourceLanding
 from dagster_project.months import BILL_CLOSES_AFTER, carbon_final_from, month_end
 from dagster_project.settings import SourceSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from dagster_project.landing.land import Landing
 
 HASH = re.compile(r"\b[0-9a-f]{64}\b")
 

@@ -6,16 +6,14 @@ written in the YAML beside the models.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dagster_project.publishing.digest import quoted
+from dagster_project.publishing.tables import PublishedTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import duckdb
-
-    from dagster_project.publishing.tables import PublishedTable
 
 VERSION = 2
 SECTIONS = {"house": "0.3.0"}  # a section that is done, and the first version of trainledger that publishes it

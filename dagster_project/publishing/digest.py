@@ -11,12 +11,11 @@ no row passes through Python.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import duckdb
 
 MONTH = "usage_month"

@@ -11,17 +11,15 @@ import filecmp
 import hashlib
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagster_project.publishing.digest import MONTH, WHOLE, columns_of, quoted
+from dagster_project.publishing.tables import PublishedTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import duckdb
-
-    from dagster_project.publishing.tables import PublishedTable
 
 LINK = "parquet"
 PREFIX = ".parquet-"

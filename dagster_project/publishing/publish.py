@@ -8,6 +8,7 @@ published is decided in gates.py.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,6 @@ from dagster_project.publishing.parts import remove_old_parts, swap_parts, write
 from dagster_project.publishing.tables import PublishedTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import duckdb
 
 FILE_NAME = "trainledger.duckdb"

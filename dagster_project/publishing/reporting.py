@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dagster_project.failures import UsageError, writing_to
-
-if TYPE_CHECKING:
-    from reports.quarterly import QuarterlyReport
+from reports.quarterly import QuarterlyReport
 
 
 def render_quarter(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+import duckdb
+
+from dagster_project.election.election import Election
 from dagster_project.kinds import KINDS, Kind
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from dagster_project.election.election import Election
-    from dagster_project.landing.land import Landing
+from dagster_project.landing.land import Landing
 
 # what our code made of a generation (row digest, rows, connector version) is null where it was not made, e.g. after the cache
 # was deleted: only generations that count are read again

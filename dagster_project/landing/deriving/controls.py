@@ -8,9 +8,12 @@ independent sum it is held against.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from connectors.formats.accelerators import AWS_FAMILIES
+from connectors.formats.schema import Schema
 from dagster_project.kinds import Kind
 from dagster_project.landing.deriving.contents import Commitment, Controls
 from dagster_project.landing.deriving.controls_bills import bill_months, claimable
@@ -18,11 +21,6 @@ from dagster_project.landing.deriving.controls_gcp import bill_controls, carbon_
 from dagster_project.landing.deriving.controls_runs import MANAGED_JOB, no_controls, run_controls, sample_controls
 from dagster_project.landing.deriving.exact_sql import MONEY, exact
 from dagster_project.landing.deriving.typed_select import row_hash
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from connectors.formats.schema import Schema
 
 # supersets of the rows that run records can claim: they decide what is built again, never what anything costs
 ACCELERATOR_USAGE = rf":(ml\.)?({AWS_FAMILIES})[0-9a-z-]*\."

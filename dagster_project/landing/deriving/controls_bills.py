@@ -5,13 +5,10 @@ Which rows count, and what they cost, is for each provider's own text.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import duckdb
 
 from dagster_project.landing.deriving.contents import BillMonth
 from dagster_project.landing.deriving.typed_select import short_hash
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 def bill_months(con: duckdb.DuckDBPyConnection, select: str) -> list[BillMonth]:

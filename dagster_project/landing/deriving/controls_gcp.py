@@ -5,17 +5,13 @@ A partition of the bill is a day and holds use of any month: its totals say whic
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import duckdb
 
+from connectors.formats.schema import Schema
 from dagster_project.landing.deriving.contents import Controls
 from dagster_project.landing.deriving.controls_bills import bill_months, claimable
 from dagster_project.landing.deriving.exact_sql import MONEY, exact
 from dagster_project.landing.deriving.model_versions import highest_version
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from connectors.formats.schema import Schema
 
 # supersets of the rows that run records can claim, whatever time they are of
 ACCELERATOR_SKU = r"tpu|gpu|nvidia|^dws"

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import msgspec
 
-from connectors.deliveries import Delivery, refusal_of
+from connectors.deliveries import Delivery, Part, Refusal, refusal_of
 from connectors.errors import ExportContentError, ExportSchemaError
+from connectors.formats.schema import Schema
 from connectors.registry import connector_for
 from dagster_project.kinds import Kind
 from dagster_project.landing.deriving.contents import Contents, ParquetPart
 from dagster_project.landing.deriving.controls import controls_of, row_digest
 from dagster_project.landing.deriving.typed_select import file_list, parts_select
 from dagster_project.landing.records import RowRefusal
-
-if TYPE_CHECKING:
-    from connectors.deliveries import Part, Refusal
-    from connectors.formats.schema import Schema
 
 SMALL = 16 << 20
 WRONG_FOR_GOOD = (ExportSchemaError, ExportContentError)  # the bytes are wrong; any other error may pass and is no judgement
