@@ -19,7 +19,7 @@ from dagster_project.failures import SourceError
 from dagster_project.landing.land import Landing
 from dagster_project.landing.records import Generation, Tombstone, calendar_month
 from dagster_project.landing.store import SourceLanding
-from dagster_project.months import BILL_CLOSES_AFTER, carbon_final_from, month_end
+from dagster_project.months import BILL_CLOSES_AFTER, carbon_final_from, month_end, months_between
 from dagster_project.settings import SourceSettings
 
 HASH = re.compile(r"\b[0-9a-f]{64}\b")
@@ -94,12 +94,9 @@ def _kept(source: SourceSettings, ordered: list[Generation], at: datetime) -> se
         return {generation.order for generation in ordered}
     final_from = [_final_from(source, month, generation) for generation in ordered]
     kept = {one.order for one, final in zip(ordered, final_from, strict=True) if one.published_at >= final}
-    instants = sorted(set(final_from))
-    end = month_end(f"{min(generation.published_at for generation in ordered):%Y-%m}")
-    while end <= at:
-        instants.append(end)
-        end = month_end(f"{end:%Y-%m}")
-    for instant in instants:
+    first = min(generation.published_at for generation in ordered)
+    ends = {end for end in map(month_end, months_between(f"{first:%Y-%m}", f"{at:%Y-%m}")) if end <= at}
+    for instant in ends.union(final_from):
         for known in (
             [generation for generation in ordered if generation.published_at <= instant],
             [generation for generation in ordered if generation.landed_at <= instant],
