@@ -109,8 +109,8 @@ def refresh(
     Example: trainledger refresh --wait 600
     """
     from dagster_project.clock import now
-    from dagster_project.commands.outcome import json_text
     from dagster_project.commands.progress import shown
+    from dagster_project.commands.refreshing import json_text
     from dagster_project.commands.refreshing import refresh as run
     from dagster_project.months import month_range
     from dagster_project.settings import load_settings
@@ -258,15 +258,16 @@ def report_quarterly(
     """
     from dagster_project.clock import parse_instant
     from dagster_project.commands.progress import shown
-    from dagster_project.commands.reporting import Asked, quarterly_report
+    from dagster_project.commands.reporting import quarterly_report
+    from dagster_project.election.winners import View
     from dagster_project.settings import load_settings
 
-    asked = Asked(
+    view = View(
         parse_instant(as_of, "--as-of") if as_of else None,
         parse_instant(as_published, "--as-published") if as_published else None,
     )
     with shown() as listener:
-        report = quarterly_report(load_settings(config), quarter, asked, out, wait, say, listener)
+        report = quarterly_report(load_settings(config), quarter, view, out, wait, say, listener)
     reasons = f": {'; '.join(report.reasons)}" if report.reasons else ""
     typer.echo(f"{report.html}")
     say(f"{quarter} is {report.status}{reasons}")

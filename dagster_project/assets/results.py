@@ -15,8 +15,10 @@ from typing import Any, overload
 import dagster as dg
 
 from dagster_project.assets import names
-from dagster_project.election.election import Elected, Election
+from dagster_project.election.election import Election
+from dagster_project.election.winners import Elected
 from dagster_project.landing.land import Landed
+from dagster_project.landing.planning import Problem
 from dagster_project.landing.records import calendar_month
 from dagster_project.settings import SourceSettings
 from dagster_project.warehouse.building import Built
@@ -35,16 +37,11 @@ def _versioned(identity: str) -> dict[str, str]:
     return {DATA_VERSION: identity}
 
 
-def landing_events(
-    sources: Iterable[SourceSettings], landed: Iterable[Landed], problems: Mapping[str, Sequence[str]]
-) -> Iterator[Event]:
+def landing_events(sources: Iterable[SourceSettings], landed: Sequence[Landed], problems: Sequence[Problem]) -> Iterator[Event]:
     """Of each source: a materialisation per month that something landed in, and its check, also when nothing was to land."""
-    by_source: dict[str, list[Landed]] = {}
-    for result in landed:
-        by_source.setdefault(result.source, []).append(result)
     for source in sources:
-        yield from landing_materializations(source, by_source.get(source.name, []))
-        yield landing_check(source, problems.get(source.name, ()))
+        yield from landing_materializations(source, [one for one in landed if one.source == source.name])
+        yield landing_check(source, [one.of_source for one in problems if one.source == source.name])
 
 
 def landing_materializations(source: SourceSettings, landed: Iterable[Landed]) -> Iterator[dg.AssetMaterialization]:
@@ -106,16 +103,6 @@ def landing_check(source: SourceSettings, problems: Collection[str]) -> dg.Asset
         description="\n".join(shown[:SHOWN_PROBLEMS]) or "Everything was read and taken.",
         metadata={"problems": len(shown)},
     )
-
-
-def problem_of(landed: Landed) -> str | None:
-    """What is wrong with a delivery that was not taken, with its remedy."""
-    if landed.error:
-        return f"{landed.partition}: {landed.error.message} {landed.error.remedy}"
-    if landed.refusal:
-        first = landed.refusal.refusals[0]
-        return f"{landed.partition}: {first.message} {first.remedy}"
-    return None
 
 
 def raw_materializations(tables: Iterable[str], build: Build, election: Election) -> Iterator[dg.AssetMaterialization]:

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dagster_project.election.election import Elected, Election, elect
-from dagster_project.landing.deriving.contents import BillMonth, Contents
-from dagster_project.landing.deriving.model_versions import version_order
+from dagster_project.election.election import Election, elect
+from dagster_project.election.winners import Elected
+from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
 from dagster_project.landing.land import Landing
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.records import Generation, RefusalRecord, calendar_month

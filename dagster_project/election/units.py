@@ -16,9 +16,10 @@ from datetime import date
 from typing import Any
 
 from dagster_project.code import code_version
-from dagster_project.election.election import Elected, Election
+from dagster_project.election.election import Election
 from dagster_project.election.months import PayerMonth, payer_months, providers, unit_months
 from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id
+from dagster_project.election.winners import Elected
 from dagster_project.kinds import Kind
 from dagster_project.months import first_day
 from dagster_project.settings import Rules

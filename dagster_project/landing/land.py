@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -25,15 +25,25 @@ from connectors.errors import ConnectorError, ExportContentError, ExportSchemaEr
 from connectors.stores import ObjectInfo, ObjectStore
 from dagster_project import clock
 from dagster_project.landing.deriving.contents import Contents, ParquetPart
-from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, Tombstone, content_hash_of, encode
+from dagster_project.landing.records import (
+    Generation,
+    LandedObject,
+    RefusalRecord,
+    RowRefusal,
+    Tombstone,
+    content_hash_of,
+    encode,
+    file_names,
+)
 from dagster_project.landing.shelf import Shelf
 from dagster_project.landing.sources import open_source
-from dagster_project.landing.store import LandingStore, SourceLanding, tombstone_path
+from dagster_project.landing.store import LocalLanding, SourceLanding, tombstone_path
 from dagster_project.landing.versions import connector_version
 from dagster_project.settings import SourceSettings
 
 if TYPE_CHECKING:
     from dagster_project.landing.deriving.derive import Deriver
+    from dagster_project.landing.s3 import S3Landing
 
 WRONG_FOR_GOOD = (ExportSchemaError, ExportContentError)  # anything else may pass, so nothing is recorded of it
 IDENTITY = re.compile(r"[0-9a-f]{64}")
@@ -59,7 +69,7 @@ class Landed:
 class Landing:
     """Everything landed of the configured sources, and what our code made of it."""
 
-    def __init__(self, store: LandingStore, cache: Path, base: Path) -> None:
+    def __init__(self, store: LocalLanding | S3Landing, cache: Path, base: Path) -> None:
         """`cache` may be deleted at any time; relative locations of sources are meant from `base`."""
         self.store = store
         self.shelf = Shelf(cache / "derived")
@@ -70,9 +80,10 @@ class Landing:
         """Every record the landing holds of one source, or of one of its partitions."""
         return self.store.read(source, partition)
 
-    def recover(self) -> list[str]:
+    def recover(self) -> None:
         """Remove what killed processes left behind."""
-        return [*self.store.recover(), *self.shelf.recover()]
+        self.store.recover()
+        self.shelf.recover()
 
     @cached_property
     def deriver(self) -> Deriver:
@@ -123,10 +134,8 @@ class Landing:
             return Landed("unreadable", source.name, delivery.partition, error=error)
 
     def _land(self, source: SourceSettings, delivery: Delivery, store: ObjectStore) -> Landed:
-        from dagster_project.landing.fetching import fetch
-
         with _folder_in(self.store.staging) as folder, _folder_in(self.shelf.staging) as made:
-            objects = fetch(store, delivery, folder)
+            objects = _fetch(store, delivery, folder)
             content_hash = content_hash_of(delivery.kind, delivery.partition, [o.sha256 for o in objects if o.role == "data"])
             same = _same_bytes_before(self.read(source.name, delivery.partition), delivery, content_hash)
             if same:
@@ -155,17 +164,16 @@ class Landing:
     def _derive_again(self, source: SourceSettings, generation: Generation, version: str) -> Contents:
         """Read the landed originals as if they came from their provider now; nothing is asked of the provider."""
         infos = {
-            landed.key: ObjectInfo(landed.key, landed.size, landed.etag, landed.last_modified, landed.version_id)
+            landed: ObjectInfo(landed.key, landed.size, landed.etag, landed.last_modified, landed.version_id)
             for landed in generation.objects
         }
-        manifest = next((infos[landed.key] for landed in generation.objects if landed.role == "manifest"), None)
         delivery = Delivery(
             kind=generation.kind,
             partition=generation.partition,
             delivery_id=generation.delivery_id,
             published_at=generation.published_at,
-            objects=tuple(infos[landed.key] for landed in generation.objects if landed.role == "data"),
-            manifest=manifest,
+            objects=tuple(info for landed, info in infos.items() if landed.role == "data"),
+            manifest=next((info for landed, info in infos.items() if landed.role == "manifest"), None),
         )
         # in a place of its own: an as-of report derives too, while a refresh may be clearing what killed landings left behind
         with _folder_in(self.shelf.again) as folder, _folder_in(self.shelf.again) as made:
@@ -222,6 +230,18 @@ class Landing:
 
     def _seen_path(self, source: str) -> Path:
         return self._cache / "seen" / f"{source}.txt"
+
+
+def _fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedObject]:
+    """Read every object of a delivery once under flat safe names; data objects keep the order of the manifest."""
+    wanted = [(info, "data") for info in delivery.objects]
+    if delivery.manifest is not None:
+        wanted.append((delivery.manifest, "manifest"))
+    names = file_names([info.key for info, _ in wanted])
+    return [
+        LandedObject(**asdict(info), file=names[info.key], role=role, sha256=store.fetch(info, folder / names[info.key]))
+        for info, role in wanted
+    ]
 
 
 @contextmanager

@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from dagster_project.failures import UsageError, writing_to
-from reports.quarterly import QuarterlyReport
+from reports.errors import ReportError
+from reports.quarterly import QuarterlyReport, render
 
 
 def render_quarter(
     published_file: Path, folder: Path, quarter: str, organisation: str, status_note: str | None = None
 ) -> QuarterlyReport:
     """Render one quarter of a published file into `<folder>/<quarter>`."""
-    from reports.errors import ReportError
-    from reports.quarterly import render
-
     if not published_file.exists():
         raise UsageError("nothing is published yet", where=str(published_file), remedy="Run `trainledger refresh` first.")
     try:

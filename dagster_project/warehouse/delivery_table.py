@@ -30,9 +30,7 @@ def write_deliveries(connection: duckdb.DuckDBPyConnection, sources: Iterable[st
     rows = []
     for source in sources:
         for generation in landing.read(source).generations:
-            if election.as_of and generation.landed_at > election.as_of:
-                continue
-            if election.as_published and generation.published_at > election.as_published:
+            if not election.view.has_generation(generation):
                 continue
             member = elected.get(generation.path)
             contents = member.contents if member else landing.shelf.find_any(generation)

@@ -5,6 +5,9 @@ Election and fingerprints are decided from these, so that a refresh without news
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 import msgspec
 
 from dagster_project.landing.records import RowRefusal
@@ -77,3 +80,13 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     refusals: list[RowRefusal] = []
     controls: Controls = Controls()
     is_taken: bool = True
+
+
+def version_order(version: str) -> tuple[tuple[int, ...], str]:
+    """Order of model versions: by their numbers, then as text. 'v3.0.10' is after 'v3.0.9', '15' after '9'."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)), version
+
+
+def highest_version(versions: Iterable[str]) -> str:
+    """The highest of some versions; '' when there is none."""
+    return max(versions, key=version_order, default="")
