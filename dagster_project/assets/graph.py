@@ -11,10 +11,9 @@ from dagster_project.assets import results
 from dagster_project.assets.landing import new_deliveries_asset, source_asset
 from dagster_project.assets.models import model_assets
 from dagster_project.assets.raw import raw_assets
-from dagster_project.assets.release import gates_asset, months_asset, publication_asset
-from dagster_project.assets.reports import quarterly_asset
+from dagster_project.assets.release import gates_asset, months_asset, publication_asset, quarterly_asset
 from dagster_project.assets.schedules import schedules
-from dagster_project.assets.writer import UI_WAIT, WriterLock
+from dagster_project.assets.steps import UI_WAIT, WriterLock
 from dagster_project.settings import Settings
 from dagster_project.warehouse import modelling
 

@@ -5,22 +5,19 @@ What landing means is dagster_project.landing's matter; both assets use the plan
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from pathlib import Path
 
 import dagster as dg
 
 from dagster_project.assets import names, results
-from dagster_project.assets.failing import UNREADABLE_RETRIES, UNREADABLE_WAIT, explained
 from dagster_project.assets.partitions import register_source_months
-from dagster_project.assets.specs import code_references
-from dagster_project.assets.writer import WriterLock
+from dagster_project.assets.steps import UNREADABLE_RETRIES, UNREADABLE_WAIT, WriterLock, explained, step
 from dagster_project.election.election import elect
 from dagster_project.landing.land import Landed
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import Plan, Problem, land_all, make_plan, refusal_problems, unreadable_problems
 from dagster_project.settings import Settings, SourceSettings
 
-CODE = Path(__file__).parents[1] / "landing" / "planning.py"
+CODE = "landing/planning.py"
 FRESH = {
     # bills change several times a day: two days without a delivery are worth a look
     "bill": dg.FreshnessPolicy.time_window(fail_window=timedelta(days=2), warn_window=timedelta(hours=30)),
@@ -37,13 +34,11 @@ def problems_of(plan: Plan, landed: Sequence[Landed]) -> list[Problem]:
 def new_deliveries_asset(settings: Settings) -> dg.AssetsDefinition:
     """The first step of a refresh: every source is looked at, and everything new is landed."""
 
-    @dg.asset(
-        key=names.NEW_DELIVERIES,
+    @step(
+        names.NEW_DELIVERIES,
+        CODE,
         group_name="landing",
-        owners=names.OWNERS,
-        pool=names.POOL,
         kinds={"python"},
-        metadata=code_references(CODE),
         description="A look at **every** configured source: bills, carbon, telemetry, run records, inputs. What is new is landed"
         " and shown at `landing/<source>`, with its month where the source has months. No partition is needed.",
     )
@@ -73,16 +68,15 @@ def source_asset(settings: Settings, source: SourceSettings) -> dg.AssetsDefinit
     is_monthly, key = results.is_monthly(source), names.landing_key(source.name)
     what = "Materialize a month to land it again from its location" if is_monthly else "Materialize it to land what is new"
 
-    @dg.asset(
-        key=key,
+    @step(
+        key,
+        CODE,
         group_name="landing",
-        owners=names.OWNERS,
-        pool=names.POOL,
         kinds={source.location.partition("://")[0] if "://" in source.location else "file", "parquet"},
         tags={"trainledger/kind": str(source.kind), "trainledger/fact": source.facts.fact},
         partitions_def=dg.DynamicPartitionsDefinition(name=names.source_months(source.name)) if is_monthly else None,
         freshness_policy=FRESH.get(source.facts.fact),
-        metadata={"location": source.location, **code_references(CODE)},
+        metadata={"location": source.location},
         check_specs=[
             dg.AssetCheckSpec(
                 names.LANDING_CHECK, asset=key, description="The source can be read, and its newest deliveries were not refused."

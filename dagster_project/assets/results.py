@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import dagster as dg
 
@@ -31,10 +31,7 @@ Event = dg.AssetMaterialization | dg.AssetCheckEvaluation
 DATA_VERSION = "dagster/data_version"
 ROWS = "dagster/row_count"
 SHOWN_PROBLEMS = 20
-
-
-def _versioned(identity: str) -> dict[str, str]:
-    return {DATA_VERSION: identity}
+BY_HAND = "none: run by hand, not published"
 
 
 def landing_events(sources: Iterable[SourceSettings], landed: Sequence[Landed], problems: Sequence[Problem]) -> Iterator[Event]:
@@ -60,7 +57,7 @@ def landing_materializations(source: SourceSettings, landed: Iterable[Landed]) -
                 partition=month,
                 description=f"{source.kind} of {month or 'all times'}: what the provider delivered.",
                 metadata=landing_metadata(results),
-                tags=_versioned(identity),
+                tags={DATA_VERSION: identity},
             )
 
 
@@ -95,13 +92,21 @@ def landing_metadata(landed: Sequence[Landed]) -> dict[str, Any]:
 def landing_check(source: SourceSettings, problems: Collection[str]) -> dg.AssetCheckEvaluation:
     """Whether the source could be read and each newest delivery was taken."""
     shown = list(dict.fromkeys(problems))
+    key = dg.AssetCheckKey(names.landing_key(source.name), names.LANDING_CHECK)
+    words = "\n".join(shown[:SHOWN_PROBLEMS]) or "Everything was read and taken."
+    return _evaluation(key, not shown, metadata={"problems": len(shown)}, description=words)
+
+
+def _evaluation(
+    key: dg.AssetCheckKey, passed: bool, *, is_error: bool = True, metadata: dict[str, Any], description: str | None = None
+) -> dg.AssetCheckEvaluation:
     return dg.AssetCheckEvaluation(
-        asset_key=names.landing_key(source.name),
-        check_name=names.LANDING_CHECK,
-        passed=not shown,
-        severity=dg.AssetCheckSeverity.ERROR,
-        description="\n".join(shown[:SHOWN_PROBLEMS]) or "Everything was read and taken.",
-        metadata={"problems": len(shown)},
+        asset_key=key.asset_key,
+        check_name=key.name,
+        passed=passed,
+        severity=dg.AssetCheckSeverity.ERROR if is_error else dg.AssetCheckSeverity.WARN,
+        description=description,
+        metadata=metadata,
     )
 
 
@@ -116,7 +121,7 @@ def raw_materializations(tables: Iterable[str], build: Build, election: Election
         yield dg.AssetMaterialization(
             asset_key=names.raw_key(table),
             metadata={"build": build.build_id, "months built": months_text(build), **counted},
-            tags=_versioned(build.fingerprint),
+            tags={DATA_VERSION: build.fingerprint},
         )
 
 
@@ -138,39 +143,23 @@ def node_events(manifest: dict[str, Any], nodes: Iterable[NodeResult], build: Bu
             counted = {ROWS: result.rows} if result.rows is not None else {}
             yield dg.AssetMaterialization(
                 asset_key=names.node_key(node),
-                metadata={**counted, "seconds": result.seconds, **_of_build(build)},
-                tags=_versioned(build.fingerprint) if build else None,
+                metadata={**counted, "seconds": result.seconds, "build": build.build_id if build else BY_HAND},
+                tags={DATA_VERSION: build.fingerprint} if build else None,
             )
-
-
-def _of_build(build: Build | None) -> dict[str, str]:
-    return {"build": build.build_id} if build else {"build": "none: run by hand, not published"}
 
 
 def test_check(manifest: dict[str, Any], node: dict[str, Any], result: NodeResult) -> dg.AssetCheckEvaluation:
     """One dbt test; a skipped one did not pass."""
-    key = names.check_of_test(manifest, node)
-    is_error = str(node["config"].get("severity", "error")).lower() == "error"
-    return dg.AssetCheckEvaluation(
-        asset_key=key.asset_key,
-        check_name=key.name,
-        passed=result.status == "pass",
-        severity=dg.AssetCheckSeverity.ERROR if is_error else dg.AssetCheckSeverity.WARN,
-        metadata={"status": result.status, "failing rows": result.failures, "first rows": result.detail or "none"},
-    )
+    told = {"status": result.status, "failing rows": result.failures, "first rows": result.detail or "none"}
+    key, is_error = names.check_of_test(manifest, node), names.is_error(node)
+    return _evaluation(key, result.status == "pass", is_error=is_error, metadata=told)
 
 
 def gate_checks(results: Iterable[GateResult], blocking: Collection[str]) -> Iterator[dg.AssetCheckEvaluation]:
     """One check for every expectation; those that block nothing are warnings."""
     for result in results:
-        key = names.check_of_gate(result.gate)
-        yield dg.AssetCheckEvaluation(
-            asset_key=key.asset_key,
-            check_name=key.name,
-            passed=result.passed,
-            severity=dg.AssetCheckSeverity.ERROR if result.gate in blocking else dg.AssetCheckSeverity.WARN,
-            metadata={"failing rows": result.failing_rows, "first rows": result.detail or "none"},
-        )
+        told = {"failing rows": result.failing_rows, "first rows": result.detail or "none"}
+        yield _evaluation(names.check_of_gate(result.gate), result.passed, is_error=result.gate in blocking, metadata=told)
 
 
 def gates_materialization(results: Sequence[GateResult], build: Build, site: Site) -> dg.AssetMaterialization:
@@ -183,7 +172,7 @@ def gates_materialization(results: Sequence[GateResult], build: Build, site: Sit
             "of": len(results),
             "evidence": dg.MetadataValue.path(str(site.evidence(build.build_id))),
         },
-        tags=_versioned(build.fingerprint),
+        tags={DATA_VERSION: build.fingerprint},
     )
 
 
@@ -201,14 +190,14 @@ def publication_events(record: Mapping[str, Any], build: Build, site: Site) -> I
             ROWS: sum(record["rows"].values()),
             "tables": dg.MetadataValue.table(rows, schema=schema),
         },
-        tags=_versioned(sha256("\n".join(digest for _, digest in tables).encode()).hexdigest()),
+        tags={DATA_VERSION: sha256("\n".join(digest for _, digest in tables).encode()).hexdigest()},
     )
     for month in build.months:
         yield dg.AssetMaterialization(
             asset_key=names.MONTHS,
             partition=month[:7],
             metadata={"build": record["build_id"]},
-            tags=_versioned(sha256(_units_of(record["units"], month[:7]).encode()).hexdigest()),
+            tags={DATA_VERSION: sha256(_units_of(record["units"], month[:7]).encode()).hexdigest()},
         )
 
 
@@ -225,11 +214,7 @@ def report_materialization(quarter: str, html: Path, status: str) -> dg.AssetMat
     )
 
 
-@overload
-def as_result(event: dg.AssetMaterialization) -> dg.MaterializeResult: ...
-@overload
-def as_result(event: dg.AssetCheckEvaluation) -> dg.AssetCheckResult: ...
-def as_result(event: Event) -> dg.MaterializeResult | dg.AssetCheckResult:
+def as_result(event: Event) -> Any:
     """An event as what an asset of the graph yields of itself."""
     if isinstance(event, dg.AssetMaterialization):
         version = (event.tags or {}).get(DATA_VERSION)

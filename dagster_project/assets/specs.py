@@ -8,13 +8,13 @@ expectations, so that whoever corrects it sees every failed gate at once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from dagster_project.assets import names
 from dagster_project.assets.columns import Sources, Types
+from dagster_project.assets.steps import code_references
 from dagster_project.dbt_project import project_folder
 
 BY_HAND = (
@@ -82,15 +82,6 @@ def column_lineage(nodes: Mapping[str, Any], sources: Sources) -> dict[str, Any]
     return {"dagster/column_lineage": dg.TableColumnLineage(lineage)} if lineage else {}
 
 
-def code_references(path: Path) -> dict[str, Any]:
-    """Where the code is on this machine."""
-    return {
-        "dagster/code_references": dg.CodeReferencesMetadataValue(
-            code_references=[dg.LocalFileCodeReference(file_path=str(path), line_number=1, label=path.name)]
-        )
-    }
-
-
 def test_specs(manifest: dict[str, Any]) -> list[dg.AssetCheckSpec]:
     """One check for each dbt test, at the model it is about."""
     return [_check(manifest, node) for _, node in sorted(manifest["nodes"].items()) if node["resource_type"] == "test"]
@@ -98,11 +89,10 @@ def test_specs(manifest: dict[str, Any]) -> list[dg.AssetCheckSpec]:
 
 def _check(manifest: dict[str, Any], node: dict[str, Any]) -> dg.AssetCheckSpec:
     key = names.check_of_test(manifest, node)
-    is_error = str(node["config"].get("severity", "error")).lower() == "error"
     return dg.AssetCheckSpec(
         key.name,
         asset=key.asset_key,
-        description=_description(node) + ("" if is_error else " A warning: it blocks nothing."),
+        description=_description(node) + ("" if names.is_error(node) else " A warning: it blocks nothing."),
         metadata=code_references(project_folder() / node["original_file_path"]),
     )
 

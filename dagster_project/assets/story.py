@@ -13,10 +13,10 @@ import dagster as dg
 
 from dagster_project.assets import results
 from dagster_project.assets.columns import learn_columns
-from dagster_project.assets.failing import failure_of
 from dagster_project.assets.instance import prepare_instance
 from dagster_project.assets.internals import REPOSITORY, one_commit
 from dagster_project.assets.partitions import register_ledger, register_source_months
+from dagster_project.assets.steps import failure_of
 from dagster_project.election.election import Election
 from dagster_project.failures import TrainledgerError
 from dagster_project.landing.land import Landed, Landing

@@ -42,7 +42,7 @@ class Refreshed:
 
 
 def json_text(done: Refreshed, publication: dict[str, Any] | None) -> str:
-    """One document for programs; docs/operations.md promises the shape. `publication` is PUBLICATION.json as it is after the refresh."""
+    """One document for programs, of the shape in docs/operations.md; `publication` is PUBLICATION.json as it is afterwards."""
     published = publication or {}
     document = {
         "exit_code": done.exit_code,

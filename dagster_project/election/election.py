@@ -60,23 +60,20 @@ def _flagged(winners: list[Elected]) -> list[Elected]:
     payers_of_source: dict[str, set[str]] = {}
     for winner in winners:
         payers_of_source.setdefault(winner.source.name, set()).update(winner.contents.controls.payers)
-
-    def payers(winner: Elected) -> frozenset[str]:
-        # A month without rows still belongs to the payers seen in this source's other months: otherwise an empty June would
-        # leave payer 123 without a June, and its runs would wait for a bill that has come.
-        return frozenset(winner.contents.controls.payers or payers_of_source[winner.source.name])
-
-    keys = [keys_of(winner, payers(winner)) for winner in winners]
-    books = books_of(winners, keys)
+    # A month without rows still belongs to the payers seen in this source's other months: otherwise an empty June would leave
+    # payer 123 without a June, and its runs would wait for a bill that has come.
+    members = [replace(w, payers=frozenset(w.contents.controls.payers or payers_of_source[w.source.name])) for w in winners]
+    books = books_of(members)
     versions: dict[Key, str] = {}
-    for winner, own in zip(winners, keys, strict=True):
-        for key in own:
-            if winner.fact == "carbon" and books[("carbon", key)] == winner.source.name:
-                versions[key] = max(versions.get(key, ""), winner.version(key[1]), key=version_order)
-    members = []
-    for winner, own in zip(winners, keys, strict=True):
-        mine = [key for key in own if books[(winner.fact, key)] == winner.source.name]
-        elected = [key for key in mine if key in versions and versions[key] == winner.version(key[1])]
-        book, version_payers = frozenset(key[1:] for key in mine), frozenset(key[1] for key in elected)
-        members.append(replace(winner, payers=payers(winner), book=book, version_payers=version_payers))
-    return members
+    covered = [[key for key in keys_of(member) if books[(member.fact, key)] == member.source.name] for member in members]
+    for member, mine in zip(members, covered, strict=True):
+        for key in mine if member.fact == "carbon" else ():
+            versions[key] = max(versions.get(key, ""), member.version(key[1]), key=version_order)
+    return [
+        replace(
+            member,
+            book=frozenset(key[1:] for key in mine),
+            version_payers=frozenset(key[1] for key in mine if versions.get(key) == member.version(key[1])),
+        )
+        for member, mine in zip(members, covered, strict=True)
+    ]

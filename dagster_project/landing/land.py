@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from connectors.deliveries import Delivery, Refusal, refusal_of
-from connectors.errors import ConnectorError, ExportContentError, ExportSchemaError
+from connectors.errors import ConnectorError
 from connectors.stores import ObjectInfo, ObjectStore
 from dagster_project import clock
-from dagster_project.landing.deriving.contents import Contents, ParquetPart
+from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart
 from dagster_project.landing.records import (
     Generation,
     LandedObject,
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from dagster_project.landing.deriving.derive import Deriver
     from dagster_project.landing.s3 import S3Landing
 
-WRONG_FOR_GOOD = (ExportSchemaError, ExportContentError)  # anything else may pass, so nothing is recorded of it
 IDENTITY = re.compile(r"[0-9a-f]{64}")
 
 

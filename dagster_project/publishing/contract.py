@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 
 VERSION = 2
 SECTIONS = {"house": "0.3.0"}  # a section that is done, and the first version of trainledger that publishes it
+CONTRACT = PublishedTable(
+    "contract",
+    "ops",
+    ("contract_version", "section"),
+    "Which sections of the public contract this file holds to.",
+    {
+        "contract_version": "Version of the contract.",
+        "section": "A section of it.",
+        "since_version": "The first version of trainledger that publishes it.",
+    },
+)
 
 
 def write_contract(connection: duckdb.DuckDBPyConnection) -> None:

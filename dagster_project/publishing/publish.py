@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagster_project import durable
-from dagster_project.publishing.contract import write_bare_names, write_contract
+from dagster_project.publishing.contract import CONTRACT, write_bare_names, write_contract
 from dagster_project.publishing.digest import TableDigest, columns_of, quoted, table_digest
-from dagster_project.publishing.ops_tables import CONTRACT, COPIED
 from dagster_project.publishing.parts import remove_old_parts, swap_parts, write_parts
-from dagster_project.publishing.tables import PublishedTable
+from dagster_project.publishing.tables import COPIED, PublishedTable
 
 if TYPE_CHECKING:
     import duckdb

@@ -10,7 +10,10 @@ from collections.abc import Iterable
 
 import msgspec
 
+from connectors.errors import ExportContentError, ExportSchemaError
 from dagster_project.landing.records import RowRefusal
+
+WRONG_FOR_GOOD = (ExportSchemaError, ExportContentError)  # the bytes are wrong; any other error may pass and is no judgement
 
 
 class ParquetPart(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,11 +32,6 @@ def row_digest(con: duckdb.DuckDBPyConnection, relation: str, schema: Schema) ->
     return con.execute(f"SELECT {_digest(schema)} FROM {relation}").fetchall()[0][0]
 
 
-def controls_of(con: duckdb.DuckDBPyConnection, kind: Kind, partition: str, relation: str, schema: Schema) -> Controls:
-    """Control totals of a typed relation."""
-    return CONTROLS[kind](con, partition, relation, schema)
-
-
 def _digest(schema: Schema) -> str:
     total = f"coalesce(sum(CAST({row_hash(schema)} AS HUGEINT)), 0)"
     return f"sha256(concat_ws(':', count(*), {total}, coalesce(bit_xor({row_hash(schema, 'second')}), 0)))"
