@@ -4,8 +4,6 @@ Commands read their options, call one module, and turn failures into one clear m
 is imported inside the command that needs it: a refresh that finds nothing new stays quick.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

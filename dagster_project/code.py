@@ -5,8 +5,6 @@ to add a module to a list. Coarse on purpose: a changed comment builds everythin
 Versions of connectors are counted apart, by kind: see landing.versions.
 """
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from pathlib import Path

@@ -4,8 +4,6 @@ In a checkout it is the folder `dbt` beside this package; in an installed wheel 
 dbt is the warehouse's matter.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator

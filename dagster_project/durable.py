@@ -4,8 +4,6 @@ A file is written under a temporary name beside its target, forced to disk and r
 the callers.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -3,8 +3,6 @@
 Which months have data, and what is known of each, is decided by election; here is only the calendar.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, date, datetime, timedelta
 

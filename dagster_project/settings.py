@@ -3,14 +3,12 @@
 Secrets never stand here: they come from the providers' credential chains or the environment.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -112,7 +110,7 @@ class Settings(_Strict):
     sources: Annotated[list[SourceSettings], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _source_names_are_unique(self) -> Settings:
+    def _source_names_are_unique(self) -> Self:
         names = [source.name for source in self.sources]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:

@@ -5,8 +5,6 @@ the first build of it (two processor seconds), and kept beside its manifest, whi
 nor a later refresh parses SQL.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

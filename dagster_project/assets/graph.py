@@ -1,7 +1,5 @@
 """The whole graph of one configured home: assets, checks, jobs and schedules."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

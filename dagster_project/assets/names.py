@@ -4,8 +4,6 @@ The graph is built from these names and what the command line did is told in the
 asset and no event is made here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

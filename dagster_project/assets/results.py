@@ -4,8 +4,6 @@ Each function takes a result of the engine and returns the materialisation or ch
 computed, decided or written here; who logs the event is landing, raw, models, release or story.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from hashlib import sha256

@@ -5,8 +5,6 @@ costs two seconds in every process of the UI, and whose checks stop a run at the
 expectations, so that whoever corrects it sees every failed gate at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

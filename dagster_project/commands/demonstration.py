@@ -4,8 +4,6 @@ The exports come from demo/, which knows nothing of the product; this module onl
 the demo is fixed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shlex

@@ -5,8 +5,6 @@ folder), and the bill is asked for the configured tag keys. Disk and permissions
 finds wrong comes with its remedy.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ A refresh that finds nothing new imports neither Dagster nor dbt nor DuckDB and 
 the Dagster instance of the home at its end, in one go, so that the UI shows it. Exit codes: 1 before 3 before 0.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Collection

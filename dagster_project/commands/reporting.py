@@ -4,8 +4,6 @@
 Rendering is reports/, which reads one published file and nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`trainledger status`: sources by months, from the landing alone. Reads no source, opens no Parquet, changes nothing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any

@@ -3,8 +3,6 @@
 `book:` in the configuration decides first, then the precedence of kinds. Two books for one key are an error of the configuration.
 """
 
-from __future__ import annotations
-
 from dagster_project.election.winners import Elected
 from dagster_project.failures import UsageError
 from dagster_project.kinds import Fact

@@ -4,8 +4,6 @@ A partition that is a month covers that month; one that is a day covers the mont
 winners.py and books.py; here they are put together, and the elected carbon model version is found: the highest known one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime

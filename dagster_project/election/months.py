@@ -3,8 +3,6 @@
 A flag says what was landed and whether a provider may still change it. What follows from it for a figure is decided in SQL.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dagster_project.election.election import Election

@@ -6,14 +6,12 @@ build. It takes row digests, not bytes, so equal rows in other files rebuild not
 month.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import date
-from typing import Any
+from typing import Any, Self
 
 from dagster_project.code import code_version
 from dagster_project.election.election import Election
@@ -40,7 +38,7 @@ class Inputs:
     flags: dict[tuple[str, str], list[PayerMonth]]
 
     @classmethod
-    def of(cls, election: Election) -> Inputs:
+    def of(cls, election: Election) -> Self:
         """Read an election once for all months."""
         groups = _run_groups(election)
         first: dict[tuple[str, str], str] = {}

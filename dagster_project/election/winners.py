@@ -4,8 +4,6 @@ Per (source, partition) the greatest published_at wins, ties by content hash; a 
 over. The answer depends on what was landed, never on the order in which it was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The landing that the configuration means: a local folder, or s3://bucket/prefix."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from dagster_project.failures import UsageError

@@ -3,8 +3,6 @@
 Runs in every refresh, so it must stay cheap: it imports neither Dagster nor dbt nor DuckDB nor polars nor pyarrow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial

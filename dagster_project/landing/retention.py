@@ -4,8 +4,6 @@ Month ends, finals, the latest of each partition and whatever an issued report c
 its hashes, so that it is known and an election that needs it fails by name. Nothing goes without being told to.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable

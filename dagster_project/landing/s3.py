@@ -4,8 +4,6 @@ The mirror is a cache: every file in it is named by its sha256 and fetched again
 reads exports.
 """
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from pathlib import Path

@@ -5,8 +5,6 @@ rename. When the connector's code changes nothing on the shelf fits any more, an
 kept; so a corrected connector reaches what was landed before, and two homes with the same exports and code agree.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -4,8 +4,6 @@ A generation is visible whole or not at all. Locally it is staged beside the lan
 objects go up first and `_generation.json` last, put with If-None-Match, so that two writers cannot both win.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Rendering a report of a published file: the one door to reports/, which reads that file and nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from dagster_project.failures import UsageError, writing_to

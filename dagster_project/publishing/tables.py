@@ -4,8 +4,6 @@ The warehouse makes those of ops (deliveries, gates, builds), and publication ad
 YAML beside the models.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ops.dim_deliveries: every generation the landing holds, as a table. A copy for SQL; the landing's own records are the truth."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import duckdb

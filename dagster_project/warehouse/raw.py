@@ -4,8 +4,6 @@ A view reads the landed files where they are; only narrow things become tables. 
 the same columns. Which rows count is said by flags, what they mean by dbt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, date

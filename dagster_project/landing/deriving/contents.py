@@ -3,8 +3,6 @@
 Election and fingerprints are decided from these, so that a refresh without news opens no Parquet. Nothing here reads anything.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

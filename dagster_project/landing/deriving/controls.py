@@ -5,8 +5,6 @@ down here once, so that a refresh without news opens no Parquet. The accounting 
 independent sum it is held against.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

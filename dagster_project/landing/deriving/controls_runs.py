@@ -3,8 +3,6 @@
 Nothing here costs anything or joins anything: months, names and short hashes, always a superset of what SQL will use.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

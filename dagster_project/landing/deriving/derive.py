@@ -4,8 +4,6 @@ Works on the landed originals and a folder for typed copies. Whether a delivery 
 kept, is decided by the landing.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

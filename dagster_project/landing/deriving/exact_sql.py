@@ -5,8 +5,6 @@ decimals, half away from zero; text is taken as written with the same rounding. 
 landed file, so this is a second writing of the same rule, not an import of the first.
 """
 
-from __future__ import annotations
-
 MONEY = 12
 MASS = 9
 
