@@ -12,8 +12,7 @@ import typer
 
 from dagster_project import __version__
 from dagster_project.commands.endings import guarded, say
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Json, Wait
-from dagster_project.commands.query import Format
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Format, Json, Wait
 
 app = typer.Typer(
     name="trainledger",

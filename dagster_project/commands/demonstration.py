@@ -18,7 +18,7 @@ from dagster_project.commands.refreshing import refresh
 from dagster_project.commands.reporting import quarterly_report
 from dagster_project.election.winners import View
 from dagster_project.failures import UsageError, writing_to
-from dagster_project.settings import Settings, load_settings
+from dagster_project.settings import load_settings
 from demo.generate import write_demo
 
 DEMO_NOW = "2026-10-10T00:00:00Z"
@@ -59,15 +59,7 @@ def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
     say(f"Warehouse  {settings.home / 'published' / 'trainledger.duckdb'}")
     for quarter, report in reports.items():
         say(f"Report     {quarter} ({report.status}): {report.html}")
-    for line in _next_steps(settings):
-        say(line)
+    program, configured = shlex.quote(str(Path(sys.executable).parent / "trainledger")), shlex.quote(str(settings.path))
+    say(f"UI         TRAINLEDGER_NOW={DEMO_NOW} {program} ui --config {configured}")
+    say(f'SQL        {program} sql --config {configured} "from dim_training_runs limit 5"')
     return code
-
-
-def _next_steps(settings: Settings) -> list[str]:
-    programs, config = Path(sys.executable).parent, shlex.quote(str(settings.path))
-    program = shlex.quote(str(programs / "trainledger"))
-    return [
-        f"UI         TRAINLEDGER_NOW={DEMO_NOW} {program} ui --config {config}",
-        f'SQL        {program} sql --config {config} "from dim_training_runs limit 5"',
-    ]

@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -24,7 +23,7 @@ from connectors.deliveries import Delivery, Refusal, refusal_of
 from connectors.errors import ConnectorError
 from connectors.stores import ObjectInfo, ObjectStore
 from dagster_project import clock
-from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart
+from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
 from dagster_project.landing.records import (
     Generation,
     LandedObject,
@@ -144,7 +143,7 @@ class Landing:
             version = connector_version(source.kind)
             contents = self.deriver.derive(delivery, files, made, store.uri, content_hash, version)
             if not contents.is_taken:
-                return self._refuse(source, delivery.partition, delivery.identity, delivery.published_at, contents.refusals)
+                return self._refuse(source, delivery, contents.refusals)
             generation = Generation(
                 source=source.name,
                 kind=source.kind,
@@ -187,25 +186,21 @@ class Landing:
 
     def refuse(self, source: SourceSettings, refusal: Refusal) -> Landed:
         """Record a delivery that is not taken, so that it is not read again and the quarantine shows it."""
-        from dagster_project.landing.deriving.derive import row_refusal
+        return self._refuse(source, refusal, [row_refusal(refusal)])
 
-        return self._refuse(source, refusal.partition, refusal.identity, refusal.published_at, [row_refusal(refusal)])
-
-    def _refuse(
-        self, source: SourceSettings, partition: str, identity: str, published_at: datetime | None, refusals: list[RowRefusal]
-    ) -> Landed:
+    def _refuse(self, source: SourceSettings, item: Delivery | Refusal, refusals: list[RowRefusal]) -> Landed:
         record = RefusalRecord(
             source=source.name,
             kind=source.kind,
-            partition=partition,
-            identity=identity,
+            partition=item.partition,
+            identity=item.identity,
             connector_version=connector_version(source.kind),
-            published_at=published_at,
+            published_at=item.published_at,
             refused_at=clock.now(),
             refusals=refusals,
         )
         self.store.put_record(record.path, encode(record))
-        return Landed("refused", source.name, partition, refusal=record)
+        return Landed("refused", source.name, item.partition, refusal=record)
 
     def withdraw(self, record: RefusalRecord) -> None:
         """Note that a refused delivery is no longer at its source."""

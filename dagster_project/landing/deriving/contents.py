@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from connectors.deliveries import Refusal
 from connectors.errors import ExportContentError, ExportSchemaError
 from dagster_project.landing.records import RowRefusal
 
@@ -81,6 +82,11 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     refusals: list[RowRefusal] = []
     controls: Controls = Controls()
     is_taken: bool = True
+
+
+def row_refusal(refusal: Refusal) -> RowRefusal:
+    """A connector's refusal as the landing records it."""
+    return msgspec.convert(refusal, RowRefusal, from_attributes=True)
 
 
 def version_order(version: str) -> tuple[tuple[int, ...], str]:

@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import msgspec
 from msgspec.structs import replace
 
-from connectors.deliveries import Delivery, Part, Refusal, refusal_of
+from connectors.deliveries import Delivery, Part, refusal_of
 from connectors.formats.schema import Schema
 from connectors.registry import connector_for
 from dagster_project.kinds import Kind
-from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart
+from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
 from dagster_project.landing.deriving.controls import CONTROLS, row_digest
 from dagster_project.landing.deriving.typed_select import file_list, parts_select
-from dagster_project.landing.records import RowRefusal
 
 SMALL = 16 << 20
 
@@ -84,8 +82,3 @@ def physical_columns(con: duckdb.DuckDBPyConnection, path: Path) -> dict[str, st
         f"DESCRIBE SELECT * FROM read_parquet({file_list([str(path)])}, hive_partitioning=false)"
     ).fetchall()
     return {name: kind for name, kind, *_ in described}
-
-
-def row_refusal(refusal: Refusal) -> RowRefusal:
-    """A connector's refusal as the landing records it."""
-    return msgspec.convert(refusal, RowRefusal, from_attributes=True)
