@@ -111,14 +111,13 @@ def refresh(
     from dagster_project.commands.refreshing import refresh as run
     from dagster_project.months import month_range
     from dagster_project.settings import load_settings
-    from dagster_project.warehouse.site import Site
 
     asked = month_range(months, f"{now():%Y-%m}") if months else ()
     settings = load_settings(config)
     with shown() as listener:
         done = run(settings, only=only, full=full, months=asked, wait=wait, say=say, listener=listener)
     if as_json:
-        typer.echo(json_text(done, Site.of_home(settings.home).publication()))
+        typer.echo(json_text(done, settings.home))
     return done.exit_code
 
 

@@ -21,7 +21,6 @@ LABELS = {
     "landing": "Landing",
     "raw": "Raw views",
     "models": "Models and tests",
-    "tests": "Tests",
     "expectations": "Expectations",
     "publication": "Publication",
     "report": "Report",

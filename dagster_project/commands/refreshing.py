@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import fingerprints
@@ -39,9 +39,9 @@ class Refreshed:
         return 3 if self.problems else 0
 
 
-def json_text(done: Refreshed, publication: dict[str, Any] | None) -> str:
-    """One document for programs, of the shape in docs/operations.md; `publication` is PUBLICATION.json as it is afterwards."""
-    published = publication or {}
+def json_text(done: Refreshed, home: Path) -> str:
+    """One document for programs, of the shape in docs/operations.md: the publication is the one that is there afterwards."""
+    published = Site.of_home(home).publication() or {}
     document = {
         "exit_code": done.exit_code,
         "is_published": done.built is not None,

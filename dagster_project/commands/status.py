@@ -69,11 +69,6 @@ class Status:
     at: datetime
     sources: list[SourceStatus]
 
-    @property
-    def has_quarantined(self) -> bool:
-        """Whether the newest delivery of some partition was not taken."""
-        return any(source.quarantined for source in self.sources)
-
 
 def read_status(settings: Settings) -> Status:
     """Read the landing's records and lay them out by source and month."""

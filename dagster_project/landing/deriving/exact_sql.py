@@ -6,7 +6,6 @@ landed file, so this is a second writing of the same rule, not an import of the 
 """
 
 MONEY = 12
-MASS = 9
 
 
 def from_units(units: str, scale: int) -> str:
