@@ -189,18 +189,13 @@ def settings_of(document: dict[str, Any], path: Path) -> Settings:
         return Settings.model_validate(resolved)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise _usage(_key_of(first["loc"], document), _reason_of(first), path) from None
+        reason = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
+        raise _usage(_key_of(first["loc"], document), reason, path) from None
 
 
 def _usage(key: str, reason: str, path: Path) -> UsageError:
     what = f"'{key}': {reason}" if key else reason
     return UsageError(what, where=str(path), remedy="See the commented example that `trainledger init` writes.")
-
-
-def _reason_of(error: Any) -> str:
-    if error["type"] == "extra_forbidden":
-        return "unknown key"
-    return str(error["msg"]).removeprefix("Value error, ")
 
 
 def _key_of(parts: tuple[int | str, ...], document: dict[str, Any]) -> str:

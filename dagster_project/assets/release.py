@@ -100,7 +100,10 @@ def months_asset(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefin
     )
     def publication_months(context: dg.AssetExecutionContext, writer: WriterLock) -> Iterator[dg.MaterializeResult]:
         place = open_landing(settings)
-        listener = _logged(context)
+
+        def listener(what: str, done: int, total: int | None, detail: str = "") -> None:
+            context.log.info(f"{what}: {done} of {total} {detail}".rstrip())
+
         with explained():
             election = elect(settings.sources, place)
             build = builds.start(site, fingerprints(settings.rules, election), also=context.partition_keys)
@@ -118,13 +121,6 @@ def months_asset(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefin
         yield dg.MaterializeResult(metadata={"build": build.build_id})
 
     return publication_months
-
-
-def _logged(context: dg.AssetExecutionContext) -> building.Listener:
-    def listener(step: str, done: int, total: int | None, detail: str = "") -> None:
-        context.log.info(f"{step}: {done} of {total} {detail}".rstrip())
-
-    return listener
 
 
 def quarterly_asset(settings: Settings) -> dg.AssetsDefinition:

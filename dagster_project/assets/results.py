@@ -136,7 +136,10 @@ def node_events(manifest: dict[str, Any], nodes: Iterable[NodeResult], build: Bu
         if node is None:
             continue
         if result.is_test:
-            yield test_check(manifest, node, result)
+            told = {"status": result.status, "failing rows": result.failures, "first rows": result.detail or "none"}
+            # a skipped one did not pass
+            key, passed = names.check_of_test(manifest, node), result.status == "pass"
+            yield _evaluation(key, passed, is_error=names.is_error(node), metadata=told)
         elif result.status == "success":
             counted = {ROWS: result.rows} if result.rows is not None else {}
             yield dg.AssetMaterialization(
@@ -144,13 +147,6 @@ def node_events(manifest: dict[str, Any], nodes: Iterable[NodeResult], build: Bu
                 metadata={**counted, "seconds": result.seconds, "build": build.build_id if build else BY_HAND},
                 tags={DATA_VERSION: build.fingerprint} if build else None,
             )
-
-
-def test_check(manifest: dict[str, Any], node: dict[str, Any], result: NodeResult) -> dg.AssetCheckEvaluation:
-    """One dbt test; a skipped one did not pass."""
-    told = {"status": result.status, "failing rows": result.failures, "first rows": result.detail or "none"}
-    key, is_error = names.check_of_test(manifest, node), names.is_error(node)
-    return _evaluation(key, result.status == "pass", is_error=is_error, metadata=told)
 
 
 def gate_checks(results: Iterable[GateResult], blocking: Collection[str]) -> Iterator[dg.AssetCheckEvaluation]:
@@ -190,17 +186,14 @@ def publication_events(record: Mapping[str, Any], build: Build, site: Site) -> I
         },
         tags={DATA_VERSION: sha256("\n".join(digest for _, digest in tables).encode()).hexdigest()},
     )
-    for month in build.months:
+    for month in (first_day[:7] for first_day in build.months):
+        units = [f"{name} {unit}" for name, unit in sorted(record["units"].items()) if name.endswith(f"/{month}")]
         yield dg.AssetMaterialization(
             asset_key=names.MONTHS,
-            partition=month[:7],
+            partition=month,
             metadata={"build": record["build_id"]},
-            tags={DATA_VERSION: sha256(_units_of(record["units"], month[:7]).encode()).hexdigest()},
+            tags={DATA_VERSION: sha256("\n".join(units).encode()).hexdigest()},
         )
-
-
-def _units_of(units: Mapping[str, str], month: str) -> str:
-    return "\n".join(f"{name} {fingerprint}" for name, fingerprint in sorted(units.items()) if name.endswith(f"/{month}"))
 
 
 def report_materialization(quarter: str, html: Path, status: str) -> dg.AssetMaterialization:

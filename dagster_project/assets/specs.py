@@ -32,13 +32,14 @@ def model_specs(manifest: dict[str, Any], columns: Mapping[str, tuple[Types, Sou
 def _spec(manifest: dict[str, Any], unique_id: str, node: dict[str, Any], types: Types, sources: Sources) -> dg.AssetSpec:
     is_seed = node["resource_type"] == "seed"
     everything = {**manifest["nodes"], **manifest["sources"]}
-    said = " ".join((node.get("description") or "").split())
+    said = (node.get("description") or "").strip()
+    kind = "seed" if is_seed else "view" if node["config"].get("materialized") == "view" else "table"
     return dg.AssetSpec(
         names.node_key(node),
         deps=[names.node_key(everything[parent]) for parent in node["depends_on"].get("nodes", []) if parent in everything],
-        description="\n\n".join(part for part in (node.get("description", "").strip() if said else "", BY_HAND) if part),
+        description=f"{said}\n\n{BY_HAND}" if said else BY_HAND,
         group_name="seeds" if is_seed else node["fqn"][1],
-        kinds={"dbt", "duckdb", "seed"} if is_seed else {"dbt", "duckdb", _kind_of(node)},
+        kinds={"dbt", "duckdb", kind},
         owners=names.OWNERS,
         code_version=node["checksum"]["checksum"],
         skippable=True,  # a model below a broken one is not built
@@ -51,10 +52,6 @@ def _spec(manifest: dict[str, Any], unique_id: str, node: dict[str, Any], types:
             **code_references(project_folder() / node["original_file_path"]),
         },
     )
-
-
-def _kind_of(node: Mapping[str, Any]) -> str:
-    return "view" if node["config"].get("materialized") == "view" else "table"
 
 
 def column_schema(node: Mapping[str, Any], types: Types) -> dict[str, Any]:
@@ -87,14 +84,11 @@ def test_specs(manifest: dict[str, Any]) -> list[dg.AssetCheckSpec]:
 
 def _check(manifest: dict[str, Any], node: dict[str, Any]) -> dg.AssetCheckSpec:
     key = names.check_of_test(manifest, node)
+    words = (node.get("description") or "").strip()
+    words = words or node["name"].removeprefix("assert_").replace("_", " ").strip().capitalize() + "."
     return dg.AssetCheckSpec(
         key.name,
         asset=key.asset_key,
-        description=_description(node) + ("" if names.is_error(node) else " A warning: it blocks nothing."),
+        description=words if names.is_error(node) else f"{words} A warning: it blocks nothing.",
         metadata=code_references(project_folder() / node["original_file_path"]),
     )
-
-
-def _description(node: Mapping[str, Any]) -> str:
-    told = (node.get("description") or "").strip()
-    return told or node["name"].removeprefix("assert_").replace("_", " ").strip().capitalize() + "."

@@ -76,7 +76,9 @@ def refresh(
         say("Nothing is new and nothing changed: the publication is up to date.")
     else:
         with writer_lock(settings.home, "trainledger refresh", wait, say):
-            _say_plan(plan, say)
+            counts = Counter(source.name for source, _ in plan.new)
+            news = ", ".join(f"{name} {count}" for name, count in counts.items())
+            say(f"New deliveries: {news or 'none'}. Landing and building ...")
             election = _land_and_build(settings, landing, site, plan, done, full, months, listener, say)
         _say_publication(done, site, say)
     done.problems = list(dict.fromkeys([*done.problems, *refusal_problems(election.refusals)]))
@@ -129,12 +131,6 @@ def _land_and_build(
     if failure:
         raise failure
     return election
-
-
-def _say_plan(plan: Plan, say: Say) -> None:
-    counts = Counter(source.name for source, _ in plan.new)
-    news = ", ".join(f"{name} {count}" for name, count in counts.items())
-    say(f"New deliveries: {news or 'none'}. Landing and building ...")
 
 
 def _say_publication(done: Refreshed, site: Site, say: Say) -> None:
