@@ -4,6 +4,7 @@ Each function takes a result of the engine and returns the materialisation or ch
 computed, decided or written here; who logs the event is landing, raw, models, release or story.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from hashlib import sha256
@@ -14,7 +15,6 @@ import dagster as dg
 
 from dagster_project.assets import names
 from dagster_project.election.election import Election
-from dagster_project.election.winners import Elected
 from dagster_project.landing.land import Landed
 from dagster_project.landing.planning import Problem
 from dagster_project.landing.records import calendar_month
@@ -71,14 +71,9 @@ def landing_metadata(landed: Sequence[Landed]) -> dict[str, Any]:
     sums: dict[str, Decimal] = {}
     for total in (total for one in contents for total in one.controls.months):
         sums[total.currency] = sums.get(total.currency, Decimal(0)) + Decimal(total.billed_cost)
-    outcomes = {
-        name: count
-        for name in ("landed", "unchanged", "refused", "unreadable")
-        if (count := sum(result.outcome == name for result in landed))
-    }
     months = sorted({total.usage_month for one in contents for total in one.controls.months})
     return {
-        **{f"deliveries {name}": count for name, count in outcomes.items()},
+        **{f"deliveries {name}": count for name, count in Counter(result.outcome for result in landed).items()},
         ROWS: sum(one.rows for one in contents),
         "bytes": sum(landed_object.size for generation in new for landed_object in generation.objects),
         **({"months of use": ", ".join(months)} if months else {}),
@@ -110,11 +105,8 @@ def _evaluation(
 
 def raw_materializations(tables: Iterable[str], build: Build, election: Election) -> Iterator[dg.AssetMaterialization]:
     """Every table of schema raw, as a build reads it."""
-    members: dict[str, list[Elected]] = {}
-    for member in election.members:
-        members.setdefault(member.generation.kind, []).append(member)
     for table in tables:
-        own = members.get(table, [])
+        own = [member for member in election.members if member.generation.kind == table]
         counted = {"elected deliveries": len(own), ROWS: sum(member.contents.rows for member in own)} if own else {}
         yield dg.AssetMaterialization(
             asset_key=names.raw_key(table),

@@ -146,23 +146,20 @@ def _winner(
         contents = contents_of(winner)
         if contents.is_taken:
             return Elected(source, winner, contents)
-        refused.append(_refusal_of(winner, contents))
+        refused.append(  # as if it were refused when it was landed
+            RefusalRecord(
+                source=winner.source,
+                kind=winner.kind,
+                partition=winner.partition,
+                identity=winner.identity,
+                connector_version=contents.connector_version,
+                published_at=winner.published_at,
+                refused_at=winner.landed_at,
+                refusals=contents.refusals,
+            )
+        )
         candidates = [generation for generation in candidates if generation.content_hash != winner.content_hash]
     return None
-
-
-def _refusal_of(generation: Generation, contents: Contents) -> RefusalRecord:
-    """A landed generation that the present code refuses, as if it were refused when it was landed."""
-    return RefusalRecord(
-        source=generation.source,
-        kind=generation.kind,
-        partition=generation.partition,
-        identity=generation.identity,
-        connector_version=contents.connector_version,
-        published_at=generation.published_at,
-        refused_at=generation.landed_at,
-        refusals=contents.refusals,
-    )
 
 
 def in_force(landed: SourceLanding, view: View) -> list[RefusalRecord]:

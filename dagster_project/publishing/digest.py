@@ -36,6 +36,11 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def literal(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def columns_of(
     connection: duckdb.DuckDBPyConnection, schema: str, table: str, database: str | None = None
 ) -> list[tuple[str, str]]:
