@@ -1,5 +1,6 @@
 """`trainledger status`: sources by months, from the landing alone. Reads no source, opens no Parquet, changes nothing."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -81,10 +82,7 @@ def _source_status(source: SourceSettings, landing: Landing, election: Election)
     generations = landing.read(source.name).generations
     members = [member for member in election.members if member.generation.source == source.name]
     refused = [record for record in election.refusals if record.source == source.name]
-    landed: dict[str, int] = {}
-    for generation in generations:
-        for month in _months_of(source, generation, landing.contents_to_show(source, generation)):
-            landed[month] = landed.get(month, 0) + 1
+    landed = Counter(month for one in generations for month in _months_of(source, one, landing.contents_to_show(source, one)))
     months = _months(source, election, members, refused, landed) if source.facts.fact in ("bill", "carbon", "telemetry") else []
     return SourceStatus(
         name=source.name,
@@ -109,7 +107,7 @@ def _months_of(source: SourceSettings, generation: Generation, contents: Content
 
 
 def _months(
-    source: SourceSettings, election: Election, members: list[Elected], refused: list[RefusalRecord], landed: dict[str, int]
+    source: SourceSettings, election: Election, members: list[Elected], refused: list[RefusalRecord], landed: Counter[str]
 ) -> list[SourceMonth]:
     quarantined = {month for record in refused if (month := calendar_month(record.partition))}
     found: dict[str, list[Elected]] = {}
@@ -118,7 +116,7 @@ def _months(
         for month in _months_of(source, member.generation, member.contents):
             found.setdefault(month, []).append(member)
     if source.facts.fact == "telemetry":  # nobody knows when a run should have been seen
-        return [_source_month(month, "landed", found[month], landed.get(month, 0), None) for month in sorted(found)]
+        return [_source_month(month, "landed", found[month], landed[month], None) for month in sorted(found)]
     known = sorted(found.keys() | quarantined)
     rows = []
     for month in months_between(known[0], f"{election.at:%Y-%m}") if known else []:
@@ -126,7 +124,7 @@ def _months(
             continue
         elected = found.get(month, [])
         state = "quarantined" if month in quarantined else _state(source, month, elected, election.at)
-        rows.append(_source_month(month, state, elected, landed.get(month, 0), month in books))
+        rows.append(_source_month(month, state, elected, landed[month], month in books))
     return rows
 
 
