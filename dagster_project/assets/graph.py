@@ -23,10 +23,8 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
     manifest = modelling.project(settings.home)
     sources = [source_asset(settings, source) for source in settings.sources]
     models = model_assets(settings, manifest)
-    gates, publication = (
-        gates_asset(settings, sorted(key for key in models.keys if key.path[0] == "marts")),
-        publication_asset(settings),
-    )
+    gates = gates_asset(settings, sorted(key for key in models.keys if key.path[0] == "marts"))
+    publication = publication_asset(settings)
     refreshed = [new_deliveries_asset(settings), raw_assets(settings, manifest), models, gates, publication]
     months, quarterly = months_asset(settings, manifest), quarterly_asset(settings)
     refresh = _job(

@@ -7,6 +7,7 @@ over. The answer depends on what was landed, never on the order in which it was.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 
 from dagster_project.failures import SourceError, UsageError
 from dagster_project.kinds import Fact
@@ -113,12 +114,8 @@ def winner_of(generations: Iterable[Generation]) -> Generation:
 
     Where the last ones have the same bytes, the first of them: so landing a repeat, or not, elects the same.
     """
-    ordered = sorted(generations, key=lambda generation: generation.order)
-    winner = ordered[-1]
-    for generation in reversed(ordered):
-        if generation.content_hash != winner.content_hash:
-            break
-        winner = generation
+    newest_first = sorted(generations, key=lambda generation: generation.order, reverse=True)
+    *_, winner = takewhile(lambda generation: generation.content_hash == newest_first[0].content_hash, newest_first)
     return winner
 
 
