@@ -4,8 +4,6 @@ Commands read their options, call one module, and turn failures into one clear m
 is imported inside the command that needs it: a refresh that finds nothing new stays quick.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,8 +12,7 @@ import typer
 
 from dagster_project import __version__
 from dagster_project.commands.endings import guarded, say
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Json, Wait
-from dagster_project.commands.query import Format
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Format, Json, Wait
 
 app = typer.Typer(
     name="trainledger",
@@ -109,19 +106,18 @@ def refresh(
     Example: trainledger refresh --wait 600
     """
     from dagster_project.clock import now
-    from dagster_project.commands.outcome import json_text
     from dagster_project.commands.progress import shown
+    from dagster_project.commands.refreshing import json_text
     from dagster_project.commands.refreshing import refresh as run
     from dagster_project.months import month_range
     from dagster_project.settings import load_settings
-    from dagster_project.warehouse.site import Site
 
     asked = month_range(months, f"{now():%Y-%m}") if months else ()
     settings = load_settings(config)
     with shown() as listener:
         done = run(settings, only=only, full=full, months=asked, wait=wait, say=say, listener=listener)
     if as_json:
-        typer.echo(json_text(done, Site.of_home(settings.home).publication()))
+        typer.echo(json_text(done, settings.home))
     return done.exit_code
 
 
@@ -258,15 +254,16 @@ def report_quarterly(
     """
     from dagster_project.clock import parse_instant
     from dagster_project.commands.progress import shown
-    from dagster_project.commands.reporting import Asked, quarterly_report
+    from dagster_project.commands.reporting import quarterly_report
+    from dagster_project.election.winners import View
     from dagster_project.settings import load_settings
 
-    asked = Asked(
+    view = View(
         parse_instant(as_of, "--as-of") if as_of else None,
         parse_instant(as_published, "--as-published") if as_published else None,
     )
     with shown() as listener:
-        report = quarterly_report(load_settings(config), quarter, asked, out, wait, say, listener)
+        report = quarterly_report(load_settings(config), quarter, view, out, wait, say, listener)
     reasons = f": {'; '.join(report.reasons)}" if report.reasons else ""
     typer.echo(f"{report.html}")
     say(f"{quarter} is {report.status}{reasons}")

@@ -1,7 +1,5 @@
 """The only clock of the product: TRAINLEDGER_NOW, or the system's. No other module asks for the time."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 

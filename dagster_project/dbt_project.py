@@ -4,11 +4,9 @@ In a checkout it is the folder `dbt` beside this package; in an installed wheel 
 dbt is the warehouse's matter.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 MADE_BY_DBT = {"target", "logs", "dbt_packages", "dbt_internal_packages"}
@@ -36,7 +34,13 @@ def project_files(root: Path) -> Iterator[Path]:
 
 def project_hash() -> str:
     """sha256 over the names and bytes of the project's files."""
-    digest, root = hashlib.sha256(), project_folder()
-    for path in project_files(root):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    root = project_folder()
+    return files_hash(root, project_files(root))
+
+
+def files_hash(root: Path, paths: Iterable[Path], salt: str = "") -> str:
+    """sha256 over the names and bytes of files below a folder, in the order given, after some text."""
+    digest = hashlib.sha256(salt.encode())
+    for path in paths:
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

@@ -2,8 +2,6 @@
 is defined.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from pathlib import Path

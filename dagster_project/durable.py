@@ -4,22 +4,15 @@ A file is written under a temporary name beside its target, forced to disk and r
 the callers.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
 from typing import Any
 
 
-def temporary_name(path: Path) -> Path:
-    """The hidden name under which this process writes a file before it gets its own."""
-    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
-
-
 def write(path: Path, data: bytes | str, mode: int | None = None) -> None:
     """Replace a file whole, on disk when this returns; its folder must be there."""
-    temporary = temporary_name(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")  # hidden, and of this process alone
     with temporary.open("wb") as file:
         file.write(data.encode() if isinstance(data, str) else data)
         file.flush()

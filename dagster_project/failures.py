@@ -9,8 +9,6 @@ TrainledgerError
 Anything else that reaches the command line is a bug (70). Errors of reading exports are connectors.errors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

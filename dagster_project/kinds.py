@@ -3,8 +3,6 @@
 Which kinds can be read, and by which module, is the list of connectors.registry; what the numbers mean is dbt's.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal

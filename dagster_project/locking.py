@@ -4,8 +4,6 @@ The lock dies with its process, so nothing has to be cleaned after a crash. The 
 decides nothing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import getpass
 import json

@@ -3,8 +3,6 @@
 Which months have data, and what is known of each, is decided by election; here is only the calendar.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, date, datetime, timedelta
 
@@ -42,14 +40,17 @@ def carbon_final_from(provider: str, month: str, published_at: datetime) -> date
     return datetime(int(month[:4]) + 1, 7, 1, tzinfo=UTC)
 
 
+def months_between(first: str, last: str) -> list[str]:
+    """Every month from the first to the last one; the first alone when the last is before it."""
+    months = [first]
+    while months[-1] < last:
+        months.append(f"{month_end(months[-1]):%Y-%m}")
+    return months
+
+
 def months_touched(start: datetime, end: datetime) -> set[str]:
     """The months of the half-open window [start, end); an empty window touches the month it stands in."""
-    last = max(start, end - timedelta(microseconds=1))
-    month, months = start.replace(day=1), set()
-    while (month.year, month.month) <= (last.year, last.month):
-        months.add(f"{month:%Y-%m}")
-        month = (month + timedelta(days=32)).replace(day=1)
-    return months
+    return set(months_between(f"{start:%Y-%m}", f"{max(start, end - timedelta(microseconds=1)):%Y-%m}"))
 
 
 def month_range(text: str, this_month: str) -> list[str]:
@@ -60,7 +61,4 @@ def month_range(text: str, this_month: str) -> list[str]:
     last = last or (this_month if dots else first)
     if first > last:
         raise UsageError(f"'{text}' holds no month: it ends before it begins")
-    months = [first]
-    while months[-1] < last:
-        months.append(f"{month_end(months[-1]):%Y-%m}")
-    return months
+    return months_between(first, last)

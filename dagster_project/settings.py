@@ -3,14 +3,12 @@
 Secrets never stand here: they come from the providers' credential chains or the environment.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -112,7 +110,7 @@ class Settings(_Strict):
     sources: Annotated[list[SourceSettings], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _source_names_are_unique(self) -> Settings:
+    def _source_names_are_unique(self) -> Self:
         names = [source.name for source in self.sources]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -191,18 +189,13 @@ def settings_of(document: dict[str, Any], path: Path) -> Settings:
         return Settings.model_validate(resolved)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise _usage(_key_of(first["loc"], document), _reason_of(first), path) from None
+        reason = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
+        raise _usage(_key_of(first["loc"], document), reason, path) from None
 
 
 def _usage(key: str, reason: str, path: Path) -> UsageError:
     what = f"'{key}': {reason}" if key else reason
     return UsageError(what, where=str(path), remedy="See the commented example that `trainledger init` writes.")
-
-
-def _reason_of(error: Any) -> str:
-    if error["type"] == "extra_forbidden":
-        return "unknown key"
-    return str(error["msg"]).removeprefix("Value error, ")
 
 
 def _key_of(parts: tuple[int | str, ...], document: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from dagster_project.assets.story import tell_refresh
 from dagster_project.election.election import elect
 from dagster_project.failures import GateError
 from dagster_project.landing.opening import open_landing
-from dagster_project.landing.planning import land_all, make_plan
+from dagster_project.landing.planning import Problem, land_all, make_plan
 from dagster_project.settings import Settings
 from dagster_project.warehouse import modelling
 from dagster_project.warehouse.building import Built
@@ -35,7 +35,7 @@ def build_of(settings: Settings, failure: GateError | None = None) -> Built:
     )
 
 
-def tell(settings: Settings, built: Built | None, problems: list[str] | None = None) -> list[str]:
+def tell(settings: Settings, built: Built | None, problems: list[Problem] | None = None) -> list[str]:
     """Land what is new, and tell of it and of a build; what was said to the person."""
     said: list[str] = []
     landing = open_landing(settings)

@@ -5,17 +5,13 @@ the first build of it (two processor seconds), and kept beside its manifest, whi
 nor a later refresh parses SQL.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dagster_project import durable
 from dagster_project.warehouse import building, modelling
-
-if TYPE_CHECKING:
-    from dagster_project.warehouse.site import Site
+from dagster_project.warehouse.site import Site
 
 COLUMNS = "columns.json"
 Types = dict[str, str]  # column -> type

@@ -1,7 +1,5 @@
 """The whole graph of one configured home: assets, checks, jobs and schedules."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -11,10 +9,9 @@ from dagster_project.assets import results
 from dagster_project.assets.landing import new_deliveries_asset, source_asset
 from dagster_project.assets.models import model_assets
 from dagster_project.assets.raw import raw_assets
-from dagster_project.assets.release import gates_asset, months_asset, publication_asset
-from dagster_project.assets.reports import quarterly_asset
+from dagster_project.assets.release import gates_asset, months_asset, publication_asset, quarterly_asset
 from dagster_project.assets.schedules import schedules
-from dagster_project.assets.writer import UI_WAIT, WriterLock
+from dagster_project.assets.steps import UI_WAIT, WriterLock
 from dagster_project.settings import Settings
 from dagster_project.warehouse import modelling
 
@@ -26,10 +23,8 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
     manifest = modelling.project(settings.home)
     sources = [source_asset(settings, source) for source in settings.sources]
     models = model_assets(settings, manifest)
-    gates, publication = (
-        gates_asset(settings, sorted(key for key in models.keys if key.path[0] == "marts")),
-        publication_asset(settings),
-    )
+    gates = gates_asset(settings, sorted(key for key in models.keys if key.path[0] == "marts"))
+    publication = publication_asset(settings)
     refreshed = [new_deliveries_asset(settings), raw_assets(settings, manifest), models, gates, publication]
     months, quarterly = months_asset(settings, manifest), quarterly_asset(settings)
     refresh = _job(

@@ -4,8 +4,6 @@ Many events in one commit, the slots of runs that were killed, and the tag by wh
 tests/run_side/test_run_story.py names the part that a release of Dagster moved.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from threading import Lock

@@ -5,22 +5,19 @@ What landing means is dagster_project.landing's matter; both assets use the plan
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from pathlib import Path
 
 import dagster as dg
 
 from dagster_project.assets import names, results
-from dagster_project.assets.failing import UNREADABLE_RETRIES, UNREADABLE_WAIT, explained
 from dagster_project.assets.partitions import register_source_months
-from dagster_project.assets.specs import code_references
-from dagster_project.assets.writer import WriterLock
-from dagster_project.election.election import Election, elect
+from dagster_project.assets.steps import UNREADABLE_RETRIES, UNREADABLE_WAIT, WriterLock, explained, step
+from dagster_project.election.election import elect
 from dagster_project.landing.land import Landed
 from dagster_project.landing.opening import open_landing
-from dagster_project.landing.planning import Plan, land_all, make_plan
+from dagster_project.landing.planning import Plan, Problem, land_all, make_plan, refusal_problems, unreadable_problems
 from dagster_project.settings import Settings, SourceSettings
 
-CODE = Path(__file__).parents[1] / "landing" / "planning.py"
+CODE = "landing/planning.py"
 FRESH = {
     # bills change several times a day: two days without a delivery are worth a look
     "bill": dg.FreshnessPolicy.time_window(fail_window=timedelta(days=2), warn_window=timedelta(hours=30)),
@@ -29,30 +26,19 @@ FRESH = {
 }  # telemetry, run records and inputs come when somebody trains
 
 
-def problems_by_source(plan: Plan, landed: Sequence[Landed], election: Election | None) -> dict[str, list[str]]:
-    """What could not be read or was not taken, of each source; with an election also what was refused earlier and still is."""
-    problems: dict[str, list[str]] = {}
-    for missing in plan.unreadable:
-        problems.setdefault(missing.source, []).append(f"{missing.message} {missing.remedy}")
-    for result in landed:
-        if problem := results.problem_of(result):
-            problems.setdefault(result.source, []).append(problem)
-    for record in election.refusals if election else ():
-        first = record.refusals[0]
-        problems.setdefault(record.source, []).append(f"{record.partition}: {first.message} {first.remedy}")
-    return problems
+def problems_of(plan: Plan, landed: Sequence[Landed]) -> list[Problem]:
+    """What could not be read or was not taken."""
+    return [*unreadable_problems(plan, landed), *refusal_problems(one.refusal for one in landed if one.refusal)]
 
 
 def new_deliveries_asset(settings: Settings) -> dg.AssetsDefinition:
     """The first step of a refresh: every source is looked at, and everything new is landed."""
 
-    @dg.asset(
-        key=names.NEW_DELIVERIES,
+    @step(
+        names.NEW_DELIVERIES,
+        CODE,
         group_name="landing",
-        owners=names.OWNERS,
-        pool=names.POOL,
         kinds={"python"},
-        metadata=code_references(CODE),
         description="A look at **every** configured source: bills, carbon, telemetry, run records, inputs. What is new is landed"
         " and shown at `landing/<source>`, with its month where the source has months. No partition is needed.",
     )
@@ -61,18 +47,17 @@ def new_deliveries_asset(settings: Settings) -> dg.AssetsDefinition:
         with explained():
             plan = make_plan(settings.sources, settings.base, place)
             landed = land_all(place, plan)
-            problems = problems_by_source(plan, landed, elect(settings.sources, place))
+            # also what was refused earlier and still is
+            problems = [*problems_of(plan, landed), *refusal_problems(elect(settings.sources, place).refusals)]
         register_source_months(context.instance, settings.sources, place)
         for event in results.landing_events(settings.sources, landed, problems):
             context.log_event(event)
-        unreadable = [missing.source for missing in plan.unreadable] + [one.source for one in landed if one.error]
+        unreadable = sorted({problem.source for problem in unreadable_problems(plan, landed)})
         if unreadable and context.retry_number < UNREADABLE_RETRIES:  # what was landed stays landed: only they are tried again
-            context.log.warning(
-                f"Could not be read, tried again in {UNREADABLE_WAIT:.0f} s: {', '.join(sorted(set(unreadable)))}"
-            )
+            context.log.warning(f"Could not be read, tried again in {UNREADABLE_WAIT:.0f} s: {', '.join(unreadable)}")
             raise dg.RetryRequested(max_retries=UNREADABLE_RETRIES, seconds_to_wait=UNREADABLE_WAIT)
-        for source, texts in sorted(problems.items()):
-            context.log.warning(f"{source}: {'; '.join(dict.fromkeys(texts))}")
+        for text in sorted({str(problem) for problem in problems}):
+            context.log.warning(text)
         return dg.MaterializeResult(metadata=results.landing_metadata(landed))
 
     return new_deliveries
@@ -83,16 +68,15 @@ def source_asset(settings: Settings, source: SourceSettings) -> dg.AssetsDefinit
     is_monthly, key = results.is_monthly(source), names.landing_key(source.name)
     what = "Materialize a month to land it again from its location" if is_monthly else "Materialize it to land what is new"
 
-    @dg.asset(
-        key=key,
+    @step(
+        key,
+        CODE,
         group_name="landing",
-        owners=names.OWNERS,
-        pool=names.POOL,
         kinds={source.location.partition("://")[0] if "://" in source.location else "file", "parquet"},
         tags={"trainledger/kind": str(source.kind), "trainledger/fact": source.facts.fact},
         partitions_def=dg.DynamicPartitionsDefinition(name=names.source_months(source.name)) if is_monthly else None,
         freshness_policy=FRESH.get(source.facts.fact),
-        metadata={"location": source.location, **code_references(CODE)},
+        metadata={"location": source.location},
         check_specs=[
             dg.AssetCheckSpec(
                 names.LANDING_CHECK, asset=key, description="The source can be read, and its newest deliveries were not refused."
@@ -107,13 +91,13 @@ def source_asset(settings: Settings, source: SourceSettings) -> dg.AssetsDefinit
         with explained():
             plan = make_plan([source], settings.base, place, month=month)
             landed = land_all(place, plan)
-        problems = problems_by_source(plan, landed, None).get(source.name, [])
+        problems = [problem.of_source for problem in problems_of(plan, landed)]
         if month and not landed and not problems:
             problems = [f"There is no delivery of {month} at {source.location}."]
         for event in results.landing_materializations(source, landed):
             yield results.as_result(event)
         yield results.as_result(results.landing_check(source, problems))
-        if (plan.unreadable or any(one.error for one in landed)) and context.retry_number < UNREADABLE_RETRIES:
+        if unreadable_problems(plan, landed) and context.retry_number < UNREADABLE_RETRIES:
             raise dg.RetryRequested(max_retries=UNREADABLE_RETRIES, seconds_to_wait=UNREADABLE_WAIT)
         if problems:
             raise dg.Failure("\n".join(problems), allow_retries=False)

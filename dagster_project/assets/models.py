@@ -8,9 +8,8 @@ import dagster as dg
 
 from dagster_project.assets import names, results
 from dagster_project.assets.columns import kept_columns, learn_columns
-from dagster_project.assets.failing import explained
 from dagster_project.assets.specs import model_specs, test_specs
-from dagster_project.assets.writer import WriterLock
+from dagster_project.assets.steps import WriterLock, explained
 from dagster_project.failures import GateError
 from dagster_project.settings import Settings
 from dagster_project.warehouse import building, builds, gates, modelling

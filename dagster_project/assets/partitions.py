@@ -3,8 +3,6 @@
 They are dynamic, so that a running UI shows a month as soon as it is there and never one that is not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import dagster as dg

@@ -1,23 +1,18 @@
 """Assets raw/*: what dbt reads. Here a run decides whether there is anything to build at all."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from dagster_project.assets import names, results
-from dagster_project.assets.failing import explained
-from dagster_project.assets.specs import code_references
-from dagster_project.assets.writer import WriterLock
+from dagster_project.assets.steps import PACKAGE, WriterLock, code_references, explained
 from dagster_project.election.election import elect
 from dagster_project.election.units import fingerprints
 from dagster_project.landing.opening import open_landing
 from dagster_project.settings import Settings
 from dagster_project.warehouse import building, builds
 from dagster_project.warehouse.site import Site
-
-CODE = Path(__file__).parents[1] / "warehouse" / "raw.py"
 
 
 class RawConfig(dg.Config):
@@ -46,7 +41,7 @@ def raw_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefinit
                 group_name="raw",
                 kinds={"duckdb", "parquet"},
                 owners=names.OWNERS,
-                metadata={"dagster/table_name": f"raw.{table}", **code_references(CODE)},
+                metadata={"dagster/table_name": f"raw.{table}", **code_references(PACKAGE / "warehouse/raw.py")},
                 skippable=True,
             )
             for table in tables

@@ -1,39 +1,35 @@
-"""Assets gates, publication and publication_months: permission to publish, the publication, and its months built again."""
+"""Assets gates, publication, publication_months and reports/quarterly: permission to publish, the publication, its months built
+again, and what is rendered from it.
+"""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from dagster_project.assets import names, results
 from dagster_project.assets.columns import learn_columns
-from dagster_project.assets.failing import explained, failure_of
 from dagster_project.assets.partitions import register_ledger
-from dagster_project.assets.specs import code_references
-from dagster_project.assets.writer import WriterLock
+from dagster_project.assets.steps import WriterLock, explained, failure_of, step
 from dagster_project.election.election import elect
 from dagster_project.election.units import fingerprints
 from dagster_project.landing.opening import open_landing
+from dagster_project.publishing.reporting import render_quarter
 from dagster_project.settings import Settings
 from dagster_project.warehouse import building, builds, expectations
 from dagster_project.warehouse.site import Site
-
-CODE = Path(__file__).parents[1] / "warehouse"
 
 
 def gates_asset(settings: Settings, marts: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:
     """The Great Expectations suites, one asset check per expectation."""
     site = Site.of_home(settings.home)
 
-    @dg.asset(
-        key=names.GATES,
+    @step(
+        names.GATES,
+        "warehouse/expectations.py",
         deps=list(marts),
         group_name="gates",
         kinds={"great_expectations"},
-        owners=names.OWNERS,
-        pool=names.POOL,
-        metadata=code_references(CODE / "expectations.py"),
         description="Deliveries against their own history, and permission to publish. Each expectation is a check.",
         check_specs=[
             dg.AssetCheckSpec(
@@ -62,14 +58,12 @@ def publication_asset(settings: Settings) -> dg.AssetsDefinition:
     """The one publication: whoever starts it, only a build with every expected gate passed becomes the published file."""
     site = Site.of_home(settings.home)
 
-    @dg.asset(
-        key=names.PUBLICATION,
+    @step(
+        names.PUBLICATION,
+        "warehouse/building.py",
         deps=[names.GATES],
         group_name="publication",
         kinds={"duckdb", "parquet"},
-        owners=names.OWNERS,
-        pool=names.POOL,
-        metadata=code_references(CODE / "building.py"),
         description="The file that readers hold and the Parquet beside it. Only a build with every gate passed is published; else"
         " this step fails with the gates and their first rows, and the last publication stays.",
     )
@@ -92,23 +86,24 @@ def months_asset(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefin
     """The months of the ledger, each of which can be built again whether it changed or not."""
     site = Site.of_home(settings.home)
 
-    @dg.asset(
-        key=names.MONTHS,
+    @step(
+        names.MONTHS,
+        "warehouse/building.py",
         deps=[names.PUBLICATION],
         group_name="publication",
         kinds={"dbt", "duckdb"},
-        owners=names.OWNERS,
-        pool=names.POOL,
         partitions_def=dg.DynamicPartitionsDefinition(name=names.LEDGER_MONTHS),
         backfill_policy=dg.BackfillPolicy.single_run(),
-        metadata=code_references(CODE / "building.py"),
         description="Each month of the ledger, as last built and published. Materialize a month, or a range such as a quarter, to"
         " build it **again whether it changed or not**, pass the gates and publish; nothing is landed."
         " The same as `trainledger refresh --months 2026-04..2026-06`.",
     )
     def publication_months(context: dg.AssetExecutionContext, writer: WriterLock) -> Iterator[dg.MaterializeResult]:
         place = open_landing(settings)
-        listener = _logged(context)
+
+        def listener(what: str, done: int, total: int | None, detail: str = "") -> None:
+            context.log.info(f"{what}: {done} of {total} {detail}".rstrip())
+
         with explained():
             election = elect(settings.sources, place)
             build = builds.start(site, fingerprints(settings.rules, election), also=context.partition_keys)
@@ -128,8 +123,23 @@ def months_asset(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefin
     return publication_months
 
 
-def _logged(context: dg.AssetExecutionContext) -> building.Listener:
-    def listener(step: str, done: int, total: int | None, detail: str = "") -> None:
-        context.log.info(f"{step}: {done} of {total} {detail}".rstrip())
+def quarterly_asset(settings: Settings) -> dg.AssetsDefinition:
+    """The quarterly report of the published file."""
+    site = Site.of_home(settings.home)
 
-    return listener
+    @step(
+        names.QUARTERLY,
+        "publishing/reporting.py",
+        pool=None,  # it reads the publication and writes nothing that others write
+        deps=[names.PUBLICATION],
+        group_name="reports",
+        kinds={"html"},
+        partitions_def=dg.DynamicPartitionsDefinition(name=names.QUARTERS),
+        description="One quarter of the published file in HTML and JSON. The quarters are those of which something is published.",
+    )
+    def quarterly(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        with explained():
+            report = render_quarter(site.published_file, site.root / "reports", context.partition_key, settings.organisation.name)
+        return results.as_result(results.report_materialization(context.partition_key, report.html, report.status))
+
+    return quarterly

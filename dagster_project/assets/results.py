@@ -4,49 +4,39 @@ Each function takes a result of the engine and returns the materialisation or ch
 computed, decided or written here; who logs the event is landing, raw, models, release or story.
 """
 
-from __future__ import annotations
-
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 import dagster as dg
 
 from dagster_project.assets import names
+from dagster_project.election.election import Election
+from dagster_project.landing.land import Landed
+from dagster_project.landing.planning import Problem
 from dagster_project.landing.records import calendar_month
-
-if TYPE_CHECKING:
-    from dagster_project.election.election import Elected, Election
-    from dagster_project.landing.land import Landed
-    from dagster_project.settings import SourceSettings
-    from dagster_project.warehouse.building import Built
-    from dagster_project.warehouse.builds import Build
-    from dagster_project.warehouse.gates import GateResult
-    from dagster_project.warehouse.nodes import NodeResult
-    from dagster_project.warehouse.site import Site
+from dagster_project.settings import SourceSettings
+from dagster_project.warehouse.building import Built
+from dagster_project.warehouse.builds import Build
+from dagster_project.warehouse.gates import GateResult
+from dagster_project.warehouse.nodes import NodeResult
+from dagster_project.warehouse.site import Site
 
 Event = dg.AssetMaterialization | dg.AssetCheckEvaluation
 DATA_VERSION = "dagster/data_version"
 ROWS = "dagster/row_count"
 SHOWN_PROBLEMS = 20
+BY_HAND = "none: run by hand, not published"
 
 
-def _versioned(identity: str) -> dict[str, str]:
-    return {DATA_VERSION: identity}
-
-
-def landing_events(
-    sources: Iterable[SourceSettings], landed: Iterable[Landed], problems: Mapping[str, Sequence[str]]
-) -> Iterator[Event]:
+def landing_events(sources: Iterable[SourceSettings], landed: Sequence[Landed], problems: Sequence[Problem]) -> Iterator[Event]:
     """Of each source: a materialisation per month that something landed in, and its check, also when nothing was to land."""
-    by_source: dict[str, list[Landed]] = {}
-    for result in landed:
-        by_source.setdefault(result.source, []).append(result)
     for source in sources:
-        yield from landing_materializations(source, by_source.get(source.name, []))
-        yield landing_check(source, problems.get(source.name, ()))
+        yield from landing_materializations(source, [one for one in landed if one.source == source.name])
+        yield landing_check(source, [one.of_source for one in problems if one.source == source.name])
 
 
 def landing_materializations(source: SourceSettings, landed: Iterable[Landed]) -> Iterator[dg.AssetMaterialization]:
@@ -65,7 +55,7 @@ def landing_materializations(source: SourceSettings, landed: Iterable[Landed]) -
                 partition=month,
                 description=f"{source.kind} of {month or 'all times'}: what the provider delivered.",
                 metadata=landing_metadata(results),
-                tags=_versioned(identity),
+                tags={DATA_VERSION: identity},
             )
 
 
@@ -81,14 +71,9 @@ def landing_metadata(landed: Sequence[Landed]) -> dict[str, Any]:
     sums: dict[str, Decimal] = {}
     for total in (total for one in contents for total in one.controls.months):
         sums[total.currency] = sums.get(total.currency, Decimal(0)) + Decimal(total.billed_cost)
-    outcomes = {
-        name: count
-        for name in ("landed", "unchanged", "refused", "unreadable")
-        if (count := sum(result.outcome == name for result in landed))
-    }
     months = sorted({total.usage_month for one in contents for total in one.controls.months})
     return {
-        **{f"deliveries {name}": count for name, count in outcomes.items()},
+        **{f"deliveries {name}": count for name, count in Counter(result.outcome for result in landed).items()},
         ROWS: sum(one.rows for one in contents),
         "bytes": sum(landed_object.size for generation in new for landed_object in generation.objects),
         **({"months of use": ", ".join(months)} if months else {}),
@@ -100,38 +85,33 @@ def landing_metadata(landed: Sequence[Landed]) -> dict[str, Any]:
 def landing_check(source: SourceSettings, problems: Collection[str]) -> dg.AssetCheckEvaluation:
     """Whether the source could be read and each newest delivery was taken."""
     shown = list(dict.fromkeys(problems))
+    key = dg.AssetCheckKey(names.landing_key(source.name), names.LANDING_CHECK)
+    words = "\n".join(shown[:SHOWN_PROBLEMS]) or "Everything was read and taken."
+    return _evaluation(key, not shown, metadata={"problems": len(shown)}, description=words)
+
+
+def _evaluation(
+    key: dg.AssetCheckKey, passed: bool, *, is_error: bool = True, metadata: dict[str, Any], description: str | None = None
+) -> dg.AssetCheckEvaluation:
     return dg.AssetCheckEvaluation(
-        asset_key=names.landing_key(source.name),
-        check_name=names.LANDING_CHECK,
-        passed=not shown,
-        severity=dg.AssetCheckSeverity.ERROR,
-        description="\n".join(shown[:SHOWN_PROBLEMS]) or "Everything was read and taken.",
-        metadata={"problems": len(shown)},
+        asset_key=key.asset_key,
+        check_name=key.name,
+        passed=passed,
+        severity=dg.AssetCheckSeverity.ERROR if is_error else dg.AssetCheckSeverity.WARN,
+        description=description,
+        metadata=metadata,
     )
-
-
-def problem_of(landed: Landed) -> str | None:
-    """What is wrong with a delivery that was not taken, with its remedy."""
-    if landed.error:
-        return f"{landed.partition}: {landed.error.message} {landed.error.remedy}"
-    if landed.refusal:
-        first = landed.refusal.refusals[0]
-        return f"{landed.partition}: {first.message} {first.remedy}"
-    return None
 
 
 def raw_materializations(tables: Iterable[str], build: Build, election: Election) -> Iterator[dg.AssetMaterialization]:
     """Every table of schema raw, as a build reads it."""
-    members: dict[str, list[Elected]] = {}
-    for member in election.members:
-        members.setdefault(member.generation.kind, []).append(member)
     for table in tables:
-        own = members.get(table, [])
+        own = [member for member in election.members if member.generation.kind == table]
         counted = {"elected deliveries": len(own), ROWS: sum(member.contents.rows for member in own)} if own else {}
         yield dg.AssetMaterialization(
             asset_key=names.raw_key(table),
             metadata={"build": build.build_id, "months built": months_text(build), **counted},
-            tags=_versioned(build.fingerprint),
+            tags={DATA_VERSION: build.fingerprint},
         )
 
 
@@ -148,44 +128,24 @@ def node_events(manifest: dict[str, Any], nodes: Iterable[NodeResult], build: Bu
         if node is None:
             continue
         if result.is_test:
-            yield test_check(manifest, node, result)
+            told = {"status": result.status, "failing rows": result.failures, "first rows": result.detail or "none"}
+            # a skipped one did not pass
+            key, passed = names.check_of_test(manifest, node), result.status == "pass"
+            yield _evaluation(key, passed, is_error=names.is_error(node), metadata=told)
         elif result.status == "success":
             counted = {ROWS: result.rows} if result.rows is not None else {}
             yield dg.AssetMaterialization(
                 asset_key=names.node_key(node),
-                metadata={**counted, "seconds": result.seconds, **_of_build(build)},
-                tags=_versioned(build.fingerprint) if build else None,
+                metadata={**counted, "seconds": result.seconds, "build": build.build_id if build else BY_HAND},
+                tags={DATA_VERSION: build.fingerprint} if build else None,
             )
-
-
-def _of_build(build: Build | None) -> dict[str, str]:
-    return {"build": build.build_id} if build else {"build": "none: run by hand, not published"}
-
-
-def test_check(manifest: dict[str, Any], node: dict[str, Any], result: NodeResult) -> dg.AssetCheckEvaluation:
-    """One dbt test; a skipped one did not pass."""
-    key = names.check_of_test(manifest, node)
-    is_error = str(node["config"].get("severity", "error")).lower() == "error"
-    return dg.AssetCheckEvaluation(
-        asset_key=key.asset_key,
-        check_name=key.name,
-        passed=result.status == "pass",
-        severity=dg.AssetCheckSeverity.ERROR if is_error else dg.AssetCheckSeverity.WARN,
-        metadata={"status": result.status, "failing rows": result.failures, "first rows": result.detail or "none"},
-    )
 
 
 def gate_checks(results: Iterable[GateResult], blocking: Collection[str]) -> Iterator[dg.AssetCheckEvaluation]:
     """One check for every expectation; those that block nothing are warnings."""
     for result in results:
-        key = names.check_of_gate(result.gate)
-        yield dg.AssetCheckEvaluation(
-            asset_key=key.asset_key,
-            check_name=key.name,
-            passed=result.passed,
-            severity=dg.AssetCheckSeverity.ERROR if result.gate in blocking else dg.AssetCheckSeverity.WARN,
-            metadata={"failing rows": result.failing_rows, "first rows": result.detail or "none"},
-        )
+        told = {"failing rows": result.failing_rows, "first rows": result.detail or "none"}
+        yield _evaluation(names.check_of_gate(result.gate), result.passed, is_error=result.gate in blocking, metadata=told)
 
 
 def gates_materialization(results: Sequence[GateResult], build: Build, site: Site) -> dg.AssetMaterialization:
@@ -198,7 +158,7 @@ def gates_materialization(results: Sequence[GateResult], build: Build, site: Sit
             "of": len(results),
             "evidence": dg.MetadataValue.path(str(site.evidence(build.build_id))),
         },
-        tags=_versioned(build.fingerprint),
+        tags={DATA_VERSION: build.fingerprint},
     )
 
 
@@ -216,19 +176,16 @@ def publication_events(record: Mapping[str, Any], build: Build, site: Site) -> I
             ROWS: sum(record["rows"].values()),
             "tables": dg.MetadataValue.table(rows, schema=schema),
         },
-        tags=_versioned(sha256("\n".join(digest for _, digest in tables).encode()).hexdigest()),
+        tags={DATA_VERSION: sha256("\n".join(digest for _, digest in tables).encode()).hexdigest()},
     )
-    for month in build.months:
+    for month in (first_day[:7] for first_day in build.months):
+        units = [f"{name} {unit}" for name, unit in sorted(record["units"].items()) if name.endswith(f"/{month}")]
         yield dg.AssetMaterialization(
             asset_key=names.MONTHS,
-            partition=month[:7],
+            partition=month,
             metadata={"build": record["build_id"]},
-            tags=_versioned(sha256(_units_of(record["units"], month[:7]).encode()).hexdigest()),
+            tags={DATA_VERSION: sha256("\n".join(units).encode()).hexdigest()},
         )
-
-
-def _units_of(units: Mapping[str, str], month: str) -> str:
-    return "\n".join(f"{name} {fingerprint}" for name, fingerprint in sorted(units.items()) if name.endswith(f"/{month}"))
 
 
 def report_materialization(quarter: str, html: Path, status: str) -> dg.AssetMaterialization:
@@ -240,11 +197,7 @@ def report_materialization(quarter: str, html: Path, status: str) -> dg.AssetMat
     )
 
 
-@overload
-def as_result(event: dg.AssetMaterialization) -> dg.MaterializeResult: ...
-@overload
-def as_result(event: dg.AssetCheckEvaluation) -> dg.AssetCheckResult: ...
-def as_result(event: Event) -> dg.MaterializeResult | dg.AssetCheckResult:
+def as_result(event: Event) -> Any:
     """An event as what an asset of the graph yields of itself."""
     if isinstance(event, dg.AssetMaterialization):
         version = (event.tags or {}).get(DATA_VERSION)

@@ -10,29 +10,21 @@ from dagster_project.assets.names import QUARTERS, quarter_of
 
 def schedules(refresh: Any, report: Any) -> list[dg.ScheduleDefinition]:
     """Refresh daily and once more in the days when carbon is published; the quarterly report on day 22."""
-    return [*_refresh_schedules(refresh), _quarterly_schedule(report)]
+    daily = dg.ScheduleDefinition(
+        name="refresh_daily",
+        job=refresh,
+        cron_schedule="0 6 * * *",
+        execution_timezone="UTC",
+        description="Providers write bills several times a day; a refresh that finds nothing new writes nothing.",
+    )
+    carbon_window = dg.ScheduleDefinition(
+        name="carbon_window",
+        job=refresh,
+        cron_schedule="0 14 15-21 * *",
+        execution_timezone="UTC",
+        description="Both providers publish last month's emissions from the 15th to the 21st: look once more then.",
+    )
 
-
-def _refresh_schedules(refresh: Any) -> list[dg.ScheduleDefinition]:
-    return [
-        dg.ScheduleDefinition(
-            name="refresh_daily",
-            job=refresh,
-            cron_schedule="0 6 * * *",
-            execution_timezone="UTC",
-            description="Providers write bills several times a day; a refresh that finds nothing new writes nothing.",
-        ),
-        dg.ScheduleDefinition(
-            name="carbon_window",
-            job=refresh,
-            cron_schedule="0 14 15-21 * *",
-            execution_timezone="UTC",
-            description="Both providers publish last month's emissions from the 15th to the 21st: look once more then.",
-        ),
-    ]
-
-
-def _quarterly_schedule(report: Any) -> dg.ScheduleDefinition:
     @dg.schedule(name="quarterly_on_day_22", job=report, cron_schedule="0 8 22 1,4,7,10 *", execution_timezone="UTC")
     def quarterly_on_day_22(context: dg.ScheduleEvaluationContext) -> dg.SkipReason | dg.RunRequest:
         """The quarter that ended three weeks ago: by then its last carbon month can have been published."""
@@ -41,7 +33,7 @@ def _quarterly_schedule(report: Any) -> dg.ScheduleDefinition:
             return dg.SkipReason(f"Nothing of {quarter} is published yet.")
         return dg.RunRequest(run_key=quarter, partition_key=quarter)
 
-    return quarterly_on_day_22
+    return [daily, carbon_window, quarterly_on_day_22]
 
 
 def quarter_before(now: datetime) -> str:

@@ -5,16 +5,14 @@ costs two seconds in every process of the UI, and whose checks stop a run at the
 expectations, so that whoever corrects it sees every failed gate at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from dagster_project.assets import names
 from dagster_project.assets.columns import Sources, Types
+from dagster_project.assets.steps import code_references
 from dagster_project.dbt_project import project_folder
 
 BY_HAND = (
@@ -34,13 +32,14 @@ def model_specs(manifest: dict[str, Any], columns: Mapping[str, tuple[Types, Sou
 def _spec(manifest: dict[str, Any], unique_id: str, node: dict[str, Any], types: Types, sources: Sources) -> dg.AssetSpec:
     is_seed = node["resource_type"] == "seed"
     everything = {**manifest["nodes"], **manifest["sources"]}
-    said = " ".join((node.get("description") or "").split())
+    said = (node.get("description") or "").strip()
+    kind = "seed" if is_seed else "view" if node["config"].get("materialized") == "view" else "table"
     return dg.AssetSpec(
         names.node_key(node),
         deps=[names.node_key(everything[parent]) for parent in node["depends_on"].get("nodes", []) if parent in everything],
-        description="\n\n".join(part for part in (node.get("description", "").strip() if said else "", BY_HAND) if part),
+        description=f"{said}\n\n{BY_HAND}" if said else BY_HAND,
         group_name="seeds" if is_seed else node["fqn"][1],
-        kinds={"dbt", "duckdb", "seed"} if is_seed else {"dbt", "duckdb", _kind_of(node)},
+        kinds={"dbt", "duckdb", kind},
         owners=names.OWNERS,
         code_version=node["checksum"]["checksum"],
         skippable=True,  # a model below a broken one is not built
@@ -53,10 +52,6 @@ def _spec(manifest: dict[str, Any], unique_id: str, node: dict[str, Any], types:
             **code_references(project_folder() / node["original_file_path"]),
         },
     )
-
-
-def _kind_of(node: Mapping[str, Any]) -> str:
-    return "view" if node["config"].get("materialized") == "view" else "table"
 
 
 def column_schema(node: Mapping[str, Any], types: Types) -> dict[str, Any]:
@@ -82,15 +77,6 @@ def column_lineage(nodes: Mapping[str, Any], sources: Sources) -> dict[str, Any]
     return {"dagster/column_lineage": dg.TableColumnLineage(lineage)} if lineage else {}
 
 
-def code_references(path: Path) -> dict[str, Any]:
-    """Where the code is on this machine."""
-    return {
-        "dagster/code_references": dg.CodeReferencesMetadataValue(
-            code_references=[dg.LocalFileCodeReference(file_path=str(path), line_number=1, label=path.name)]
-        )
-    }
-
-
 def test_specs(manifest: dict[str, Any]) -> list[dg.AssetCheckSpec]:
     """One check for each dbt test, at the model it is about."""
     return [_check(manifest, node) for _, node in sorted(manifest["nodes"].items()) if node["resource_type"] == "test"]
@@ -98,15 +84,11 @@ def test_specs(manifest: dict[str, Any]) -> list[dg.AssetCheckSpec]:
 
 def _check(manifest: dict[str, Any], node: dict[str, Any]) -> dg.AssetCheckSpec:
     key = names.check_of_test(manifest, node)
-    is_error = str(node["config"].get("severity", "error")).lower() == "error"
+    words = (node.get("description") or "").strip()
+    words = words or node["name"].removeprefix("assert_").replace("_", " ").strip().capitalize() + "."
     return dg.AssetCheckSpec(
         key.name,
         asset=key.asset_key,
-        description=_description(node) + ("" if is_error else " A warning: it blocks nothing."),
+        description=words if names.is_error(node) else f"{words} A warning: it blocks nothing.",
         metadata=code_references(project_folder() / node["original_file_path"]),
     )
-
-
-def _description(node: Mapping[str, Any]) -> str:
-    told = (node.get("description") or "").strip()
-    return told or node["name"].removeprefix("assert_").replace("_", " ").strip().capitalize() + "."

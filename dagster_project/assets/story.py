@@ -13,13 +13,14 @@ import dagster as dg
 
 from dagster_project.assets import results
 from dagster_project.assets.columns import learn_columns
-from dagster_project.assets.failing import failure_of
 from dagster_project.assets.instance import prepare_instance
 from dagster_project.assets.internals import REPOSITORY, one_commit
 from dagster_project.assets.partitions import register_ledger, register_source_months
+from dagster_project.assets.steps import failure_of
 from dagster_project.election.election import Election
 from dagster_project.failures import TrainledgerError
 from dagster_project.landing.land import Landed, Landing
+from dagster_project.landing.planning import Problem, refusal_problems
 from dagster_project.settings import Settings
 from dagster_project.warehouse import modelling
 from dagster_project.warehouse.building import Built
@@ -35,7 +36,7 @@ def tell_refresh(
     landing: Landing,
     election: Election,
     landed: Sequence[Landed],
-    problems: Sequence[str],
+    problems: Sequence[Problem],
     built: Built | None,
     failure: TrainledgerError | None,
     say: Say,
@@ -43,7 +44,8 @@ def tell_refresh(
     """Tell of one refresh: what was landed, built, tested and published, or which gate failed (or that dbt did not work)."""
     with _excused(say):
         site, manifest = Site.of_home(settings.home), modelling.project(settings.home)
-        events = list(results.landing_events(settings.sources, landed, _by_source(settings, election, problems)))
+        found = [*problems, *refusal_problems(election.refusals)]
+        events = list(results.landing_events(settings.sources, landed, found))
         if built:
             learn_columns(site, manifest)
             events += results.build_events(manifest, built, election, site)
@@ -61,20 +63,6 @@ def tell_report(settings: Settings, quarter: str, html: Path, status: str, say: 
         record = Site.of_home(settings.home).publication()
         register_ledger(instance, record["units"] if record else {})
         instance.report_runless_asset_event(results.report_materialization(quarter, html, status))
-
-
-def _by_source(settings: Settings, election: Election, problems: Sequence[str]) -> dict[str, list[str]]:
-    """Problems by source: those of the refresh begin with its name, those recorded earlier are refusals still in force."""
-    found: dict[str, list[str]] = {}
-    for source in settings.sources:
-        own = [text for text in problems if text.startswith((f"{source.name}:", f"{source.name} "))]
-        own += [
-            f"{record.partition}: {record.refusals[0].message} {record.refusals[0].remedy}"
-            for record in election.refusals
-            if record.source == source.name
-        ]
-        found[source.name] = own
-    return found
 
 
 def _run(instance: dg.DagsterInstance, events: Sequence[results.Event], failure: dg.Failure | None) -> None:

@@ -4,8 +4,6 @@ dbt prints to the terminal itself. It works in a folder of its own below the cac
 of a build. What changes tables leaves the mark of a partial build, which is never published.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

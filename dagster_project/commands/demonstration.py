@@ -4,8 +4,6 @@ The exports come from demo/, which knows nothing of the product; this module onl
 the demo is fixed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shlex
@@ -13,12 +11,15 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import demo
+from dagster_project.commands.progress import shown
+from dagster_project.commands.refreshing import refresh
+from dagster_project.commands.reporting import quarterly_report
+from dagster_project.election.winners import View
 from dagster_project.failures import UsageError, writing_to
-
-if TYPE_CHECKING:
-    from dagster_project.settings import Settings
+from dagster_project.settings import load_settings
+from demo.generate import write_demo
 
 DEMO_NOW = "2026-10-10T00:00:00Z"
 QUARTERS = ("2026Q2", "2026Q3")
@@ -28,9 +29,6 @@ CONFIGURATION = "trainledger.yaml"
 
 def prepare(folder: Path, scale: int) -> Path:
     """Write the synthetic exports, unless they are there, and return their configuration. Another scale starts anew."""
-    import demo
-    from demo.generate import write_demo
-
     mark, sources = folder / OWN_MARK, sorted(Path(demo.__file__).parent.rglob("*.py"))
     wanted = f"scale {scale}, generator {hashlib.sha256(b''.join(path.read_bytes() for path in sources)).hexdigest()[:16]}"
     if mark.exists():
@@ -48,11 +46,6 @@ def prepare(folder: Path, scale: int) -> Path:
 
 def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
     """Generate, refresh, report, and say where everything is. Returns the exit code of the refresh."""
-    from dagster_project.commands.progress import shown
-    from dagster_project.commands.refreshing import refresh
-    from dagster_project.commands.reporting import Asked, quarterly_report
-    from dagster_project.settings import load_settings
-
     os.environ["TRAINLEDGER_NOW"] = DEMO_NOW  # for this process and what it starts; nothing else is changed
     say(f"Writing synthetic exports to {folder} (scale {scale}); the clock of the demo stands at {DEMO_NOW}.")
     with writing_to(folder):
@@ -60,21 +53,13 @@ def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
     settings = load_settings(config)
     with shown() as listener:
         code = refresh(settings, say=say, listener=listener).exit_code
-        reports = {quarter: quarterly_report(settings, quarter, Asked(), None, 0, say, listener) for quarter in QUARTERS}
+        reports = {quarter: quarterly_report(settings, quarter, View(), None, 0, say, listener) for quarter in QUARTERS}
     say("")
     say("Everything below is synthetic.")
     say(f"Warehouse  {settings.home / 'published' / 'trainledger.duckdb'}")
     for quarter, report in reports.items():
         say(f"Report     {quarter} ({report.status}): {report.html}")
-    for line in _next_steps(settings):
-        say(line)
+    program, configured = shlex.quote(str(Path(sys.executable).parent / "trainledger")), shlex.quote(str(settings.path))
+    say(f"UI         TRAINLEDGER_NOW={DEMO_NOW} {program} ui --config {configured}")
+    say(f'SQL        {program} sql --config {configured} "from dim_training_runs limit 5"')
     return code
-
-
-def _next_steps(settings: Settings) -> list[str]:
-    programs, config = Path(sys.executable).parent, shlex.quote(str(settings.path))
-    program = shlex.quote(str(programs / "trainledger"))
-    return [
-        f"UI         TRAINLEDGER_NOW={DEMO_NOW} {program} ui --config {config}",
-        f'SQL        {program} sql --config {config} "from dim_training_runs limit 5"',
-    ]

@@ -1,7 +1,5 @@
 """How a command ends: an exit code, and for what went wrong one message. A traceback only on demand, a secret never."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable

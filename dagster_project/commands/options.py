@@ -1,7 +1,6 @@
 """Options that several commands share, so that each means the same and helps in the same words everywhere."""
 
-from __future__ import annotations
-
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -16,3 +15,12 @@ Config = Annotated[
 Debug = Annotated[bool, typer.Option("--debug", envvar="TRAINLEDGER_DEBUG", help="Show the traceback of an error.")]
 Wait = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for another writer before giving up (exit code 4).")]
 Json = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
+
+
+class Format(StrEnum):
+    """How an answer is written."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"

@@ -21,63 +21,54 @@ LABELS = {
     "landing": "Landing",
     "raw": "Raw views",
     "models": "Models and tests",
-    "tests": "Tests",
     "expectations": "Expectations",
     "publication": "Publication",
     "report": "Report",
 }
 
 
-class Display:
-    """A listener that draws. It starts with the first step, so a refresh that finds nothing to do draws nothing."""
+def _started(stream: TextIO) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._progress: Progress | None = None
-        self._tasks: dict[str, TaskID] = {}
-
-    def __call__(self, step: str, done: int, total: int | None, detail: str = "") -> None:
-        """Show that `done` of `total` are done in a step, None for as many as there are, and what it is at."""
-        progress = self._progress or self._start()
-        if step not in self._tasks:
-            self._tasks[step] = progress.add_task(LABELS.get(step, step), total=total, detail=detail)
-        # a finished step names nothing: its last detail would look as if it were still at it
-        shown = "" if done == total else detail
-        progress.update(self._tasks[step], completed=done, total=total, detail=shown)
-
-    def _start(self) -> Progress:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        self._progress = Progress(
-            SpinnerColumn(finished_text="✓"),
-            TextColumn("{task.description:16}", markup=False),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[detail]}", markup=False, style="dim"),
-            console=Console(file=self._stream),
-            redirect_stdout=False,  # answers go there, also when only standard error is a terminal
-            redirect_stderr=True,  # lines that are said meanwhile appear above the bars
-        )
-        self._progress.start()
-        return self._progress
-
-    def stop(self) -> None:
-        """Leave what was drawn and give the terminal back."""
-        if self._progress is not None:
-            self._progress.stop()
+    progress = Progress(
+        SpinnerColumn(finished_text="✓"),
+        TextColumn("{task.description:16}", markup=False),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[detail]}", markup=False, style="dim"),
+        console=Console(file=stream),
+        redirect_stdout=False,  # answers go there, also when only standard error is a terminal
+        redirect_stderr=True,  # lines that are said meanwhile appear above the bars
+    )
+    progress.start()
+    return progress
 
 
 @contextmanager
 def shown(stream: TextIO | None = None) -> Iterator[Listener]:
-    """A listener that shows the steps on a terminal, by default standard error, until the block ends."""
-    stream = stream or sys.stderr
-    if not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
+    """A listener that shows the steps on a terminal, by default standard error, until the block ends.
+
+    It draws from the first step on: a refresh that finds nothing to do draws nothing.
+    """
+    terminal = stream or sys.stderr
+    if not terminal.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
         yield no_listener
         return
-    display = Display(stream)
+    progress: Progress | None = None
+    tasks: dict[str, TaskID] = {}
+
+    def listener(step: str, done: int, total: int | None, detail: str = "") -> None:
+        nonlocal progress
+        progress = progress or _started(terminal)
+        if step not in tasks:
+            tasks[step] = progress.add_task(LABELS.get(step, step), total=total, detail=detail)
+        # a finished step names nothing: its last detail would look as if it were still at it
+        progress.update(tasks[step], completed=done, total=total, detail="" if done == total else detail)
+
     try:
-        yield display
+        yield listener
     finally:
-        display.stop()
+        if progress is not None:
+            progress.stop()

@@ -1,7 +1,5 @@
 """`trainledger prune`: what retention no longer keeps, shown or removed, one line each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from dagster_project.landing.opening import open_landing

@@ -4,39 +4,26 @@ The file is opened read-only and DuckDB is locked to it: no other file is read o
 numbers keep all their digits; in JSON they are strings, because most readers of JSON would make doubles of them.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import sys
 from datetime import date, datetime
 from decimal import Decimal
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
+import duckdb
+from pyarrow import parquet
+
+from dagster_project.commands.options import Format
 from dagster_project.failures import UsageError, writing_to
 from dagster_project.publishing.digest import TableDigest, table_digest
-
-if TYPE_CHECKING:
-    import duckdb
 
 BATCH = 10_000
 
 
-class Format(StrEnum):
-    """How an answer is written."""
-
-    table = "table"
-    csv = "csv"
-    json = "json"
-    parquet = "parquet"
-
-
 def open_published(file: Path) -> duckdb.DuckDBPyConnection:
     """Open a published file for reading only."""
-    import duckdb
-
     if not file.exists():
         raise UsageError("nothing is published yet", where=str(file), remedy="Run `trainledger refresh` first.")
     try:
@@ -75,8 +62,6 @@ def digests_json(file: Path, tables: list[TableDigest]) -> str:
 
 def answer(file: Path, sql: str, form: Format, out: TextIO, target: Path | None = None) -> None:
     """Run one statement on the published file and write the answer to `out`, or for Parquet to `target`."""
-    import duckdb
-
     if form is Format.parquet and target is None:
         raise UsageError("Parquet needs a file", remedy="Give --out FILE.parquet.")
     with open_published(file) as connection:
@@ -95,8 +80,6 @@ def answer(file: Path, sql: str, form: Format, out: TextIO, target: Path | None 
 
 
 def _write_parquet(cursor: duckdb.DuckDBPyConnection, target: Path | None) -> None:
-    from pyarrow import parquet
-
     reader = cursor.to_arrow_reader(BATCH)
     with parquet.ParquetWriter(target, reader.schema, compression="zstd") as writer:
         for batch in reader:

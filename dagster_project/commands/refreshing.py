@@ -4,43 +4,53 @@ A refresh that finds nothing new imports neither Dagster nor dbt nor DuckDB and 
 the Dagster instance of the home at its end, in one go, so that the UI shows it. Exit codes: 1 before 3 before 0.
 """
 
-from __future__ import annotations
-
+import json
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import fingerprints
 from dagster_project.failures import TrainledgerError
 from dagster_project.landing.land import Landed, Landing, NotDerivedError
 from dagster_project.landing.opening import open_landing
-from dagster_project.landing.planning import Plan, land_all, make_plan
+from dagster_project.landing.planning import Plan, Problem, land_all, make_plan, refusal_problems, unreadable_problems
 from dagster_project.locking import writer_lock
 from dagster_project.settings import Settings
 from dagster_project.warehouse import builds
 from dagster_project.warehouse.building import Built, Listener, build_all, no_listener
 from dagster_project.warehouse.site import Site
 
-if TYPE_CHECKING:
-    from dagster_project.landing.records import RefusalRecord
-
 Say = Callable[[str], None]
 
 
 @dataclass(slots=True)
 class Refreshed:
-    """What a refresh did: deliveries it looked at, the build if there was one, and what could not be taken, in words."""
+    """What a refresh did: deliveries it looked at, the build if there was one, and what could not be taken."""
 
     landed: list[Landed] = field(default_factory=list)
     built: Built | None = None
-    problems: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
         """3 when a source is unreadable or its newest delivery is quarantined; the others are published."""
         return 3 if self.problems else 0
+
+
+def json_text(done: Refreshed, home: Path) -> str:
+    """One document for programs, of the shape in docs/operations.md: the publication is the one that is there afterwards."""
+    published = Site.of_home(home).publication() or {}
+    document = {
+        "exit_code": done.exit_code,
+        "is_published": done.built is not None,
+        "build_id": published.get("build_id"),
+        "new_deliveries": dict(Counter(landed.source for landed in done.landed if landed.outcome == "landed")),
+        "rows": published.get("rows", {}),
+        "problems": [str(problem) for problem in done.problems],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def refresh(
@@ -60,16 +70,18 @@ def refresh(
     landing, site = open_landing(settings), Site.of_home(settings.home)
     sources = [settings.source(only)] if only else settings.sources
     plan = make_plan(sources, settings.base, landing)  # without the lock: a look changes nothing, not even a lock file
-    done = Refreshed(problems=[f"{missing.source}: {missing.message} {missing.remedy}" for missing in plan.unreadable])
+    done = Refreshed(problems=plan.unreadable)
     election = None if full or months or not plan.is_empty else _current_election(settings, landing, site)
     if election is not None:
         say("Nothing is new and nothing changed: the publication is up to date.")
     else:
         with writer_lock(settings.home, "trainledger refresh", wait, say):
-            _say_plan(plan, say)
+            counts = Counter(source.name for source, _ in plan.new)
+            news = ", ".join(f"{name} {count}" for name, count in counts.items())
+            say(f"New deliveries: {news or 'none'}. Landing and building ...")
             election = _land_and_build(settings, landing, site, plan, done, full, months, listener, say)
         _say_publication(done, site, say)
-    done.problems = list(dict.fromkeys([*done.problems, *(_refusal_text(record) for record in election.refusals)]))
+    done.problems = list(dict.fromkeys([*done.problems, *refusal_problems(election.refusals)]))
     for problem in done.problems:
         say(f"Unreadable or quarantined: {problem}")
     return done
@@ -104,11 +116,7 @@ def _land_and_build(
         listener("landing", len(done.landed), total, f"{landed.source} {landed.partition}")
 
     land_all(landing, plan, on_landed)
-    done.problems += [
-        f"{landed.source} {landed.partition}: {landed.error.message} {landed.error.remedy}"
-        for landed in done.landed
-        if landed.error
-    ]
+    done.problems = unreadable_problems(plan, done.landed)
     election = elect(settings.sources, landing)
     units = fingerprints(settings.rules, election)
     failure: TrainledgerError | None = None
@@ -125,12 +133,6 @@ def _land_and_build(
     return election
 
 
-def _say_plan(plan: Plan, say: Say) -> None:
-    counts = Counter(source.name for source, _ in plan.new)
-    news = ", ".join(f"{name} {count}" for name, count in counts.items())
-    say(f"New deliveries: {news or 'none'}. Landing and building ...")
-
-
 def _say_publication(done: Refreshed, site: Site, say: Say) -> None:
     publication = site.publication()
     if publication is None:
@@ -140,8 +142,3 @@ def _say_publication(done: Refreshed, site: Site, say: Say) -> None:
     say(f"{verb} {publication['build_id']}: {sum(rows.values())} rows in {len(rows)} tables.")
     if held := rows.get("fct_quarantine"):
         say(f'Held back or kept with a doubt: {held}. Ask `trainledger sql "from fct_quarantine"` what and why.')
-
-
-def _refusal_text(record: RefusalRecord) -> str:
-    first = record.refusals[0]
-    return f"{record.source} {record.partition}: {first.message} {first.remedy}"

@@ -4,17 +4,13 @@
 Rendering is reports/, which reads one published file and nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from dagster_project.assets.story import tell_report
 from dagster_project.election.election import elect
 from dagster_project.election.units import fingerprints
-from dagster_project.failures import UsageError
+from dagster_project.election.winners import View
 from dagster_project.landing.opening import open_landing
 from dagster_project.locking import writer_lock
 from dagster_project.publishing.reporting import render_quarter
@@ -22,43 +18,28 @@ from dagster_project.settings import Settings
 from dagster_project.warehouse import builds
 from dagster_project.warehouse.building import Listener, build_all, no_listener
 from dagster_project.warehouse.site import Site
-
-if TYPE_CHECKING:
-    from reports.quarterly import QuarterlyReport
+from reports.quarterly import QuarterlyReport
 
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Of when a report is asked: of now, of what we knew at an instant, or of what providers had published by then."""
-
-    as_of: datetime | None = None
-    as_published: datetime | None = None
-
-    def __post_init__(self) -> None:
-        if self.as_of and self.as_published:
-            raise UsageError("--as-of and --as-published ask two different questions", remedy="Give one of them.")
-
-    @property
-    def note(self) -> str | None:
-        """What the cover tells of it; the published file itself does not know."""
-        if self.as_of:
-            return f"As of {self.as_of:%Y-%m-%dT%H:%M:%SZ}: with the deliveries that had been landed by then."
-        if self.as_published:
-            return f"As published by {self.as_published:%Y-%m-%dT%H:%M:%SZ}: with the deliveries providers had published by then."
-        return None
+def note_of(view: View) -> str | None:
+    """What the cover tells of an earlier view; the published file itself does not know."""
+    if view.as_of:
+        return f"As of {view.as_of:%Y-%m-%dT%H:%M:%SZ}: with the deliveries that had been landed by then."
+    if view.as_published:
+        return f"As published by {view.as_published:%Y-%m-%dT%H:%M:%SZ}: with the deliveries providers had published by then."
+    return None
 
 
-def site_of(settings: Settings, asked: Asked, wait: float, say: Say, listener: Listener = no_listener) -> Site:
+def site_of(settings: Settings, view: View, wait: float, say: Say, listener: Listener = no_listener) -> Site:
     """The site whose publication answers: the home's own, or that of an instant, which is built when it is not there yet."""
-    instant = asked.as_of or asked.as_published
-    if instant is None:
+    if view.instant is None:
         return Site.of_home(settings.home)
-    site = Site.of_instant(settings.home, "as-of" if asked.as_of else "as-published", instant)
-    with writer_lock(site.root, f"trainledger report, {asked.note}", wait):
+    site = Site.of_instant(settings.home, "as-of" if view.as_of else "as-published", view.instant)
+    with writer_lock(site.root, f"trainledger report, {note_of(view)}", wait):
         landing = open_landing(settings)
-        election = elect(settings.sources, landing, as_of=asked.as_of, as_published=asked.as_published)
+        election = elect(settings.sources, landing, view)
         units = fingerprints(settings.rules, election)
         if not builds.is_current(site, units):
             say(f"Building below {site.root}; the publication is not touched.")
@@ -69,15 +50,13 @@ def site_of(settings: Settings, asked: Asked, wait: float, say: Say, listener: L
 
 
 def quarterly_report(
-    settings: Settings, quarter: str, asked: Asked, out: Path | None, wait: float, say: Say, listener: Listener = no_listener
+    settings: Settings, quarter: str, view: View, out: Path | None, wait: float, say: Say, listener: Listener = no_listener
 ) -> QuarterlyReport:
     """The report of a quarter as published, or as of an instant, in `out` or beside the publication."""
-    from dagster_project.assets.story import tell_report  # here: other commands start without Dagster
-
-    site = site_of(settings, asked, wait, say, listener)
+    site, note = site_of(settings, view, wait, say, listener), note_of(view)
     listener("report", 0, 1, quarter)
-    report = render_quarter(site.published_file, out or site.root / "reports", quarter, settings.organisation.name, asked.note)
+    report = render_quarter(site.published_file, out or site.root / "reports", quarter, settings.organisation.name, note)
     listener("report", 1, 1, quarter)
-    if asked.note is None:  # an earlier view is no report of the publication
+    if note is None:  # an earlier view is no report of the publication
         tell_report(settings, quarter, report.html, report.status, say)
     return report

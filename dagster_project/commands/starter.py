@@ -2,8 +2,6 @@
 credential chains.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from dagster_project.failures import UsageError

@@ -1,23 +1,23 @@
 """`trainledger status`: sources by months, from the landing alone. Reads no source, opens no Parquet, changes nothing."""
 
-from __future__ import annotations
-
-import json
-from dataclasses import asdict, dataclass
+from collections import Counter
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dagster_project.election.election import Elected, Election, elect
-from dagster_project.landing.deriving.contents import Contents
-from dagster_project.landing.deriving.model_versions import version_order
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from dagster_project.election.election import Election, elect
+from dagster_project.election.winners import Elected
+from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
 from dagster_project.landing.land import Landing
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.records import Generation, RefusalRecord, calendar_month
-from dagster_project.months import bill_closed_from, carbon_final_from, month_end
+from dagster_project.months import bill_closed_from, carbon_final_from, month_end, months_between
 from dagster_project.settings import Settings, SourceSettings
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 CARBON_EXPECTED_AFTER = timedelta(days=21)  # both publish month M between the 15th and the 21st of M + 1
 STATE_STYLES = {
@@ -70,11 +70,6 @@ class Status:
     at: datetime
     sources: list[SourceStatus]
 
-    @property
-    def has_quarantined(self) -> bool:
-        """Whether the newest delivery of some partition was not taken."""
-        return any(source.quarantined for source in self.sources)
-
 
 def read_status(settings: Settings) -> Status:
     """Read the landing's records and lay them out by source and month."""
@@ -87,10 +82,7 @@ def _source_status(source: SourceSettings, landing: Landing, election: Election)
     generations = landing.read(source.name).generations
     members = [member for member in election.members if member.generation.source == source.name]
     refused = [record for record in election.refusals if record.source == source.name]
-    landed: dict[str, int] = {}
-    for generation in generations:
-        for month in _months_of(source, generation, landing.contents_to_show(source, generation)):
-            landed[month] = landed.get(month, 0) + 1
+    landed = Counter(month for one in generations for month in _months_of(source, one, landing.contents_to_show(source, one)))
     months = _months(source, election, members, refused, landed) if source.facts.fact in ("bill", "carbon", "telemetry") else []
     return SourceStatus(
         name=source.name,
@@ -115,7 +107,7 @@ def _months_of(source: SourceSettings, generation: Generation, contents: Content
 
 
 def _months(
-    source: SourceSettings, election: Election, members: list[Elected], refused: list[RefusalRecord], landed: dict[str, int]
+    source: SourceSettings, election: Election, members: list[Elected], refused: list[RefusalRecord], landed: Counter[str]
 ) -> list[SourceMonth]:
     quarantined = {month for record in refused if (month := calendar_month(record.partition))}
     found: dict[str, list[Elected]] = {}
@@ -124,15 +116,15 @@ def _months(
         for month in _months_of(source, member.generation, member.contents):
             found.setdefault(month, []).append(member)
     if source.facts.fact == "telemetry":  # nobody knows when a run should have been seen
-        return [_source_month(month, "landed", found[month], landed.get(month, 0), None) for month in sorted(found)]
+        return [_source_month(month, "landed", found[month], landed[month], None) for month in sorted(found)]
     known = sorted(found.keys() | quarantined)
     rows = []
-    for month in _range(known[0], f"{election.at:%Y-%m}") if known else []:
+    for month in months_between(known[0], f"{election.at:%Y-%m}") if known else []:
         if not source.reads_month(month) and month not in found:
             continue
         elected = found.get(month, [])
         state = "quarantined" if month in quarantined else _state(source, month, elected, election.at)
-        rows.append(_source_month(month, state, elected, landed.get(month, 0), month in books))
+        rows.append(_source_month(month, state, elected, landed[month], month in books))
     return rows
 
 
@@ -141,11 +133,15 @@ def _best(members: list[Elected]) -> Elected | None:
     return max(members, key=lambda m: (version_order(m.contents.controls.model_version or ""), *m.generation.order), default=None)
 
 
+def _totals(members: list[Elected], month: str) -> list[BillMonth]:
+    return [total for one in members for total in one.contents.controls.months if total.usage_month == month]
+
+
 def _source_month(month: str, state: str, members: list[Elected], landed: int, is_book: bool | None) -> SourceMonth:
     best = _best(members)
     if best is None:
         return SourceMonth(month, state, landed)
-    of_month = [total.line_count for one in members for total in one.contents.controls.months if total.usage_month == month]
+    of_month = [total.line_count for total in _totals(members, month)]
     summed = sum(of_month) if of_month else sum(one.contents.rows for one in members)
     return SourceMonth(
         month=month,
@@ -166,7 +162,7 @@ def _state(source: SourceSettings, month: str, members: list[Elected], at: datet
         expected = month_end(month) if is_bill else month_end(month) + CARBON_EXPECTED_AFTER
         return "missing" if at >= expected else "not_published"
     if is_bill:
-        totals = [total for one in members for total in one.contents.controls.months if total.usage_month == month]
+        totals = _totals(members, month)
         if any(total.uninvoiced_lines for total in totals):
             return "preliminary"  # as its costs are
         invoiced = max((total.invoice_month or month for total in totals), default=month)
@@ -176,61 +172,20 @@ def _state(source: SourceSettings, month: str, members: list[Elected], at: datet
     return "final" if at >= closes else "preliminary"
 
 
-def _range(first: str, last: str) -> list[str]:
-    months, month = [], first
-    while month <= max(first, last):
-        months.append(month)
-        month = f"{month_end(month):%Y-%m}"
-    return months
-
-
 def _quarantined(members: list[Elected], refused: list[RefusalRecord]) -> list[dict[str, Any]]:
     deliveries = [(record.partition, refusal) for record in refused for refusal in record.refusals]
     records = [(member.generation.partition, refusal) for member in members for refusal in member.contents.refusals]
-    return [
-        {
-            "partition": partition,
-            "source_object": refusal.source_object,
-            "row_number": refusal.row_number,
-            "column_name": refusal.column_name,
-            "value": refusal.value,
-            "reason": refusal.reason,
-            "message": refusal.message,
-            "remedy": refusal.remedy,
-        }
-        for partition, refusal in [*deliveries, *records]
-    ]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return value
+    return [{"partition": partition} | msgspec.structs.asdict(refusal) for partition, refusal in [*deliveries, *records]]
 
 
 def json_text(status: Status) -> str:
     """The status for programs; times are ISO 8601 in UTC."""
-    return json.dumps(_plain(asdict(status)), indent=2)
+    return msgspec.json.format(msgspec.json.encode(status), indent=2).decode()
 
 
 def table_text(status: Status, width: int | None = None) -> str:
     """The status for people: sources by months, then what is quarantined and which columns nobody declared."""
-    from rich.console import Console
-
     console = Console(width=width)
-    with console.capture() as captured:
-        _print(status, console)
-    return captured.get().rstrip()
-
-
-def _print(status: Status, console: Console) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
     months = sorted({cell.month for source in status.sources for cell in source.months})
     table = Table(title=f"Landing at {status.at:%Y-%m-%d %H:%M} UTC")
     for name in ("source", "kind", "landed", "elected", *months):
@@ -240,9 +195,12 @@ def _print(status: Status, console: Console) -> None:
         table.add_row(
             source.name, source.kind, str(source.landed), str(source.elected), *(cells.get(month, "") for month in months)
         )
-    console.print(table)
-    for source in status.sources:
-        for item in source.quarantined:
-            console.print(f"[bold red]quarantined[/] {escape(source.name)}: {escape(item['message'])} {escape(item['remedy'])}")
-        if source.unknown_columns:
-            console.print(f"unknown columns in {escape(source.name)}: {escape(', '.join(source.unknown_columns))}")
+    with console.capture() as captured:
+        console.print(table)
+        for source in status.sources:
+            name = escape(source.name)
+            for item in source.quarantined:
+                console.print(f"[bold red]quarantined[/] {name}: {escape(item['message'])} {escape(item['remedy'])}")
+            if source.unknown_columns:
+                console.print(f"unknown columns in {name}: {escape(', '.join(source.unknown_columns))}")
+    return captured.get().rstrip()

@@ -3,8 +3,6 @@
 Webserver and daemon are processes of their own that stop together. What they show is dagster_project/definitions.py.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

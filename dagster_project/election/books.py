@@ -3,9 +3,7 @@
 `book:` in the configuration decides first, then the precedence of kinds. Two books for one key are an error of the configuration.
 """
 
-from __future__ import annotations
-
-from dagster_project.election.winners import Winner
+from dagster_project.election.winners import Elected
 from dagster_project.failures import UsageError
 from dagster_project.kinds import Fact
 from dagster_project.settings import SourceSettings
@@ -13,29 +11,29 @@ from dagster_project.settings import SourceSettings
 Key = tuple[str, str, str]  # provider, payer, month
 
 
-def keys_of(winner: Winner, payers: frozenset[str]) -> list[Key]:
+def keys_of(winner: Elected) -> list[Key]:
     """The provider, payer and months that a generation covers; only bills and carbon have a book."""
-    provider, month = winner.source.facts.provider_name, winner.generation.month
+    provider, month = winner.provider_name, winner.generation.month
     if provider is None or winner.fact not in ("bill", "carbon"):
         return []
     if month is not None:
-        return [(provider, payer, month) for payer in sorted(payers)]
+        return [(provider, payer, month) for payer in sorted(winner.payers)]
     places = {(total.payer_account_id, total.usage_month) for total in winner.contents.controls.months}
     # late rows of a day may be of a month that this source is not to read
     return [(provider, payer, used) for payer, used in sorted(places) if winner.source.reads_month(used)]
 
 
-def books_of(winners: list[Winner], keys: list[list[Key]]) -> dict[tuple[Fact, Key], str | None]:
+def books_of(winners: list[Elected]) -> dict[tuple[Fact, Key], str | None]:
     """The book source of each kind of fact, provider, payer and month."""
     candidates: dict[tuple[Fact, Key], dict[str, SourceSettings]] = {}
-    for winner, own in zip(winners, keys, strict=True):
-        for key in own:
+    for winner in winners:
+        for key in keys_of(winner):
             candidates.setdefault((winner.fact, key), {})[winner.source.name] = winner.source
     ranks = _book_ranks(winners)
     return {place: _book(place[1], sources, ranks) for place, sources in candidates.items()}
 
 
-def _book_ranks(winners: list[Winner]) -> dict[str, int]:
+def _book_ranks(winners: list[Elected]) -> dict[str, int]:
     """The rank of each source: its kind's, and one lower for an export that has the kind's detail in none of its partitions."""
     columns: dict[str, set[str]] = {}
     for winner in winners:

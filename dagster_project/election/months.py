@@ -3,11 +3,10 @@
 A flag says what was landed and whether a provider may still change it. What follows from it for a figure is decided in SQL.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
-from dagster_project.election.election import Elected, Election
+from dagster_project.election.election import Election
+from dagster_project.election.winners import Elected
 from dagster_project.months import bill_closed_from, carbon_final_from
 
 

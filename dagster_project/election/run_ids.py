@@ -1,7 +1,5 @@
 """How a run id is matched: one rule, in Python for what is decided before dbt runs. dbt's macro says the same."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

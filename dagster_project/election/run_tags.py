@@ -1,7 +1,5 @@
 """Under which names a bill carries the configured run tags: how providers spell the key of a tag or label."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 

@@ -6,19 +6,18 @@ build. It takes row digests, not bytes, so equal rows in other files rebuild not
 month.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import date
-from typing import Any
+from typing import Any, Self
 
 from dagster_project.code import code_version
-from dagster_project.election.election import Elected, Election
+from dagster_project.election.election import Election
 from dagster_project.election.months import PayerMonth, payer_months, providers, unit_months
 from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id
+from dagster_project.election.winners import Elected
 from dagster_project.kinds import Kind
 from dagster_project.months import first_day
 from dagster_project.settings import Rules
@@ -39,7 +38,7 @@ class Inputs:
     flags: dict[tuple[str, str], list[PayerMonth]]
 
     @classmethod
-    def of(cls, election: Election) -> Inputs:
+    def of(cls, election: Election) -> Self:
         """Read an election once for all months."""
         groups = _run_groups(election)
         first: dict[tuple[str, str], str] = {}

@@ -4,58 +4,109 @@ Per (source, partition) the greatest published_at wins, ties by content hash; a 
 over. The answer depends on what was landed, never on the order in which it was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from itertools import takewhile
 
 from dagster_project.failures import SourceError, UsageError
 from dagster_project.kinds import Fact
-from dagster_project.landing.deriving.contents import Contents
+from dagster_project.landing.deriving.contents import BillMonth, Contents
 from dagster_project.landing.records import Generation, RefusalRecord
+from dagster_project.landing.store import SourceLanding
 from dagster_project.settings import SourceSettings
 
-if TYPE_CHECKING:
-    from dagster_project.landing.store import SourceLanding
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What an election may know: everything, what had been landed by an instant, or what providers had published by then."""
+
+    as_of: datetime | None = None
+    as_published: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if self.as_of and self.as_published:
+            what = "--as-of and --as-published exclude each other: they ask two different questions"
+            raise UsageError(what, remedy="Give one of them.")
+
+    @property
+    def instant(self) -> datetime | None:
+        """The instant that is asked about; None is now."""
+        return self.as_of or self.as_published
+
+    def has(self, landed_at: datetime, published_at: datetime) -> bool:
+        """Whether something landed and published at these times was known."""
+        return (self.as_of is None or landed_at <= self.as_of) and (
+            self.as_published is None or published_at <= self.as_published
+        )
+
+    def has_generation(self, generation: Generation) -> bool:
+        """Whether a generation was known."""
+        return self.has(generation.landed_at, generation.published_at)
 
 
 @dataclass(frozen=True)
-class Winner:
-    """The generation that counts in its partition, before anybody asked which source is the book."""
+class Elected:
+    """The generation that counts in its partition. Flags are by payer, for one export may hold several, and given by elect()."""
 
     source: SourceSettings
     generation: Generation
     contents: Contents
+    payers: frozenset[str] = frozenset()
+    book: frozenset[tuple[str, str]] = frozenset()  # the payers and months of which it is the book
+    version_payers: frozenset[str] = frozenset()  # carbon: where its model version, or its rows' highest one, is the elected one
 
     @property
     def fact(self) -> Fact:
         """The kind of fact it carries."""
         return self.source.facts.fact
 
+    @property
+    def provider_name(self) -> str | None:
+        """Its provider; None for kinds of both or neither."""
+        return self.source.facts.provider_name
+
     def version(self, payer: str) -> str:
         """Carbon: the model version of a payer's rows."""
         controls = self.contents.controls
         return controls.payer_versions.get(payer, controls.model_version or "")
 
+    @property
+    def book_payers(self) -> frozenset[str]:
+        """The payers of which it is the book in some month."""
+        return frozenset(payer for payer, _ in self.book)
+
+    @property
+    def is_book(self) -> bool:
+        """Whether its rows count, as far as they are of its book payers and months; run records always do."""
+        return self.fact not in ("bill", "carbon") or bool(self.book)
+
+    @property
+    def totals(self) -> list[BillMonth]:
+        """The control totals of what is in the book. A month's delivery counts whole, a day's by the months it is used in."""
+        totals = self.contents.controls.months
+        if self.generation.month is None:
+            return [total for total in totals if (total.payer_account_id, total.usage_month) in self.book]
+        payers = self.book_payers
+        return [total for total in totals if total.payer_account_id in payers]
+
 
 def winners_of(
-    source: SourceSettings,
-    landed: SourceLanding,
-    contents_of: Callable[[Generation], Contents],
-    as_of: datetime | None,
-    as_published: datetime | None,
-) -> tuple[list[Winner], list[RefusalRecord]]:
+    source: SourceSettings, landed: SourceLanding, contents_of: Callable[[Generation], Contents], view: View
+) -> tuple[list[Elected], list[RefusalRecord]]:
     """The winner of each partition of a source, and the refusals in force, also of what the present code refuses."""
-    winners: list[Winner] = []
+    partitions: dict[str, list[Generation]] = {}  # removed generations among the others: that one is missing must be known
+    for generation in [*landed.generations, *(tombstone.generation for tombstone in landed.tombstones)]:
+        if view.has_generation(generation):
+            partitions.setdefault(generation.partition, []).append(generation)
+    winners: list[Elected] = []
     refused: list[RefusalRecord] = []
-    for candidates in _candidates(landed, as_of, as_published):
+    for _, candidates in sorted(partitions.items()):
         _must_be_of_its_kind(source, candidates[0])
         winner = _winner(source, candidates, landed, contents_of, refused)
         if winner is not None:
             winners.append(winner)
-    return winners, [*in_force(landed, as_of, as_published), *refused]
+    return winners, [*in_force(landed, view), *refused]
 
 
 def winner_of(generations: Iterable[Generation]) -> Generation:
@@ -63,22 +114,9 @@ def winner_of(generations: Iterable[Generation]) -> Generation:
 
     Where the last ones have the same bytes, the first of them: so landing a repeat, or not, elects the same.
     """
-    ordered = sorted(generations, key=lambda generation: generation.order)
-    winner = ordered[-1]
-    for generation in reversed(ordered):
-        if generation.content_hash != winner.content_hash:
-            break
-        winner = generation
+    newest_first = sorted(generations, key=lambda generation: generation.order, reverse=True)
+    *_, winner = takewhile(lambda generation: generation.content_hash == newest_first[0].content_hash, newest_first)
     return winner
-
-
-def _candidates(landed: SourceLanding, as_of: datetime | None, as_published: datetime | None) -> list[list[Generation]]:
-    """The generations of each partition that had been landed and published by then, removed ones among them."""
-    partitions: dict[str, list[Generation]] = {}
-    for generation in [*landed.generations, *(tombstone.generation for tombstone in landed.tombstones)]:
-        if _was(generation.landed_at, as_of) and _was(generation.published_at, as_published):
-            partitions.setdefault(generation.partition, []).append(generation)
-    return [generations for _, generations in sorted(partitions.items())]
 
 
 def _winner(
@@ -87,7 +125,7 @@ def _winner(
     landed: SourceLanding,
     contents_of: Callable[[Generation], Contents],
     refused: list[RefusalRecord],
-) -> Winner | None:
+) -> Elected | None:
     """The generation of one partition that counts; one that the present code refuses is recorded, and the one before it asked."""
     removed = {id(tombstone.generation) for tombstone in landed.tombstones}
     while candidates:
@@ -104,47 +142,38 @@ def _winner(
             winner = min(alike, key=lambda g: g.order)
         contents = contents_of(winner)
         if contents.is_taken:
-            return Winner(source, winner, contents)
-        refused.append(_refusal_of(winner, contents))
+            return Elected(source, winner, contents)
+        refused.append(  # as if it were refused when it was landed
+            RefusalRecord(
+                source=winner.source,
+                kind=winner.kind,
+                partition=winner.partition,
+                identity=winner.identity,
+                connector_version=contents.connector_version,
+                published_at=winner.published_at,
+                refused_at=winner.landed_at,
+                refusals=contents.refusals,
+            )
+        )
         candidates = [generation for generation in candidates if generation.content_hash != winner.content_hash]
     return None
 
 
-def _refusal_of(generation: Generation, contents: Contents) -> RefusalRecord:
-    """A landed generation that the present code refuses, as if it were refused when it was landed."""
-    return RefusalRecord(
-        source=generation.source,
-        kind=generation.kind,
-        partition=generation.partition,
-        identity=generation.identity,
-        connector_version=contents.connector_version,
-        published_at=generation.published_at,
-        refused_at=generation.landed_at,
-        refusals=contents.refusals,
-    )
-
-
-def _was(instant: datetime, limit: datetime | None) -> bool:
-    return limit is None or instant <= limit
-
-
-def in_force(landed: SourceLanding, as_of: datetime | None = None, as_published: datetime | None = None) -> list[RefusalRecord]:
+def in_force(landed: SourceLanding, view: View) -> list[RefusalRecord]:
     """The refusals that still stand: not withdrawn, and nothing newer of their partition was landed."""
+    known = [generation for generation in landed.generations if view.has_generation(generation)]
     standing = []
     for record in landed.refusals:
-        if not (_was(record.refused_at, as_of) and _was(record.published_at or record.refused_at, as_published)):
+        is_withdrawn = record.withdrawn_at is not None and (view.as_of is None or record.withdrawn_at <= view.as_of)
+        if is_withdrawn or not view.has(record.refused_at, record.published_at or record.refused_at):
             continue
-        if record.withdrawn_at is not None and _was(record.withdrawn_at, as_of):
-            continue
-        if not any(_supersedes(generation, record, as_of, as_published) for generation in landed.generations):
+        if not any(_supersedes(generation, record) for generation in known):
             standing.append(record)
     return standing
 
 
-def _supersedes(generation: Generation, record: RefusalRecord, as_of: datetime | None, as_published: datetime | None) -> bool:
+def _supersedes(generation: Generation, record: RefusalRecord) -> bool:
     if generation.partition != record.partition:
-        return False
-    if not (_was(generation.landed_at, as_of) and _was(generation.published_at, as_published)):
         return False
     if record.published_at is None:
         return generation.landed_at > record.refused_at

@@ -12,8 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -21,23 +20,30 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from connectors.deliveries import Delivery, Refusal, refusal_of
-from connectors.errors import ConnectorError, ExportContentError, ExportSchemaError
-from connectors.stores import ObjectInfo
+from connectors.errors import ConnectorError
+from connectors.stores import ObjectInfo, ObjectStore
 from dagster_project import clock
-from dagster_project.landing.deriving.contents import Contents, ParquetPart
-from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, content_hash_of, encode
+from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
+from dagster_project.landing.records import (
+    Generation,
+    LandedObject,
+    RefusalRecord,
+    RowRefusal,
+    Tombstone,
+    content_hash_of,
+    encode,
+    file_names,
+)
 from dagster_project.landing.shelf import Shelf
 from dagster_project.landing.sources import open_source
-from dagster_project.landing.store import LandingStore, SourceLanding, tombstone_path
+from dagster_project.landing.store import LocalLanding, SourceLanding, tombstone_path
 from dagster_project.landing.versions import connector_version
 from dagster_project.settings import SourceSettings
 
 if TYPE_CHECKING:
-    from connectors.stores import ObjectStore
     from dagster_project.landing.deriving.derive import Deriver
-    from dagster_project.landing.records import Tombstone
+    from dagster_project.landing.s3 import S3Landing
 
-WRONG_FOR_GOOD = (ExportSchemaError, ExportContentError)  # anything else may pass, so nothing is recorded of it
 IDENTITY = re.compile(r"[0-9a-f]{64}")
 
 
@@ -61,7 +67,7 @@ class Landed:
 class Landing:
     """Everything landed of the configured sources, and what our code made of it."""
 
-    def __init__(self, store: LandingStore, cache: Path, base: Path) -> None:
+    def __init__(self, store: LocalLanding | S3Landing, cache: Path, base: Path) -> None:
         """`cache` may be deleted at any time; relative locations of sources are meant from `base`."""
         self.store = store
         self.shelf = Shelf(cache / "derived")
@@ -72,9 +78,10 @@ class Landing:
         """Every record the landing holds of one source, or of one of its partitions."""
         return self.store.read(source, partition)
 
-    def recover(self) -> list[str]:
+    def recover(self) -> None:
         """Remove what killed processes left behind."""
-        return [*self.store.recover(), *self.shelf.recover()]
+        self.store.recover()
+        self.shelf.recover()
 
     @cached_property
     def deriver(self) -> Deriver:
@@ -125,10 +132,8 @@ class Landing:
             return Landed("unreadable", source.name, delivery.partition, error=error)
 
     def _land(self, source: SourceSettings, delivery: Delivery, store: ObjectStore) -> Landed:
-        from dagster_project.landing.fetching import fetch
-
         with _folder_in(self.store.staging) as folder, _folder_in(self.shelf.staging) as made:
-            objects = fetch(store, delivery, folder)
+            objects = _fetch(store, delivery, folder)
             content_hash = content_hash_of(delivery.kind, delivery.partition, [o.sha256 for o in objects if o.role == "data"])
             same = _same_bytes_before(self.read(source.name, delivery.partition), delivery, content_hash)
             if same:
@@ -138,7 +143,7 @@ class Landing:
             version = connector_version(source.kind)
             contents = self.deriver.derive(delivery, files, made, store.uri, content_hash, version)
             if not contents.is_taken:
-                return self._refuse(source, delivery.partition, delivery.identity, delivery.published_at, contents.refusals)
+                return self._refuse(source, delivery, contents.refusals)
             generation = Generation(
                 source=source.name,
                 kind=source.kind,
@@ -157,17 +162,16 @@ class Landing:
     def _derive_again(self, source: SourceSettings, generation: Generation, version: str) -> Contents:
         """Read the landed originals as if they came from their provider now; nothing is asked of the provider."""
         infos = {
-            landed.key: ObjectInfo(landed.key, landed.size, landed.etag, landed.last_modified, landed.version_id)
+            landed: ObjectInfo(landed.key, landed.size, landed.etag, landed.last_modified, landed.version_id)
             for landed in generation.objects
         }
-        manifest = next((infos[landed.key] for landed in generation.objects if landed.role == "manifest"), None)
         delivery = Delivery(
             kind=generation.kind,
             partition=generation.partition,
             delivery_id=generation.delivery_id,
             published_at=generation.published_at,
-            objects=tuple(infos[landed.key] for landed in generation.objects if landed.role == "data"),
-            manifest=manifest,
+            objects=tuple(info for landed, info in infos.items() if landed.role == "data"),
+            manifest=next((info for landed, info in infos.items() if landed.role == "manifest"), None),
         )
         # in a place of its own: an as-of report derives too, while a refresh may be clearing what killed landings left behind
         with _folder_in(self.shelf.again) as folder, _folder_in(self.shelf.again) as made:
@@ -182,25 +186,21 @@ class Landing:
 
     def refuse(self, source: SourceSettings, refusal: Refusal) -> Landed:
         """Record a delivery that is not taken, so that it is not read again and the quarantine shows it."""
-        from dagster_project.landing.deriving.derive import row_refusal
+        return self._refuse(source, refusal, [row_refusal(refusal)])
 
-        return self._refuse(source, refusal.partition, refusal.identity, refusal.published_at, [row_refusal(refusal)])
-
-    def _refuse(
-        self, source: SourceSettings, partition: str, identity: str, published_at: datetime | None, refusals: list[RowRefusal]
-    ) -> Landed:
+    def _refuse(self, source: SourceSettings, item: Delivery | Refusal, refusals: list[RowRefusal]) -> Landed:
         record = RefusalRecord(
             source=source.name,
             kind=source.kind,
-            partition=partition,
-            identity=identity,
+            partition=item.partition,
+            identity=item.identity,
             connector_version=connector_version(source.kind),
-            published_at=published_at,
+            published_at=item.published_at,
             refused_at=clock.now(),
             refusals=refusals,
         )
         self.store.put_record(record.path, encode(record))
-        return Landed("refused", source.name, partition, refusal=record)
+        return Landed("refused", source.name, item.partition, refusal=record)
 
     def withdraw(self, record: RefusalRecord) -> None:
         """Note that a refused delivery is no longer at its source."""
@@ -224,6 +224,18 @@ class Landing:
 
     def _seen_path(self, source: str) -> Path:
         return self._cache / "seen" / f"{source}.txt"
+
+
+def _fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedObject]:
+    """Read every object of a delivery once under flat safe names; data objects keep the order of the manifest."""
+    wanted = [(info, "data") for info in delivery.objects]
+    if delivery.manifest is not None:
+        wanted.append((delivery.manifest, "manifest"))
+    names = file_names([info.key for info, _ in wanted])
+    return [
+        LandedObject(**asdict(info), file=names[info.key], role=role, sha256=store.fetch(info, folder / names[info.key]))
+        for info, role in wanted
+    ]
 
 
 @contextmanager

@@ -3,34 +3,46 @@
 Runs in every refresh, so it must stay cheap: it imports neither Dagster nor dbt nor DuckDB nor polars nor pyarrow.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError
 from connectors.registry import connector_for
-from dagster_project.landing.records import RefusalRecord, calendar_month, partition_day, partition_month
+from dagster_project.landing.land import Landed, Landing
+from dagster_project.landing.records import RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
 from dagster_project.landing.sources import open_source
 from dagster_project.landing.versions import connector_version
 from dagster_project.settings import SourceSettings
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
 
-    from dagster_project.landing.land import Landed, Landing
-
-
-@dataclass(frozen=True)
-class Unreadable:
-    """A source that could not be listed; what it delivered before stays in force."""
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What could not be read or was not taken, with its remedy; what was delivered before stays in force."""
 
     source: str
-    message: str
-    remedy: str
+    partition: str  # '' where the whole source could not be listed
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.partition}".rstrip() + f": {self.text}"
+
+    @property
+    def of_source(self) -> str:
+        """In words, where the source is known."""
+        return f"{self.partition}: {self.text}" if self.partition else self.text
+
+
+def problem_of(source: str, partition: str, reason: ConnectorError | RowRefusal) -> Problem:
+    """A problem for the reason that a connector gave."""
+    return Problem(source, partition, f"{reason.message} {reason.remedy}")
+
+
+def refusal_problems(records: Iterable[RefusalRecord]) -> list[Problem]:
+    """Each delivery that was refused, by the first thing that is wrong with it."""
+    return [problem_of(record.source, record.partition, record.refusals[0]) for record in records]
 
 
 @dataclass
@@ -40,7 +52,7 @@ class Plan:
     new: list[tuple[SourceSettings, Delivery]] = field(default_factory=list)
     refused: list[tuple[SourceSettings, Refusal]] = field(default_factory=list)  # not recorded yet
     withdrawn: list[RefusalRecord] = field(default_factory=list)  # recorded, and no longer at their source
-    unreadable: list[Unreadable] = field(default_factory=list)
+    unreadable: list[Problem] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
@@ -58,10 +70,15 @@ def make_plan(sources: Iterable[SourceSettings], base: Path, landing: Landing, *
         try:
             found = list(connector_for(source.kind).find_deliveries(open_source(base, source)))
         except ConnectorError as error:
-            plan.unreadable.append(Unreadable(source.name, error.message, error.remedy))
+            plan.unreadable.append(problem_of(source.name, "", error))
             continue
         _add_source(plan, landing, source, [item for item in found if _is_wanted(source, item)], month)
     return plan
+
+
+def unreadable_problems(plan: Plan, landed: Iterable[Landed]) -> list[Problem]:
+    """What could not be listed or read; the next refresh tries again."""
+    return [*plan.unreadable, *(problem_of(one.source, one.partition, one.error) for one in landed if one.error)]
 
 
 def land_all(landing: Landing, plan: Plan, on_landed: Callable[[Landed], None] | None = None) -> list[Landed]:

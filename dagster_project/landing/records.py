@@ -5,8 +5,6 @@ provider's facts and the hashes of the provider's bytes, nothing that our code m
 can be made again. (A record written by 0.2.0 also holds what its code had made; it is read past.) Nothing here touches a disk.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable

@@ -4,27 +4,20 @@ Month ends, finals, the latest of each partition and whatever an issued report c
 its hashes, so that it is known and an election that needs it fails by name. Nothing goes without being told to.
 """
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from dagster_project import clock
 from dagster_project.failures import SourceError
+from dagster_project.landing.land import Landing
 from dagster_project.landing.records import Generation, Tombstone, calendar_month
-from dagster_project.landing.store import SourceLanding
-from dagster_project.months import BILL_CLOSES_AFTER, carbon_final_from, month_end
+from dagster_project.months import BILL_CLOSES_AFTER, carbon_final_from, month_end, months_between
 from dagster_project.settings import SourceSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from dagster_project.landing.land import Landing
 
 HASH = re.compile(r"\b[0-9a-f]{64}\b")
 
@@ -47,8 +40,16 @@ def prune(sources: Iterable[SourceSettings], landing: Landing, issued: Path, *, 
     at, cited = clock.now(), cited_hashes(issued)
     removals: list[Removal] = []
     for source in sources:
+        if source.facts.fact not in ("bill", "carbon"):
+            continue  # run records and inputs are narrow, and each version is evidence
         landed = landing.read(source.name)
-        found = removable(source, landed, at, cited, lambda generation: _counts(landing, generation))
+        partitions: dict[str, list[Generation]] = {}
+        for generation in landed.generations:
+            contents = landing.shelf.find_any(generation)
+            # one that the present code refuses supersedes none: election goes back to the one before it, which then must stay
+            if contents is None or contents.is_taken:
+                partitions.setdefault(generation.partition, []).append(generation)
+        found = [removal for _, own in sorted(partitions.items()) for removal in _removable(source, own, at, cited)]
         removals += found
         if yes:
             for leftover in landed.leftovers:  # a removal that was cut short
@@ -58,37 +59,15 @@ def prune(sources: Iterable[SourceSettings], landing: Landing, issued: Path, *, 
     return removals
 
 
-def _counts(landing: Landing, generation: Generation) -> bool:
-    """False for a generation that the present code refuses: election goes back to the one before it, which then must stay."""
-    contents = landing.shelf.find_any(generation)
-    return contents is None or contents.is_taken
-
-
-def removable(
-    source: SourceSettings,
-    landed: SourceLanding,
-    at: datetime,
-    cited: set[str],
-    counts: Callable[[Generation], bool] = lambda _: True,
-) -> list[Removal]:
-    """The generations of a source that retention removes at an instant; only one that `counts` supersedes another."""
-    if source.facts.fact not in ("bill", "carbon"):
-        return []  # run records and inputs are narrow, and each version is evidence
-    partitions: dict[str, list[Generation]] = {}
-    for generation in landed.generations:
-        partitions.setdefault(generation.partition, []).append(generation)
-    removals = []
-    for _, generations in sorted(partitions.items()):
-        ordered = sorted((one for one in generations if counts(one)), key=lambda generation: generation.order)
-        if not ordered:
-            continue
-        kept = _kept(source, ordered, at)
-        for generation, successor in pairwise(ordered):
-            superseded_at = max(generation.landed_at, successor.landed_at)
-            is_old = at - superseded_at >= timedelta(days=source.retention.open_month_days)
-            if is_old and generation.order not in kept and generation.content_hash not in cited:
-                removals.append(Removal(generation, superseded_at))
-    return removals
+def _removable(source: SourceSettings, generations: list[Generation], at: datetime, cited: set[str]) -> Iterator[Removal]:
+    """The generations of one partition that retention removes at an instant."""
+    ordered = sorted(generations, key=lambda generation: generation.order)
+    kept = _kept(source, ordered, at)
+    for generation, successor in pairwise(ordered):
+        superseded_at = max(generation.landed_at, successor.landed_at)
+        is_old = at - superseded_at >= timedelta(days=source.retention.open_month_days)
+        if is_old and generation.order not in kept and generation.content_hash not in cited:
+            yield Removal(generation, superseded_at)
 
 
 def _kept(source: SourceSettings, ordered: list[Generation], at: datetime) -> set[tuple[datetime, str]]:
@@ -98,12 +77,9 @@ def _kept(source: SourceSettings, ordered: list[Generation], at: datetime) -> se
         return {generation.order for generation in ordered}
     final_from = [_final_from(source, month, generation) for generation in ordered]
     kept = {one.order for one, final in zip(ordered, final_from, strict=True) if one.published_at >= final}
-    instants = sorted(set(final_from))
-    end = month_end(f"{min(generation.published_at for generation in ordered):%Y-%m}")
-    while end <= at:
-        instants.append(end)
-        end = month_end(f"{end:%Y-%m}")
-    for instant in instants:
+    first = min(generation.published_at for generation in ordered)
+    ends = {end for end in map(month_end, months_between(f"{first:%Y-%m}", f"{at:%Y-%m}")) if end <= at}
+    for instant in ends.union(final_from):
         for known in (
             [generation for generation in ordered if generation.published_at <= instant],
             [generation for generation in ordered if generation.landed_at <= instant],

@@ -4,8 +4,6 @@ The mirror is a cache: every file in it is named by its sha256 and fetched again
 reads exports.
 """
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from pathlib import Path
@@ -16,7 +14,7 @@ from connectors.stores.s3 import S3Bucket
 from dagster_project import durable
 from dagster_project.failures import SourceError
 from dagster_project.landing.records import RECORD, REFUSED, TOMBSTONE, Generation, LandedObject, encode, safe_name
-from dagster_project.landing.store import SourceLanding, clear
+from dagster_project.landing.store import SourceLanding, clear, source_landing
 
 
 class S3Landing:
@@ -30,12 +28,12 @@ class S3Landing:
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
         """Every record of a source or partition, each fetched once and then read from the mirror."""
-        landed = SourceLanding()
         folder = source if partition is None else f"{source}/{safe_name(partition)}"
-        for info in self._listed(f"{folder}/"):
-            if info.key.endswith((f"/{RECORD}", TOMBSTONE)) or f"/{REFUSED}/" in info.key:
-                landed.add(self.bucket.uri_of(info.key), self._record(info))
-        return landed.tidied()
+        return source_landing(
+            (self.bucket.uri_of(info.key), self._record(info))
+            for info in self._listed(f"{folder}/")
+            if info.key.endswith((f"/{RECORD}", TOMBSTONE)) or f"/{REFUSED}/" in info.key
+        )
 
     def _listed(self, prefix: str) -> list[ObjectInfo]:
         try:
@@ -58,7 +56,7 @@ class S3Landing:
         return data
 
     def commit(self, generation: Generation, folder: Path, read_next: set[str]) -> None:
-        """Upload the staged files, then the record; keep what the build will read in the mirror.
+        """Upload the staged files, then the record; keep `read_next`, the files that the build will read, in the mirror.
 
         When another writer landed the same bytes first, its record is kept and this one is dropped.
         """
@@ -107,6 +105,6 @@ class S3Landing:
                 )
             self._into_mirror(fetched, sha256)
 
-    def recover(self) -> list[str]:
+    def recover(self) -> None:
         """Empty the local staging folder. Objects without a record are not seen; landing their delivery again replaces them."""
-        return clear(self.staging)
+        clear(self.staging)

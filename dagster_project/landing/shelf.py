@@ -5,8 +5,6 @@ rename. When the connector's code changes nothing on the shelf fits any more, an
 kept; so a corrected connector reaches what was landed before, and two homes with the same exports and code agree.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
@@ -59,14 +57,12 @@ class Shelf:
         """Forget everything made of a generation."""
         shutil.rmtree(self._folder(generation), ignore_errors=True)
 
-    def recover(self) -> list[str]:
+    def recover(self) -> None:
         """Remove what killed processes left half made; a living one, such as an as-of report, keeps its folder."""
-        gone = clear(self.staging)
+        clear(self.staging)
         for folder in self.root.glob(".again-*"):
             if folder != self.again and not _is_alive(int(folder.name.rpartition("-")[2])):
                 shutil.rmtree(folder)
-                gone.append(str(folder))
-        return gone
 
     def _read(self, generation: Generation, folder: Path) -> Contents | None:
         try:
@@ -84,8 +80,6 @@ class Shelf:
 def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # another user's
-        return True
+    except OSError as error:
+        return isinstance(error, PermissionError)  # another user's
     return True

@@ -1,7 +1,5 @@
 """The object store of a configured source."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from connectors.stores import ObjectStore, StoreOptions

@@ -4,8 +4,6 @@ Found from the imports of the kind's connector, not from a list: a corrected con
 feeds, and only of those.
 """
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from importlib.metadata import version

@@ -6,19 +6,28 @@ written in the YAML beside the models.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dagster_project.publishing.digest import quoted
+from dagster_project.publishing.tables import PublishedTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import duckdb
-
-    from dagster_project.publishing.tables import PublishedTable
 
 VERSION = 2
 SECTIONS = {"house": "0.3.0"}  # a section that is done, and the first version of trainledger that publishes it
+CONTRACT = PublishedTable(
+    "contract",
+    "ops",
+    ("contract_version", "section"),
+    "Which sections of the public contract this file holds to.",
+    {
+        "contract_version": "Version of the contract.",
+        "section": "A section of it.",
+        "since_version": "The first version of trainledger that publishes it.",
+    },
+)
 
 
 def write_contract(connection: duckdb.DuckDBPyConnection) -> None:

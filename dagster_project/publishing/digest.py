@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import duckdb
 
 MONTH = "usage_month"
@@ -36,6 +34,11 @@ class TableDigest:
 def quoted(name: str) -> str:
     """An identifier as SQL."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def columns_of(
@@ -68,11 +71,6 @@ def _text_of(name: str, data_type: str) -> str:
     return f"coalesce({text}, '{chr(92)}N')"
 
 
-def row_text(columns: Sequence[tuple[str, str]]) -> str:
-    """The SQL expression of a row's canonical text."""
-    return " || chr(9) || ".join(_text_of(name, data_type) for name, data_type in columns)
-
-
 def table_digest(connection: duckdb.DuckDBPyConnection, schema: str, table: str) -> TableDigest:
     """Compute the canonical digest of a table or view."""
     columns = columns_of(connection, schema, table)
@@ -80,8 +78,9 @@ def table_digest(connection: duckdb.DuckDBPyConnection, schema: str, table: str)
         raise ValueError(f"there is no table {schema}.{table}")
     has_month = any(name == MONTH for name, _ in columns)
     partition = f"coalesce(strftime({MONTH}, '%Y-%m'), 'none')" if has_month else f"'{WHOLE}'"
+    line = " || chr(9) || ".join(_text_of(name, data_type) for name, data_type in columns)
     found = connection.execute(
-        f"with lines as (select {partition} as partition, {row_text(columns)} as line from {quoted(schema)}.{quoted(table)})"
+        f"with lines as (select {partition} as partition, {line} as line from {quoted(schema)}.{quoted(table)})"
         " select partition, count(*), sha256(string_agg(line, chr(10) order by line)) from lines group by partition order by 1"
     ).fetchall()
     partitions = {name: (rows, digest) for name, rows, digest in found}

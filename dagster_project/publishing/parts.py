@@ -11,17 +11,15 @@ import filecmp
 import hashlib
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagster_project.publishing.digest import MONTH, WHOLE, columns_of, quoted
+from dagster_project.publishing.digest import MONTH, WHOLE, columns_of, literal, quoted
+from dagster_project.publishing.tables import PublishedTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import duckdb
-
-    from dagster_project.publishing.tables import PublishedTable
 
 LINK = "parquet"
 PREFIX = ".parquet-"
@@ -41,7 +39,10 @@ def write_parts(file: Path, published: Path, tables: Sequence[PublishedTable], b
             (folder / table.name).mkdir(parents=True)
             for part, condition in _partitions(connection, table.name):
                 name = f"{table.name}/{part}.parquet"
-                _write_part(connection, table.name, condition, folder / name)
+                connection.execute(
+                    f"copy (select * from marts.{quoted(table.name)} where {condition}) to {literal(str(folder / name))}"
+                    " (format parquet, compression zstd, row_group_size 122880, use_tmp_file false)"
+                )
                 hashes[name] = _keep_if_equal(folder / name, published / LINK / name)
     return folder, hashes
 
@@ -59,14 +60,6 @@ def _partitions(connection: duckdb.DuckDBPyConnection, table: str) -> list[tuple
         (f"{MONTH}={month[:7]}", f"{MONTH} = date '{month}'") if month else (f"{MONTH}=none", f"{MONTH} is null")
         for (month,) in months
     ]
-
-
-def _write_part(connection: duckdb.DuckDBPyConnection, table: str, condition: str, path: Path) -> None:
-    place = str(path).replace("'", "''")
-    connection.execute(
-        f"copy (select * from marts.{quoted(table)} where {condition}) to '{place}'"
-        " (format parquet, compression zstd, row_group_size 122880, use_tmp_file false)"
-    )
 
 
 def _keep_if_equal(new: Path, old: Path) -> str:

@@ -8,20 +8,18 @@ published is decided in gates.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagster_project import durable
-from dagster_project.publishing.contract import write_bare_names, write_contract
-from dagster_project.publishing.digest import TableDigest, columns_of, quoted, table_digest
-from dagster_project.publishing.ops_tables import CONTRACT, COPIED
+from dagster_project.publishing.contract import CONTRACT, write_bare_names, write_contract
+from dagster_project.publishing.digest import TableDigest, columns_of, literal, quoted, table_digest
 from dagster_project.publishing.parts import remove_old_parts, swap_parts, write_parts
-from dagster_project.publishing.tables import PublishedTable
+from dagster_project.publishing.tables import COPIED, PublishedTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import duckdb
 
 FILE_NAME = "trainledger.duckdb"
@@ -46,9 +44,7 @@ def publish(build_file: Path, published: Path, tables: Sequence[PublishedTable],
     digests = _write_file(build_file, new_file, tables, identity.build_id)
     parts_folder, hashes = write_parts(new_file, published, tables, identity.build_id)
     record = {
-        "build_id": identity.build_id,
-        "fingerprint": identity.fingerprint,
-        "code_version": identity.code_version,
+        **asdict(identity),
         "units": dict(sorted(identity.units.items())),
         "tables": {digest.table: digest.digest for digest in digests},
         "rows": {digest.table: digest.rows for digest in digests},
@@ -127,8 +123,3 @@ def _comment(connection: duckdb.DuckDBPyConnection, schema: str, table: Publishe
     for column, words in table.columns.items():
         if words and column in present:
             connection.execute(f"comment on column {place}.{quoted(column)} is {literal(words.strip())}")
-
-
-def literal(text: str) -> str:
-    """A text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"

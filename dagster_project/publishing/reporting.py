@@ -1,23 +1,16 @@
 """Rendering a report of a published file: the one door to reports/, which reads that file and nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dagster_project.failures import UsageError, writing_to
-
-if TYPE_CHECKING:
-    from reports.quarterly import QuarterlyReport
+from reports.errors import ReportError
+from reports.quarterly import QuarterlyReport, render
 
 
 def render_quarter(
     published_file: Path, folder: Path, quarter: str, organisation: str, status_note: str | None = None
 ) -> QuarterlyReport:
     """Render one quarter of a published file into `<folder>/<quarter>`."""
-    from reports.errors import ReportError
-    from reports.quarterly import render
-
     if not published_file.exists():
         raise UsageError("nothing is published yet", where=str(published_file), remedy="Run `trainledger refresh` first.")
     try:

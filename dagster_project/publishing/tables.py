@@ -1,6 +1,8 @@
-"""Which tables readers get: the dbt models marked for publication, with their keys and words."""
+"""Which tables readers get, with their keys and words: the dbt models marked for publication, and tables of schema ops.
 
-from __future__ import annotations
+The warehouse makes those of ops (deliveries, gates, builds), and publication adds the contract. Words of the marts are in the
+YAML beside the models.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A dbt model that readers get: its place, its unique key and its words."""
+    """A table that readers get: its place in the build, its unique key and its words."""
 
     name: str
     schema: str
@@ -28,3 +30,59 @@ def published_tables(manifest: dict[str, Any]) -> list[PublishedTable]:
         relation = node.get("alias") or node["name"]
         tables.append(PublishedTable(relation, node["schema"], tuple(meta.get("key", ())), node.get("description", ""), words))
     return sorted(tables, key=lambda table: table.name)
+
+
+BUILD_ID = "The build: its start in UTC, the first digits of its fingerprint, and a random end."
+DELIVERIES = PublishedTable(
+    "dim_deliveries",
+    "ops",
+    ("source_name", "partition", "published_at", "content_hash"),
+    "One row per generation that the landing holds: a complete hand-over by a provider, with its hashes.",
+    {
+        "source_name": "Name of the source in trainledger.yaml.",
+        "kind": "Kind of the source, as in trainledger.yaml.",
+        "provider_name": "AWS or Google Cloud; null for kinds of both or neither, such as run records.",
+        "partition": "What was handed over: a month, a month and model version, a day, or a file.",
+        "delivery_id": "The provider's name of the hand-over: an execution, an ETag, or the file's key.",
+        "published_at": "When the provider published it, in UTC.",
+        "landed_at": "When it was landed here, in UTC.",
+        "content_hash": "sha256 over the hashes of its data objects: equal bytes, equal hash.",
+        "row_digest": "Equal for equal rows in any order and any files; null where the present code has not read it.",
+        "rows": "Rows that its connector made of it; null where the present code has not read it.",
+        "object_count": "Its data objects.",
+        "bytes": "Bytes of its data objects.",
+        "connector_version": "Version of the code that read it: a hash of the modules the connector is made of.",
+        "is_elected": "Whether it is the delivery of its partition that counts.",
+        "is_book": "Whether its rows count for some payer and month; others are only compared.",
+    },
+)
+GATES = PublishedTable(
+    "gate_results",
+    "ops",
+    ("build_id", "gate"),
+    "One row per gate of the published build: a test that it passed, or a warning.",
+    {
+        "build_id": BUILD_ID,
+        "gate": "dbt.<test>, gx.<suite>.<rule>, or dbt.models: all models were built.",
+        "passed": "Whether it passed; a publication has passed all that block.",
+        "failing_rows": "Rows that broke it.",
+        "detail": "The first of them as JSON, or the error; null when it passed.",
+    },
+)
+BUILDS = PublishedTable(
+    "builds",
+    "ops",
+    ("build_id",),
+    "The build that this file was published from: one row.",
+    {
+        "build_id": BUILD_ID,
+        "started_at": "When it began, in UTC.",
+        "finished_at": "When its gates had passed, in UTC.",
+        "fingerprint": "sha256 over everything its figures depend on: rows, configuration, code.",
+        "code_version": "sha256 over the code and the dbt project that made it.",
+        "is_full": "Whether every month was built, or only months that changed.",
+        "months": "The months that were built, as 2026-04, with commas.",
+        "outcome": "published.",
+    },
+)
+COPIED = (DELIVERIES, GATES, BUILDS)

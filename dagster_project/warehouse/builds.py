@@ -4,8 +4,6 @@
 interrupted or refused, and everything is built again.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Collection

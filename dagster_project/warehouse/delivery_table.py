@@ -1,17 +1,12 @@
 """ops.dim_deliveries: every generation the landing holds, as a table. A copy for SQL; the landing's own records are the truth."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+import duckdb
+
+from dagster_project.election.election import Election
 from dagster_project.kinds import KINDS, Kind
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from dagster_project.election.election import Election
-    from dagster_project.landing.land import Landing
+from dagster_project.landing.land import Landing
 
 # what our code made of a generation (row digest, rows, connector version) is null where it was not made, e.g. after the cache
 # was deleted: only generations that count are read again
@@ -33,9 +28,7 @@ def write_deliveries(connection: duckdb.DuckDBPyConnection, sources: Iterable[st
     rows = []
     for source in sources:
         for generation in landing.read(source).generations:
-            if election.as_of and generation.landed_at > election.as_of:
-                continue
-            if election.as_published and generation.published_at > election.as_published:
+            if not election.view.has_generation(generation):
                 continue
             member = elected.get(generation.path)
             contents = member.contents if member else landing.shelf.find_any(generation)

@@ -4,12 +4,12 @@ A view reads the landed files where they are; only narrow things become tables. 
 the same columns. Which rows count is said by flags, what they mean by dbt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, date
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from connectors.formats.schema import Schema
 from connectors.registry import connector_for
@@ -18,13 +18,9 @@ from dagster_project.election.months import payer_months
 from dagster_project.election.run_tags import TAG_COLUMNS, tag_key, tag_names
 from dagster_project.kinds import KINDS, Kind, built_kinds
 from dagster_project.landing.deriving.typed_select import Read, literal, parts_select, quoted, read_parquet, typed_columns
+from dagster_project.landing.land import Landing
 from dagster_project.months import first_day
 from dagster_project.settings import Rules
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from dagster_project.landing.land import Landing
 
 LandedFiles = list[tuple[tuple[Any, ...], dict[str, str]]]  # a row of FILE_COLUMNS, and the file's physical columns
 FILES = "raw.landed_files"

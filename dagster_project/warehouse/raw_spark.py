@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -19,15 +20,12 @@ from dagster_project.election.election import Election
 from dagster_project.failures import TrainledgerError
 from dagster_project.kinds import built_kinds
 from dagster_project.landing.deriving.typed_select import empty_select
+from dagster_project.landing.land import Landing
 from dagster_project.settings import Rules
 from dagster_project.warehouse import raw
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import DataFrame, SparkSession
-
-    from dagster_project.landing.land import Landing
 
 
 class SparkReadError(TrainledgerError):

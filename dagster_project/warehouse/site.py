@@ -1,12 +1,10 @@
 """The folders of one place where builds happen: the home, or a folder below home/asof. Paths only, and the last publication."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from dagster_project.publishing.publish import COMMIT_RECORD, FILE_NAME
 
@@ -19,12 +17,12 @@ class Site:
     target: Path
 
     @classmethod
-    def of_home(cls, home: Path) -> Site:
+    def of_home(cls, home: Path) -> Self:
         """The line's own site."""
         return cls(home, home / "cache" / "dbt")
 
     @classmethod
-    def of_instant(cls, home: Path, kind: str, instant: datetime) -> Site:
+    def of_instant(cls, home: Path, kind: str, instant: datetime) -> Self:
         """The site of an as-of build; `kind` is as-of or as-published."""
         root = home / "asof" / f"{kind}-{instant:%Y%m%dT%H%M%S.%fZ}"
         return cls(root, root / "dbt")

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import fingerprints, months_to_build, overall_fingerprint
+from dagster_project.election.winners import View
 from dagster_project.landing.land import Landed
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import Plan, land_all, make_plan
@@ -136,8 +137,8 @@ class Line:
     def land_all(self, plan: Plan) -> list[Landed]:
         return land_all(self.landing, plan)
 
-    def elect(self, **asked: Any) -> Election:
-        return elect(self.settings.sources, self.landing, **asked)
+    def elect(self, contents_of: Any = None, **asked: Any) -> Election:
+        return elect(self.settings.sources, self.landing, View(**asked), contents_of)
 
     def units(self, election: Election) -> dict[str, str]:
         return fingerprints(self.settings.rules, election)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dagster_project.election.winners import winner_of
 from dagster_project.failures import UsageError
-from dagster_project.landing.deriving.model_versions import version_order
+from dagster_project.landing.deriving.contents import version_order
 from dagster_project.landing.records import Generation
 from tests.landing.kit import PAYER, Organisation, bill_line, carbon_row, instant
 

@@ -10,6 +10,7 @@ from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
 
 from dagster_project.assets import internals, names
 from dagster_project.assets.story import tell_report
+from dagster_project.landing.planning import Problem
 from dagster_project.settings import Settings, load_settings
 from tests.line.kit import write_small_exports
 from tests.told import FAILURE, MODEL, ROWS, TEST, build_of, tell
@@ -71,7 +72,7 @@ def test_a_refresh_is_a_run_with_its_landings_models_checks_and_publication(
 def test_a_failed_gate_is_a_failed_run_with_its_first_rows(
     settings: Settings, columns_known: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert tell(settings, build_of(settings, FAILURE), ["cur: its folder is gone. Look at it."]) == []
+    assert tell(settings, build_of(settings, FAILURE), [Problem("cur", "", "its folder is gone. Look at it.")]) == []
     with instance_of(settings, monkeypatch) as instance:
         [run] = instance.get_runs()
         assert run.status.value == "FAILURE"

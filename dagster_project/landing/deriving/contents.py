@@ -3,11 +3,16 @@
 Election and fingerprints are decided from these, so that a refresh without news opens no Parquet. Nothing here reads anything.
 """
 
-from __future__ import annotations
+import re
+from collections.abc import Iterable
 
 import msgspec
 
+from connectors.deliveries import Refusal
+from connectors.errors import ExportContentError, ExportSchemaError
 from dagster_project.landing.records import RowRefusal
+
+WRONG_FOR_GOOD = (ExportSchemaError, ExportContentError)  # the bytes are wrong; any other error may pass and is no judgement
 
 
 class ParquetPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,3 +82,18 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     refusals: list[RowRefusal] = []
     controls: Controls = Controls()
     is_taken: bool = True
+
+
+def row_refusal(refusal: Refusal) -> RowRefusal:
+    """A connector's refusal as the landing records it."""
+    return msgspec.convert(refusal, RowRefusal, from_attributes=True)
+
+
+def version_order(version: str) -> tuple[tuple[int, ...], str]:
+    """Order of model versions: by their numbers, then as text. 'v3.0.10' is after 'v3.0.9', '15' after '9'."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)), version
+
+
+def highest_version(versions: Iterable[str]) -> str:
+    """The highest of some versions; '' when there is none."""
+    return max(versions, key=version_order, default="")

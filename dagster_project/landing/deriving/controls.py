@@ -5,28 +5,24 @@ down here once, so that a refresh without news opens no Parquet. The accounting 
 independent sum it is held against.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from connectors.formats.accelerators import AWS_FAMILIES
+from connectors.formats.schema import Schema
 from dagster_project.kinds import Kind
-from dagster_project.landing.deriving.contents import Commitment, Controls
-from dagster_project.landing.deriving.controls_bills import bill_months, claimable
-from dagster_project.landing.deriving.controls_gcp import bill_controls, carbon_controls
+from dagster_project.landing.deriving.contents import BillMonth, Commitment, Controls, highest_version
 from dagster_project.landing.deriving.controls_runs import MANAGED_JOB, no_controls, run_controls, sample_controls
 from dagster_project.landing.deriving.exact_sql import MONEY, exact
-from dagster_project.landing.deriving.typed_select import row_hash
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from connectors.formats.schema import Schema
+from dagster_project.landing.deriving.typed_select import row_hash, short_hash
 
 # supersets of the rows that run records can claim: they decide what is built again, never what anything costs
 ACCELERATOR_USAGE = rf":(ml\.)?({AWS_FAMILIES})[0-9a-z-]*\."
 BLOCK_RESOURCE = r"capacity-reservation|(^|/)cr-[0-9a-z]+$"
+ACCELERATOR_SKU = r"tpu|gpu|nvidia|^dws"  # whatever time they are of
+JOB_RESOURCE = r"projects/[^/]+/locations/[^/]+/customJobs/[0-9]+"
 
 
 def row_digest(con: duckdb.DuckDBPyConnection, relation: str, schema: Schema) -> str:
@@ -34,19 +30,33 @@ def row_digest(con: duckdb.DuckDBPyConnection, relation: str, schema: Schema) ->
     return con.execute(f"SELECT {_digest(schema)} FROM {relation}").fetchall()[0][0]
 
 
-def controls_of(con: duckdb.DuckDBPyConnection, kind: Kind, partition: str, relation: str, schema: Schema) -> Controls:
-    """Control totals of a typed relation."""
-    return CONTROLS[kind](con, partition, relation, schema)
-
-
 def _digest(schema: Schema) -> str:
     total = f"coalesce(sum(CAST({row_hash(schema)} AS HUGEINT)), 0)"
     return f"sha256(concat_ws(':', count(*), {total}, coalesce(bit_xor({row_hash(schema, 'second')}), 0)))"
 
 
+def _bill_months(con: duckdb.DuckDBPyConnection, select: str) -> list[BillMonth]:
+    """The rows of a SELECT whose columns are named as BillMonth's fields."""
+    found = con.execute(f"{select} GROUP BY ALL ORDER BY ALL")
+    names = [name for name, *_ in found.description]
+    return [BillMonth(**dict(zip(names, row, strict=True))) for row in found.fetchall()]
+
+
+def _claimable(con: duckdb.DuckDBPyConnection, relation: str, used: str, resources: str, where: str) -> dict[str, list[str]]:
+    """By month of the column `used`: short hashes of the resources, as listed, of the rows that run records can claim."""
+    rows = con.execute(
+        f"""
+        SELECT usage_month, list_sort(list_distinct(list({short_hash("resource")})))
+        FROM (SELECT strftime({used}, '%Y-%m') AS usage_month, unnest([{resources}]) AS resource FROM {relation} WHERE {where})
+        WHERE resource <> '' GROUP BY usage_month ORDER BY usage_month
+        """
+    ).fetchall()
+    return dict(rows)
+
+
 def _aws_cur(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
     cost = f"coalesce({exact('line_item_net_unblended_cost')}, {exact('line_item_unblended_cost')})"
-    months = bill_months(
+    months = _bill_months(
         con,
         f"""
         SELECT bill_payer_account_id AS payer_account_id, strftime(line_item_usage_start_date, '%Y-%m') AS usage_month,
@@ -61,7 +71,7 @@ def _aws_cur(con: duckdb.DuckDBPyConnection, partition: str, relation: str, sche
         payers=sorted({month.payer_account_id for month in months}),
         months=months,
         commitments=_capacity_blocks(con, relation, schema),
-        claimable_resources=claimable(
+        claimable_resources=_claimable(
             con,
             relation,
             used="line_item_usage_start_date",
@@ -94,11 +104,53 @@ def _aws_carbon(con: duckdb.DuckDBPyConnection, partition: str, relation: str, s
     return Controls(payers=[payer for (payer,) in payers], model_version=partition.partition("@")[2] or None)
 
 
+def _gcp_billing(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
+    """A partition of the bill is a day and holds use of any month: its totals say which. Billed cost is cost and every credit."""
+    total = f"coalesce(sum(coalesce({exact('cost')}, 0) + coalesce({exact('credit_amount')}, 0)), 0)"
+    months = _bill_months(
+        con,
+        f"""
+        SELECT billing_account_id AS payer_account_id, strftime(usage_start_time, '%Y-%m') AS usage_month,
+            coalesce(currency, '') AS currency, count(*) FILTER (part = 'line') AS line_count,
+            CAST(CAST({total} AS DECIMAL(38, {MONEY})) AS VARCHAR) AS billed_cost,
+            max(left(invoice_month, 4) || '-' || right(invoice_month, 2))
+                FILTER (regexp_full_match(invoice_month, '[0-9]{{4}}(0[1-9]|1[0-2])')) AS invoice_month
+        FROM {relation}
+        """,
+    )
+    return Controls(
+        payers=sorted({month.payer_account_id for month in months}),
+        months=months,
+        claimable_resources=_claimable(
+            con,
+            relation,
+            used="usage_start_time",
+            # a resource has two names and a job a third
+            resources=f"""resource_name, regexp_extract(resource_global_name, '([^/]+)$', 1),
+                regexp_extract(resource_global_name, '{JOB_RESOURCE}'), regexp_extract(resource_name, '{JOB_RESOURCE}')""",
+            # a row that crosses a month's end may be held by a run of the month after
+            where=f"""regexp_matches(lower(sku_description), '{ACCELERATOR_SKU}')
+                OR regexp_matches(resource_name, '{JOB_RESOURCE}') OR regexp_matches(resource_global_name, '{JOB_RESOURCE}')
+                OR date_trunc('month', usage_end_time - INTERVAL 1 MICROSECOND) > date_trunc('month', usage_start_time)""",
+        ),
+    )
+
+
+def _gcp_carbon(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
+    """The accounts of a month and the highest model version of each: rows name theirs, the partition does not."""
+    found: dict[str, list[str]] = {}
+    query = f"SELECT DISTINCT billing_account_id, coalesce(model_version, '') FROM {relation}"
+    for payer, version in con.execute(query).fetchall():
+        found.setdefault(payer, []).append(version)
+    versions = {payer: highest_version(names) for payer, names in sorted(found.items())}
+    return Controls(payers=sorted(versions), payer_versions=versions, model_version=highest_version(versions.values()) or None)
+
+
 CONTROLS: dict[Kind, Callable[[Any, str, str, Any], Controls]] = {
     Kind.AWS_CUR: _aws_cur,
     Kind.AWS_CARBON: _aws_carbon,
-    Kind.GCP_BILLING: bill_controls,
-    Kind.GCP_CARBON: carbon_controls,
+    Kind.GCP_BILLING: _gcp_billing,
+    Kind.GCP_CARBON: _gcp_carbon,
     Kind.TRAINING_RUNS: run_controls,
     Kind.NEURON_MONITOR: sample_controls,
     Kind.TPU_MONITORING: sample_controls,

@@ -3,19 +3,15 @@
 Nothing here costs anything or joins anything: months, names and short hashes, always a superset of what SQL will use.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import duckdb
+
+from connectors.formats.schema import Schema
 from dagster_project.landing.deriving.contents import Controls
 from dagster_project.landing.deriving.typed_select import short_hash
 from dagster_project.months import months_touched
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from connectors.formats.schema import Schema
 
 MANAGED_JOB = "training-job/"
 # SQL finds what a gauge's point covers from the points of two days around it; a day more leaves no edge to think about

@@ -4,30 +4,21 @@ Works on the landed originals and a folder for typed copies. Whether a delivery 
 kept, is decided by the landing.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
-import msgspec
+from msgspec.structs import replace
 
-from connectors.deliveries import Delivery, refusal_of
-from connectors.errors import ExportContentError, ExportSchemaError
+from connectors.deliveries import Delivery, Part, refusal_of
+from connectors.formats.schema import Schema
 from connectors.registry import connector_for
 from dagster_project.kinds import Kind
-from dagster_project.landing.deriving.contents import Contents, ParquetPart
-from dagster_project.landing.deriving.controls import controls_of, row_digest
+from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
+from dagster_project.landing.deriving.controls import CONTROLS, row_digest
 from dagster_project.landing.deriving.typed_select import file_list, parts_select
-from dagster_project.landing.records import RowRefusal
-
-if TYPE_CHECKING:
-    from connectors.deliveries import Part, Refusal
-    from connectors.formats.schema import Schema
 
 SMALL = 16 << 20
-WRONG_FOR_GOOD = (ExportSchemaError, ExportContentError)  # the bytes are wrong; any other error may pass and is no judgement
 
 
 class Deriver:
@@ -45,27 +36,20 @@ class Deriver:
         A delivery whose bytes are wrong gives Contents that are not taken. Raises ConnectorError when nothing can be said.
         """
         connector = connector_for(delivery.kind)
+        made = Contents(content_hash=content_hash, connector_version=version)
         try:
             converted = connector.convert(delivery, files, folder, store_uri)
-            refusals = [row_refusal(refusal) for refusal in converted.refusals]
-            if refusals and not converted.rows:  # nothing but refused records: the delivery before it is worth more
-                return Contents(content_hash=content_hash, connector_version=version, refusals=refusals, is_taken=False)
         except WRONG_FOR_GOOD as error:
-            refusals = [row_refusal(refusal_of(delivery, error))]
-            return Contents(content_hash=content_hash, connector_version=version, refusals=refusals, is_taken=False)
-        originals = {path: key for key, path in files.items()}
-        described = self._describe(Kind(delivery.kind), delivery.partition, converted.parts, originals, connector.SCHEMA)
-        return Contents(
-            content_hash=content_hash,
-            connector_version=version,
-            unknown_columns=sorted(converted.unknown_columns),
-            refusals=refusals,
-            **described,
-        )
+            return replace(made, refusals=[row_refusal(refusal_of(delivery, error))], is_taken=False)
+        made = replace(made, refusals=[row_refusal(refusal) for refusal in converted.refusals])
+        if made.refusals and not converted.rows:  # nothing but refused records: the delivery before it is worth more
+            return replace(made, is_taken=False)
+        made = replace(made, unknown_columns=sorted(converted.unknown_columns))
+        return self._described(made, delivery, converted.parts, set(files.values()), connector.SCHEMA)
 
-    def _describe(
-        self, kind: Kind, partition: str, parts: tuple[Part, ...], originals: Mapping[Path, str], schema: Schema
-    ) -> dict[str, Any]:
+    def _described(
+        self, made: Contents, delivery: Delivery, parts: tuple[Part, ...], originals: set[Path], schema: Schema
+    ) -> Contents:
         with self._engine.cursor() as con:  # a connection of its own: what it makes goes with it
             con.execute("SET TimeZone = 'UTC'")
             is_small = sum(part.path.stat().st_size for part in parts) < SMALL
@@ -73,8 +57,9 @@ class Deriver:
             columns = {str(part.path): physical_columns(con, part.path) for part in parts}
             con.execute(f"CREATE TEMP VIEW landed AS {parts_select(schema, columns.items())}")
             rows = dict(con.execute("SELECT _file, count(*) FROM landed GROUP BY _file").fetchall())
-            return {
-                "parts": [
+            return replace(
+                made,
+                parts=[
                     ParquetPart(
                         file=part.path.name,
                         is_original=part.path in originals,
@@ -85,10 +70,10 @@ class Deriver:
                     )
                     for part in parts
                 ],
-                "rows": sum(rows.values()),
-                "row_digest": row_digest(con, "landed", schema),
-                "controls": controls_of(con, kind, partition, "landed", schema),
-            }
+                rows=sum(rows.values()),
+                row_digest=row_digest(con, "landed", schema),
+                controls=CONTROLS[Kind(delivery.kind)](con, delivery.partition, "landed", schema),
+            )
 
 
 def physical_columns(con: duckdb.DuckDBPyConnection, path: Path) -> dict[str, str]:
@@ -97,8 +82,3 @@ def physical_columns(con: duckdb.DuckDBPyConnection, path: Path) -> dict[str, st
         f"DESCRIBE SELECT * FROM read_parquet({file_list([str(path)])}, hive_partitioning=false)"
     ).fetchall()
     return {name: kind for name, kind, *_ in described}
-
-
-def row_refusal(refusal: Refusal) -> RowRefusal:
-    """A connector's refusal as the landing records it."""
-    return msgspec.convert(refusal, RowRefusal, from_attributes=True)

@@ -5,16 +5,7 @@ decimals, half away from zero; text is taken as written with the same rounding. 
 landed file, so this is a second writing of the same rule, not an import of the first.
 """
 
-from __future__ import annotations
-
 MONEY = 12
-MASS = 9
-
-
-def from_units(units: str, scale: int) -> str:
-    """Whole units of 10^-scale as DECIMAL(38, scale)."""
-    unit = f"0.{'0' * (scale - 1)}1"
-    return f"cast(cast({units} as decimal({37 - scale},0)) * cast({unit} as decimal({scale},{scale})) as decimal(38,{scale}))"
 
 
 def double_to_decimal(x: str, scale: int) -> str:
@@ -23,7 +14,9 @@ def double_to_decimal(x: str, scale: int) -> str:
     factor = "case" + "".join(f" when abs({x}) < 1e{15 - scale + i} then 1e{scale - i}" for i in steps) + " end"
     whole = "case" + "".join(f" when abs({x}) < 1e{15 - scale + i} then 1{'0' * i}" for i in steps) + " end"
     nearest = f"cast(case when {x} < 0 then ceil({x} * {factor} - 5e-1) else floor({x} * {factor} + 5e-1) end as bigint)"
-    return from_units(f"cast({nearest} as decimal(19,0)) * cast({whole} as decimal({scale + 1},0))", scale)
+    units = f"cast({nearest} as decimal(19,0)) * cast({whole} as decimal({scale + 1},0))"  # of 10^-scale
+    unit = f"0.{'0' * (scale - 1)}1"
+    return f"cast(cast({units} as decimal({37 - scale},0)) * cast({unit} as decimal({scale},{scale})) as decimal(38,{scale}))"
 
 
 def string_to_decimal(x: str, scale: int) -> str:

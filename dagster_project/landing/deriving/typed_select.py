@@ -4,8 +4,6 @@ Used by the raw views and by the landing's own checks, so both see the same valu
 where the file holds doubles and `x__text` VARCHAR where it holds text or decimals; the other one is null. No rule of business.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 

@@ -1,0 +1,69 @@
+"""What every step has: its declaration, the writer lock of the home, and how it fails.
+
+A step fails with the words of the failure, its place and its remedy, and is tried again only where that can help: a refused
+delivery, a failed gate and a wrong setting stay what they are however often they are tried; a source that could not be read may
+be readable in a minute.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from dagster_project.assets.internals import release_dead_runs
+from dagster_project.assets.names import OWNERS, POOL
+from dagster_project.failures import TrainledgerError
+from dagster_project.locking import writer_lock
+
+UI_WAIT = 3600.0
+UNREADABLE_RETRIES = 2
+UNREADABLE_WAIT = 30.0
+PACKAGE = Path(__file__).parents[1]
+
+
+def step(key: dg.AssetKey, code: str, **declared: Any) -> Callable[..., dg.AssetsDefinition]:
+    """Declare an asset of one step; `code` is the module below dagster_project that does its work."""
+    metadata = {**declared.pop("metadata", {}), **code_references(PACKAGE / code)}
+    return dg.asset(key=key, owners=OWNERS, metadata=metadata, **{"pool": POOL, **declared})
+
+
+def code_references(path: Path) -> dict[str, Any]:
+    """Where the code is on this machine."""
+    return {
+        "dagster/code_references": dg.CodeReferencesMetadataValue(
+            code_references=[dg.LocalFileCodeReference(file_path=str(path), line_number=1, label=path.name)]
+        )
+    }
+
+
+class WriterLock(dg.ConfigurableResource):
+    """The writer lock of the home, held for a whole run: two runs never mix their steps in one build file."""
+
+    home: str
+    wait: float = UI_WAIT
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["WriterLock"]:
+        run = context.run.run_id if context.run else "a run"
+        job = context.run.job_name if context.run else ""
+        with writer_lock(Path(self.home), f"Dagster {job} {run}".replace("  ", " "), self.wait):
+            if context.instance:
+                release_dead_runs(context.instance)
+            yield self
+
+
+def failure_of(error: TrainledgerError) -> dg.Failure:
+    """A failure of the product as Dagster shows it; a failed gate brings its first rows in its words."""
+    parts = {"where": error.where, "remedy": error.remedy}
+    return dg.Failure(str(error), metadata={name: text for name, text in parts.items() if text}, allow_retries=False)
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Let a step fail with what, where and remedy instead of a traceback, and not be tried again."""
+    try:
+        yield
+    except TrainledgerError as error:
+        raise failure_of(error) from error
