@@ -61,6 +61,16 @@ select run_key, min(training_run_id) as training_run_id
     having count(distinct training_run_id) = 1
 {%- endmacro %}
 
+{# Rows beside the buckets of time they touch. A bucket is as long as the longest row, so a row lies in two at most, and a slice meets only
+   the rows of the bucket in which it begins. #}
+{% macro bucketed(rows, starts, ends) -%}
+select *, {{ bucket_of(starts) }} as bucket from {{ rows }}
+    union all
+    select *, {{ bucket_of('(' ~ ends ~ ' - 1)') }} as bucket from {{ rows }}
+    where {{ bucket_of('(' ~ ends ~ ' - 1)') }} > {{ bucket_of(starts) }}
+{%- endmacro %}
+{% macro bucket_of(instant) -%}{{ instant }} - {{ instant }} % bucket_us{%- endmacro %}
+
 {# The machine of a device: its id without the number of the chip. #}
 {% macro host_of_device(x='device_id') -%}
 {{ replace_all(x, '[|][0-9]+$', '') }}
