@@ -35,7 +35,7 @@ providers as (
 records as (
     select training_run_id, coalesce(max(records.provider_name), max(types.provider_name), 'AWS') as provider_name
     from {{ ref('int_run_records') }} as records
-    left join {{ ref('int_run_holdings') }} as holdings using (training_run_id)
+    left join {{ ref('int_run_holdings') }} using (training_run_id)
     left join {{ ref('accelerator_types') }} as types using (accelerator_type)
     group by all
 ),
