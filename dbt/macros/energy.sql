@@ -57,7 +57,7 @@ select run_key, min(training_run_id) as training_run_id
         ) as names
     ) as ranked_names
     where name_rank = least_rank
-    group by run_key
+    group by all
     having count(distinct training_run_id) = 1
 {%- endmacro %}
 
