@@ -1,5 +1,5 @@
-{# For tests: the groups in which two relations have other sums, with both. A group that only one of them has is one, unless no row is as good
-   as a sum of 0 (`zero_if_missing`). #}
+{# For tests: the groups in which two relations have other sums, with both. A group that only one side has is named too, unless
+   no row is as good as sums of 0 (`zero_if_missing`). #}
 {% macro unequal_sums(left, right, keys, measures, s, zero_if_missing=false) -%}
 select {{ keys }}
     {%- for x in measures %},
