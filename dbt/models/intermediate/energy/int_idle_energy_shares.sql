@@ -19,14 +19,14 @@ with held_machines as (
     group by all
 ),
 
--- a machine billed in two cells counts in the one where most of it was billed (cell_rank 1)
-billed_machines as (
+-- a machine billed in two cells counts in the one where most of it was billed
+main_bills as (
     select
         *,
         {{ cell_id() }} as cell_id,
-        cast(sum(billed_chip_us) over (partition by usage_month, resource_id) as decimal(38, 0)) as machine_us,
-        row_number() over (partition by usage_month, resource_id order by billed_chip_us desc, {{ cell_id() }}) as cell_rank
+        cast(sum(billed_chip_us) over (partition by usage_month, resource_id) as decimal(38, 0)) as machine_us
     from {{ ref('int_resource_bills') }}
+    qualify row_number() over (partition by usage_month, resource_id order by billed_chip_us desc, {{ cell_id() }}) = 1
 ),
 
 machines as (
@@ -40,10 +40,7 @@ machines as (
             coalesce(main_bills.machine_us, 0) - coalesce(held_machines.held_us, 0), coalesce(held_machines.free_us, 0), 0
         ) as reserve_us
     from held_machines
-    full outer join (
-        select * from billed_machines
-        where cell_rank = 1
-    ) as main_bills using (usage_month, resource_id)
+    full outer join main_bills using (usage_month, resource_id)
 ),
 
 regions as (

@@ -10,7 +10,7 @@ with region_months as (
 )
 
 select
-    usage_month,
+    region_months.usage_month,
     provider_name,
     region_months.region_id,
     pue.pue_ratio,
@@ -20,9 +20,9 @@ from region_months
 inner join {{ ref('pue') }} as pue using (provider_name)
 where
     pue.region_id in (region_months.region_id, '*')
-    and pue.data_year <= extract(year from usage_month)
-    and pue.data_year >= extract(year from usage_month) - 4
+    and pue.data_year <= extract(year from region_months.usage_month)
+    and pue.data_year >= extract(year from region_months.usage_month) - 4
 qualify row_number() over (
-    partition by usage_month, provider_name, region_months.region_id
+    partition by region_months.usage_month, provider_name, region_months.region_id
     order by case when pue.region_id = '*' then 1 else 0 end, pue.data_year desc
 ) = 1

@@ -28,14 +28,16 @@ samples as (
     where {{ in_build_months('samples.usage_month') }}
 ),
 
+known_hosts as (
+    select distinct usage_month, host_id, host_id as resource_id from samples
+),
+
 -- resources of a run that no sample names
 nodes_without_samples as (
     select held_nodes.*
     from held_nodes
-    left join (
-        select distinct usage_month, host_id as resource_id, true as is_named from samples
-    ) as hosts using (usage_month, resource_id)
-    where hosts.is_named is null
+    left join known_hosts using (usage_month, resource_id)
+    where known_hosts.host_id is null
 ),
 
 -- of those it held at one time the first; a job that was submitted again has its own
