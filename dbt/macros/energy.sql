@@ -57,11 +57,42 @@ select run_key, min(training_run_id) as training_run_id
         ) as names
     ) as ranked_names
     where name_rank = least_rank
-    group by run_key
+    group by all
     having count(distinct training_run_id) = 1
 {%- endmacro %}
+
+{# Rows beside the buckets of time they touch. A bucket is as long as the longest row, so a row lies in two at most, and a slice meets only
+   the rows of the bucket in which it begins. #}
+{% macro bucketed(rows, starts, ends) -%}
+select *, {{ bucket_of(starts) }} as bucket from {{ rows }}
+    union all
+    select *, {{ bucket_of('(' ~ ends ~ ' - 1)') }} as bucket from {{ rows }}
+    where {{ bucket_of('(' ~ ends ~ ' - 1)') }} > {{ bucket_of(starts) }}
+{%- endmacro %}
+{% macro bucket_of(instant) -%}{{ instant }} - {{ instant }} % bucket_us{%- endmacro %}
 
 {# The machine of a device: its id without the number of the chip. #}
 {% macro host_of_device(x='device_id') -%}
 {{ replace_all(x, '[|][0-9]+$', '') }}
+{%- endmacro %}
+
+{# Samples of a telemetry kind: one row per device and sample, times in microseconds, use in parts per million. #}
+{% macro telemetry_samples(kind) -%}
+select
+    _source_name as source_name,
+    _source_object as source_object,
+    _row_number as row_number,
+    document_hash,
+    case when run_key <> '' then {{ normalised_run_id('run_key') }} end as run_key,
+    nullif(host_id, '') as host_id,
+    coalesce(device_index, 0) as device_index,
+    case when sample_start < sample_end then {{ instant_us('sample_start') }} end as sample_from_us,
+    {{ instant_us('sample_end') }} as sample_to_us,
+    evidence = 'measured' as is_measured,
+    case
+        when is_idle_by_absence then cast(0 as bigint)
+        else {{ parts_per_million('coalesce(utilisation_ratio, cast(utilisation_ratio__text as double))') }}
+    end as utilisation_ppm
+from {{ source('raw', kind) }}
+where sample_end is not null
 {%- endmacro %}

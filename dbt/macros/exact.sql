@@ -37,7 +37,7 @@ cast({% for term in terms %}{{ ' + ' if not loop.first }}cast({{ term }} as deci
   Divide amounts among parts, exactly: whole units, floor, largest remainder, ties by part id, `~residual` last.
   charges(charge_id, <measures>): a measure may be null, then all its parts are null.
   parts(charge_id, part_id, w): w a whole number >= 0, (charge_id, part_id) unique. Where all weights are 0, `~residual` takes everything,
-  so a charge that can have a total of 0 needs that row.
+  so a charge that can have a total of 0 needs that row. A charge without any part gives no row.
   Gives charge_id, part_id, w and each measure's part. q0 = u div total first, so that only min(u, total) x w must stay below 1e38.
 #}
 {% macro exact_split(charges, parts, measures, s) %}

@@ -19,9 +19,43 @@ substr({{ replace_all("lower(replace(" ~ x ~ ", 'İ', 'i-'))", '[^a-z0-9_-]', '-
 ]) }}
 {%- endmacro %}
 
+{% macro masses(t='') -%}
+{%- for mass in mass_names() %}{{ t ~ '.' if t }}{{ mass }}{{ ', ' if not loop.last }}{% endfor -%}
+{%- endmacro %}
+
+{% macro any_mass_is_negative() -%}
+({% for mass in mass_names() %}{{ ' or ' if not loop.first }}coalesce({{ mass }} < 0, false){% endfor %})
+{%- endmacro %}
+
+{# What records state of a run; the first record that states a field is taken. #}
+{% macro run_fields() -%}
+{{ return([
+    'provider_name', 'workload_key', 'pair_key', 'model_name', 'framework', 'team', 'tokens', 'useful_tokens', 'steps', 'model_flops',
+    'target_metric', 'target_direction', 'target_value', 'final_value',
+]) }}
+{%- endmacro %}
+
 {# Half a total is not a total: null when any part is null. #}
 {% macro whole_sum(x, type) -%}
 case when count(*) = count({{ x }}) then cast(sum({{ x }}) as {{ type }}) end
+{%- endmacro %}
+
+{# Sums of several columns under their own names, at scale s: of what is there, or null where a part is null. #}
+{% macro sums(names, s) -%}
+{%- for x in names %}cast(sum({{ x }}) as decimal(38, {{ s }})) as {{ x }}{{ ', ' if not loop.last }}{% endfor -%}
+{%- endmacro %}
+{% macro whole_sums(names, s) -%}
+{%- for x in names %}{{ whole_sum(x, 'decimal(38, ' ~ s ~ ')') }} as {{ x }}{{ ', ' if not loop.last }}{% endfor -%}
+{%- endmacro %}
+
+{# The pieces into which starts and ends of overlapping rows cut time: (keys, slice_from, slice_to); slice_to is null after the last end. #}
+{% macro slices(rows, keys, starts, ends) -%}
+select {{ keys }}, instant as slice_from, lead(instant) over (partition by {{ keys }} order by instant) as slice_to
+from (
+    select {{ keys }}, {{ starts }} as instant from {{ rows }}
+    union
+    select {{ keys }}, {{ ends }} as instant from {{ rows }}
+) as instants
 {%- endmacro %}
 
 {# Reserved identifiers of a cell, in the order of the contract. #}
@@ -60,6 +94,11 @@ coalesce(
             case when {{ lines }}.service_code = 'AmazonEC2' and {{ lines }}.usage_type <> '' and {{ lines }}.usage_type_prefix = '' then 'us-east-1' end,
             ''
         )
+{%- endmacro %}
+
+{# AWS rows that are use of something; fees, taxes, credits and support are not. #}
+{% macro aws_is_usage(lines) -%}
+({{ lines }}.line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage') and not {{ lines }}.is_support and not {{ lines }}.is_block_fee)
 {%- endmacro %}
 
 {# AWS gives a plan's unused commitment before the private discount but bills the fee after it: the same share of both, half up at 1e-12,

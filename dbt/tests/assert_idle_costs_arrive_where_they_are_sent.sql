@@ -2,33 +2,20 @@
 {{ config(meta={'dagster': {'ref': {'name': 'fct_residual_costs'}}}) }}
 with sent as (
     select
-        {{ cell() }},
-        billing_currency,
-        cast(sum(spread_billed_cost) as decimal(38, 12)) as billed_cost,
-        cast(sum(spread_effective_cost) as decimal(38, 12)) as effective_cost
+        {{ cell() }}, billing_currency,
+        spread_billed_cost as idle_billed_cost,
+        spread_effective_cost as idle_effective_cost
     from {{ ref('fct_residual_costs') }}
-    group by {{ cell() }}, billing_currency
-    having sum(spread_billed_cost) <> 0 or sum(spread_effective_cost) <> 0
 ),
 
 received as (
     select
-        {{ cell() }},
-        billing_currency,
-        cast(sum(idle_share_billed_cost) as decimal(38, 12)) as billed_cost,
-        cast(sum(idle_share_effective_cost) as decimal(38, 12)) as effective_cost
+        {{ cell() }}, billing_currency,
+        idle_share_billed_cost as idle_billed_cost,
+        idle_share_effective_cost as idle_effective_cost
     from {{ ref('fct_run_cell_costs') }}
-    group by {{ cell() }}, billing_currency
-    having sum(idle_share_billed_cost) <> 0 or sum(idle_share_effective_cost) <> 0
 )
 
-select
-    {{ cell() }},
-    billing_currency,
-    sent.billed_cost as sent_billed_cost,
-    received.billed_cost as received_billed_cost,
-    sent.effective_cost as sent_effective_cost,
-    received.effective_cost as received_effective_cost
-from sent
-full outer join received using ({{ cell() }}, billing_currency)
-where sent.billed_cost is distinct from received.billed_cost or sent.effective_cost is distinct from received.effective_cost
+{{ unequal_sums(
+    'sent', 'received', cell() ~ ', billing_currency', ['idle_billed_cost', 'idle_effective_cost'], 12, zero_if_missing=true
+) }}

@@ -3,7 +3,7 @@
 with regions as (
     select training_run_id, usage_month, {{ whole_sum('facility_energy_kwh', 'decimal(38, 9)') }} as facility_energy_kwh
     from {{ ref('fct_training_run_emissions_modelled') }}
-    group by training_run_id, usage_month
+    group by all
 )
 
 select energy.training_run_id, energy.usage_month, energy.facility_energy_kwh, regions.facility_energy_kwh as modelled_energy_kwh

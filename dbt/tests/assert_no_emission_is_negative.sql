@@ -2,7 +2,4 @@
 {{ config(meta={'dagster': {'ref': {'name': 'int_carbon_splits'}}}) }}
 select *
 from {{ ref('int_carbon_splits') }}
-where
-    {%- for mass in mass_names() %}
-    {{ mass }} < 0{% if not loop.last %} or{% endif %}
-    {%- endfor %}
+where {{ any_mass_is_negative() }}

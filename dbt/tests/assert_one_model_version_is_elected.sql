@@ -3,5 +3,5 @@
 select provider_name, payer_account_id, usage_month, count(distinct provider_model_version) as version_count
 from {{ ref('int_carbon_cells') }}
 where is_elected
-group by provider_name, payer_account_id, usage_month
+group by all
 having count(distinct provider_model_version) > 1

@@ -8,7 +8,7 @@ with fees as (
         max(coalesce(reservation_count, 1)) as instance_count
     from {{ ref('int_aws_lines') }}
     where is_block_fee
-    group by commitment_id, billing_currency
+    group by all
 ),
 
 hours as (
@@ -19,7 +19,7 @@ hours as (
         sum(coalesce(billed_us, {{ microseconds('charge_period_start', 'charge_period_end') }})) as billed_us
     from {{ ref('int_aws_lines') }}
     where block_arn is not null and is_usage
-    group by block_arn, billing_currency
+    group by all
 )
 
 select

@@ -1,55 +1,28 @@
 {{ config(materialized='by_month') }}
 
-with lines as (
-    select * from {{ ref('stg_aws_cur__line_items') }}
-    where is_book
-),
-
-lines_with_region as (
+with classified_lines as (
     select
         lines.*,
-        {{ aws_region_of_line('lines', 'prefixes') }} as region_id
-    from lines
-    left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
-),
-
-classified_lines as (
-    select
-        *,
-        line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage')
-        and not is_support
-        and not is_block_fee as is_usage,
-        line_item_type in ('Discount', 'EdpDiscount', 'PrivateRateDiscount', 'BundledDiscount') and not is_support as is_discount,
-        {{ matches('instance_type', '^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*[.]') }} as is_accelerator_type,
+        {{ aws_region_of_line('lines', 'prefixes') }} as region_id,
+        {{ aws_is_usage('lines') }} as is_usage,
+        lines.line_item_type in ('Discount', 'EdpDiscount', 'PrivateRateDiscount', 'BundledDiscount')
+        and not lines.is_support as is_discount,
+        {{ matches('lines.instance_type', '^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*[.]') }} as is_accelerator_type,
         case
-            when is_block_fee then 'capacity_block'
-            when line_item_type like 'SavingsPlan%' then 'savings_plan'
-            when is_savings_plan_refund then 'savings_plan'
-            when line_item_type in ('RIFee', 'DiscountedUsage') then 'reservation'
-            when line_item_type = 'Fee' and reservation_arn is not null then 'reservation'
+            when lines.is_block_fee then 'capacity_block'
+            when lines.line_item_type like 'SavingsPlan%' or lines.is_savings_plan_refund then 'savings_plan'
+            when lines.line_item_type in ('RIFee', 'DiscountedUsage') then 'reservation'
+            when lines.line_item_type = 'Fee' and lines.reservation_arn is not null then 'reservation'
         end as commitment_kind
-    from lines_with_region
+    from {{ ref('stg_aws_cur__line_items') }} as lines
+    left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
+    where lines.is_book
 )
 
 select
     source_name || '|' || source_object || '|' || cast(row_number as string) as line_id,
-    provider_name,
-    source_name,
-    source_object,
-    row_number,
-    payer_account_id,
-    sub_account_id,
-    service_code,
-    region_id,
-    usage_month,
-    charge_period_start,
-    charge_period_end,
-    billing_currency,
-    line_item_type,
-    usage_type,
-    resource_id,
-    instance_type,
-    run_tag,
+    {{ cell() }}, source_object, row_number,
+    charge_period_start, charge_period_end, billing_currency, line_item_type, usage_type, resource_id, instance_type, run_tag,
     invoice_id is not null as has_invoice,
     is_usage,
     is_discount,
@@ -74,32 +47,23 @@ select
     usage_amount,
     -- hours as billed, to the microsecond; null where the unit is not hours. A correction is shared like the hours it takes back
     case
-        when
-            usage_amount <> 0
-            and (
-                pricing_unit in ('hrs', 'hours', 'hour', 'hr')
-                or (pricing_unit = '' and {{ matches('usage_type', '(BoxUsage|SpotUsage)') }})
-            )
-            then
-                {{ int_div(
-                    'cast(' ~ to_units('abs(usage_amount)', 12) ~ ' * 3600 + 500000 as decimal(38,0))',
-                    'cast(1000000 as decimal(38,0))'
-                ) }}
+        when usage_amount <> 0 and (
+            pricing_unit in ('hrs', 'hours', 'hour', 'hr')
+            or (pricing_unit = '' and {{ matches('usage_type', '(BoxUsage|SpotUsage)') }})
+        )
+            then {{ int_div(
+                'cast(' ~ to_units('abs(usage_amount)', 12) ~ ' * 3600 + 500000 as decimal(38,0))',
+                'cast(1000000 as decimal(38,0))'
+            ) }}
     end as billed_us,
     case
         when line_item_type in ('Credit', 'Refund') and not is_block_fee then 'credit'
-        when
-            line_item_type = 'Tax'
-            or line_item_type like '%Fee'
-            or is_support
-            or is_block_fee
-            or line_item_type = 'SavingsPlanNegation'
-            then 'fee'
+        when is_support or is_block_fee or line_item_type in ('Tax', 'SavingsPlanNegation') then 'fee'
+        when line_item_type like '%Fee' then 'fee'
         when is_accelerator_type then 'accelerator'
         when
             instance_type like '%.%'
-            and {{ matches('usage_type', '(BoxUsage|SpotUsage|Train|Cluster|UnusedBox|DedicatedUsage)') }}
-            then 'host'
+            and {{ matches('usage_type', '(BoxUsage|SpotUsage|Train|Cluster|UnusedBox|DedicatedUsage)') }} then 'host'
         when {{ matches('usage_type', '(EBS|TimedStorage|VolumeUsage|Storage|Snapshot)') }} then 'storage'
         when {{ matches('usage_type', '(DataTransfer|-Bytes|NatGateway)') }} then 'network'
         else 'other_usage'
@@ -107,22 +71,20 @@ select
     billed_cost,
     unblended_cost,
     case
-        when is_block_fee then cast(0 as decimal(38, 12))
+        when
+            is_block_fee
+            or is_savings_plan_refund
+            or line_item_type in ('SavingsPlanNegation', 'SavingsPlanUpfrontFee')
+            or (line_item_type = 'Fee' and reservation_arn is not null) then cast(0 as decimal(38, 12))
         when line_item_type = 'DiscountedUsage' then coalesce(reservation_effective_cost, unblended_cost)
         when line_item_type = 'SavingsPlanCoveredUsage' then coalesce(savings_plan_effective_cost, unblended_cost)
-        when line_item_type in ('SavingsPlanNegation', 'SavingsPlanUpfrontFee') then cast(0 as decimal(38, 12))
         when line_item_type = 'SavingsPlanRecurringFee' then {{ net_of_discount(
             'coalesce(' ~ exact_sum(['savings_plan_commitment_to_date', '-savings_plan_used_commitment'], 12) ~ ', 0)',
             'unblended_cost', 'gross_unblended_cost'
         ) }}
-        when
-            line_item_type = 'RIFee'
-            then
-                {{ exact_sum(
-                    ['coalesce(reservation_unused_upfront_cost, 0)', 'coalesce(reservation_unused_recurring_cost, 0)'], 12
-                ) }}
-        when line_item_type = 'Fee' and reservation_arn is not null then cast(0 as decimal(38, 12))
-        when is_savings_plan_refund then cast(0 as decimal(38, 12))
+        when line_item_type = 'RIFee' then {{ exact_sum(
+            ['coalesce(reservation_unused_upfront_cost, 0)', 'coalesce(reservation_unused_recurring_cost, 0)'], 12
+        ) }}
         else unblended_cost
     end as effective_cost,
     case when is_usage then public_on_demand_cost else cast(0 as decimal(38, 12)) end as list_cost,
@@ -133,11 +95,7 @@ select
         when is_block_fee or is_savings_plan_refund then 'unused_commitment'
         when line_item_type = 'Credit' then 'credit'
         when line_item_type = 'Refund' then 'refund'
-        when
-            line_item_type like 'SavingsPlan%Fee'
-            or line_item_type = 'RIFee'
-            or (line_item_type = 'Fee' and reservation_arn is not null)
-            then 'unused_commitment'
+        when commitment_kind is not null and line_item_type like '%Fee' then 'unused_commitment'
         when line_item_type = 'SavingsPlanNegation' then 'rounding'
         when line_item_type like '%Fee' then 'provider_adjustment'
     end as fixed_reason

@@ -1,7 +1,7 @@
 with lines as (
     select provider_name, payer_account_id, usage_month, bool_and(is_invoiced) as is_invoiced
     from {{ ref('int_cell_parts') }}
-    group by provider_name, payer_account_id, usage_month
+    group by all
 )
 
 select

@@ -14,12 +14,12 @@ with charges_with_run as (
 
 ambiguous_runs as (
     select distinct training_run_id from {{ ref('int_run_records') }}
-where is_ambiguous
+    where is_ambiguous
 ),
 
 known_resources as (
     select distinct resource_id from {{ ref('int_run_holdings') }}
-where resource_id is not null
+    where resource_id is not null
 ),
 
 charge_parts as (
@@ -30,12 +30,10 @@ charge_parts as (
             when split.part_id <> '~residual' and ambiguous_runs.training_run_id is null then split.part_id
         end as part_run_id,
         ambiguous_runs.training_run_id is not null as is_ambiguous_part,
-        coalesce(split.part_id, '') = '~residual' as is_unheld_part,
-        case when split.part_id is null then charges.billed_cost else split.billed_cost end as part_billed_cost,
-        case when split.part_id is null then charges.effective_cost else split.effective_cost end as part_effective_cost,
-        case when split.part_id is null then charges.list_cost else split.list_cost end as part_list_cost,
-        case when split.part_id is null then charges.contracted_cost else split.contracted_cost end as part_contracted_cost,
-        case when split.part_id is null then charges.weight else split.weight end as part_weight
+        coalesce(split.part_id, '') = '~residual' as is_unheld_part
+        {%- for measure in ['billed_cost', 'effective_cost', 'list_cost', 'contracted_cost', 'weight'] %},
+        case when split.part_id is null then charges.{{ measure }} else split.{{ measure }} end as part_{{ measure }}
+        {%- endfor %}
     from charges_with_run as charges
     -- one equality: a condition on the left side alone would make this a comparison of every pair
     left join {{ ref('int_split_charges') }} as split
@@ -62,15 +60,12 @@ parts_with_reason as (
             when parts.part_run_id is not null then null
             when parts.fixed_reason is not null then parts.fixed_reason
             when parts.is_ambiguous or parts.is_ambiguous_part then 'unattributed'
-            when
-                parts.is_accelerator_type
-                and (
-                    parts.is_unheld_part
-                    or parts.is_block_hour
-                    or known_resources.resource_id is not null
-                    or other_known_resources.resource_id is not null
-                )
-                then 'idle'
+            when parts.is_accelerator_type and (
+                parts.is_unheld_part
+                or parts.is_block_hour
+                or known_resources.resource_id is not null
+                or other_known_resources.resource_id is not null
+            ) then 'idle'
             when parts.sub_account_id = '' and parts.is_part_of_usage then 'no_project'
             when parts.is_accelerator_type and parts.is_part_of_usage then 'unlogged'
             when not parts.is_accelerator_type and parts.is_part_of_usage then 'non_accelerator'
@@ -104,6 +99,4 @@ select
     bool_and(has_invoice) as is_invoiced,
     bool_or(is_usage and is_accelerator_type) as has_accelerator_usage
 from parts_with_reason
-group by
-    {{ cell() }},
-    billing_currency, cost_component, part_run_id, case when part_run_id is not null then attribution_rule end, reason
+group by all

@@ -60,9 +60,6 @@ select
     billing_currency,
     commitment_kind,
     commitment_id,
-    cast(sum(purchased_cost) as decimal(38, 12)) as purchased_cost,
-    cast(sum(refunded_cost) as decimal(38, 12)) as refunded_cost,
-    cast(sum(amortised_used_cost) as decimal(38, 12)) as amortised_used_cost,
-    cast(sum(amortised_unused_cost) as decimal(38, 12)) as amortised_unused_cost
+    {{ sums(['purchased_cost', 'refunded_cost', 'amortised_used_cost', 'amortised_unused_cost'], 12) }}
 from flows
-group by {{ cell() }}, billing_currency, commitment_kind, commitment_id
+group by all

@@ -54,4 +54,4 @@ select
     {{ whole_sum(side ~ '_contracted_cost', 'decimal(38, 12)') }} as {{ side }}_contracted_cost{% if not loop.last %},{% endif %}
     {%- endfor %}
 from sides
-group by {{ cell() }}, billing_currency
+group by all

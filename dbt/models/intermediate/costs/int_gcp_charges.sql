@@ -1,14 +1,12 @@
 {{ config(materialized='view') }}
-{%- set shared = [
-    'provider_name', 'source_name', 'payer_account_id', 'sub_account_id', 'service_code', 'region_id', 'usage_month',
-    'charge_period_start', 'charge_period_end', 'billing_currency', 'resource_id', 'other_resource_id', 'job_id', 'instance_type',
-    'run_tag', 'has_invoice', 'is_accelerator_type', 'fixed_reason',
-] %}
+{%- set shared %}
+    {{ cell() }}, charge_period_start, charge_period_end, billing_currency, resource_id, other_resource_id, job_id, instance_type,
+    run_tag, has_invoice, is_accelerator_type, fixed_reason{% endset %}
 
 with shares as (
     select line_id, cast(sum(effective_cost) as decimal(38, 12)) as effective_cost
     from {{ ref('int_gcp_commitment_shares') }}
-    group by line_id
+    group by all
 ),
 
 lines as (
@@ -26,7 +24,7 @@ lines as (
 select
     line_id,
     line_id as attribution_line_id,
-    {{ shared | join(',\n    ') }},
+    {{ shared }},
     is_usage as is_part_of_usage,
     is_usage,
     cost_component,
@@ -43,15 +41,14 @@ union all
 select
     line_id || '|promotion' as line_id,
     line_id as attribution_line_id,
-    {{ shared | join(',\n    ') }},
+    {{ shared }},
     is_usage as is_part_of_usage,
     false as is_usage,
     'credit' as cost_component,
-    promotion_cost as billed_cost,
-    cast(0 as decimal(38, 12)) as effective_cost,
-    cast(0 as decimal(38, 12)) as list_cost,
-    cast(0 as decimal(38, 12)) as contracted_cost,
-    cast(0 as decimal(38, 12)) as weight,
+    promotion_cost as billed_cost
+    {%- for measure in ['effective_cost', 'list_cost', 'contracted_cost', 'weight'] %},
+    cast(0 as decimal(38, 12)) as {{ measure }}
+    {%- endfor %},
     false as is_weight_borrowed
 from lines
 where has_promotion

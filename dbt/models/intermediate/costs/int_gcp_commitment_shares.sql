@@ -1,77 +1,65 @@
 {{ config(materialized='by_month') }}
 
 with commitments as (
-    select * from {{ ref('int_gcp_commitments') }}
+    select *, fee_cost as effective_cost from {{ ref('int_gcp_commitments') }}
     where {{ in_build_months() }}
-),
-
-charges as (
-    select charge_id, fee_cost as effective_cost from commitments
-),
-
-lines as (
-    select * from {{ ref('int_gcp_lines') }}
-    -- a correction that takes usage back cannot carry a share
-    where
-        is_usage
-        and (spend_credit < 0 or (priced_usage > 0 and (has_commitment_credit or subscription_id is not null)))
-        and {{ in_build_months() }}
 ),
 
 covered_lines as (
     select
         commitments.charge_id,
         lines.line_id,
-        row_number() over (
+        -- parts are named by their place in time, so ties go to the earlier row
+        lpad(cast(row_number() over (
             partition by commitments.charge_id
             order by lines.charge_period_start, lines.source_object, lines.row_number
-        ) as line_rank,
+        ) as string), 12, '0') as part_id,
         case
             when commitments.is_spend_based then {{ to_units('-lines.spend_credit', 12) }}
-            else
-                {{ int_div(
-                    'cast(' ~ to_units('lines.priced_usage', 9) ~ ' * ' ~ to_units('lines.committed_ratio', 9) ~ ' as decimal(38,0))',
-                    'cast(1000000000 as decimal(38,0))'
-                ) }}
+            else {{ int_div(
+                'cast(' ~ to_units('lines.priced_usage', 9) ~ ' * ' ~ to_units('lines.committed_ratio', 9) ~ ' as decimal(38,0))',
+                'cast(1000000000 as decimal(38,0))'
+            ) }}
         end as w
-    from lines
-    inner join commitments
-        on
-            lines.source_name = commitments.source_name
-            and lines.payer_account_id = commitments.payer_account_id
-            and lines.billing_currency = commitments.billing_currency
-            and lines.usage_month = commitments.usage_month
-            and (commitments.region_id = '' or lines.region_id = commitments.region_id)
-            and case
-                when commitments.is_spend_based
-                    then
-                        lines.spend_credit < 0
-                        and not commitments.is_unused
-                        and commitments.originating_sku_id in ('', lines.sku_id)
-                else
-                    lines.priced_usage > 0
-                    -- one TPU generation, or GPUs, or neither; hours of cores do not add up with gibibyte-hours of memory
-                    and lines.instance_type = commitments.instance_type
-                    and lines.is_accelerator_type = commitments.is_accelerator_type
-                    and (lines.pricing_unit = commitments.pricing_unit or '' in (lines.pricing_unit, commitments.pricing_unit))
-                    and (
-                        coalesce(lines.subscription_id = commitments.subscription_id, false)
-                        or (
-                            (lines.has_resource_credit or (lines.has_commitment_credit and commitments.instance_type <> ''))
-                            and (lines.subscription_id is null or commitments.subscription_id is null)
-                        )
+    from {{ ref('int_gcp_lines') }} as lines
+    inner join commitments using (source_name, payer_account_id, billing_currency, usage_month)
+    where
+        lines.is_usage
+        and {{ in_build_months() }}
+        -- most lines have no part in a commitment; a correction that takes usage back cannot carry a share
+        and (
+            lines.spend_credit < 0
+            or (lines.priced_usage > 0 and (lines.has_commitment_credit or lines.subscription_id is not null))
+        )
+        and (commitments.region_id = '' or lines.region_id = commitments.region_id)
+        and case
+            when commitments.is_spend_based
+                then lines.spend_credit < 0
+                    and not commitments.is_unused
+                    and commitments.originating_sku_id in ('', lines.sku_id)
+            else
+                lines.priced_usage > 0
+                -- one TPU generation, or GPUs, or neither; hours of cores do not add up with gibibyte-hours of memory
+                and lines.instance_type = commitments.instance_type
+                and lines.is_accelerator_type = commitments.is_accelerator_type
+                and (lines.pricing_unit = commitments.pricing_unit or '' in (lines.pricing_unit, commitments.pricing_unit))
+                and (
+                    coalesce(lines.subscription_id = commitments.subscription_id, false)
+                    or (
+                        (lines.has_resource_credit or (lines.has_commitment_credit and commitments.instance_type <> ''))
+                        and (lines.subscription_id is null or commitments.subscription_id is null)
                     )
-            end
+                )
+        end
 ),
 
 used_weights as (
     select charge_id, sum(w) as w from covered_lines
-    group by charge_id
+    group by all
 ),
 
 parts as (
-    -- parts are named by their place in time, so ties go to the earlier row
-    select charge_id, lpad(cast(line_rank as string), 12, '0') as part_id, w from covered_lines
+    select charge_id, part_id, w from covered_lines
 
     union all
 
@@ -88,17 +76,16 @@ parts as (
 ),
 
 shares as (
-    {{ exact_split('charges', 'parts', ['effective_cost'], 12) }}
+    {{ exact_split('commitments', 'parts', ['effective_cost'], 12) }}
 )
 
 select
     commitments.usage_month,
-    shares.charge_id,
+    charge_id,
     commitments.commitment_id,
     coalesce(covered_lines.line_id, commitments.first_line_id) as line_id,
     covered_lines.line_id is not null as is_used,
     shares.effective_cost
 from shares
 inner join commitments using (charge_id)
-left join covered_lines
-    on shares.charge_id = covered_lines.charge_id and shares.part_id = lpad(cast(covered_lines.line_rank as string), 12, '0')
+left join covered_lines using (charge_id, part_id)

@@ -37,5 +37,4 @@ select
     -- the row that shows what of the fee nobody used
     max(case when fee_rank = 1 then line_id end) as first_line_id
 from ranked
-group by
-    charge_id, {{ cell() }}, billing_currency, commitment_id, instance_type, is_accelerator_type, pricing_unit, originating_sku_id
+group by all

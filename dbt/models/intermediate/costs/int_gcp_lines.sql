@@ -1,11 +1,6 @@
 {{ config(materialized='by_month') }}
 
-with lines as (
-    select * from {{ ref('stg_gcp_billing__lines') }}
-    where is_book
-),
-
-credits as (
+with credits as (
     select
         source_name,
         source_object,
@@ -19,7 +14,7 @@ credits as (
         sum(case when credit_type = 'COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE' then credit_amount else 0 end) as spend_credit,
         bool_or(credit_type = 'FEE_UTILIZATION_OFFSET') as has_fee_offset
     from {{ ref('stg_gcp_billing__credits') }}
-    group by source_name, source_object, row_number
+    group by all
 ),
 
 classified_lines as (
@@ -46,9 +41,10 @@ classified_lines as (
             -credits.resource_credit - case when skus.instance_type <> '' then credits.spend_credit else 0 end, 0
         ) as decimal(38, 12)) as taken_off,
         coalesce(credits.has_fee_offset, false) as has_fee_offset
-    from lines
+    from {{ ref('stg_gcp_billing__lines') }} as lines
     inner join {{ ref('int_gcp_skus') }} as skus using (service_code, service_description, sku_description)
     left join credits using (source_name, source_object, row_number)
+    where lines.is_book
 ),
 
 lines_with_commitment as (
@@ -60,20 +56,8 @@ lines_with_commitment as (
 
 select
     source_name || '|' || source_object || '|' || cast(row_number as string) as line_id,
-    provider_name,
-    source_name,
-    source_object,
-    row_number,
-    payer_account_id,
-    sub_account_id,
-    service_code,
-    region_id,
-    usage_month,
-    charge_period_start,
-    charge_period_end,
-    billing_currency,
-    sku_id,
-    sku_description,
+    {{ cell() }}, source_object, row_number,
+    charge_period_start, charge_period_end, billing_currency, sku_id, sku_description,
     coalesce(resource_name, resource_path_end) as resource_id,
     case when resource_name <> resource_path_end then resource_path_end end as other_resource_id,
     job_id,
@@ -81,22 +65,15 @@ select
     purchase_mode,
     run_tag,
     invoice_month is not null as has_invoice,
-    is_usage,
-    is_accelerator_type,
-    is_unknown_tpu,
-    subscription_id,
-    has_commitment_credit,
-    has_resource_credit,
+    is_usage, is_accelerator_type, is_unknown_tpu, subscription_id, has_commitment_credit, has_resource_credit,
     cast(spend_credit as decimal(38, 12)) as spend_credit,
     priced_usage,
     pricing_unit,
     -- of an hour's usage a commitment may cover a part: as much as its credit took off the cost, at 1e-9
     case
-        when taken_off > 0 and taken_off < cost
-            then
-                {{ from_units(int_div(
-                    'cast(' ~ to_units('taken_off', 12) ~ ' * 1000000000 as decimal(38,0))', to_units('cost', 12)
-                ), 9) }}
+        when taken_off > 0 and taken_off < cost then {{ from_units(int_div(
+            'cast(' ~ to_units('taken_off', 12) ~ ' * 1000000000 as decimal(38,0))', to_units('cost', 12)
+        ), 9) }}
         else cast(1 as decimal(38, 9))
     end as committed_ratio,
     commitment_id,

@@ -1,11 +1,11 @@
 with skus as (
-    select distinct service_code, service_description, sku_description
+    select distinct
+        service_code,
+        service_description,
+        sku_description,
+        lower(sku_description) as sku,
+        lower(service_description) as service
     from {{ ref('stg_gcp_billing__lines') }}
-),
-
-lower_case_skus as (
-    select *, lower(sku_description) as sku, lower(service_description) as service
-    from skus
 ),
 
 recognised_skus as (
@@ -17,7 +17,7 @@ recognised_skus as (
         and not {{ matches('sku', 'management[ -]?fee') }} as is_tpu,
         {{ matches('sku', '(^|[^a-z])(gpu|nvidia)([^a-z]|$)') }}
         and not {{ matches('sku', '(management[ -]?fee|licens)') }} as is_gpu
-    from lower_case_skus
+    from skus
 )
 
 select

@@ -1,12 +1,6 @@
 {{ config(materialized='by_month') }}
 
-with holdings as (
-    select * from {{ ref('int_run_holdings') }}
-    -- a run with an ambiguous id holds its chips too; its share stays residual (int_cell_parts)
-    where resource_id is not null
-),
-
-charges as (
+with charges as (
     select * from {{ ref('int_charges') }}
     where {{ in_build_months() }} and (is_usage or is_discount) and fixed_reason is null
 ),
@@ -36,7 +30,8 @@ charge_holdings as (
         greatest(holdings.started_at, charges.charge_period_start) as held_from,
         least(holdings.ended_at, charges.charge_period_end) as held_to
     from named_charges as charges
-    inner join holdings
+    -- a run with an ambiguous id holds its chips too; its share stays residual (int_cell_parts)
+    inner join {{ ref('int_run_holdings') }} as holdings
         on
             charges.held_resource_id = holdings.resource_id
             and holdings.started_at < charges.charge_period_end
@@ -44,64 +39,53 @@ charge_holdings as (
     left join {{ ref('accelerator_types') }} as line_types on charges.instance_type = line_types.accelerator_type
 ),
 
-instants as (
-    select line_id, held_from as instant from charge_holdings
-    union
-    select line_id, held_to as instant from charge_holdings
+slices as (
+    {{ slices('charge_holdings', 'line_id', 'held_from', 'held_to') }}
 ),
 
-spans as (
-    select line_id, instant as span_from, lead(instant) over (partition by line_id order by instant) as span_to
-    from instants
-),
-
-held_spans as (
+held_slices as (
     select
-        spans.line_id,
-        spans.span_from,
-        {{ microseconds('spans.span_from', 'spans.span_to') }} as span_us,
+        line_id,
+        slices.slice_from,
+        {{ microseconds('slices.slice_from', 'slices.slice_to') }} as slice_us,
         charge_holdings.training_run_id,
         sum(cast(coalesce(charge_holdings.held_chips, 1) as decimal(38, 0))) as run_chips,
         max(cast(coalesce(charge_holdings.node_chips, 0) as decimal(38, 0))) as node_chips
-    from spans
-    inner join charge_holdings
-        on
-            spans.line_id = charge_holdings.line_id
-            and charge_holdings.held_from <= spans.span_from
-            and charge_holdings.held_to >= spans.span_to
-    where spans.span_to is not null
-    group by spans.line_id, spans.span_from, spans.span_to, charge_holdings.training_run_id
+    from slices
+    inner join charge_holdings using (line_id)
+    where charge_holdings.held_from <= slices.slice_from and charge_holdings.held_to >= slices.slice_to
+    group by all
 ),
 
-shared_spans as (
+shared_slices as (
     select
         *,
         -- free chips beside a run are idle, and an oversubscribed node still adds up to one
         greatest(
-            max(node_chips) over (partition by line_id, span_from),
-            cast(sum(run_chips) over (partition by line_id, span_from) as decimal(38, 0))
+            max(node_chips) over (partition by line_id, slice_from),
+            cast(sum(run_chips) over (partition by line_id, slice_from) as decimal(38, 0))
         ) as chip_denominator
-    from held_spans
+    from held_slices
 ),
 
 line_denominators as (
     select line_id, {{ product_of_distinct('chip_denominator') }} as line_denominator
-    from shared_spans
-    group by line_id
+    from shared_slices
+    group by all
 ),
 
 run_weights as (
     select
-        shared_spans.line_id,
-        shared_spans.training_run_id,
+        line_id,
+        shared_slices.training_run_id as part_id,
         max(line_denominators.line_denominator) as line_denominator,
         cast(sum(
-            cast(shared_spans.span_us * shared_spans.run_chips as decimal(38, 0))
-            * {{ int_div('line_denominators.line_denominator', 'shared_spans.chip_denominator') }}
+            cast(shared_slices.slice_us * shared_slices.run_chips as decimal(38, 0))
+            * {{ int_div('line_denominators.line_denominator', 'shared_slices.chip_denominator') }}
         ) as decimal(38, 0)) as w
-    from shared_spans
+    from shared_slices
     inner join line_denominators using (line_id)
-    group by shared_spans.line_id, shared_spans.training_run_id
+    group by all
 ),
 
 charge_times as (
@@ -110,22 +94,21 @@ charge_times as (
         max(usage_month) as usage_month,
         coalesce(max(billed_us), max({{ microseconds('charge_period_start', 'charge_period_end') }})) as billed_us
     from charge_holdings
-    group by line_id
-),
-
-residuals as (
-    select
-        run_weights.line_id,
-        greatest(max(cast(charge_times.billed_us * run_weights.line_denominator as decimal(38, 0))) - sum(run_weights.w), 0) as w
-    from run_weights
-    inner join charge_times using (line_id)
-    group by run_weights.line_id
+    group by all
 )
 
-select charge_times.usage_month, run_weights.line_id, run_weights.training_run_id as part_id, run_weights.w
+select charge_times.usage_month, line_id, run_weights.part_id, run_weights.w
 from run_weights
 inner join charge_times using (line_id)
 union all
-select charge_times.usage_month, residuals.line_id, '~residual' as part_id, cast(residuals.w as decimal(38, 0)) as w
-from residuals
+select
+    charge_times.usage_month,
+    line_id,
+    '~residual' as part_id,
+    cast(
+        greatest(max(cast(charge_times.billed_us * run_weights.line_denominator as decimal(38, 0))) - sum(run_weights.w), 0)
+        as decimal(38, 0)
+    ) as w
+from run_weights
 inner join charge_times using (line_id)
+group by all

@@ -13,14 +13,7 @@ with aws_costs as (
         lines.is_book,
         lines.billed_cost,
         lines.billed_cost as effective_base_cost,
-        case
-            when
-                lines.line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage')
-                and not lines.is_support
-                and not lines.is_block_fee
-                then lines.public_on_demand_cost
-            else cast(0 as decimal(38, 12))
-        end as list_cost,
+        case when {{ aws_is_usage('lines') }} then lines.public_on_demand_cost else cast(0 as decimal(38, 12)) end as list_cost,
         cast(null as decimal(38, 12)) as contracted_cost
     from {{ ref('stg_aws_cur__line_items') }} as lines
     left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
@@ -34,7 +27,7 @@ gcp_credits as (
         sum(credit_amount) as credit_amount,
         sum(case when is_price then credit_amount else 0 end) as price_credit
     from {{ ref('stg_gcp_billing__credits') }}
-    group by source_name, source_object, row_number
+    group by all
 ),
 
 gcp_costs as (
@@ -56,23 +49,21 @@ gcp_costs as (
 ),
 
 costs as (
-    select {{ cell() }}, billing_currency, is_book, billed_cost, effective_base_cost, list_cost, contracted_cost from aws_costs
+    select * from aws_costs
     union all
-    select {{ cell() }}, billing_currency, is_book, billed_cost, effective_base_cost, list_cost, contracted_cost from gcp_costs
+    select * from gcp_costs
 )
 
 select
     {{ cell() }},
     billing_currency,
     is_book,
-    cast(sum(billed_cost) as decimal(38, 12)) as billed_cost,
-    -- what effective cost starts from before money moves into and out of commitments
-    cast(sum(effective_base_cost) as decimal(38, 12)) as effective_base_cost,
-    {{ whole_sum('list_cost', 'decimal(38, 12)') }} as list_cost,
-    {{ whole_sum('contracted_cost', 'decimal(38, 12)') }} as contracted_cost,
+    -- effective_base_cost: what effective cost starts from before money moves into and out of commitments
+    {{ sums(['billed_cost', 'effective_base_cost'], 12) }},
+    {{ whole_sums(['list_cost', 'contracted_cost'], 12) }},
     count(*) as line_count
 from costs
-group by {{ cell() }}, billing_currency, is_book
+group by all
 
 union all
 

@@ -1,18 +1,14 @@
-with sums as (
-    select
-        source_name,
-        provider_name,
-        payer_account_id,
-        payer_account_id as sub_account_id,
-        '' as service_code,
-        '' as region_id,
-        usage_month,
-        billing_currency,
-        cast(sum(unblended_cost) as decimal(38, 12)) as billed_cost
-    from {{ ref('int_aws_lines') }}
-    where line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation')
-    group by source_name, provider_name, payer_account_id, usage_month, billing_currency
-)
-
-select * from sums
-where billed_cost <> 0
+select
+    source_name,
+    provider_name,
+    payer_account_id,
+    payer_account_id as sub_account_id,
+    '' as service_code,
+    '' as region_id,
+    usage_month,
+    billing_currency,
+    cast(sum(unblended_cost) as decimal(38, 12)) as billed_cost
+from {{ ref('int_aws_lines') }}
+where line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation')
+group by all
+having sum(unblended_cost) <> 0

@@ -1,18 +1,14 @@
 {{ config(materialized='by_month') }}
 
 with charges as (
-    select
-        charges.line_id as charge_id,
-        charges.attribution_line_id,
-        charges.usage_month,
-        charges.billed_cost,
-        charges.effective_cost,
-        charges.list_cost,
-        charges.contracted_cost,
-        charges.weight
-    from {{ ref('int_charges') }} as charges
-    inner join {{ ref('int_line_attributions') }} as attributions on charges.attribution_line_id = attributions.line_id
-    where attributions.attribution_rule = 'resource_time' and {{ in_build_months('charges.usage_month') }}
+    select *, line_id as charge_id
+    from {{ ref('int_charges') }}
+    where
+        attribution_line_id in (
+            select held.line_id from {{ ref('int_line_attributions') }} as held
+            where held.attribution_rule = 'resource_time'
+        )
+        and {{ in_build_months() }}
 ),
 
 parts as (

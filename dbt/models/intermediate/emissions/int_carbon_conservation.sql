@@ -8,28 +8,24 @@ with provider_rows as (
         cast(sum(case when quarantine_reason is not null then {{ mass }} else 0 end) as decimal(38, 9)) as quarantined_{{ mass }}
         {%- endfor %}
     from {{ ref('int_carbon_rows') }}
-    group by {{ cell() }}, provider_model_version
+    group by all
 ),
 
 runs as (
     select
-        cell_id
-        {%- for mass in mass_names() %},
-        cast(sum({{ mass }}) as decimal(38, 9)) as {{ mass }}
-        {%- endfor %}
+        cell_id,
+        {{ sums(mass_names(), 9) }}
     from {{ ref('int_carbon_splits') }}
     where part_id <> '~residual'
-    group by cell_id
+    group by all
 ),
 
 residuals as (
     select
-        cell_id
-        {%- for mass in mass_names() %},
-        cast(sum({{ mass }}) as decimal(38, 9)) as {{ mass }}
-        {%- endfor %}
+        cell_id,
+        {{ sums(mass_names(), 9) }}
     from {{ ref('int_residual_emissions') }}
-    group by cell_id
+    group by all
 ),
 
 coverage as (
@@ -37,7 +33,7 @@ coverage as (
         provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month,
         cast(sum(weighted_line_count) as double) / cast(sum(usage_line_count) as double) as weight_coverage_ratio
     from {{ ref('int_carbon_weights') }}
-    group by provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month
+    group by all
 )
 {% for mass in mass_names() %}
 select

@@ -1,11 +1,11 @@
 {%- set shared %}{{ cell() }}, source_object, row_number, provider_model_version, is_elected, is_global, is_negative,
-    {{ mass_names() | join(', ') }}{% endset %}
+    {{ masses() }}{% endset %}
 
 with gcp_rows as (
     select
         *,
         row_number() over (
-            partition by {{ cell() }}, location_id, provider_model_version, {{ mass_names() | join(', ') }}
+            partition by {{ cell() }}, location_id, provider_model_version, {{ masses() }}
             order by source_object, row_number
         ) as copy_number
     from {{ ref('stg_gcp_carbon__emissions') }}

@@ -1,21 +1,13 @@
 {{ config(materialized='by_month') }}
 
 with cells as (
-    select * from {{ ref('int_carbon_cells') }}
+    select *, cell_id as charge_id
+    from {{ ref('int_carbon_cells') }}
     where {{ in_build_months() }}
 ),
 
-charges as (
-    select
-        cell_id as charge_id
-        {%- for mass in mass_names() %},
-        {{ mass }}
-        {%- endfor %}
-    from cells
-),
-
 weights as (
-    select cells.cell_id, weights.training_run_id, weights.w, weights.signed_w
+    select cells.charge_id, weights.training_run_id, weights.w, weights.signed_w
     from cells
     inner join {{ ref('int_carbon_weights') }} as weights
         using (provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month)
@@ -24,34 +16,32 @@ weights as (
 
 totals as (
     select
-        cell_id,
+        charge_id,
         cast(sum(signed_w) as decimal(38, 0)) as cell_w,
         cast(sum(case when training_run_id is not null then w else 0 end) as decimal(38, 0)) as runs_w
     from weights
-    group by cell_id
+    group by all
 ),
 
 parts as (
     -- corrections weigh with their sign: a cell whose total is not positive is all residual
-    select weights.cell_id as charge_id, weights.training_run_id as part_id, weights.w
+    select charge_id, weights.training_run_id as part_id, weights.w
     from weights
-    inner join totals using (cell_id)
+    inner join totals using (charge_id)
     where weights.training_run_id is not null and weights.w > 0 and totals.cell_w > 0
 
     union all
 
     select
-        cells.cell_id as charge_id,
+        charge_id,
         '~residual' as part_id,
-        cast(
-            case when coalesce(totals.cell_w, 0) > 0 then greatest(totals.cell_w - totals.runs_w, 0) else 1 end as decimal(38, 0)
-        ) as w
+        cast(case when totals.cell_w > 0 then greatest(totals.cell_w - totals.runs_w, 0) else 1 end as decimal(38, 0)) as w
     from cells
-    left join totals using (cell_id)
+    left join totals using (charge_id)
 ),
 
 split as (
-    {{ exact_split('charges', 'parts', mass_names(), 9) }}
+    {{ exact_split('cells', 'parts', mass_names(), 9) }}
 )
 
 select
@@ -62,10 +52,8 @@ select
     cells.is_global,
     coalesce(totals.cell_w, 0) > 0 as is_weighted,
     split.part_id,
-    split.w
-    {%- for mass in mass_names() %},
-    split.{{ mass }}
-    {%- endfor %}
+    split.w,
+    {{ masses('split') }}
 from split
-inner join cells on split.charge_id = cells.cell_id
-left join totals using (cell_id)
+inner join cells using (charge_id)
+left join totals using (charge_id)

@@ -1,33 +1,22 @@
 with residuals as (
     select
         *,
-        cell_id || '|' || reason as charge_id
-    from {{ ref('int_residual_emissions') }}
-    where reason in ('idle', 'unused_commitment')
-),
-
-runs as (
-    select cell_id, part_id, w from {{ ref('int_carbon_splits') }}
-    where part_id <> '~residual'
-),
-
-charges as (
-    select
-        charge_id,
+        cell_id || '|' || reason as charge_id,
         provider_total_location_based_kgco2e as location_based_kgco2e,
         provider_total_market_based_kgco2e as market_based_kgco2e
-    from residuals
-    where cell_id in (select runs.cell_id from runs)
+    from {{ ref('int_residual_emissions') }}
+    where reason in ('idle', 'unused_commitment')
 ),
 
 parts as (
     select residuals.charge_id, runs.part_id, runs.w
     from residuals
-    inner join runs using (cell_id)
+    inner join {{ ref('int_carbon_splits') }} as runs using (cell_id)
+    where runs.part_id <> '~residual'
 ),
 
 split as (
-    {{ exact_split('charges', 'parts', ['location_based_kgco2e', 'market_based_kgco2e'], 9) }}
+    {{ exact_split('residuals', 'parts', ['location_based_kgco2e', 'market_based_kgco2e'], 9) }}
 )
 
 select

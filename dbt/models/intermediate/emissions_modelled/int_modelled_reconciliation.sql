@@ -10,14 +10,12 @@ with run_weights as (
         cast(greatest(sum({{ to_units('parts.weight', 12) }}), 0) as decimal(38, 0)) as w
     from {{ ref('int_cell_parts') }} as parts
     where parts.cost_component = 'accelerator' and parts.training_run_id is not null and parts.usage_line_count > 0
-    group by
-        parts.provider_name, parts.payer_account_id, parts.sub_account_id, {{ carbon_product('parts') }}, parts.region_id,
-        parts.usage_month, parts.training_run_id
+    group by all
 ),
 
 -- A run's modelled figure of a region is divided over the cells in which its accelerators were billed, those without carbon
--- too: what
--- belongs to them is not pushed onto the others. A single cell takes all of it; several without a weight cannot be told apart.
+-- too: what belongs to them is not pushed onto the others. A single cell takes all of it; several without a weight cannot be
+-- told apart.
 run_cells as (
     select
         *,
@@ -47,7 +45,7 @@ shares as (
 
 splits as (
     select * from {{ ref('int_carbon_splits') }}
-where is_elected and not is_global
+    where is_elected and not is_global
 ),
 
 cells as (
@@ -57,7 +55,7 @@ cells as (
         provider_model_version,
         {{ whole_sum('provider_scope_2_location_based_kgco2e', 'decimal(38, 9)') }} as provider_kgco2e
     from splits
-    group by {{ cell() }}, cell_id, provider_model_version
+    group by all
 ),
 
 runs as (
@@ -79,10 +77,9 @@ run_totals as (
         cell_id,
         count(*) as run_count,
         count(modelled_kgco2e) as modelled_run_count,
-        {{ whole_sum('provider_kgco2e', 'decimal(38, 9)') }} as provider_kgco2e,
-        {{ whole_sum('modelled_kgco2e', 'decimal(38, 9)') }} as modelled_kgco2e
+        {{ whole_sums(['provider_kgco2e', 'modelled_kgco2e'], 9) }}
     from runs
-    group by cell_id
+    group by all
 )
 
 select
@@ -104,13 +101,9 @@ select
     cast(null as double) as weight_coverage_ratio,
     case
         when run_totals.provider_kgco2e is null then 'the provider publishes no location-based Scope 2 here'
-        when run_totals.modelled_kgco2e is null
-            then
-                'modelled for '
-                || cast(run_totals.modelled_run_count as string)
-                || ' of '
-                || cast(run_totals.run_count as string)
-                || ' runs'
+        when run_totals.modelled_kgco2e is null then
+            'modelled for ' || cast(run_totals.modelled_run_count as string)
+            || ' of ' || cast(run_totals.run_count as string) || ' runs'
         when run_totals.provider_kgco2e = 0 then 'the provider gives these runs nothing'
     end as reason
 from cells

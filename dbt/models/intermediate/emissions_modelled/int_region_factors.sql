@@ -1,40 +1,33 @@
 with region_months as (
     select distinct
         energy.usage_month,
-        energy.provider_name,
-        energy.region_id,
+        provider_name,
+        region_id,
         regions.grid_zone,
         cast(extract(year from energy.usage_month) as bigint) as usage_year
     from {{ ref('int_run_region_energy') }} as energy
     inner join {{ ref('regions') }} as regions using (provider_name, region_id)
     where regions.grid_zone is not null
-),
-
-ranked_factors as (
-    select
-        region_months.usage_month,
-        region_months.provider_name,
-        region_months.region_id,
-        factors.factor_id,
-        factors.factor_set_id,
-        factors.value,
-        region_months.usage_year - factors.data_year as factor_age_years,
-        row_number() over (
-            partition by region_months.usage_month, region_months.provider_name, region_months.region_id, factors.factor_set_id
-            order by factors.data_year desc, factors.known_from desc, factors.factor_id
-        ) as factor_rank
-    from region_months
-    inner join {{ ref('emission_factors') }} as factors
-        on
-            region_months.grid_zone = factors.grid_zone
-            and factors.method = 'location_based'
-            and factors.basis = 'direct'
-            and factors.data_year <= region_months.usage_year
-            and factors.data_year >= region_months.usage_year - 4
-            and factors.known_from < cast(date_trunc('year', region_months.usage_month) + interval 1 year as date)
-    where factors.factor_set_id = 'location_direct_v1'
 )
 
-select usage_month, provider_name, region_id, factor_id, factor_set_id, value, factor_age_years
-from ranked_factors
-where factor_rank = 1
+select
+    region_months.usage_month,
+    region_months.provider_name,
+    region_months.region_id,
+    factors.factor_id,
+    factors.factor_set_id,
+    factors.value,
+    region_months.usage_year - factors.data_year as factor_age_years
+from region_months
+inner join {{ ref('emission_factors') }} as factors using (grid_zone)
+where
+    factors.factor_set_id = 'location_direct_v1'
+    and factors.method = 'location_based'
+    and factors.basis = 'direct'
+    and factors.data_year <= region_months.usage_year
+    and factors.data_year >= region_months.usage_year - 4
+    and factors.known_from < cast(date_trunc('year', region_months.usage_month) + interval 1 year as date)
+qualify row_number() over (
+    partition by region_months.usage_month, region_months.provider_name, region_months.region_id
+    order by factors.data_year desc, factors.known_from desc, factors.factor_id
+) = 1

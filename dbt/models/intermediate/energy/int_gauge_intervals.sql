@@ -70,62 +70,47 @@ points_with_usual_spacing as (
         -- a host seen once: Google writes a point a minute
         coalesce(day_spacing.spacing_us, series_spacing.spacing_us, host_spacing.spacing_us, 60000000) as usual_spacing_us
     from points_with_spacing
-    left join day_spacing using (usage_month, host_id, device_index, is_measured, day_us)
-    left join series_spacing using (usage_month, host_id, device_index, is_measured)
+    left join day_spacing using ({{ series }}, day_us)
+    left join series_spacing using ({{ series }})
     left join host_spacing using (usage_month, host_id)
 ),
 
--- only in a silence longer than usual does it matter whether the host was alive
-long_silences as (
-    select * from points_with_usual_spacing
-    where sample_to_us - before_us > usual_spacing_us
-),
-
 host_times as (
-    select distinct usage_month, host_id, sample_to_us from point_times
+    select distinct usage_month, host_id, sample_to_us as seen_at_us from point_times
 ),
 
 host_alive_during_silence as (
-    select distinct
-        long_silences.usage_month,
-        long_silences.host_id,
-        long_silences.device_index,
-        long_silences.is_measured,
-        long_silences.sample_to_us
-    from long_silences
+    select distinct {{ series }}, spaced.sample_to_us
+    from points_with_usual_spacing as spaced
     inner join host_times using (usage_month, host_id)
     where
-        host_times.sample_to_us > long_silences.before_us
-        and host_times.sample_to_us <= long_silences.sample_to_us - long_silences.usual_spacing_us
+        -- only in a silence longer than usual does it matter whether the host was alive
+        spaced.sample_to_us - spaced.before_us > spaced.usual_spacing_us
+        and host_times.seen_at_us > spaced.before_us
+        and host_times.seen_at_us <= spaced.sample_to_us - spaced.usual_spacing_us
         -- nothing further back could be covered anyway
-        and host_times.sample_to_us >= long_silences.sample_to_us - 3 * long_silences.usual_spacing_us
+        and host_times.seen_at_us >= spaced.sample_to_us - 3 * spaced.usual_spacing_us
 ),
 
 covered_times as (
     select
-        spaced.usage_month,
-        spaced.host_id,
-        spaced.device_index,
-        spaced.is_measured,
-        spaced.sample_to_us,
+        {{ series }},
+        sample_to_us,
         case
-            when spaced.before_us is null or host_alive_during_silence.host_id is not null
-                then spaced.sample_to_us - spaced.usual_spacing_us
-            else greatest(spaced.before_us, spaced.sample_to_us - 3 * spaced.usual_spacing_us)
+            when spaced.before_us is null or alive.usage_month is not null
+                then sample_to_us - spaced.usual_spacing_us
+            else greatest(spaced.before_us, sample_to_us - 3 * spaced.usual_spacing_us)
         end as sample_from_us
     from points_with_usual_spacing as spaced
-    left join host_alive_during_silence using (usage_month, host_id, device_index, is_measured, sample_to_us)
+    left join host_alive_during_silence as alive using ({{ series }}, sample_to_us)
 )
 
 select
-    points.usage_month,
+    {{ series }},
     points.run_key,
-    points.host_id,
-    points.device_index,
-    points.is_measured,
     points.document_hash,
     covered_times.sample_from_us,
-    points.sample_to_us,
+    sample_to_us,
     points.utilisation_ppm
 from points
-inner join covered_times using (usage_month, host_id, device_index, is_measured, sample_to_us)
+inner join covered_times using ({{ series }}, sample_to_us)

@@ -6,32 +6,27 @@ with held_machines as (
         cast(sum(cast(least(span_chips, node_chips) as decimal(19, 0)) * span_us) as decimal(38, 0)) as held_us,
         cast(sum(cast(greatest(node_chips - span_chips, 0) as decimal(19, 0)) * span_us) as decimal(38, 0)) as free_us
     from (
-        select distinct
+        select
             usage_month,
             resource_id,
-            span_from_us,
             cast(span_to_us - span_from_us as decimal(18, 0)) as span_us,
             node_chips,
             span_chips,
-            min(accelerator_type) over (partition by usage_month, resource_id) as accelerator_type
+            min(accelerator_type) as accelerator_type
         from {{ ref('int_node_spans') }}
+        group by usage_month, resource_id, span_from_us, span_to_us, node_chips, span_chips
     ) as spans
-    group by usage_month, resource_id
+    group by all
 ),
 
--- a machine billed in two cells counts in the one where most of it was billed (cell_rank 1)
-billed_machines as (
+-- a machine billed in two cells counts in the one where most of it was billed
+main_bills as (
     select
         *,
         {{ cell_id() }} as cell_id,
-        cast(sum(billed_chip_us) over (partition by usage_month, resource_id) as decimal(38, 0)) as machine_us,
-        row_number() over (partition by usage_month, resource_id order by billed_chip_us desc, {{ cell_id() }}) as cell_rank
+        cast(sum(billed_chip_us) over (partition by usage_month, resource_id) as decimal(38, 0)) as machine_us
     from {{ ref('int_resource_bills') }}
-),
-
-main_bills as (
-    select * from billed_machines
-    where cell_rank = 1
+    qualify row_number() over (partition by usage_month, resource_id order by billed_chip_us desc, {{ cell_id() }}) = 1
 ),
 
 machines as (
@@ -51,15 +46,13 @@ machines as (
 regions as (
     select usage_month, resource_id, min(region_id) as region_id
     from {{ ref('int_resource_regions') }}
-    group by usage_month, resource_id
+    group by all
 ),
 
 machines_with_power as (
     select
         machines.usage_month,
         coalesce(machines.cell_id, 'machine|' || machines.resource_id || '|' || cast(machines.usage_month as string)) as pool_id,
-        machines.cell_id is not null as is_cell,
-        machines.resource_id,
         cast(machines.reserve_us as decimal(38, 0)) as reserve_us,
         {{ to_units('power.chip_power_idle_w_mid', 6) }} as idle_uw,
         {{ to_units('host.host_power_w_mid', 6) }} as host_uw,
@@ -91,70 +84,39 @@ machine_energy as (
 ),
 
 pools as (
-    select
-        pool_id,
-        usage_month,
-        bool_and(is_cell) as is_cell,
-        {{ whole_sum('facility', 'decimal(38, 0)') }} as facility
+    select pool_id as charge_id, usage_month, {{ kwh(whole_sum('facility', 'decimal(38, 0)'), 10) }} as facility_energy_kwh
     from machine_energy
-    group by pool_id, usage_month
+    group by all
 ),
 
-cell_weights as (
-    select
-        {{ cell_id() }} as pool_id,
-        training_run_id,
-        {{ to_units('sum(weight)', 12) }} as w
+parts as (
+    select {{ cell_id() }} as charge_id, training_run_id as part_id, {{ to_units('sum(weight)', 12) }} as w
     from {{ ref('int_cell_parts') }}
     where training_run_id is not null and weight > 0
-    group by {{ cell() }}, training_run_id
-),
+    group by all
 
-machine_weights as (
+    union all
+
     select
-        'machine|' || resource_id || '|' || cast(usage_month as string) as pool_id,
-        training_run_id,
+        'machine|' || resource_id || '|' || cast(usage_month as string) as charge_id,
+        training_run_id as part_id,
         cast(sum(
             cast(coalesce(run_chips, 1) as decimal(19, 0)) * cast(span_to_us - span_from_us as decimal(18, 0))
         ) as decimal(38, 0)) as w
     from {{ ref('int_node_spans') }}
-    where not is_ambiguous
-    group by resource_id, usage_month, training_run_id
-),
-
-weights as (
-    select pools.pool_id, cell_weights.training_run_id, cell_weights.w
-    from pools
-    inner join cell_weights using (pool_id)
-    where pools.is_cell
-
-    union all
-
-    select pools.pool_id, machine_weights.training_run_id, machine_weights.w
-    from pools
-    inner join machine_weights on pools.pool_id = machine_weights.pool_id
     -- a run without chips there holds none of the machine
-    where not pools.is_cell and machine_weights.w > 0
-),
-
-charges as (
-    select pool_id as charge_id, {{ kwh('facility', 10) }} as facility_energy_kwh
-    from pools
-    where pool_id in (select weights.pool_id from weights)
-),
-
-parts as (
-    select pool_id as charge_id, training_run_id as part_id, w from weights
+    where not is_ambiguous and coalesce(run_chips, 1) > 0
+    group by all
 ),
 
 split as (
-    {{ exact_split('charges', 'parts', ['facility_energy_kwh'], 9) }}
+    {{ exact_split('pools', 'parts', ['facility_energy_kwh'], 9) }}
 )
 
 select
     pools.usage_month,
-    pools.pool_id,
+    charge_id as pool_id,
     split.part_id as training_run_id,
     split.facility_energy_kwh
 from split
-inner join pools on split.charge_id = pools.pool_id
+inner join pools using (charge_id)

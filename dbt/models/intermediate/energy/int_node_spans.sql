@@ -8,7 +8,7 @@ with holdings as (
             else held_chips
         end as record_chips,
         {{ instant_us('started_at') }} as held_from_us,
-        case when ended_at < timestamp '9999-01-01 00:00:00' then {{ instant_us('ended_at') }} end as held_to_us
+        case when ended_at < timestamp '9999-01-01 00:00:00' then {{ instant_us('ended_at') }} end as end_us
     from {{ ref('int_run_holdings') }}
     where resource_id is not null
 ),
@@ -21,29 +21,21 @@ run_keys as (
 records_seen as (
     select training_run_id, max({{ instant_us('published_at') }}) as seen_us
     from {{ ref('int_run_records') }}
-    group by training_run_id
+    group by all
 ),
 
 samples_seen as (
     select run_keys.training_run_id, max(samples.sample_to_us) as seen_us
     from {{ ref('int_telemetry_samples') }} as samples
     inner join run_keys using (run_key)
-    group by run_keys.training_run_id
+    group by all
 ),
 
 holdings_with_end as (
     select
-        holdings.training_run_id,
-        holdings.is_ambiguous,
-        holdings.resource_id,
-        holdings.accelerator_type,
-        holdings.held_chips,
-        holdings.node_chips,
-        holdings.record_chips,
-        holdings.chips_per_node as machine_chips,
-        holdings.held_from_us,
+        holdings.*,
         coalesce(
-            holdings.held_to_us,
+            holdings.end_us,
             greatest(coalesce(records_seen.seen_us, samples_seen.seen_us), coalesce(samples_seen.seen_us, records_seen.seen_us))
         ) as held_to_us
     from holdings
@@ -57,7 +49,7 @@ nodes as (
         resource_id,
         cast(greatest(max(coalesce(node_chips, record_chips)), max(coalesce(record_chips, node_chips))) as bigint) as node_chips
     from holdings_with_end
-    group by resource_id
+    group by all
 ),
 
 months as (
@@ -73,7 +65,7 @@ month_holdings as (
         holdings.resource_id,
         holdings.accelerator_type,
         holdings.held_chips,
-        holdings.machine_chips,
+        holdings.chips_per_node as machine_chips,
         greatest(holdings.held_from_us, months.month_from_us) as held_from_us,
         least(holdings.held_to_us, months.month_to_us) as held_to_us
     from holdings_with_end as holdings
@@ -81,27 +73,16 @@ month_holdings as (
     where holdings.held_to_us > holdings.held_from_us
 ),
 
-instants as (
-    select usage_month, resource_id, held_from_us as instant_us from month_holdings
-    union
-    select usage_month, resource_id, held_to_us as instant_us from month_holdings
-),
-
-spans as (
-    select
-        usage_month,
-        resource_id,
-        instant_us as span_from_us,
-        lead(instant_us) over (partition by usage_month, resource_id order by instant_us) as span_to_us
-    from instants
+slices as (
+    {{ slices('month_holdings', 'usage_month, resource_id', 'held_from_us', 'held_to_us') }}
 ),
 
 held_spans as (
     select
-        spans.usage_month,
-        spans.resource_id,
-        spans.span_from_us,
-        spans.span_to_us,
+        usage_month,
+        resource_id,
+        slices.slice_from as span_from_us,
+        slices.slice_to as span_to_us,
         month_holdings.training_run_id,
         bool_or(month_holdings.is_ambiguous) as is_ambiguous,
         -- chips of two types under one name have no common power
@@ -112,13 +93,10 @@ held_spans as (
         max(month_holdings.machine_chips) as machine_chips,
         -- half a number of chips is not a number of chips
         case when count(*) = count(month_holdings.held_chips) then cast(sum(month_holdings.held_chips) as bigint) end as run_chips
-    from spans
+    from slices
     inner join month_holdings using (usage_month, resource_id)
-    where
-        spans.span_to_us is not null
-        and month_holdings.held_from_us <= spans.span_from_us
-        and month_holdings.held_to_us >= spans.span_to_us
-    group by spans.usage_month, spans.resource_id, spans.span_from_us, spans.span_to_us, month_holdings.training_run_id
+    where month_holdings.held_from_us <= slices.slice_from and month_holdings.held_to_us >= slices.slice_to
+    group by all
 )
 
 select

@@ -19,7 +19,7 @@ held_resources as (
         from {{ ref('int_run_holdings') }}
     ) as holdings
     where resource_id is not null
-    group by resource_id
+    group by all
 ),
 
 resource_charges as (
@@ -80,4 +80,4 @@ select
 from timed_charges
 left join held_resources on timed_charges.held_resource_id = held_resources.resource_id
 left join {{ ref('accelerator_types') }} as types on timed_charges.instance_type = types.accelerator_type
-group by {{ cell_of('timed_charges') }}, timed_charges.held_resource_id
+group by all

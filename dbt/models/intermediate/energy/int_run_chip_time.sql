@@ -1,7 +1,7 @@
 select
-    spans.usage_month,
-    spans.training_run_id,
-    spans.resource_id,
+    usage_month,
+    training_run_id,
+    resource_id,
     spans.accelerator_type,
     spans.share_numerator,
     spans.share_denominator,
@@ -21,10 +21,4 @@ select
 from {{ ref('int_run_node_shares') }} as spans
 left join {{ ref('int_run_device_use') }} as counted using (usage_month, training_run_id, resource_id, span_from_us)
 left join {{ ref('int_run_live_time') }} as live_time using (usage_month, training_run_id, resource_id, span_from_us)
-group by
-    spans.usage_month,
-    spans.training_run_id,
-    spans.resource_id,
-    spans.accelerator_type,
-    spans.share_numerator,
-    spans.share_denominator
+group by all

@@ -1,18 +1,14 @@
 {{ config(materialized='by_month') }}
 {%- set device = 'usage_month, training_run_id, resource_id, device_id' %}
 
-with samples as (
-    select * from {{ ref('int_run_samples') }}
-    where {{ in_build_months() }}
-),
-
-samples_with_reach as (
+with samples_with_reach as (
     select
         *,
         max(sample_to_us) over (
             partition by {{ device }} order by sample_from_us, sample_to_us rows between unbounded preceding and 1 preceding
         ) as reached_us
-    from samples
+    from {{ ref('int_run_samples') }}
+    where {{ in_build_months() }}
 ),
 
 samples_with_cluster as (
@@ -48,7 +44,6 @@ gapless_samples as (
     from cluster_samples
 ),
 
--- a bucket is as long as the longest sample of the cluster, so a sample lies in two at most and a slice meets only its neighbours
 overlapping_samples as (
     select
         *,
@@ -58,26 +53,11 @@ overlapping_samples as (
 ),
 
 bucketed_samples as (
-    select *, sample_from_us - sample_from_us % bucket_us as bucket from overlapping_samples
-    union all
-    select *, (sample_to_us - 1) - (sample_to_us - 1) % bucket_us as bucket from overlapping_samples
-    where (sample_to_us - 1) - (sample_to_us - 1) % bucket_us > sample_from_us - sample_from_us % bucket_us
-),
-
-instants as (
-    select {{ device }}, cluster, bucket_us, sample_from_us as instant_us from overlapping_samples
-    union
-    select {{ device }}, cluster, bucket_us, sample_to_us as instant_us from overlapping_samples
+    {{ bucketed('overlapping_samples', 'sample_from_us', 'sample_to_us') }}
 ),
 
 slices as (
-    select
-        {{ device }},
-        cluster,
-        instant_us as slice_from_us,
-        instant_us - instant_us % bucket_us as bucket,
-        lead(instant_us) over (partition by {{ device }}, cluster order by instant_us) as slice_to_us
-    from instants
+    {{ slices('overlapping_samples', device ~ ', cluster, bucket_us', 'sample_from_us', 'sample_to_us') }}
 )
 
 select {{ device }}, sample_from_us as observed_from_us, sample_to_us as observed_to_us, is_measured, utilisation_ppm
@@ -87,19 +67,15 @@ where sample_count = 1
 union all
 
 select
-    slices.usage_month,
-    slices.training_run_id,
-    slices.resource_id,
-    slices.device_id,
-    slices.slice_from_us as observed_from_us,
-    slices.slice_to_us as observed_to_us,
+    {{ device }},
+    slices.slice_from as observed_from_us,
+    slices.slice_to as observed_to_us,
     bool_or(bucketed_samples.is_measured) as is_measured,
     {{ use_together() }} as utilisation_ppm
 from slices
-inner join bucketed_samples using ({{ device }}, cluster, bucket)
+inner join bucketed_samples using ({{ device }}, cluster, bucket_us)
 where
-    slices.slice_to_us is not null
-    and bucketed_samples.sample_from_us <= slices.slice_from_us
-    and bucketed_samples.sample_to_us >= slices.slice_to_us
-group by
-    slices.usage_month, slices.training_run_id, slices.resource_id, slices.device_id, slices.slice_from_us, slices.slice_to_us
+    {{ bucket_of('slices.slice_from') }} = bucketed_samples.bucket
+    and bucketed_samples.sample_from_us <= slices.slice_from
+    and bucketed_samples.sample_to_us >= slices.slice_to
+group by all

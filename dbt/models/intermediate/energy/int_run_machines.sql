@@ -7,7 +7,7 @@ with hosts as (
         count(distinct case when is_present then device_id end) as present_chips,
         count(distinct case when is_measured then device_id end) as measured_chips
     from {{ ref('int_run_samples') }}
-    group by usage_month, training_run_id, resource_id, {{ host_of_device() }}
+    group by all
 )
 
 select

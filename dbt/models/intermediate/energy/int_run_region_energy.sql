@@ -2,11 +2,16 @@
 {%- set unseen = {
     'low': 'power.chip_power_idle_w_low', 'mid': 'power.chip_power_mean_w', 'high': 'power.chip_power_max_w_high',
 } %}
+{#- what the energy of each part is divided by, to be the run's share of the node in 1e-12 J -#}
+{%- set divisors = {
+    'seen_chip': 'cast(shares * 1000000 as decimal(38, 0))', 'unseen_chip': 'shares',
+    'seen_host': 'host_shares', 'unseen_host': 'host_shares',
+} %}
 
 with chip_time as (
     select
-        time.usage_month,
-        time.training_run_id,
+        usage_month,
+        training_run_id,
         regions.region_id,
         time.accelerator_type,
         time.share_numerator,
@@ -17,13 +22,7 @@ with chip_time as (
         cast(sum(time.used_ppm_us) as decimal(38, 0)) as used_ppm_us
     from {{ ref('int_run_chip_time') }} as time
     inner join {{ ref('int_resource_regions') }} as regions using (usage_month, resource_id, training_run_id)
-    group by
-        time.usage_month,
-        time.training_run_id,
-        regions.region_id,
-        time.accelerator_type,
-        time.share_numerator,
-        time.share_denominator
+    group by all
 ),
 
 chip_time_with_power as (
@@ -32,6 +31,8 @@ chip_time_with_power as (
         types.provider_name,
         power.power_confidence,
         cast(chip_time.reserved_us - chip_time.observed_us as decimal(38, 0)) as unseen_us,
+        -- no energy is known where the chips are not
+        case when chip_time.is_chips_known then chip_time.share_numerator end as known_numerator,
         cast(chip_time.share_denominator as decimal(38, 0)) as shares,
         cast(chip_time.share_denominator * host.chips_per_node as decimal(38, 0)) as host_shares
         {%- for level in levels %},
@@ -51,42 +52,21 @@ energy_of_counted_chips as (
     select
         *
         {%- for level in levels %},
-        case when is_chips_known then cast((
+        cast((
             cast(idle_uw_{{ level }} * observed_us as decimal(38, 0)) * 1000000
             + cast((max_uw_{{ level }} - idle_uw_{{ level }}) * used_ppm_us as decimal(38, 0))
-        ) * share_numerator as decimal(38, 0)) end as seen_chip_{{ level }},
-        case
-            when is_chips_known
-                then cast(cast(unseen_uw_{{ level }} * unseen_us as decimal(38, 0)) * share_numerator as decimal(38, 0))
-        end as unseen_chip_{{ level }},
-        case
-            when is_chips_known
-                then cast(cast(host_uw_{{ level }} * observed_us as decimal(38, 0)) * share_numerator as decimal(38, 0))
-        end as seen_host_{{ level }},
-        case
-            when is_chips_known
-                then cast(cast(host_uw_{{ level }} * unseen_us as decimal(38, 0)) * share_numerator as decimal(38, 0))
-        end as unseen_host_{{ level }}
+        ) * known_numerator as decimal(38, 0)) as seen_chip_{{ level }},
+        cast(cast(unseen_uw_{{ level }} * unseen_us as decimal(38, 0)) * known_numerator as decimal(38, 0))
+            as unseen_chip_{{ level }},
+        cast(cast(host_uw_{{ level }} * observed_us as decimal(38, 0)) * known_numerator as decimal(38, 0))
+            as seen_host_{{ level }},
+        cast(cast(host_uw_{{ level }} * unseen_us as decimal(38, 0)) * known_numerator as decimal(38, 0))
+            as unseen_host_{{ level }}
         {%- endfor %},
         cast(observed_us * share_numerator * 1000000 as decimal(38, 0)) as share_observed_ps,
         cast(reserved_us * share_numerator * 1000000 as decimal(38, 0)) as share_reserved_ps,
         cast(used_ppm_us * share_numerator as decimal(38, 0)) as share_used_ps
     from chip_time_with_power
-),
-
-energy_of_run as (
-    select
-        *
-        {%- for level in levels %},
-        {{ int_div('seen_chip_' ~ level, 'cast(shares * 1000000 as decimal(38, 0))') }} as seen_chip_e12_{{ level }},
-        {{ int_div('unseen_chip_' ~ level, 'shares') }} as unseen_chip_e12_{{ level }},
-        {{ int_div('seen_host_' ~ level, 'host_shares') }} as seen_host_e12_{{ level }},
-        {{ int_div('unseen_host_' ~ level, 'host_shares') }} as unseen_host_e12_{{ level }}
-        {%- endfor %},
-        {{ int_div('share_observed_ps', 'shares') }} as run_observed_ps,
-        {{ int_div('share_reserved_ps', 'shares') }} as run_reserved_ps,
-        {{ int_div('share_used_ps', 'shares') }} as run_used_ps
-    from energy_of_counted_chips
 ),
 
 run_regions as (
@@ -99,18 +79,15 @@ run_regions as (
         case
             when count(*) = count(power_confidence)
                 then max(case power_confidence when 'published' then 1 when 'third_party' then 2 else 3 end) else 3
-        end as confidence_rank,
-        cast(sum(run_reserved_ps) as decimal(38, 0)) as reserved_ps,
-        cast(sum(run_observed_ps) as decimal(38, 0)) as observed_ps,
-        cast(sum(run_used_ps) as decimal(38, 0)) as used_ps
-        {%- for level in levels %},
-        {{ whole_sum('seen_chip_e12_' ~ level, 'decimal(38, 0)') }} as seen_chip_{{ level }},
-        {{ whole_sum('unseen_chip_e12_' ~ level, 'decimal(38, 0)') }} as unseen_chip_{{ level }},
-        {{ whole_sum('seen_host_e12_' ~ level, 'decimal(38, 0)') }} as seen_host_{{ level }},
-        {{ whole_sum('unseen_host_e12_' ~ level, 'decimal(38, 0)') }} as unseen_host_{{ level }}
+        end as confidence_rank
+        {%- for time in ['reserved_ps', 'observed_ps', 'used_ps'] %},
+        cast(sum({{ int_div('share_' ~ time, 'shares') }}) as decimal(38, 0)) as {{ time }}
         {%- endfor %}
-    from energy_of_run
-    group by usage_month, training_run_id, region_id
+        {%- for level in levels %}{% for part, divisor in divisors.items() %},
+        {{ whole_sum(int_div(part ~ '_' ~ level, divisor), 'decimal(38, 0)') }} as {{ part }}_{{ level }}
+        {%- endfor %}{% endfor %}
+    from energy_of_counted_chips
+    group by all
 ),
 
 -- the boundaries, each in whole units: IT in 1e-18 J (share in millionths), facility in 1e-22 J (PUE in ten-thousandths)
@@ -118,30 +95,19 @@ region_boundaries as (
     select
         run_regions.*,
         pue.pue_ratio,
-        pue.pue_source
+        pue.pue_source,
+        {{ to_units('pue.pue_ratio', 4) }} as pue_units,
+        run_regions.seen_chip_mid + run_regions.seen_host_mid as seen_chip_host
         {%- for level in levels %},
+        1000000 + {{ to_units('overhead.network_storage_share_' ~ level, 6) }} as it_factor_{{ level }},
         cast(run_regions.seen_chip_{{ level }} + run_regions.unseen_chip_{{ level }} as decimal(38, 0)) as chip_{{ level }},
         cast(
             run_regions.seen_chip_{{ level }}
             + run_regions.unseen_chip_{{ level }}
             + run_regions.seen_host_{{ level }}
             + run_regions.unseen_host_{{ level }} as decimal(38, 0)
-        ) as chip_host_{{ level }},
-        cast(
-            (
-                run_regions.seen_chip_{{ level }}
-                + run_regions.unseen_chip_{{ level }}
-                + run_regions.seen_host_{{ level }}
-                + run_regions.unseen_host_{{ level }}
-            )
-            * (1000000 + {{ to_units('overhead.network_storage_share_' ~ level, 6) }}) as decimal(38, 0)
-        ) as it_{{ level }}
-        {%- endfor %},
-        cast(
-            (run_regions.seen_chip_mid + run_regions.seen_host_mid)
-            * (1000000 + {{ to_units('overhead.network_storage_share_mid', 6) }}) as decimal(38, 0)
-        ) as seen_it_mid,
-        {{ to_units('pue.pue_ratio', 4) }} as pue_units
+        ) as chip_host_{{ level }}
+        {%- endfor %}
     from run_regions
     left join {{ ref('it_overhead') }} as overhead on run_regions.known_provider_name = overhead.provider_name
     left join {{ ref('int_region_pue') }} as pue
@@ -151,32 +117,24 @@ region_boundaries as (
             and run_regions.region_id = pue.region_id
 ),
 
-region_facility as (
+region_it as (
     select
-        *
+        *,
+        cast(seen_chip_host * it_factor_mid as decimal(38, 0)) as seen_it
         {%- for level in levels %},
-        cast(it_{{ level }} * pue_units as decimal(38, 0)) as facility_{{ level }}
-        {%- endfor %},
-        cast(seen_it_mid * pue_units as decimal(38, 0)) as seen_facility
+        cast(chip_host_{{ level }} * it_factor_{{ level }} as decimal(38, 0)) as it_{{ level }}
+        {%- endfor %}
     from region_boundaries
 )
 
 select
-    usage_month,
-    training_run_id,
-    region_id,
-    provider_name,
-    confidence_rank,
-    reserved_ps,
-    observed_ps,
-    used_ps,
-    pue_ratio,
-    pue_source
+    usage_month, training_run_id, region_id, provider_name, confidence_rank,
+    reserved_ps, observed_ps, used_ps, pue_ratio, pue_source
     {%- for level in levels %},
     {{ kwh('chip_' ~ level) }} as chip_energy_kwh_{{ level }},
     {{ kwh('chip_host_' ~ level) }} as chip_host_energy_kwh_{{ level }},
     {{ kwh('it_' ~ level, 6) }} as it_energy_kwh_{{ level }},
-    {{ kwh('facility_' ~ level, 10) }} as facility_energy_kwh_{{ level }}
+    {{ kwh('cast(it_' ~ level ~ ' * pue_units as decimal(38, 0))', 10) }} as facility_energy_kwh_{{ level }}
     {%- endfor %},
-    {{ kwh('seen_facility', 10) }} as energy_kwh_utilisation_model
-from region_facility
+    {{ kwh('cast(seen_it * pue_units as decimal(38, 0))', 10) }} as energy_kwh_utilisation_model
+from region_it

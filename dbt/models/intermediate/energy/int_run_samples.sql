@@ -1,8 +1,8 @@
 {%- set sample_columns %}
-    held_nodes.usage_month, held_nodes.training_run_id, held_nodes.resource_id, samples.host_id, samples.device_index,
-    samples.document_hash,
-        samples.is_document, samples.is_measured, samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm
-{% endset %}
+        held_nodes.usage_month, held_nodes.training_run_id, held_nodes.resource_id, samples.host_id, samples.device_index,
+        samples.document_hash, samples.is_document, samples.is_measured,
+        samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm
+{%- endset %}
 {{ config(materialized='by_month') }}
 
 with run_keys as (
@@ -18,7 +18,7 @@ held_nodes as (
         max(span_to_us) as held_to_us
     from {{ ref('int_node_spans') }}
     where not is_ambiguous and {{ in_build_months() }}
-    group by usage_month, training_run_id, resource_id
+    group by all
 ),
 
 samples as (
@@ -29,15 +29,14 @@ samples as (
 ),
 
 known_hosts as (
-    select distinct usage_month, host_id from samples
-    where host_id is not null
+    select distinct usage_month, host_id, host_id as resource_id from samples
 ),
 
 -- resources of a run that no sample names
 nodes_without_samples as (
     select held_nodes.*
     from held_nodes
-    left join known_hosts on held_nodes.usage_month = known_hosts.usage_month and held_nodes.resource_id = known_hosts.host_id
+    left join known_hosts using (usage_month, resource_id)
     where known_hosts.host_id is null
 ),
 
@@ -90,52 +89,37 @@ samples_of_runs as (
 ),
 
 -- a managed job names no machines: several documents of one interval are several machines, and one document counts once.
--- Of a single
--- machine they are two views, and the greater use counts.
+-- Of a single machine they are two views, and the greater use counts.
 machines as (
     select resource_id, max(node_count) as machine_count
     from {{ ref('int_run_holdings') }}
     where resource_id is not null
-    group by resource_id
+    group by all
 ),
 
 document_samples as (
     select
-        usage_month,
-        training_run_id,
-        resource_id,
-        host_id,
-        device_index,
-        document_hash,
-        is_document,
-        is_measured,
-        sample_from_us,
-        sample_to_us,
+        usage_month, training_run_id, resource_id, host_id, device_index, document_hash, is_document, is_measured,
+        sample_from_us, sample_to_us,
         max(utilisation_ppm) as utilisation_ppm,
         bool_or(is_keyed) as is_keyed
     from samples_of_runs
-    group by
-        usage_month, training_run_id, resource_id, host_id, device_index, document_hash, is_document, is_measured,
-        sample_from_us, sample_to_us
+    group by all
 ),
 
 samples_by_machine as (
     select
-        document_samples.*,
+        samples.*,
         case
-            when machines.machine_count > 1 and document_samples.is_document
-                then row_number() over (
-                    partition by
-                        document_samples.usage_month,
-                        document_samples.training_run_id,
-                        document_samples.resource_id,
-                        document_samples.host_id,
-                        document_samples.device_index, document_samples.sample_from_us, document_samples.sample_to_us
-                    order by document_samples.document_hash
-                )
+            when machines.machine_count > 1 and samples.is_document then row_number() over (
+                partition by
+                    samples.usage_month, samples.training_run_id, samples.resource_id, samples.host_id, samples.device_index,
+                    samples.sample_from_us, samples.sample_to_us
+                order by samples.document_hash
+            )
             else 1
         end as machine_number
-    from document_samples
+    from document_samples as samples
     left join machines using (resource_id)
 )
 
@@ -151,7 +135,4 @@ select
     {{ use_together() }} as utilisation_ppm,
     bool_or(is_keyed) as is_keyed
 from samples_by_machine
-group by
-    usage_month, training_run_id, resource_id,
-    coalesce(host_id, '') || '|' || cast(machine_number as string) || '|' || cast(device_index as string),
-    sample_from_us, sample_to_us
+group by all

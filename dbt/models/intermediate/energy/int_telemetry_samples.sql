@@ -1,4 +1,5 @@
 {{ config(materialized='by_month') }}
+{%- set sample = 'document_hash, run_key, host_id, device_index, is_measured, sample_from_us, sample_to_us, utilisation_ppm' %}
 
 with bounds as (
     {{ month_bounds() }}
@@ -15,59 +16,20 @@ months as (
 ),
 
 measured as (
-    select
-        true as is_document,
-        document_hash,
-        run_key,
-        host_id,
-        device_index,
-        is_measured,
-        sample_from_us,
-        sample_to_us,
-        utilisation_ppm
-    from {{ ref('stg_neuron_monitor__samples') }}
-    where sample_from_us is not null
-
+    select {{ sample }}, true as is_document from {{ ref('stg_neuron_monitor__samples') }}
     union all
-
-    select
-        false as is_document,
-        document_hash,
-        run_key,
-        host_id,
-        device_index,
-        is_measured,
-        sample_from_us,
-        sample_to_us,
-        utilisation_ppm
-    from {{ ref('stg_tpu_monitoring__samples') }}
-    where sample_from_us is not null
+    select {{ sample }}, false as is_document from {{ ref('stg_tpu_monitoring__samples') }}
 ),
 
-samples as (
-    select
-        months.usage_month,
-        months.month_from_us,
-        months.month_to_us,
-        measured.*
+month_samples as (
+    select months.usage_month, months.month_from_us, months.month_to_us, {{ sample }}, measured.is_document
     from measured
     inner join months on measured.sample_from_us < months.month_to_us and measured.sample_to_us > months.month_from_us
+    where measured.sample_from_us is not null
 
     union all
 
-    select
-        months.usage_month,
-        months.month_from_us,
-        months.month_to_us,
-        false as is_document,
-        gauges.document_hash,
-        gauges.run_key,
-        gauges.host_id,
-        gauges.device_index,
-        gauges.is_measured,
-        gauges.sample_from_us,
-        gauges.sample_to_us,
-        gauges.utilisation_ppm
+    select months.usage_month, months.month_from_us, months.month_to_us, {{ sample }}, false as is_document
     from {{ ref('int_gauge_intervals') }} as gauges
     inner join months using (usage_month)
     where gauges.sample_from_us < months.month_to_us and gauges.sample_to_us > months.month_from_us
@@ -84,4 +46,4 @@ select distinct
     greatest(sample_from_us, month_from_us) as sample_from_us,
     least(sample_to_us, month_to_us) as sample_to_us,
     utilisation_ppm
-from samples
+from month_samples

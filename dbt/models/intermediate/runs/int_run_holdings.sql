@@ -1,15 +1,15 @@
 with records as (
     select training_run_id, record_system, record_run_id, min(precedence) as precedence, bool_or(is_ambiguous) as is_ambiguous
     from {{ ref('int_run_records') }}
-    group by training_run_id, record_system, record_run_id
+    group by all
 ),
 
 recorded_nodes as (
     select
         records.training_run_id,
         records.is_ambiguous,
-        records.record_system,
-        records.precedence,
+        record_system <> 'run_json' as is_managed_job,
+        substr(records.precedence, 1, 1) as system_rank,
         nodes.resource_id,
         nodes.accelerator_type,
         nodes.chips,
@@ -23,33 +23,26 @@ recorded_nodes as (
 ),
 
 first_systems as (
-    select training_run_id, min(substr(precedence, 1, 1)) as system_rank
+    select training_run_id, min(system_rank) as system_rank
     from recorded_nodes
-    group by training_run_id
+    group by all
 )
 
 select distinct
-    recorded_nodes.training_run_id,
-    recorded_nodes.is_ambiguous,
-    recorded_nodes.record_system <> 'run_json' as is_managed_job,
-    recorded_nodes.resource_id,
-    recorded_nodes.accelerator_type,
-    recorded_nodes.chips as recorded_chips,
-    recorded_nodes.node_count,
+    training_run_id,
+    nodes.is_ambiguous,
+    nodes.is_managed_job,
+    nodes.resource_id,
+    accelerator_type,
+    nodes.chips as recorded_chips,
+    nodes.node_count,
     -- a managed job has its machines to itself, and its record states how large they are
-    case
-        when recorded_nodes.record_system <> 'run_json' then coalesce(recorded_nodes.chips, types.chips_per_node)
-        else types.chips_per_node
-    end as chips_per_node,
+    coalesce(case when nodes.is_managed_job then nodes.chips end, types.chips_per_node) as chips_per_node,
     -- null chips: the whole node
-    coalesce(recorded_nodes.chips, types.chips_per_node) * recorded_nodes.node_count as held_chips,
-    recorded_nodes.started_at,
-    recorded_nodes.ended_at
-from recorded_nodes
-inner join
-    first_systems
-    on
-        recorded_nodes.training_run_id = first_systems.training_run_id
-        and substr(recorded_nodes.precedence, 1, 1) = first_systems.system_rank
+    coalesce(nodes.chips, types.chips_per_node) * nodes.node_count as held_chips,
+    nodes.started_at,
+    nodes.ended_at
+from recorded_nodes as nodes
+inner join first_systems using (training_run_id, system_rank)
 left join {{ ref('accelerator_types') }} as types using (accelerator_type)
-where recorded_nodes.started_at is not null and recorded_nodes.ended_at > recorded_nodes.started_at
+where nodes.started_at is not null and nodes.ended_at > nodes.started_at

@@ -2,12 +2,7 @@ with records as (
     select
         *,
         case record_system when 'run_json' then '1' when 'sagemaker' then '2' when 'vertex' then '2' else '3' end
-        || '|'
-        || source_name
-        || '|'
-        || source_object
-        || '|'
-        || cast(row_number as string) as precedence
+        || '|' || source_name || '|' || source_object || '|' || cast(row_number as string) as precedence
     from {{ ref('stg_training_runs__runs') }}
 ),
 
@@ -15,18 +10,15 @@ declared_aliases as (
     select alias_system, alias_id, min(record_run_id) as training_run_id
     from {{ ref('stg_training_runs__aliases') }}
     where record_system = 'run_json'
-    group by alias_system, alias_id
+    group by all
 ),
 
 adopted_records as (
-    select
-        aliases.record_system,
-        aliases.record_run_id,
-        min(declared_aliases.training_run_id) as training_run_id
+    select aliases.record_system, aliases.record_run_id, min(declared_aliases.training_run_id) as training_run_id
     from {{ ref('stg_training_runs__aliases') }} as aliases
     inner join declared_aliases using (alias_system, alias_id)
     where aliases.record_system <> 'run_json'
-    group by aliases.record_system, aliases.record_run_id
+    group by all
 ),
 
 records_of_runs as (
@@ -42,7 +34,7 @@ spellings as (
     select training_run_id, count(distinct recorded_id) as spelling_count
     from records_of_runs
     where not is_adopted
-    group by training_run_id
+    group by all
 )
 
 select

@@ -5,12 +5,9 @@ with flows as (
         max(commitment_kind) as commitment_kind,
         usage_month,
         billing_currency,
-        cast(sum(purchased_cost) as decimal(38, 12)) as purchased_cost,
-        cast(sum(refunded_cost) as decimal(38, 12)) as refunded_cost,
-        cast(sum(amortised_used_cost) as decimal(38, 12)) as amortised_used_cost,
-        cast(sum(amortised_unused_cost) as decimal(38, 12)) as amortised_unused_cost
+        {{ sums(['purchased_cost', 'refunded_cost', 'amortised_used_cost', 'amortised_unused_cost'], 12) }}
     from {{ ref('int_commitment_flows') }}
-    group by provider_name, commitment_id, usage_month, billing_currency
+    group by all
 ),
 
 balances as (

@@ -1,10 +1,9 @@
 with spreads as (
     select
         {{ cell() }}, billing_currency, residual_cost_component as cost_component, reason,
-        cast(sum(billed_cost) as decimal(38, 12)) as billed_cost,
-        cast(sum(effective_cost) as decimal(38, 12)) as effective_cost
+        {{ sums(['billed_cost', 'effective_cost'], 12) }}
     from {{ ref('int_idle_cost_shares') }}
-    group by {{ cell() }}, billing_currency, residual_cost_component, reason
+    group by all
 )
 
 select

@@ -1,10 +1,9 @@
 with idle_shares as (
     select
         {{ cell() }}, billing_currency, training_run_id, cost_component, attribution_rule,
-        cast(sum(billed_cost) as decimal(38, 12)) as billed_cost,
-        cast(sum(effective_cost) as decimal(38, 12)) as effective_cost
+        {{ sums(['billed_cost', 'effective_cost'], 12) }}
     from {{ ref('int_idle_cost_shares') }}
-    group by {{ cell() }}, billing_currency, training_run_id, cost_component, attribution_rule
+    group by all
 )
 
 select

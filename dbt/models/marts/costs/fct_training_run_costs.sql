@@ -5,14 +5,10 @@ with costs as (
         billing_currency,
         cost_component,
         attribution_rule,
-        cast(sum(billed_cost) as decimal(38, 12)) as billed_cost,
-        cast(sum(effective_cost) as decimal(38, 12)) as effective_cost,
-        {{ whole_sum('list_cost', 'decimal(38, 12)') }} as list_cost,
-        {{ whole_sum('contracted_cost', 'decimal(38, 12)') }} as contracted_cost,
-        cast(sum(idle_share_billed_cost) as decimal(38, 12)) as idle_share_billed_cost,
-        cast(sum(idle_share_effective_cost) as decimal(38, 12)) as idle_share_effective_cost
+        {{ sums(['billed_cost', 'effective_cost', 'idle_share_billed_cost', 'idle_share_effective_cost'], 12) }},
+        {{ whole_sums(['list_cost', 'contracted_cost'], 12) }}
     from {{ ref('fct_run_cell_costs') }}
-    group by training_run_id, usage_month, billing_currency, cost_component, attribution_rule
+    group by all
 ),
 
 evidence as (
@@ -32,7 +28,7 @@ evidence as (
         end as list_cost_coverage_ratio
     from {{ ref('int_cell_parts') }}
     where training_run_id is not null
-    group by training_run_id, usage_month, billing_currency, cost_component, attribution_rule
+    group by all
 ),
 
 -- a run of one month on two providers is final when both bills are
@@ -40,19 +36,15 @@ statuses as (
     select training_run_id, usage_month, case when bool_and(cost_status = 'final') then 'final' else 'preliminary' end as status
     from {{ ref('int_run_months') }}
     where is_billed
-    group by training_run_id, usage_month
-),
-
-settings as (
-    select reporting_currency from {{ source('raw', 'settings') }}
+    group by all
 )
 
 select
-    costs.training_run_id,
-    costs.usage_month,
-    costs.billing_currency,
-    costs.cost_component,
-    costs.attribution_rule,
+    training_run_id,
+    usage_month,
+    billing_currency,
+    cost_component,
+    attribution_rule,
     case evidence.confidence_rank when 1 then 'low' when 2 then 'medium' else 'high' end as attribution_confidence,
     costs.billed_cost,
     costs.effective_cost,
@@ -85,5 +77,5 @@ select
     cast(0 as decimal(38, 12)) as idle_share_effective_cost,
     run_months.cost_status as status
 from {{ ref('int_run_months') }} as run_months
-cross join settings
+cross join {{ source('raw', 'settings') }} as settings
 where not run_months.is_billed

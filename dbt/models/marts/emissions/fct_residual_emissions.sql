@@ -1,27 +1,22 @@
 with spreads as (
     select
         {{ cell() }}, provider_model_version, reason,
-        {{ whole_sum('location_based_kgco2e', 'decimal(38, 9)') }} as location_based_kgco2e,
-        {{ whole_sum('market_based_kgco2e', 'decimal(38, 9)') }} as market_based_kgco2e
+        {{ whole_sums(['location_based_kgco2e', 'market_based_kgco2e'], 9) }}
     from {{ ref('int_idle_emission_shares') }}
-    group by {{ cell() }}, provider_model_version, reason
+    group by all
 )
 
 select
     {{ cell_of('residuals') }},
     residuals.provider_model_version,
-    residuals.reason
-    {%- for mass in mass_names() %},
-    residuals.{{ mass }}
-    {%- endfor %},
+    residuals.reason,
+    {{ masses('residuals') }}
+    {%- for method in ['location', 'market'] %},
     case
-        when spreads.reason is not null then spreads.location_based_kgco2e
-        when residuals.provider_total_location_based_kgco2e is not null then cast(0 as decimal(38, 9))
-    end as spread_location_based_kgco2e,
-    case
-        when spreads.reason is not null then spreads.market_based_kgco2e
-        when residuals.provider_total_market_based_kgco2e is not null then cast(0 as decimal(38, 9))
-    end as spread_market_based_kgco2e
+        when spreads.reason is not null then spreads.{{ method }}_based_kgco2e
+        when residuals.provider_total_{{ method }}_based_kgco2e is not null then cast(0 as decimal(38, 9))
+    end as spread_{{ method }}_based_kgco2e
+    {%- endfor %}
 from {{ ref('int_residual_emissions') }} as residuals
 left join spreads using ({{ cell() }}, provider_model_version, reason)
 where residuals.is_elected

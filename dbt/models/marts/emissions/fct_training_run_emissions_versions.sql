@@ -3,10 +3,8 @@ select
     usage_month,
     provider_name,
     provider_model_version,
-    bool_and(is_elected) as is_elected
-    {%- for mass in mass_names() %},
-    {{ whole_sum(mass, 'decimal(38, 9)') }} as {{ mass }}
-    {%- endfor %}
+    bool_and(is_elected) as is_elected,
+    {{ whole_sums(mass_names(), 9) }}
 from {{ ref('int_carbon_splits') }}
 where part_id <> '~residual'
-group by part_id, usage_month, provider_name, provider_model_version
+group by all

@@ -1,14 +1,3 @@
-with ranked as (
-    select
-        *,
-        row_number() over (
-            partition by rate_date, base_currency, quote_currency
-            order by published_at desc, source_name, source_object, row_number desc
-        ) as delivery_rank
-    from {{ ref('stg_fx_rates__rates') }}
-    where rate_date is not null and base_currency is not null and quote_currency is not null and rate > 0
-)
-
 select
     rate_date,
     base_currency,
@@ -16,5 +5,9 @@ select
     cast(rate as decimal(38, 12)) as rate,
     source,
     source_name
-from ranked
-where delivery_rank = 1
+from {{ ref('stg_fx_rates__rates') }}
+where rate_date is not null and base_currency is not null and quote_currency is not null and rate > 0
+qualify row_number() over (
+    partition by rate_date, base_currency, quote_currency
+    order by published_at desc, source_name, source_object, row_number desc
+) = 1

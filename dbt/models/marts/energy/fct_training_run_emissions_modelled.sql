@@ -1,25 +1,12 @@
 {%- set levels = {'': 'mid', '_low': 'low', '_high': 'high'} %}
 with run_months as (
     select distinct training_run_id, usage_month from {{ ref('int_run_months') }}
-),
-
-energy as (
-    select
-        run_months.training_run_id,
-        run_months.usage_month,
-        energy.provider_name,
-        coalesce(energy.region_id, '') as region_id,
-        energy.facility_energy_kwh_low,
-        energy.facility_energy_kwh_mid,
-        energy.facility_energy_kwh_high
-    from run_months
-    left join {{ ref('int_run_region_energy') }} as energy using (training_run_id, usage_month)
 )
 
 select
-    energy.training_run_id,
-    energy.usage_month,
-    energy.region_id,
+    training_run_id,
+    usage_month,
+    coalesce(region_id, '') as region_id,
     'location_direct_v1' as factor_set_id,
     energy.facility_energy_kwh_mid as facility_energy_kwh
     {%- for suffix, level in levels.items() %},
@@ -31,5 +18,6 @@ select
     {%- endfor %},
     factors.factor_id,
     factors.factor_age_years
-from energy
+from run_months
+left join {{ ref('int_run_region_energy') }} as energy using (training_run_id, usage_month)
 left join {{ ref('int_region_factors') }} as factors using (usage_month, provider_name, region_id)

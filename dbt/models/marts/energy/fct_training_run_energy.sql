@@ -6,11 +6,8 @@ energy as (
     select
         training_run_id,
         usage_month,
-        cast(sum(reserved_ps) as decimal(38, 0)) as reserved_ps,
-        cast(sum(observed_ps) as decimal(38, 0)) as observed_ps,
-        cast(sum(used_ps) as decimal(38, 0)) as used_ps,
+        {{ sums(['reserved_ps', 'observed_ps', 'used_ps'], 0) }},
         max(confidence_rank) as confidence_rank,
-        count(*) as region_count,
         min(pue_ratio) as least_pue_ratio,
         max(pue_ratio) as greatest_pue_ratio,
         min(pue_source) as first_pue_source,
@@ -20,18 +17,18 @@ energy as (
         {%- endfor %}{% endfor %},
         {{ whole_sum('energy_kwh_utilisation_model', 'decimal(38, 9)') }} as energy_kwh_utilisation_model
     from {{ ref('int_run_region_energy') }}
-    group by training_run_id, usage_month
+    group by all
 ),
 
 idle_shares as (
     select training_run_id, usage_month, {{ whole_sum('facility_energy_kwh', 'decimal(38, 9)') }} as facility_energy_kwh
     from {{ ref('int_idle_energy_shares') }}
-    group by training_run_id, usage_month
+    group by all
 )
 
 select
-    run_months.training_run_id,
-    run_months.usage_month
+    training_run_id,
+    usage_month
     {%- for boundary in ['chip', 'chip_host', 'it', 'facility'] %},
     energy.{{ boundary }}_energy_kwh_mid as {{ boundary }}_energy_kwh,
     energy.{{ boundary }}_energy_kwh_low,

@@ -27,14 +27,14 @@ bill_regions as (
     from bill_lines as lines
     left join {{ ref('regions') }} as regions using (provider_name, region_id)
     where regions.region_id is null and lines.region_id not in ('', 'global')
-    group by lines.source_name, lines.source_object, lines.column_name, lines.region_id
+    group by all
 ),
 
 unknown_tpus as (
     select source_name, source_object, sku_description, min(row_number) as row_number, count(*) as line_count
     from {{ ref('int_gcp_lines') }}
     where is_unknown_tpu
-    group by source_name, source_object, sku_description
+    group by all
 )
 
 select source_name, source_object, row_number, column_name, value, reason, remedy

@@ -4,7 +4,7 @@ with book_cells as (
     select {{ money_of_cell }}, cast(sum(billed_cost) as decimal(38, 12)) as book_billed_cost
     from {{ ref('int_provider_cost_totals') }}
     where is_book
-    group by {{ money_of_cell }}
+    group by all
 ),
 
 -- the same money in an export that is not the book; null where the book has no such cell
@@ -17,46 +17,52 @@ other_exports as (
     from {{ ref('int_provider_cost_totals') }} as totals
     left join book_cells using ({{ money_of_cell }})
     where not totals.is_book
+),
+
+balances as (
+    {%- for measure in ['billed_cost', 'effective_cost', 'list_cost', 'contracted_cost'] %}
+    select
+        {{ cell() }},
+        '{{ measure }}' as measure,
+        billing_currency as unit_or_currency,
+        '' as provider_model_version,
+        provider_{{ measure }} as provider_total,
+        runs_{{ measure }} as runs_total,
+        residual_{{ measure }} as residual_total,
+        cast(0 as decimal(38, 12)) as quarantined_total,
+        cast(null as double) as weight_coverage_ratio
+    from {{ ref('int_cost_conservation') }}
+    {% if measure in ['list_cost', 'contracted_cost'] -%}
+    -- half a total is not a total: a cell with a charge that has no such price has none
+    where provider_{{ measure }} is not null and runs_{{ measure }} is not null and residual_{{ measure }} is not null
+    {% endif %}
+    union all
+    {% endfor %}
+    select
+        {{ cell() }}, measure, 'kgCO2e' as unit_or_currency, provider_model_version
+        {%- for total in ['provider_total', 'runs_total', 'residual_total', 'quarantined_total'] %},
+        cast({{ total }} as decimal(38, 12)) as {{ total }}
+        {%- endfor %},
+        weight_coverage_ratio
+    from {{ ref('int_carbon_conservation') }}
 )
-{% for measure in ['billed_cost', 'effective_cost', 'list_cost', 'contracted_cost'] %}
-select
-    {{ cell() }},
-    '{{ measure }}' as measure,
-    billing_currency as unit_or_currency,
-    '' as provider_model_version,
-    'conservation' as method,
-    cast(provider_{{ measure }} as decimal(38, 12)) as provider_total,
-    cast(runs_{{ measure }} as decimal(38, 12)) as runs_total,
-    cast(residual_{{ measure }} as decimal(38, 12)) as residual_total,
-    cast(0 as decimal(38, 12)) as quarantined_total,
-    cast(provider_{{ measure }} - runs_{{ measure }} - residual_{{ measure }} as decimal(38, 12)) as difference,
-    cast(null as decimal(38, 12)) as modelled_total,
-    cast(null as double) as ratio,
-    cast(null as double) as weight_coverage_ratio,
-    cast(null as string) as reason
-from {{ ref('int_cost_conservation') }}
-{% if measure in ['list_cost', 'contracted_cost'] -%}
--- half a total is not a total: a cell with a charge that has no such price has none
-where provider_{{ measure }} is not null and runs_{{ measure }} is not null and residual_{{ measure }} is not null
-{% endif %}
-union all
-{% endfor %}
+
 select
     {{ cell() }},
     measure,
-    'kgCO2e' as unit_or_currency,
+    unit_or_currency,
     provider_model_version,
     'conservation' as method,
-    cast(provider_total as decimal(38, 12)) as provider_total,
-    cast(runs_total as decimal(38, 12)) as runs_total,
-    cast(residual_total as decimal(38, 12)) as residual_total,
-    cast(quarantined_total as decimal(38, 12)) as quarantined_total,
+    provider_total,
+    runs_total,
+    residual_total,
+    quarantined_total,
     cast(provider_total - runs_total - residual_total - quarantined_total as decimal(38, 12)) as difference,
     cast(null as decimal(38, 12)) as modelled_total,
     cast(null as double) as ratio,
     weight_coverage_ratio,
     cast(null as string) as reason
-from {{ ref('int_carbon_conservation') }}
+from balances
 
 union all
 
@@ -81,18 +87,6 @@ from other_exports
 union all
 
 select
-    {{ cell() }},
-    measure,
-    unit_or_currency,
-    provider_model_version,
-    method,
-    provider_total,
-    runs_total,
-    residual_total,
-    quarantined_total,
-    difference,
-    modelled_total,
-    ratio,
-    weight_coverage_ratio,
-    reason
+    {{ cell() }}, measure, unit_or_currency, provider_model_version, method, provider_total, runs_total, residual_total,
+    quarantined_total, difference, modelled_total, ratio, weight_coverage_ratio, reason
 from {{ ref('int_modelled_reconciliation') }}

@@ -1,22 +1,13 @@
-{%- set fields = [
-    'provider_name', 'workload_key', 'pair_key', 'model_name', 'framework', 'team', 'tokens', 'useful_tokens', 'steps', 'model_flops',
-    'target_metric', 'target_direction', 'target_value', 'final_value',
-] %}
-with records as (
-    select * from {{ ref('int_run_records') }}
-    where not is_ambiguous
-),
-
-field_values as (
-    {%- for field in fields %}
+with field_values as (
+    {%- for field in run_fields() %}
     select
         training_run_id,
         '{{ field }}' as field,
         source_name || '/' || source_object as source,
         precedence,
         cast({{ field }} as string) as value
-    from records
-    where {{ field }} is not null
+    from {{ ref('int_run_records') }}
+    where not is_ambiguous and {{ field }} is not null
     {% if not loop.last %}union all{% endif %}
     {%- endfor %}
 ),
@@ -30,21 +21,7 @@ line_holders as (
     select line_id, string_agg(part_id, ', ' order by part_id) as holders
     from {{ ref('int_line_overlaps') }}
     where part_id <> '~residual'
-    group by line_id
-),
-
-tag_conflicts as (
-    select
-        attributions.tag_run_id as training_run_id,
-        'resource ' || charges.resource_id as field,
-        charges.source_name as source_a,
-        min(attributions.tag_run_id) as value_a,
-        min(line_holders.holders) as value_b
-    from {{ ref('int_line_attributions') }} as attributions
-    inner join {{ ref('int_charges') }} as charges using (line_id)
-    inner join line_holders using (line_id)
-    where attributions.is_conflict
-    group by attributions.tag_run_id, charges.resource_id, charges.source_name
+    group by all
 )
 
 select
@@ -63,11 +40,15 @@ union all
 
 -- a tag names one run, the records show others on that resource then: time on the resource decides
 select
-    training_run_id,
-    field,
-    'tag in ' || source_a as source_a,
-    value_a,
+    attributions.tag_run_id as training_run_id,
+    'resource ' || charges.resource_id as field,
+    'tag in ' || charges.source_name as source_a,
+    attributions.tag_run_id as value_a,
     'run records' as source_b,
-    value_b,
-    value_b as chosen
-from tag_conflicts
+    min(line_holders.holders) as value_b,
+    min(line_holders.holders) as chosen
+from {{ ref('int_line_attributions') }} as attributions
+inner join {{ ref('int_charges') }} as charges using (line_id)
+inner join line_holders using (line_id)
+where attributions.is_conflict
+group by all

@@ -8,11 +8,7 @@
     'provider_scope_3_market_based_kgco2e': 'total_scope_3_mbm_emissions_value',
 } %}
 
-with source as (
-    select * from {{ source('raw', 'aws_carbon') }}
-),
-
-renamed as (
+with renamed as (
     select
         _source_name as source_name,
         'AWS' as provider_name,
@@ -36,15 +32,11 @@ renamed as (
         {{ from_units(to_units(to_exact(column, 9), 9) ~ ' * 1000', 9) }} as {{ mass }}
         {%- endfor %},
         cast(null as decimal(38, 9)) as provider_scope_3_unsplit_kgco2e
-    from source
+    from {{ source('raw', 'aws_carbon') }}
 )
 
 select
     *,
     lower(region_id) in ('global', '') as is_global,
-    (
-        {%- for mass in tonnes %}
-        coalesce({{ mass }} < 0, false){% if not loop.last %} or{% endif %}
-        {%- endfor %}
-    ) as is_negative
+    {{ any_mass_is_negative() }} as is_negative
 from renamed

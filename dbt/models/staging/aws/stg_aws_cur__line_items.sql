@@ -2,11 +2,7 @@
 coalesce({{ to_exact('line_item_net_unblended_cost', 12) }}, {{ to_exact('line_item_unblended_cost', 12) }})
 {%- endset %}
 
-with source as (
-    select * from {{ source('raw', 'aws_cur') }}
-),
-
-renamed as (
+with renamed as (
     select
         _source_name as source_name,
         'AWS' as provider_name,
@@ -49,8 +45,7 @@ renamed as (
         ) as reservation_unused_upfront_cost,
         coalesce(
             {{ to_exact('reservation_net_unused_recurring_fee', 12) }}, {{ to_exact('reservation_unused_recurring_fee', 12) }}
-        )
-            as reservation_unused_recurring_cost,
+        ) as reservation_unused_recurring_cost,
         try_cast(reservation_start_time as timestamp) as reservation_started_at,
         try_cast(reservation_end_time as timestamp) as reservation_ended_at,
         try_cast(reservation_number_of_reservations as bigint) as reservation_count,
@@ -58,14 +53,13 @@ renamed as (
         coalesce(
             {{ to_exact('savings_plan_net_savings_plan_effective_cost', 12) }},
             {{ to_exact('savings_plan_savings_plan_effective_cost', 12) }}
-        )
-            as savings_plan_effective_cost,
+        ) as savings_plan_effective_cost,
         {{ to_exact('savings_plan_total_commitment_to_date', 12) }} as savings_plan_commitment_to_date,
         {{ to_exact('savings_plan_used_commitment', 12) }} as savings_plan_used_commitment,
         nullif(capacity_reservation_capacity_reservation_arn, '') as capacity_reservation_arn,
         lower(coalesce(capacity_reservation_capacity_reservation_status, '')) as capacity_reservation_status,
         _run_tag as run_tag
-    from source
+    from {{ source('raw', 'aws_cur') }}
 )
 
 select

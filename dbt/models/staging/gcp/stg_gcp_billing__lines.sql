@@ -1,8 +1,3 @@
-with source as (
-    select * from {{ source('raw', 'gcp_billing') }}
-    where part = 'line'
-)
-
 select
     _source_name as source_name,
     'Google Cloud' as provider_name,
@@ -48,4 +43,5 @@ select
     lower(coalesce({{ map_get('system_labels', 'compute.googleapis.com/is_unused_reservation') }}, ''))
     = 'true' as is_unused_reservation,
     _run_tag as run_tag
-from source
+from {{ source('raw', 'gcp_billing') }}
+where part = 'line'

@@ -7,11 +7,7 @@
     'provider_scope_3_unsplit_kgco2e': 'scope3',
 } %}
 
-with source as (
-    select * from {{ source('raw', 'gcp_carbon') }}
-),
-
-renamed as (
+with renamed as (
     select
         _source_name as source_name,
         'Google Cloud' as provider_name,
@@ -22,12 +18,8 @@ renamed as (
         billing_account_id as payer_account_id,
         coalesce(project_number, '') as sub_account_id,
         coalesce(service_id, '') as service_code,
-        coalesce(
-            nullif(location_region, ''),
-            nullif({{ gcp_region_of_zone('location_location') }}, ''),
-            location_location,
-            ''
-        ) as region_id,
+        coalesce(nullif(location_region, ''), nullif({{ gcp_region_of_zone('location_location') }}, ''), location_location, '')
+            as region_id,
         coalesce(location_location, '') as location_id,
         cast(date_trunc('month', usage_month) as date) as usage_month,
         coalesce(cast(carbon_model_version as string), '') as provider_model_version
@@ -35,16 +27,12 @@ renamed as (
         {% if mass in kilograms %}{{ to_exact(kilograms[mass], 9) }}{% else %}cast(null as decimal(38, 9)){% endif %}
             as {{ mass }}
         {%- endfor %}
-    from source
+    from {{ source('raw', 'gcp_carbon') }}
 )
 
 select
     *,
     -- every region has a dash in its name; what has none is wider: global, a country or continent (us, eu, nam4), or nothing
     region_id not like '%-%' as is_global,
-    (
-        {%- for mass in kilograms %}
-        coalesce({{ mass }} < 0, false){% if not loop.last %} or{% endif %}
-        {%- endfor %}
-    ) as is_negative
+    {{ any_mass_is_negative() }} as is_negative
 from renamed
