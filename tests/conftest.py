@@ -19,10 +19,29 @@ settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 
 
+# about how many CPU seconds a file takes, where that says more than the number of its slow tests (44 tests may ask one build,
+# and one test may build thirteen times)
+SECONDS = {
+    "test_kills.py": 360,
+    "test_spark_smoke.py": 120,
+    "test_any_changed_row.py": 110,
+    "test_the_demo_meets_its_promises.py": 100,
+    "test_run_wheel.py": 90,
+    "test_part_of_a_company.py": 80,
+    "test_bad_input.py": 80,
+    "test_refresh_again.py": 70,
+    "test_oracle_agrees.py": 70,
+    "test_dagster_page.py": 60,
+    "test_conservation_of_any_bill.py": 60,
+    "test_conservation_of_any_google.py": 60,
+    "test_whole_line_on_s3.py": 50,
+}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with the most slow tests first: then no worker is left with a long one when the other has nothing more to do."""
+    """The longest files first: then no worker is left with a long one when the other has nothing more to do."""
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: -slow[item.path])
+    items.sort(key=lambda item: -SECONDS.get(item.path.name, slow[item.path]))
 
 
 Command = Callable[..., subprocess.CompletedProcess]

@@ -15,11 +15,15 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
+
+from jinja2 import Environment
 
 from dagster_project.dbt_project import project_folder, project_hash
-from dagster_project.warehouse import modelling
+from dagster_project.warehouse import dbt_process, modelling
 
 _manifests: dict[str, Any] = {}
+_templates: dict[tuple[type, str], Any] = {}
 
 
 def run_trainledger(*arguments: object, now: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -36,6 +40,15 @@ def run_trainledger(*arguments: object, now: str | None = None) -> subprocess.Co
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else 1
     return subprocess.CompletedProcess(["trainledger", *words], code, out.getvalue(), err.getvalue())
+
+
+def _compiled_once(self: Environment, source: Any, *others: Any) -> Any:
+    """Jinja's compilation of a text, kept: the models of the next refresh are the same texts, and what they read comes later."""
+    if others or not isinstance(source, str):
+        return Environment.compile(self, source, *others)
+    if (key := (type(self), source)) not in _templates:
+        _templates[key] = Environment.compile(self, source)
+    return _templates[key]
 
 
 @contextlib.contextmanager
@@ -70,20 +83,22 @@ def run_dbt(
     """modelling.run_dbt without a process: the same command, project, profile and target folder."""
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
     from dbt.cli.main import dbtRunner
+    from dbt_common.clients.jinja import MacroFuzzEnvironment
 
-    project = str(project_folder())
+    project, told = str(project_folder()), io.StringIO()
     places = ["--project-dir", project, "--profiles-dir", project]
-    with _surroundings(modelling.environment(build_file, target)):
+    kept = mock.patch.object(MacroFuzzEnvironment, "compile", _compiled_once)
+    with _surroundings(modelling.environment(build_file, target)), kept, contextlib.redirect_stdout(told):
         os.chdir(build_file.parent)  # the profile names the build file without its folder
         gc.disable()  # as in the product's process of dbt; the heap of a worker is large
         try:
             if arguments[0] != "parse" and (key := project_hash()) not in _manifests:
                 _manifests[key] = dbtRunner().invoke(["--quiet", "parse", *places]).result
             manifest = None if arguments[0] == "parse" else _manifests[key]
-            done = dbtRunner(manifest=manifest).invoke(["--quiet", *arguments, *places])
+            code = dbt_process.run([*arguments, *places], manifest)
         finally:
             DuckDBConnectionManager.close_all_connections()
             gc.enable()
-    if done.exception is not None:
-        raise modelling.ModelsError(f"dbt {arguments[0]} did not work: {done.exception}", where=project)
-    return subprocess.CompletedProcess(arguments, 0 if done.success else 1, "", "")
+    if code == 2:
+        raise modelling.ModelsError(f"dbt {arguments[0]} did not work: {told.getvalue()[-4000:]}", where=project)
+    return subprocess.CompletedProcess(arguments, code, "", "")

@@ -70,6 +70,7 @@ def _write_file(build_file: Path, new_file: Path, tables: Sequence[PublishedTabl
     with duckdb.connect(str(new_file)) as connection:
         connection.execute("set TimeZone = 'UTC'")
         connection.execute(f"attach {literal(str(build_file))} as build (read_only)")
+        connection.begin()  # hundreds of comments and columns: one commit instead of one, with its wait for the disk, for each
         connection.execute("create schema marts; create schema ops")
         for table in tables:
             _copy_table(connection, table.schema, table.name, "marts", table.key)
@@ -78,11 +79,12 @@ def _write_file(build_file: Path, new_file: Path, tables: Sequence[PublishedTabl
             # of builds and gates the file has its own; what became of earlier builds stays in the writer's file
             own = f"build_id = {literal(build_id)}" if "build_id" in table.key else "true"
             _copy_table(connection, "ops", table.name, "ops", table.key, own)
-        connection.execute("detach build")
         write_contract(connection)
         for table in (*COPIED, CONTRACT):
             _comment(connection, "ops", table)
         write_bare_names(connection, tables)
+        connection.commit()
+        connection.execute("detach build")
         connection.execute("checkpoint")
         digests = [table_digest(connection, "marts", table.name) for table in tables]
     durable.sync(new_file)

@@ -1,7 +1,7 @@
 """dbt as a process that does not outlive the one that started it.
 
 A refresh that is killed must not leave a dbt behind that goes on writing the build file when nobody holds the writer
-lock. Run by path, not imported: it knows nothing of the product.
+lock. Run by path, not imported by the product: it knows nothing of it.
 """
 
 import ctypes
@@ -11,8 +11,13 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
+from typing import Any
 
 PR_SET_PDEATHSIG = 1
+# dbt lays out each of some 4,000 debug events as text, for the terminal and for a file, before it asks whether that level
+# is wanted: a quarter of a small build. Without its loggers the events that people read are told by `tell` below.
+NO_LOGGERS = ("--log-level", "none", "--log-level-file", "none")
 
 
 def follow(parent: int) -> None:
@@ -31,11 +36,39 @@ def follow(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def tell(event: Any) -> None:
+    """Print an event of dbt as a line of JSON where somebody waits for it: what became of a node, a warning, an error."""
+    if event.info.level in ("warn", "error") or event.info.name in ("LogModelResult", "LogSeedResult", "LogTestResult"):
+        from dbt_common.events.functions import msg_to_json
+
+        print(msg_to_json(event), flush=True)
+
+
+def run(arguments: list[str], manifest: Any = None) -> int:
+    """Run one dbt command and tell its events. Returns dbt's exit code: 1 when a model or test failed, 2 when dbt did not work.
+
+    Of its artifacts a run leaves run_results.json only: the manifest, of megabytes, is where the project was parsed.
+    """
+    from dbt.artifacts.schemas.run import RunExecutionResult
+    from dbt.cli.main import dbtRunner
+
+    artifacts = () if arguments[0] == "parse" else ("--no-write-json",)
+    done = dbtRunner(manifest=manifest, callbacks=[tell]).invoke([*arguments, *NO_LOGGERS, *artifacts])
+    if isinstance(done.result, RunExecutionResult):
+        done.result.write(str(Path(os.environ["DBT_TARGET_PATH"]) / "run_results.json"))
+    if done.exception is not None:
+        print(done.exception, flush=True)  # of an option that dbt does not know there is no event
+        return 2
+    return 0 if done.success else 1
+
+
 if __name__ == "__main__":
     follow(int(sys.argv.pop(1)))  # the launcher's parent; asking here could come too late
     if folder := os.environ.get("TRAINLEDGER_BUILD_FOLDER"):
         os.chdir(folder)  # the profile names the build file without one
     gc.disable()  # a tenth of a small build went into it; the process ends with its one command
+    if os.environ.get("TRAINLEDGER_TELL_EVENTS"):
+        sys.exit(run(sys.argv[1:]))
     from dbt.cli.main import cli
 
     sys.argv[0] = "dbt"

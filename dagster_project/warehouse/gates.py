@@ -79,10 +79,13 @@ def record(connection: duckdb.DuckDBPyConnection, build_id: str, results: Iterab
     """Write gate rows of a build; a gate that runs again replaces its row."""
     connection.execute(OPS_DDL)
     rows = [(build_id, result.gate, result.passed, result.failing_rows, result.detail) for result in results]
-    for build, gate, *_ in rows:
-        connection.execute("delete from ops.gate_results where build_id = ? and gate = ?", [build, gate])
-    if rows:
-        connection.executemany("insert into ops.gate_results values (?, ?, ?, ?, ?)", rows)
+    if not rows:
+        return
+    connection.begin()  # one commit, and one wait for the disk, instead of two for each gate
+    gates = [gate for _, gate, *_ in rows]
+    connection.execute("delete from ops.gate_results where build_id = ? and gate in (select unnest(?))", [build_id, gates])
+    connection.executemany("insert into ops.gate_results values (?, ?, ?, ?, ?)", rows)
+    connection.commit()
 
 
 def failed_gates(connection: duckdb.DuckDBPyConnection, build_id: str, expected: Iterable[str]) -> list[GateResult]:

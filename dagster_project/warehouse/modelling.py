@@ -73,9 +73,8 @@ def run_dbt(
 ) -> subprocess.CompletedProcess[str]:
     """Run one dbt command; its exit code 1 (a model or test failed) is the caller's to judge, 2 (dbt did not work) is raised."""
     project = str(project_folder())
-    logging = ["--log-format", "json"] if on_node else ["--quiet"]
-    command = [str(dbt_executable(target)), *logging, *arguments, "--project-dir", project, "--profiles-dir", project]
-    surroundings = {**os.environ, **environment(build_file, target)}
+    command = [str(dbt_executable(target)), *arguments, "--project-dir", project, "--profiles-dir", project]
+    surroundings = {**os.environ, **environment(build_file, target), "TRAINLEDGER_TELL_EVENTS": "1"}
     # errors go to the same pipe: a second one nobody reads could fill up and stop dbt
     with subprocess.Popen(
         command, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", cwd=target
@@ -88,16 +87,14 @@ def run_dbt(
 
 
 def _reported(line: str, on_node: Callable[[Finished], None] | None) -> str:
-    """Tell of a finished node in dbt's log, and return the line as people read it."""
-    if on_node is None:
-        return line
+    """Tell of a finished node in dbt's events, and return the line as people read it."""
     try:
         event = json.loads(line)
         name, data, words = event["info"]["name"], event["data"], event["info"]["msg"]
-    except (ValueError, KeyError, TypeError):  # not of the log: a warning of Python, a traceback
+    except (ValueError, KeyError, TypeError):  # no event: a warning of Python, a traceback
         return line
     total = data.get("total") or data.get("num_models")  # dbt's events of tests name it otherwise than those of models
-    if name in ("LogModelResult", "LogSeedResult", "LogTestResult") and total:
+    if on_node and name in ("LogModelResult", "LogSeedResult", "LogTestResult") and total:
         on_node(Finished(data["node_info"]["node_name"], data["index"], total))
     return f"{words}\n"
 

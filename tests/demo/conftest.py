@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from filelock import FileLock
 
 from demo.generate import write_demo
 
@@ -70,7 +71,15 @@ def nested_rows(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    folder = tmp_path_factory.mktemp("demo")
-    write_demo(folder)
+def demo(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Demo:
+    """Shared by all workers, so tests only read it."""
+    base = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        base = base.parent  # of all workers of this session
+    folder, done = base / "demo-exports", base / "demo-exports.done"
+    with FileLock(base / "demo-exports.lock"):
+        if not done.exists():
+            folder.mkdir()
+            write_demo(folder)
+            done.touch()
     return Demo(folder)

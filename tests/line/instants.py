@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SEED = 20260420
+FIRST_COMPILED = "models/staging/aws/stg_aws_cur__line_items.sql"  # dbt writes it early: its models have begun
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ PLAN = (
     ("landing", "staged", 2, 0.06, True),
     ("build", "launcher", 1, 3.0, True),
     ("build", "building", 4, 0.6, False),
-    ("build", "dbt_manifest", 2, 0.03, False),
-    ("build", "dbt_manifest", 2, 4.0, False),
+    ("build", "dbt_compiled", 2, 0.03, False),
+    ("build", "dbt_compiled", 2, 2.0, False),
     ("build", "evidence", 1, 0.5, False),
     ("publish", "new_file", 2, 0.25, False),
     ("publish", "new_parts", 2, 0.25, False),
@@ -95,7 +96,7 @@ def sign_of(instant: Instant, home: Path) -> Callable[[], bool]:
         "staged": lambda: nth_staged(home / "landing/.staging", instant.nth),
         "launcher": lambda: has_changed(home / "cache/dbt/dbt"),
         "building": lambda: has_changed(home / "building.json"),
-        "dbt_manifest": lambda: has_changed(home / "cache/dbt/manifest.json"),
+        "dbt_compiled": lambda: has_changed(home / "cache/dbt/compiled/trainledger" / FIRST_COMPILED),
         "evidence": lambda: has_another(home / "evidence", "*"),
         "new_file": lambda: has_another(published, ".*.duckdb"),
         "new_parts": lambda: has_another(published, ".parquet-*"),

@@ -184,7 +184,7 @@ def kill_at(instant: Instant, process: subprocess.Popen, has_come: Callable[[], 
 def test_25_instants_are_drawn_in_three_phases() -> None:
     assert len(INSTANTS) == 25 == len({str(instant) for instant in INSTANTS})
     assert {instant.phase for instant in INSTANTS} == {"landing", "build", "publish"}
-    assert any(instant.is_parent_only and instant.marker == "dbt_manifest" for instant in INSTANTS)
+    assert any(instant.is_parent_only and instant.marker == "dbt_compiled" for instant in INSTANTS)
 
 
 @pytest.mark.parametrize("instant", INSTANTS, ids=str)

@@ -106,3 +106,11 @@ def test_a_target_keeps_the_parse_state_it_has(tmp_path: Path, parses: list[Path
     (target / "partial_parse.msgpack").write_text("of a later build")
     modelling.lend_parse_state(parsed, target)
     assert (target / "partial_parse.msgpack").read_text() == "of a later build"
+
+
+@pytest.mark.slow
+def test_what_keeps_dbt_from_working_is_told_in_its_own_words(tmp_path: Path) -> None:
+    with pytest.raises(modelling.ModelsError, match="No such option '--nonsense'"):
+        modelling.run_dbt(["list", "--nonsense"], tmp_path / "build.duckdb", tmp_path)
+    with pytest.raises(modelling.ModelsError, match="does not have a target named 'nowhere'"):
+        modelling.run_dbt(["list", "--target", "nowhere"], tmp_path / "build.duckdb", tmp_path)
