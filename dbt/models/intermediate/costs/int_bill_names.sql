@@ -36,4 +36,4 @@ select
     max(account_name) as account_name,
     max(service_name) as service_name
 from named_rows
-group by provider_name, usage_month, payer_account_id, account_id, service_code
+group by all

@@ -18,7 +18,7 @@ account_months as (
         max(payer_account_id) as payer_account_id,
         max(account_name) as account_name
     from named_accounts
-    group by provider_name, account_id, usage_month
+    group by all
 )
 
 select
@@ -29,4 +29,4 @@ select
     min(usage_month) as first_usage_month,
     max(usage_month) as last_usage_month
 from account_months
-group by provider_name, account_id
+group by all

@@ -2,7 +2,7 @@ with service_months as (
     select provider_name, service_code, usage_month, max(service_name) as service_name
     from {{ ref('int_bill_names') }}
     where service_code <> ''
-    group by provider_name, service_code, usage_month
+    group by all
 )
 
 select
@@ -10,4 +10,4 @@ select
     service_code,
     max_by(service_name, usage_month) filter (where service_name is not null) as service_name
 from service_months
-group by provider_name, service_code
+group by all
