@@ -12,10 +12,10 @@ _MONEY = 1e12
 
 # Everything else that AWS documents for CUR 2.0. Only what is in neither list is reported as unknown.
 _DOCUMENTED = """
-bill_billing_period_end_date bill_invoicing_entity bill_payer_account_name discount discount_bundled_discount
+bill_billing_period_end_date bill_invoicing_entity discount discount_bundled_discount
 discount_total_discount line_item_blended_cost line_item_blended_rate line_item_iam_principal line_item_legal_entity
 line_item_net_unblended_rate line_item_normalization_factor line_item_normalized_usage_amount line_item_unblended_rate
-line_item_usage_account_name line_item_user_identifier pricing_currency pricing_lease_contract_length pricing_offering_class
+line_item_user_identifier pricing_currency pricing_lease_contract_length pricing_offering_class
 pricing_public_on_demand_rate pricing_rate_code pricing_rate_id product_comment product_fee_code product_fee_description
 product_from_location product_from_location_type product_from_region_code product_instance_family product_instancesku
 product_location product_location_type product_operation product_pricing_unit product_sku product_to_location
@@ -40,7 +40,9 @@ SCHEMA = Schema(
         required("identity_line_item_id", Text),
         *optional("identity_time_interval", Text),
         required("bill_payer_account_id", Text, filled=True),
-        *optional("bill_invoice_id bill_bill_type bill_billing_entity", Text),
+        *optional(
+            "bill_invoice_id bill_bill_type bill_billing_entity bill_payer_account_name line_item_usage_account_name", Text
+        ),
         required("bill_billing_period_start_date", Timestamp, filled=True),
         required("line_item_usage_account_id", Text, filled=True),
         required("line_item_line_item_type", Text, filled=True),

@@ -205,10 +205,10 @@ def test_a_key_that_two_jobs_could_mean_gives_neither_the_others_use(marts, run_
 
 def test_modelled_emissions_are_facility_energy_times_the_zones_factor(marts) -> None:
     row = marts.modelled("tpu")
-    assert (row["region_id"], row["factor_id"], row["factor_age_years"]) == ("us-central1", "egrid2022-mrow", 4)
-    # (988 + 350) Wh x 1.05 x 1.11 = 1.559439 kWh; x 0.427880940
+    assert (row["region_id"], row["factor_id"], row["factor_age_years"]) == ("us-central1", "egrid2023-mrow", 3)
+    # (988 + 350) Wh x 1.05 x 1.11 = 1.559439 kWh; x 0.420276918
     assert row["facility_energy_kwh"] == D("1.559439")
-    assert row["modelled_location_based_kgco2e"] == D("0.667254225")
+    assert row["modelled_location_based_kgco2e"] == D("0.655396217")
     assert (
         row["modelled_location_based_kgco2e_low"]
         < row["modelled_location_based_kgco2e"]
@@ -285,8 +285,8 @@ def test_model_and_provider_meet_in_one_row_per_cell(marts) -> None:
         "AmazonEC2",
         "us-east-1",
     )
-    # the provider gives the run a quarter of 0.2 kg; the model 0.15154125 kWh x 0.284020491 = 0.043040820 kg
-    assert (row["provider_total"], row["runs_total"], row["modelled_total"]) == (D("0.2"), D("0.05"), D("0.043040820"))
-    assert row["difference"] == D("0.006959180")
-    assert row["ratio"] == 0.8608164
+    # the provider gives the run a quarter of 0.2 kg; the model 0.15154125 kWh x 0.270488924 = 0.040990230 kg
+    assert (row["provider_total"], row["runs_total"], row["modelled_total"]) == (D("0.2"), D("0.05"), D("0.040990230"))
+    assert row["difference"] == D("0.009009770")
+    assert row["ratio"] == 0.8198046
     assert row["reason"] is None

@@ -222,6 +222,26 @@ def test_the_second_quarter_is_complete_and_the_third_is_a_draft_that_says_why(d
     assert len(missing) == 3 and all("September 2026" in reason for reason in missing)  # two payers and a billing account
 
 
+def test_every_account_project_and_service_of_a_cost_has_the_name_that_its_bill_carries(published: Path) -> None:
+    unnamed = """
+        select distinct costs.provider_name, costs.sub_account_id, costs.service_code
+        from (
+            select provider_name, sub_account_id, service_code from marts.fct_run_cell_costs
+            union all
+            select provider_name, sub_account_id, service_code from marts.fct_residual_costs
+        ) as costs
+        left join marts.dim_accounts as accounts
+            on costs.provider_name = accounts.provider_name and costs.sub_account_id = accounts.account_id
+        left join marts.dim_services as services using (provider_name, service_code)
+        where
+            (costs.sub_account_id <> '' and accounts.account_name is null)
+            or (costs.service_code <> '' and services.service_name is null)
+    """
+    assert query(published, unnamed) == []
+    payers = "select count(*) from marts.dim_accounts where account_id = payer_account_id"
+    assert query(published, payers) == [(3,)]
+
+
 def test_june_as_published_before_its_restatement_has_the_amounts_of_its_first_execution(
     demo_home: Path, published: Path, truth: Truth, trainledger: Command, tmp_path: Path
 ) -> None:

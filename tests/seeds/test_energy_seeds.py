@@ -16,6 +16,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = ROOT / "dbt" / "seeds"
+FACTORS = ROOT.parent / "shared" / "samples" / "factors"
+EGRID_2023 = FACTORS / "epa-egrid" / "egrid2023_rev2_subregion_rates.csv"
+GOOGLE_2024 = FACTORS / "google-region-carbon-info" / "2024.csv"
 LEVELS = ("low", "mid", "high")
 IDLE_OF_FULL = {"low": Decimal("0.15"), "mid": Decimal("0.30"), "high": Decimal("0.47")}
 HOST_OF_CHIPS = {"low": Decimal("0.14"), "mid": Decimal("0.23"), "high": Decimal("0.43")}
@@ -169,22 +172,59 @@ def test_factors_are_plausible_dated_and_of_the_default_set() -> None:
 
 
 def test_egrid_factors_are_their_published_rates_in_kilograms() -> None:
-    found = 0
+    """The edition of 2022 is known gas by gas, that of 2023 as the EPA's own sum with the same potentials (AR5)."""
+    editions = {"2022": 0, "2023": 0}
     for row in rows("emission_factors"):
-        rates = re.search(r"\(([\d.]+) \+ 28 x ([\d.]+) \+ 265 x ([\d.]+)\) lb/MWh x 0\.45359237", row["note"])
-        assert bool(rates) == row["factor_id"].startswith("egrid"), row
-        if rates:
-            carbon_dioxide, methane, nitrous_oxide = map(Decimal, rates.groups())
-            kilograms = (carbon_dioxide + 28 * methane + 265 * nitrous_oxide) * Decimal("0.45359237") / 1000
-            assert Decimal(row["value"]) == kilograms.quantize(Decimal("1e-9"), ROUND_HALF_UP), row
-            assert row["gwp_set"] == "AR5"
-            found += 1
-    assert found == 27
+        gases = re.search(r"\(([\d.]+) \+ 28 x ([\d.]+) \+ 265 x ([\d.]+)\) lb/MWh x 0\.45359237", row["note"])
+        total = re.search(r": ([\d.]+) lb/MWh CO2e as published x 0\.45359237", row["note"])
+        assert bool(gases or total) == row["factor_id"].startswith("egrid"), row
+        if gases:
+            carbon_dioxide, methane, nitrous_oxide = map(Decimal, gases.groups())
+            pounds = carbon_dioxide + 28 * methane + 265 * nitrous_oxide
+        elif total:
+            pounds = Decimal(total.group(1))
+        else:
+            continue
+        kilograms = pounds * Decimal("0.45359237") / 1000
+        assert Decimal(row["value"]) == kilograms.quantize(Decimal("1e-9"), ROUND_HALF_UP), row
+        assert row["gwp_set"] == "AR5"
+        editions[row["data_year"]] += 1
+    assert editions == {"2022": 27, "2023": 27}
 
 
-def test_every_mapped_grid_zone_has_a_factor() -> None:
-    zones = {row["grid_zone"] for row in rows("regions") if row["grid_zone"]}
-    assert zones <= {row["grid_zone"] for row in rows("emission_factors")}
+def test_egrid_2023_is_the_file_of_the_epa() -> None:
+    if not EGRID_2023.exists():
+        pytest.skip(f"the EPA's table is not beside this checkout: {EGRID_2023}")
+    with EGRID_2023.open(encoding="utf-8", newline="") as file:
+        published = {row["subregion"]: Decimal(row["co2e_g_per_kwh_derived"]) for row in csv.DictReader(file)}
+    seeded = {row["grid_zone"]: Decimal(row["value"]) * 1000 for row in rows("emission_factors") if "egrid2023" in row["factor_id"]}
+    assert {zone: grams.quantize(Decimal("1e-4")) for zone, grams in seeded.items()} == published
+
+
+def test_every_region_has_a_factor_or_a_written_reason() -> None:
+    """36 of 86 regions had no grid zone and no word why: their runs had no modelled emissions."""
+    zones = {row["grid_zone"] for row in rows("emission_factors")}
+    for row in rows("regions"):
+        assert (row["grid_zone"] in zones) == (row["no_factor_reason"] == ""), row
+    assert sum(row["no_factor_reason"] == "" for row in rows("regions")) == 73
+
+
+def test_the_factor_of_a_google_region_is_googles_own_figure_outside_the_united_states_and_britain() -> None:
+    latest = {
+        row["grid_zone"]: Decimal(row["value"]) * 1000
+        for row in rows("emission_factors")
+        if row["data_year"] == "2024" and row["factor_id"].startswith("google")
+    }
+    if not GOOGLE_2024.exists():
+        pytest.skip(f"Google's region table is not beside this checkout: {GOOGLE_2024}")
+    with GOOGLE_2024.open(encoding="utf-8", newline="") as file:
+        published = {row["Google Cloud Region"]: row["Grid carbon intensity (gCO2eq / kWh)"] for row in csv.DictReader(file)}
+    asked = 0
+    for row in rows("regions"):
+        if row["provider_name"] == "Google Cloud" and row["country_code"] not in ("US", "GB") and row["region_id"] in published:
+            assert latest[row["grid_zone"]] == Decimal(published[row["region_id"]]), row
+            asked += 1
+    assert asked == 32
 
 
 def test_one_edition_of_a_zone_and_year_per_day() -> None:

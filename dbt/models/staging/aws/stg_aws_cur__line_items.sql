@@ -10,8 +10,11 @@ with renamed as (
         _row_number as row_number,
         _is_book as is_book,
         bill_payer_account_id as payer_account_id,
+        nullif(bill_payer_account_name, '') as payer_account_name,
         line_item_usage_account_id as sub_account_id,
+        nullif(line_item_usage_account_name, '') as account_name,
         coalesce(line_item_product_code, '') as service_code,
+        nullif({{ map_get('product', 'product_name') }}, '') as service_name,
         coalesce(
             nullif(product_region_code, ''),
             nullif({{ map_get('product', 'region_code') }}, ''),

@@ -6,6 +6,7 @@ select
     _is_book as is_book,
     billing_account_id as payer_account_id,
     coalesce(project_number, '') as sub_account_id,
+    nullif(project_name, '') as account_name,
     coalesce(service_id, '') as service_code,
     coalesce(service_description, '') as service_description,
     coalesce(sku_id, '') as sku_id,
