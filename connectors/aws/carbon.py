@@ -56,18 +56,18 @@ def _month_and_version(match: re.Match[str]) -> str | None:
     return f"{month}@{version}" if is_month(month) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}", version) else None
 
 
-_LAYOUT = Layout(
-    re.compile(
-        r"metadata/(?:carbon_)?model_version=(?P<version>[^/]+)/usage_period=(?P<month>[^/]+)/"
-        r"(?:(?P<execution>[^/]+)/)?[^/]*Manifest\.json",
-        re.I,
+_PARTITION = r"/(?:carbon_)?model_version=(?P<version>[^/]+)/usage_period=(?P<month>[^/]+)/(?:(?P<execution>[^/]+)/)?"
+LAYOUTS = (
+    Layout(
+        re.compile(rf"metadata{_PARTITION}[^/]*Manifest\.json", re.I),
+        re.compile(rf"data{_PARTITION}[^/]+\.(?:parquet|csv|gz)", re.I),
+        _month_and_version,
+        (".parquet", ".csv.gz", ".csv"),
     ),
-    _month_and_version,
-    (".parquet", ".csv.gz", ".csv"),
 )
 
 
-find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=(_LAYOUT,))
+find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=LAYOUTS)
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:

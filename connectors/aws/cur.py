@@ -22,7 +22,7 @@ from connectors.layouts.exports import Layout, find_export_deliveries
 from connectors.stores import ObjectInfo
 from connectors.times import is_month
 
-__all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
+__all__ = ["KIND", "LAYOUTS", "SCHEMA", "convert", "find_deliveries"]
 
 KIND = "aws_cur"
 
@@ -39,17 +39,23 @@ def _dates(match: re.Match[str]) -> str | None:
     return name if match["start"][6:] == "01" and is_month(name) and match["end"] == following else None
 
 
-_LAYOUTS = (
-    Layout(re.compile(r"metadata/BILLING_PERIOD=(?P<month>[^/]+)/(?:(?P<execution>[^/]+)/)?[^/]*Manifest\.json", re.I), _period),
+_EXECUTION = r"/(?:(?P<execution>[^/]+)/)?"
+LAYOUTS = (
     Layout(
-        re.compile(r"(?P<start>\d{8})-(?P<end>\d{8})/(?:(?P<execution>[^/]+)/)?[^/]*Manifest\.json"),
+        re.compile(rf"metadata/BILLING_PERIOD=(?P<month>[^/]+){_EXECUTION}[^/]*Manifest\.json", re.I),
+        re.compile(rf"data/BILLING_PERIOD=(?P<month>[^/]+){_EXECUTION}[^/]+\.(?:parquet|csv|gz|zip)", re.I),
+        _period,
+    ),
+    Layout(
+        re.compile(rf"(?P<start>\d{{8}})-(?P<end>\d{{8}}){_EXECUTION}[^/]*Manifest\.json"),
+        re.compile(rf"(?P<start>\d{{8}})-(?P<end>\d{{8}}){_EXECUTION}[^/]+\.(?:parquet|csv|gz|zip)", re.I),
         _dates,
         (".csv.gz", ".csv", ".zip"),
     ),
 )
 
 
-find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=_LAYOUTS)
+find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=LAYOUTS)
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:

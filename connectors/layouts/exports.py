@@ -20,14 +20,18 @@ from connectors.stores import ObjectInfo, ObjectStore
 from connectors.times import execution_time
 
 # A provider that rewrites writes its manifest last, some hours after the one before; a copy is made in one go.
-_REWRITING = timedelta(hours=1)
+REWRITING = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A manifest's key, with groups named for the partition and optionally `execution`, and how to name the partition."""
+    """A manifest's key, with groups named for the partition and optionally `execution`, and how to name the partition.
+
+    `data` has the same groups: a file whose manifest is missing is told with its partition.
+    """
 
     manifest: re.Pattern[str]
+    data: re.Pattern[str]
     partition_of: Callable[[re.Match[str]], str | None]  # None: the folder's name is no partition
     data_formats: tuple[str, ...] = (".parquet", ".csv.gz", ".csv", ".zip")
 
@@ -86,7 +90,7 @@ def _delivery(
     published_at = execution_time(execution or "") or info.last_modified
     # only on S3: in a local folder the times are those of the copy, not the provider's
     newest = max(data.last_modified for data in objects)
-    if not execution and store.uri.startswith("s3://") and newest > info.last_modified + _REWRITING:
+    if not execution and store.uri.startswith("s3://") and newest > info.last_modified + REWRITING:
         what = f"{uri} is older than the files it names: the provider is rewriting them."
         raise ExportNotPublishedError(what, place=Place(info.key), reason="being_rewritten")
     return Delivery(kind, partition, execution or manifest.execution_id or info.etag, published_at, objects, info)

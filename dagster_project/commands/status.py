@@ -1,7 +1,7 @@
 """`trainledger status`: sources by months, from the landing alone. Reads no source, opens no Parquet, changes nothing."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from connectors.layouts.accounting import Counts
 from dagster_project.election.election import Election, elect
 from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
@@ -61,6 +62,7 @@ class SourceStatus:
     months: list[SourceMonth]
     quarantined: list[dict[str, Any]]
     unknown_columns: list[str]
+    objects: Counts | None = None  # what became of them at the last look
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ def _source_status(source: SourceSettings, landing: Landing, election: Election)
         months=months,
         quarantined=_quarantined(members, refused),
         unknown_columns=sorted({name for member in members for name in member.contents.unknown_columns}),
+        objects=landing.counts(source.name),
     )
 
 
@@ -201,6 +204,9 @@ def table_text(status: Status, width: int | None = None) -> str:
             name = escape(source.name)
             for item in source.quarantined:
                 console.print(f"[bold red]quarantined[/] {name}: {escape(item['message'])} {escape(item['remedy'])}")
+            if source.objects and (source.objects.refused or source.objects.awaited or source.objects.not_understood):
+                counts = ", ".join(f"{number} {word.replace('_', ' ')}" for word, number in asdict(source.objects).items())
+                console.print(f"objects of {name}: {counts}")
             if source.unknown_columns:
                 console.print(f"unknown columns in {name}: {escape(', '.join(source.unknown_columns))}")
     return captured.get().rstrip()

@@ -21,8 +21,9 @@ import msgspec
 
 from connectors.deliveries import Delivery, Refusal, refusal_of
 from connectors.errors import ConnectorError
+from connectors.layouts.accounting import Counts
 from connectors.stores import ObjectInfo, ObjectStore
-from dagster_project import clock
+from dagster_project import clock, durable
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
 from dagster_project.landing.records import (
     Generation,
@@ -121,6 +122,18 @@ class Landing:
         if not path.exists():
             return set()
         return {line for line in path.read_text().splitlines() if IDENTITY.fullmatch(line)}  # a cut line is not one
+
+    def counts(self, source: str) -> Counts | None:
+        """What the last look at a source made of its objects. A cache: the next look counts again."""
+        try:
+            return msgspec.json.decode(self._counts_path(source).read_bytes(), type=Counts)
+        except (FileNotFoundError, msgspec.MsgspecError):
+            return None
+
+    def remember_counts(self, source: str, counts: Counts) -> None:
+        """Keep what a look at a source counted."""
+        self._counts_path(source).parent.mkdir(parents=True, exist_ok=True)
+        durable.write(self._counts_path(source), msgspec.json.encode(counts))
 
     def land(self, source: SourceSettings, delivery: Delivery) -> Landed:
         """Land one delivery, or say why not. An object that changed while it was read is tried again by the next refresh."""
@@ -221,6 +234,9 @@ class Landing:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a") as file:
             file.write(f"\n{identity}\n")  # the first line end closes a line that a killed process cut
+
+    def _counts_path(self, source: str) -> Path:
+        return self._cache / "listed" / f"{source}.json"
 
     def _seen_path(self, source: str) -> Path:
         return self._cache / "seen" / f"{source}.txt"

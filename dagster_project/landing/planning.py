@@ -10,6 +10,7 @@ from pathlib import Path
 
 from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError
+from connectors.layouts.accounting import Counts, look
 from connectors.registry import connector_for
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.records import RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
@@ -53,11 +54,13 @@ class Plan:
     refused: list[tuple[SourceSettings, Refusal]] = field(default_factory=list)  # not recorded yet
     withdrawn: list[RefusalRecord] = field(default_factory=list)  # recorded, and no longer at their source
     unreadable: list[Problem] = field(default_factory=list)
+    counts: dict[str, Counts] = field(default_factory=dict)  # of the objects of each source, where they are news
+    is_recounted: bool = False  # counts that were known changed; lost ones are no reason to write
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to write. Sources that cannot be read do not count: they change nothing."""
-        return not (self.new or self.refused or self.withdrawn)
+        return not (self.new or self.refused or self.withdrawn or self.is_recounted)
 
 
 def make_plan(sources: Iterable[SourceSettings], base: Path, landing: Landing, *, month: str | None = None) -> Plan:
@@ -68,10 +71,15 @@ def make_plan(sources: Iterable[SourceSettings], base: Path, landing: Landing, *
     plan = Plan()
     for source in sources:
         try:
-            found = list(connector_for(source.kind).find_deliveries(open_source(base, source)))
+            connector = connector_for(source.kind)
+            layouts = getattr(connector, "LAYOUTS", ())  # only exports that have manifests
+            found, counts = look(source.kind, connector.find_deliveries, layouts, open_source(base, source))
         except ConnectorError as error:
             plan.unreadable.append(problem_of(source.name, "", error))
             continue
+        if counts != (known := landing.counts(source.name)):
+            plan.counts[source.name] = counts
+            plan.is_recounted |= known is not None
         _add_source(plan, landing, source, [item for item in found if _is_wanted(source, item)], month)
     return plan
 
@@ -94,6 +102,8 @@ def land_all(landing: Landing, plan: Plan, on_landed: Callable[[Landed], None] |
             on_landed(results[-1])
     for record in plan.withdrawn:
         landing.withdraw(record)
+    for name, counts in plan.counts.items():
+        landing.remember_counts(name, counts)
     return results
 
 

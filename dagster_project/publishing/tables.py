@@ -56,6 +56,22 @@ DELIVERIES = PublishedTable(
         "is_book": "Whether its rows count for some payer and month; others are only compared.",
     },
 )
+LISTED = PublishedTable(
+    "listed_objects",
+    "ops",
+    ("source_name",),
+    "One row per source: what became of the objects that its location held at the last look before this build.",
+    {
+        "source_name": "Name of the source in trainledger.yaml.",
+        "kind": "Kind of the source, as in trainledger.yaml.",
+        "listed": "Objects that its location holds; the other counts add up to it.",
+        "delivered": "Objects of deliveries: data, and the manifests that name them.",
+        "refused": "Objects of deliveries that were refused before they were read; fct_quarantine says why.",
+        "bystanders": "Objects known to be no data by their names (docs/operations.md), or left out by a newer manifest.",
+        "awaited": "Data files whose manifest may still come: nothing a day newer lies there.",
+        "not_understood": "Everything else; if it looks like data, fct_quarantine has a row with reason not_understood.",
+    },
+)
 GATES = PublishedTable(
     "gate_results",
     "ops",
@@ -85,4 +101,4 @@ BUILDS = PublishedTable(
         "outcome": "published.",
     },
 )
-COPIED = (DELIVERIES, GATES, BUILDS)
+COPIED = (DELIVERIES, LISTED, GATES, BUILDS)

@@ -60,7 +60,7 @@ def opened(site: Site) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def create_raw(site: Site, build: Build, settings: Settings, landing: Landing, election: Election) -> None:
     """Create what SQL reads: raw views, the deliveries of ops, and the row of this build. A full build starts on a new file."""
-    from dagster_project.warehouse.delivery_table import write_deliveries
+    from dagster_project.warehouse.delivery_table import write_deliveries, write_listed
     from dagster_project.warehouse.raw import create_raw as create
 
     if build.is_full:
@@ -69,6 +69,8 @@ def create_raw(site: Site, build: Build, settings: Settings, landing: Landing, e
     with opened(site) as connection:
         create(connection, settings.rules, landing, election, build.month_dates)
         write_deliveries(connection, settings.by_name, landing, election)
+        # an earlier view cannot know what lies there today
+        write_listed(connection, settings.sources if election.view.instant is None else [], landing)
         gates.open_build(
             connection,
             build.build_id,

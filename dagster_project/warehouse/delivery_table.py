@@ -1,12 +1,17 @@
-"""ops.dim_deliveries: every generation the landing holds, as a table. A copy for SQL; the landing's own records are the truth."""
+"""ops.dim_deliveries and ops.listed_objects: every generation the landing holds, and what became of the objects of each source.
+
+Copies for SQL; the landing's own records are the truth.
+"""
 
 from collections.abc import Iterable
+from dataclasses import astuple
 
 import duckdb
 
 from dagster_project.election.election import Election
 from dagster_project.kinds import KINDS, Kind
 from dagster_project.landing.land import Landing
+from dagster_project.settings import SourceSettings
 
 # what our code made of a generation (row digest, rows, connector version) is null where it was not made, e.g. after the cache
 # was deleted: only generations that count are read again
@@ -18,6 +23,10 @@ create or replace table ops.dim_deliveries (
     published_at timestamp not null, landed_at timestamp not null, content_hash varchar not null, row_digest varchar,
     rows bigint, object_count bigint not null, bytes bigint not null, connector_version varchar,
     is_elected boolean not null, is_book boolean not null
+);
+create or replace table ops.listed_objects (
+    source_name varchar not null, kind varchar not null, listed bigint not null, delivered bigint not null,
+    refused bigint not null, bystanders bigint not null, awaited bigint not null, not_understood bigint not null
 )
 """
 
@@ -56,3 +65,11 @@ def write_deliveries(connection: duckdb.DuckDBPyConnection, sources: Iterable[st
     if rows:  # by column: thousands of run records are thousands of deliveries
         columns = [list(column) for column in zip(*rows, strict=True)]
         connection.execute(f"insert into ops.dim_deliveries select {', '.join(['unnest(?)'] * len(columns))}", columns)
+
+
+def write_listed(connection: duckdb.DuckDBPyConnection, sources: Iterable[SourceSettings], landing: Landing) -> None:
+    """Fill the counts of each source as of its last look; a source that could not be listed yet has no row."""
+    for source in sources:
+        if counts := landing.counts(source.name):
+            values = [source.name, str(source.kind), *astuple(counts)]
+            connection.execute("insert into ops.listed_objects values (?, ?, ?, ?, ?, ?, ?, ?)", values)

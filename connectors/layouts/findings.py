@@ -1,0 +1,143 @@
+"""In words: what lies in a location that no delivery was made of, what is probably meant, and what to do about it.
+
+Each finding is a refusal, so it stands in the quarantine until the objects are gone or understood.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from io import BytesIO
+
+from connectors.deliveries import Refusal, identity_of, refusal
+from connectors.errors import ConnectorError, ExportContentError, ExportNotPublishedError, Place, shorten
+from connectors.layouts.exports import Layout
+from connectors.stores import ObjectInfo, ObjectStore
+
+_SHOWN = 12  # names in one message
+_LOOK_LIMIT = 8 << 20  # a larger object is not read only to say what it looks like
+_PARTITION = re.compile(r"(?:^|/)(?:\w+=([^/]+)|(\d{8}-\d{8}))(?=/)")
+# words that only one kind of file has, in a CSV's header, a Parquet's footer or a document; the first that fit count
+_LOOKS = (
+    ("a FOCUS file", (b"BilledCost", b"ChargePeriodStart")),
+    ("an aws_cur", (b"line_item_usage_start_date",)),
+    ("an aws_cur", (b"lineItem/UsageStartDate",)),
+    ("an aws_carbon", (b"total_mbm_emissions_value", b"usage_account_id")),
+    ("a carbon report of the AWS console, which is no export", (b"total_mbm_emissions", b"region")),
+    ("a gcp_carbon", (b"carbon_model_version", b"carbon_footprint")),
+    ("a gcp_billing", (b"billing_account_id", b"usage_start_time")),
+    ("a neuron_monitor", (b"neuron_runtime_data",)),
+    ("a neuron_monitor", (b"neuroncore_utilization",)),
+    ("a tpu_monitoring", (b"duty_cycle",)),
+    ("a training_runs", (b"training_run_id", b"attempts")),
+)
+
+
+def not_published(kind: str, store: ObjectStore, layout: Layout, infos: Sequence[ObjectInfo]) -> Refusal:
+    """Data of one partition whose manifest has not come although a day has passed."""
+    folder = infos[0].key.rpartition("/")[0]
+    match = layout.data.fullmatch(infos[0].key)
+    partition = (layout.partition_of(match) if match else None) or folder.replace("/", "~")
+    since = max(info.last_modified for info in infos)
+    what = f"{_count(len(infos), 'data file')} of {since:%Y-%m-%d} without a manifest, and newer objects a day later"
+    error = ExportNotPublishedError(
+        f"{store.uri_of(folder)}: {what}.",
+        place=Place(folder, value=f"{partition}: {what}"),
+        remedy="Copy the manifest of this partition too, or ask for a new delivery; data without one may be incomplete.",
+    )
+    return _refusal(error, kind, partition, infos, since)
+
+
+def not_understood(kind: str, store: ObjectStore, layouts: Sequence[Layout], infos: Sequence[ObjectInfo]) -> Refusal:
+    """All that was passed by in a location, as one finding that counts it and names its partitions."""
+    what, remedy = _export(store, layouts, infos) if layouts else _files(kind, infos)
+    partitions = list(dict.fromkeys(match[1] or match[2] for info in infos for match in _PARTITION.finditer(info.key)))
+    places = f" ({_some(partitions)})" if partitions else ""
+    looks = _looks_like(store, infos)
+    if looks and looks.split()[1] != kind:
+        what, remedy = f"{what}; this looks like {looks}", f"If it is one, give it a source of its own kind. {remedy}"
+    first = min(info.key for info in infos)
+    error = ExportContentError(
+        f"{store.uri}: {what}{places}; the first is {shorten(first)}.",
+        place=Place(first, value=f"{what}{places}"),
+        reason="not_understood",
+        remedy=remedy,
+    )
+    return _refusal(error, kind, "", infos, max(info.last_modified for info in infos))
+
+
+def _refusal(error: ConnectorError, kind: str, partition: str, infos: Sequence[ObjectInfo], at: datetime) -> Refusal:
+    return refusal(error, partition, identity_of(kind, f"{partition}\n{error.message}", infos), infos[0].key, at)
+
+
+def _export(store: ObjectStore, layouts: Sequence[Layout], infos: Sequence[ObjectInfo]) -> tuple[str, str]:
+    """What a location of an AWS export holds instead of one."""
+    below = Counter(folder for info in infos if (folder := _folder_above(info.key, layouts)) is not None)
+    folders = sorted(folder for folder in below if folder)
+    if folders:
+        export = "an export" if len(folders) == 1 else f"{len(folders)} exports"
+        where = "one level" if all("/" not in folder for folder in folders) else "some levels"
+        return (
+            f"{export} {where} below, in {_some(folders)} ({_count(len(infos), 'object')})",
+            f"Set `location` to the folder that holds data/ and metadata/, such as {store.uri}/{folders[0]}.",
+        )
+    if count := below.get(""):
+        missing = "metadata/" if any(info.key.lower().startswith("data/") for info in infos) else "manifest"
+        remedy = "Copy the whole export: what AWS writes in a manifest says which files are complete."
+        return f"{_count(count, 'data file')}, no {missing}", remedy
+    remedy = "Set `location` to the folder of the export that holds data/ and metadata/, and move other files elsewhere."
+    return f"{_count(len(infos), 'object')} outside data/ and metadata/ of an export", remedy
+
+
+def _folder_above(key: str, layouts: Sequence[Layout]) -> str | None:
+    """The folders before the layout's own ones: '' where it lies right, None where nothing fits."""
+    parts = key.split("/")
+    for depth in range(len(parts)):
+        rest = "/".join(parts[depth:])
+        if any(layout.manifest.fullmatch(rest) or layout.data.fullmatch(rest) for layout in layouts):
+            return "/".join(parts[:depth])
+    return None
+
+
+def _files(kind: str, infos: Sequence[ObjectInfo]) -> tuple[str, str]:
+    """What lies in a location whose files are known by their endings."""
+    endings = Counter(_ending(info.key) for info in infos)
+    named = ", ".join(f"{count} {ending}" for ending, count in sorted(endings.items())[:_SHOWN])
+    if kind.startswith("gcp_"):
+        remedy = "Export each partition as Parquet into a folder _PARTITIONTIME=YYYY-MM-DD below the location, or move the files."
+        return f"{_count(len(infos), 'file')} that are no Parquet: {named}", remedy
+    remedy = f"Move them to a source of their kind; docs/sources/{kind}.md names the files that are read."
+    return f"{_count(len(infos), 'file')} of no ending that {kind} has: {named}", remedy
+
+
+def _ending(key: str) -> str:
+    match = re.search(r"(?:\.\w{1,10})?\.\w{1,10}$", key.rpartition("/")[2])
+    return match[0].lower() if match else "without an ending"
+
+
+def _looks_like(store: ObjectStore, infos: Sequence[ObjectInfo]) -> str | None:
+    """What the smallest object is by the words in it; nothing if it is large or cannot be read: this is only a hint."""
+    info = min((info for info in infos if info.size), key=lambda info: (info.size, info.key), default=None)
+    if info is None or info.size > _LOOK_LIMIT:
+        return None
+    try:
+        content = store.read(info, _LOOK_LIMIT)
+        if info.key.lower().endswith(".gz"):
+            with gzip.open(BytesIO(content)) as file:
+                content = file.read(1 << 20)
+    except (ConnectorError, OSError, EOFError, zlib.error):
+        return None
+    return next((what for what, words in _LOOKS if all(word in content for word in words)), None)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

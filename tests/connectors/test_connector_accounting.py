@@ -1,0 +1,108 @@
+"""Every listed object is accounted for, whatever lies in a location."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from connectors.deliveries import Refusal
+from connectors.layouts.accounting import Counts, is_bystander, look
+from connectors.registry import KINDS, connector_for
+from connectors.stores.local import LocalStore
+from tests.shared import SHARED, SHARED_REASON
+
+NAMES = st.sampled_from(
+    ["a.parquet", "a.csv", "_SUCCESS", "a.prom", "a.run.json", "README", "a-Manifest.json", "plot.png", "x.csv.gz"]
+)
+FOLDERS = st.sampled_from(
+    [
+        "",
+        "data/BILLING_PERIOD=2026-04",
+        "metadata/BILLING_PERIOD=2026-04",
+        "data/model_version=v3/usage_period=2026-04",
+        "metadata/model_version=v3/usage_period=2026-04",
+        "_PARTITIONTIME=2026-04-01",
+        "_PARTITIONTIME=today",
+        "20260401-20260501",
+    ]
+)
+
+
+def seen(kind: str, folder: Path) -> tuple[list[Refusal], Counts]:
+    connector = connector_for(kind)
+    found, counts = look(kind, connector.find_deliveries, getattr(connector, "LAYOUTS", ()), LocalStore(str(folder), folder))
+    return [item for item in found if isinstance(item, Refusal)], counts
+
+
+@given(kind=st.sampled_from(KINDS), keys=st.sets(st.tuples(FOLDERS, NAMES), min_size=1, max_size=8))
+def test_the_counts_add_up_to_what_is_listed_whatever_lies_there(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, keys: set[tuple[str, str]]
+) -> None:
+    location = tmp_path_factory.mktemp("location")
+    for folder, name in keys:
+        path = location / folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"dataFiles": []}')
+    refusals, counts = seen(kind, location)
+    parts = (counts.delivered, counts.refused, counts.bystanders, counts.awaited, counts.not_understood)
+    assert counts.listed == sum(parts) == len(keys)
+    if counts.listed > counts.bystanders:
+        assert counts.delivered or refusals, "something lies there, and nothing is said"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("_SUCCESS", True),
+        (".part-0.parquet.crc", True),
+        (".git/config", True),
+        ("README.txt", True),
+        ("aws-programmatic-access-test-object", True),
+        ("folder/", True),
+        ("_PARTITIONTIME=2026-04-01/0.csv", False),
+        ("notes.txt", False),
+    ],
+)
+def test_bystanders_are_known_by_their_names(name: str, expected: bool) -> None:
+    assert is_bystander(name) is expected
+
+
+def test_a_manifest_that_is_not_a_day_late_is_awaited_and_no_finding(tmp_path: Path) -> None:
+    now = datetime(2026, 5, 2, tzinfo=UTC)
+    for month, at in {"2026-03": now, "2026-04": now + timedelta(hours=20)}.items():
+        for part, name, text in (
+            ("data", "b-1.csv", "x"),
+            ("metadata", "b-Manifest.json", f'["b/data/BILLING_PERIOD={month}/b-1.csv"]'),
+        ):
+            path = tmp_path / f"b/{part}/BILLING_PERIOD={month}/{name}"
+            path.parent.mkdir(parents=True)
+            path.write_text(text if part == "data" else f'{{"dataFiles": {text}}}')
+            os.utime(path, (at.timestamp(),) * 2)
+    (tmp_path / "b/metadata/BILLING_PERIOD=2026-03/b-Manifest.json").unlink()
+    assert seen("aws_cur", tmp_path / "b") == ([], Counts(3, 2, 0, 0, 1, 0))
+
+
+@pytest.mark.skipif(SHARED is None, reason=SHARED_REASON)
+@pytest.mark.parametrize(
+    ("kind", "sample", "said"),
+    [
+        ("aws_cur", "aws/focus-1.0__FOCUS-Sample-Data__focus_sample.csv", "a FOCUS file"),
+        ("aws_carbon", "aws/ccft-console-annual__carbon-json__cloud_example_1.csv", "a carbon report of the AWS console"),
+        ("aws_carbon", "aws/cur2-synthetic__aws-cur-anonymize__sample-cur20.csv", "an aws_cur"),
+        ("gcp_billing", "aws/legacy-cur__focus_converters__sample-anonymous-aws-export-dataset.csv", "an aws_cur"),
+        ("neuron_monitor", "telemetry/gke_tpu_device_plugin_tpu7x.prom", "a tpu_monitoring"),
+        ("training_runs", "telemetry/neuron_monitor_prometheus_inf1_excerpt.prom", "a neuron_monitor"),
+    ],
+)
+def test_real_files_in_a_wrong_place_are_recognised(tmp_path: Path, kind: str, sample: str, said: str) -> None:
+    assert SHARED
+    path = SHARED / "samples" / sample
+    (tmp_path / path.name).write_bytes(path.read_bytes())
+    [refusal], counts = seen(kind, tmp_path)
+    assert f"this looks like {said}" in refusal.message
+    assert counts.not_understood == 1
