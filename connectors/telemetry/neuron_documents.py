@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -106,17 +106,21 @@ class Device(NamedTuple):
     effective_flops: float | None
 
 
-def period_of(document: Document) -> float | None:
-    """The seconds a document covers: what its counters captured, else what its host's groups did."""
-    counters = _periods(runtime.report.neuroncore_counters for runtime in document.neuron_runtime_data or () if runtime.report)
-    if counters:
-        return max(counters)
+def periods_of(document: Document) -> dict[str, float]:
+    """The seconds that each group of a document captured; the counters of several runtimes are one group, the longest counts."""
+    counters = [runtime.report.neuroncore_counters for runtime in document.neuron_runtime_data or () if runtime.report]
     system = document.system_data or System()
-    return next(iter(_periods((system.vcpu_usage, system.memory_info, system.neuron_hw_counters))), None)
-
-
-def _periods(groups: Iterable[Counters | Timed | None]) -> list[float]:
-    return [group.period for group in groups if group and group.period and 0 < group.period <= _MAX_PERIOD]
+    groups: dict[str, Sequence[Counters | Timed | None]] = {
+        "neuroncore_counters": counters,
+        "vcpu_usage": [system.vcpu_usage],
+        "memory_info": [system.memory_info],
+        "neuron_hw_counters": [system.neuron_hw_counters],
+    }
+    found: dict[str, float] = {}
+    for name, group in groups.items():
+        if known := [one.period for one in group if one and one.period and 0 < one.period <= _MAX_PERIOD]:
+            found[name] = max(known)
+    return found
 
 
 def run_tag_of(document: Document) -> str | None:

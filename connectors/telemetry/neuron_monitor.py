@@ -1,14 +1,15 @@
 """neuron-monitor's JSON lines, plain or compressed: a sample per document and Neuron device, one delivery per file.
 
 Documents carry neither time nor run. A collector wraps them and stamps its host and the time they arrived, which ends their
-period; a bare document takes its host from the object's key and its time from the key's start plus the periods before it.
+period; a bare document takes its host from the object's key and its time from the key's start plus the periods before it, each
+group by its own.
 Utilisation is not power: what it costs in energy is decided in SQL.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 import msgspec
@@ -16,13 +17,15 @@ import msgspec
 from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
-from connectors.telemetry.neuron_documents import Document, devices_of, period_of, run_tag_of
+from connectors.telemetry.neuron_documents import Document, devices_of, periods_of, run_tag_of
 from connectors.telemetry.samples import COLUMNS, KeyFacts, Problems, Sample, SampleError, convert_with, decode_json, micros_of
 
 KIND = "neuron_monitor"
 SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/neuron_monitor.md")
 
 _REMEDY = "Deliver neuron-monitor's documents as it prints them."
+_NO_TIME = "Wrap each document with collected_at, or name the object by its UTC start."
+_UNCLEAR = "Wrap each document with collected_at, or give all groups of neuron-monitor's configuration one period."
 _ENDINGS = tuple(f"{name}{packed}" for name in (".jsonl", ".ndjson", ".json") for packed in ("", ".gz", ".zst"))
 
 
@@ -45,33 +48,77 @@ _LINE = msgspec.json.Decoder(Line)
 _CANONICAL = msgspec.json.Encoder(order="deterministic")
 
 
+class Clock:
+    """The time of a stream whose lines carry none, in nanoseconds: periods are that fine.
+
+    A group that came again lasted its own period since it came before. Processors every 2 s beside counters every 5 s give the
+    lines 2, 4, 5, 6, 8, 10: their periods added up would be 18.
+    """
+
+    def __init__(self, now: int | None) -> None:
+        self.now, self._start = now, now or 0
+        self.length = 0  # of the last line
+        self._came: dict[str, int] = {}  # when each group came last
+        self._names: list[str] = []  # the groups of the last line
+
+    def stamp(self, periods: dict[str, int], at: int) -> None:
+        """A line with a time of its own; a bare line after it goes on from there."""
+        if self.now is not None:
+            self._set(periods, at, next(iter(periods.values())))
+
+    def advance(self, periods: dict[str, int]) -> int:
+        """The end of a bare line; SampleError where its groups do not agree on it."""
+        if self.now is None:
+            raise SampleError("missing_time", "collected_at", _NO_TIME)
+        before = self.now
+        came = {name: self._came.get(name, self._start) for name in periods} if self._came else {}
+        # a group that did not come for longer than its period (its process had ended) says nothing
+        ends = [
+            max(came[name] + length, before)
+            for name, length in periods.items()
+            if name in came and came[name] + length > before - length // 2
+        ] or [before + max(periods.values())]
+        is_clear = max(ends) - min(ends) <= min(periods.values()) // 2
+        # where it is not, the shortest step: the lines after it must not be ahead of their time
+        end = ends[0] if is_clear else min(ends)
+        self._set(periods, end, end - before)
+        if not is_clear:
+            raise SampleError("unclear_period", "period", _UNCLEAR)
+        return end
+
+    def skip(self) -> None:
+        """A bare line that cannot be read took time too, most likely as much as the one before it."""
+        if self.now is not None:
+            self._set(self._names, self.now + self.length, self.length)
+
+    def _set(self, names: Iterable[str], now: int, length: int) -> None:
+        self.now, self.length, self._names = now, length, list(names)
+        self._came.update(dict.fromkeys(names, now))
+
+
 def _samples(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sample]:
-    clock = None if facts.started_at is None else facts.started_at * 1000  # nanoseconds: periods are that fine
-    length = 0
+    clock = Clock(None if facts.started_at is None else facts.started_at * 1000)
     for number, text in file.lines():
-        before = clock
+        before = clock.now
         try:
             line = decode_json(
                 _LINE, text, _REMEDY, broken="A line cut off by a crash stays lost; else deliver whole lines of JSON."
             )
             document = line.document or line
-            period = period_of(document)
-            if period is None:
+            periods = {name: round(period * 1e9) for name, period in periods_of(document).items()}
+            if not periods:
                 raise SampleError("missing_period", "period", "Keep the groups of neuron-monitor's default configuration.")
-            length = round(period * 1e9)
+            length = next(iter(periods.values()))
             if line.collected_at is not None:
                 end = micros_of(line.collected_at, "collected_at", "Stamp documents in UTC, as 2026-04-01T00:00:00Z.") * 1000
-                clock = None if clock is None else end  # a bare document after it goes on from there
-            elif clock is None:
-                remedy = "Wrap each document with collected_at, or name the object by its UTC start."
-                raise SampleError("missing_time", "collected_at", remedy)
+                clock.stamp(periods, end)
             else:
-                clock = end = clock + length
+                end = clock.advance(periods)
             yield from _devices(line, document, facts, number, (end - length) // 1000, end // 1000)
         except SampleError as error:
             problems.add(number, error)
-            if clock is not None and clock == before:
-                clock += length  # a bare line that cannot be read took time too, most likely as much as the one before it
+            if clock.now == before:
+                clock.skip()
 
 
 def _devices(line: Line, document: Document, facts: KeyFacts, number: int, start: int, end: int) -> Iterator[Sample]:

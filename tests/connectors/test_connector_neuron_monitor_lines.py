@@ -38,6 +38,42 @@ def test_a_bare_document_goes_on_where_a_wrapped_one_ended(tmp_path: Path) -> No
     assert [row["sample_end"] for row in rows] == [NOON + dt.timedelta(seconds=seconds) for seconds in (30, 35, 40)]
 
 
+def of_groups(**periods: float) -> dict[str, Any]:
+    """A bare document of the named groups only."""
+    counters = periods.pop("neuroncore_counters", None)
+    own = runtime(50, 50)
+    own["report"] = (
+        {} if counters is None else {"neuroncore_counters": own["report"]["neuroncore_counters"] | {"period": counters}}
+    )
+    return document(own) | {"system_data": {name: {"period": period} for name, period in periods.items()}}
+
+
+def test_groups_of_different_periods_share_one_clock(tmp_path: Path) -> None:
+    """Processors every 2 s, counters every 5 s: lines at 2, 4, 5, 6, 8, 10. All periods added up would be 18 s."""
+    vcpu, counters = of_groups(vcpu_usage=2.0), of_groups(neuroncore_counters=5.0)
+    both = of_groups(vcpu_usage=2.0, neuroncore_counters=5.0)
+    rows = rows_of(read(tmp_path, *[vcpu, vcpu, counters, vcpu, vcpu, both] * 2, key="run=r/host=h/20260401T120000Z.jsonl"))
+    assert [(row["sample_end"] - NOON).total_seconds() for row in rows] == [2, 4, 5, 6, 8, 10, 12, 14, 15, 16, 18, 20]
+    measured = [row for row in rows if row["utilisation_ratio"] is not None]
+    assert [(row["sample_start"] - NOON).total_seconds() for row in measured] == [0, 5, 10, 15]
+
+
+def test_a_process_that_ended_and_another_that_began_do_not_move_the_clock(tmp_path: Path) -> None:
+    alone, both = of_groups(vcpu_usage=5.0), of_groups(vcpu_usage=5.0, neuroncore_counters=5.0)
+    partial = of_groups(vcpu_usage=5.0, neuroncore_counters=2.5)
+    rows = rows_of(read(tmp_path, both, alone, alone, alone, partial, both, key="run=r/host=h/20260401T120000Z.jsonl"))
+    assert [(row["sample_end"] - NOON).total_seconds() for row in rows] == [5, 10, 15, 20, 25, 30]
+
+
+def test_groups_that_contradict_each_other_about_the_time_are_left_out_by_name(tmp_path: Path) -> None:
+    """Each line repeats the last counters, also where they did not come again: which of them are new is not told."""
+    both = of_groups(vcpu_usage=2.0, neuroncore_counters=5.0)
+    result = read(tmp_path, *[both] * 3, key="run=r/host=h/20260401T120000Z.jsonl")
+    (remark,) = result.refusals
+    assert (remark.reason, remark.row_number, remark.value) == ("unclear_period", 2, "2 left out")
+    assert "one period" in remark.remedy
+
+
 def test_without_a_run_in_the_key_the_tag_all_runtimes_share_is_the_run(tmp_path: Path) -> None:
     key = "host=i-0abc/2026-04-01T00:00:00Z.jsonl"
     lines = [

@@ -55,6 +55,14 @@ def _period(document: dict) -> Fraction | None:
     return None if period is None else Fraction(_exact(period))
 
 
+def _lengths(document: dict) -> dict[str, Fraction]:
+    """What each group says it captured, in microseconds."""
+    found = {name: (group or {}).get("period") for name, group in (document.get("system_data") or {}).items()}
+    reports = [runtime.get("report") or {} for runtime in document.get("neuron_runtime_data") or ()]
+    found["counters"] = max(((report.get("neuroncore_counters") or {}).get("period") or 0 for report in reports), default=0)
+    return {name: Fraction(_exact(period)) * _SECOND for name, period in found.items() if period}
+
+
 def _percent(core: dict, logical: int) -> Decimal | None:
     if core.get("neuroncore_utilization") is not None:
         return _exact(core["neuroncore_utilization"])
@@ -100,6 +108,7 @@ def read_neuron(location: Path, as_published: datetime | None = None) -> Iterato
             continue
         key = path.relative_to(location).as_posix()
         clock = None if (started := _started(path)) is None else Fraction(started)
+        came: dict[str, Fraction] = {}  # when each group was printed last
         for line in text_of(path).splitlines():
             wrapped = json.loads(line)
             document = wrapped.get("document") or wrapped
@@ -107,7 +116,13 @@ def read_neuron(location: Path, as_published: datetime | None = None) -> Iterato
             if "collected_at" in wrapped:
                 clock = Fraction(microseconds(moment(wrapped["collected_at"])))
             else:
-                clock += length
+                groups = _lengths(document)
+                # a group that comes again has measured since it came before; one that paused has not
+                known = [(came.get(name, Fraction(started)) + long, name) for name, long in groups.items() if came]
+                again = {name: max(end, clock) for end, name in known if end > clock - groups[name] / 2}
+                first = again.get("counters") or next(iter(again.values()), None)
+                clock = clock + max(groups.values()) if first is None else first
+            came |= dict.fromkeys(_lengths(document), clock)
             start, end = math.floor(clock - length), math.floor(clock)
             host = (wrapped.get("host") or {}).get("resource_id") or named_in(key, "host")
             host = host or document["instance_info"]["instance_id"]
