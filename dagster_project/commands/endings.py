@@ -46,7 +46,11 @@ def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
         except BrokenPipeError:  # the reader of a pipe went away, e.g. `| head`
             sys.stderr.close()
             raise typer.Exit(0) from None
-        except Exception as error:
+        except BaseException as error:
+            if type(error).__name__ == "DagsterExecutionInterruptedError":  # Ctrl-C while Dagster holds the signal
+                fail("interrupted; the last publication stays, the next refresh goes on from here", 130)
+            if not isinstance(error, Exception):
+                raise
             if kwargs.get("debug"):
                 raise
             _fail_with(error, _home_of(kwargs.get("config")))
