@@ -98,13 +98,14 @@ def _fault_of(parts: tuple[Part, ...], schema: Schema, store_uri: str) -> Export
             with duckdb.connect(":memory:") as con:
                 con.execute("SET TimeZone = 'UTC'")
                 physical = physical_columns(con, part.path)
-                for declared in schema:
-                    column = declared.name
-                    alone = Schema((declared,))
-                    con.execute(f"SELECT max({row_hash(alone)}) FROM ({parts_select(alone, [(str(part.path), physical)])})")
+                for columns in (*((one,) for one in schema), schema.columns):  # each alone, then all together
+                    column = columns[0].name if len(columns) == 1 else None
+                    wanted = Schema(columns)
+                    rows = parts_select(wanted, [(str(part.path), physical)])
+                    con.execute(f"SELECT max({row_hash(wanted)}), max(_row_number) FROM ({rows}) GROUP BY _file").fetchall()
         except duckdb.Error as error:
             kind = type(error).__name__
-            what = f"column {column} cannot be read as {declared.type}" if column else "it cannot be read as Parquet"
+            what = f"column {column} cannot be read as declared" if column else "it is damaged and cannot be read as Parquet"
             is_text = "utf8" in re.sub("[^a-z0-9]", "", str(error).lower())
             return ExportContentError(
                 f"{uri}: {what} ({kind}).",
