@@ -9,7 +9,7 @@ CONFIG ?= $(DEMO)/trainledger.yaml
 # the demo's clock stands still; everybody else's runs
 UI_NOW := $(if $(filter $(DEMO)/%,$(CONFIG)),TRAINLEDGER_NOW=2026-10-10T00:00:00Z)
 
-.PHONY: run ui test lint lock clean system-packages
+.PHONY: run ui test fuzz lint lock clean system-packages
 
 run: .venv/installed-run
 	$(BIN)/trainledger demo --dir $(DEMO)
@@ -21,6 +21,10 @@ ui: .venv/installed-run
 # what only tests need from the system is a browser and Java; installed where this user may, else listed as skipped (a failure under CI)
 test: .venv/installed-test system-packages lint
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# damaged exports through every connector; the test suite draws 200
+fuzz: .venv/installed-test
+	TRAINLEDGER_FUZZ_RUNS=5000 $(BIN)/pytest tests/landing/test_landing_fuzz.py -q -s
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+YEARS = range(2006, 2100)  # from the first cloud bill to before the sentinel dates that writers put for "never"
+
+_ZERO_TIMES = (datetime(1, 1, 1), datetime(1970, 1, 1))  # noqa: DTZ001 - compared in UTC
 _TIME = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d{1,9}))?\s?(Z|z|UTC|[+-]\d{2}:?(?:\d{2})?)?)?", re.ASCII
 )
@@ -24,6 +27,20 @@ def parse_utc(text: str) -> datetime:
         return moment.astimezone(UTC)
     except OverflowError as error:
         raise ValueError("outside the years 1 to 9999") from error
+
+
+def recorded_time(moment: datetime) -> datetime | None:
+    """Return an aware time of a record or sample; None where it says "no time"; ValueError outside YEARS.
+
+    Go writes 0001-01-01T00:00:00Z and C the second 0 for a time that was never set; 9999-12-31 and the last nanosecond of 64 bits
+    (2262-04-11) say "still open".
+    """
+    day = (moment.year, moment.month, moment.day)
+    if moment.year == 9999 or day == (2262, 4, 11) or moment.replace(tzinfo=None) in _ZERO_TIMES:
+        return None
+    if moment.year not in YEARS:
+        raise ValueError(f"outside the years {YEARS[0]} to {YEARS[-1]}")
+    return moment
 
 
 def is_month(text: str) -> bool:

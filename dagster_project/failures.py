@@ -4,11 +4,16 @@ TrainledgerError
 ├── GateError       1  a gate, check or verification differs
 ├── UsageError      2  wrong use or configuration
 ├── SourceError     3  a source cannot be read, or its newest delivery is quarantined
-└── LockHeldError   4  another process writes; trying again later can help
+├── LockHeldError   4  another process writes; trying again later can help
+└── MachineError    2  disk, memory, descriptors or rights of this machine
 
 Anything else that reaches the command line is a bug (70). Errors of reading exports are connectors.errors.
 """
 
+import errno
+import os
+import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +59,53 @@ class LockHeldError(TrainledgerError):
     """Another process holds the writer lock."""
 
     exit_code = 4
+
+
+class MachineError(TrainledgerError):
+    """Disk, memory, descriptors or rights of this machine: no source is to blame, and nothing more can be done now."""
+
+    exit_code = 2
+
+
+_OF_MACHINE = frozenset(
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EROFS", "EMFILE", "ENFILE", "EIO", "ENOMEM", "EACCES", "EPERM", "EFBIG")
+    if hasattr(errno, name)
+)
+# SQLite and DuckDB say it in words, also through SQLAlchemy and through dbt; a text in somebody's data says nothing
+_SPEAKERS = frozenset({"OperationalError", "DatabaseError", "IOException", "FatalException", "ModelsError"})
+_WORDS = re.compile(
+    "no space left on device|disk quota exceeded|read-only file system|too many open files|database or disk is full"
+    "|disk i/o error|readonly database|unable to open database file|cannot allocate memory|permission denied",
+    re.I,
+)
+_REMEDY = "Make room, or give the rights or limits that are missing, then run the command again; the last publication stays."
+
+
+def machine_failure(error: BaseException, folder: Path | None = None) -> MachineError | None:
+    """What an error, or what caused it, says of this machine; None where it is not to blame.
+
+    `folder` is named with its free bytes where the error names no file of its own.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        kind = type(cause).__name__
+        if isinstance(cause, MemoryError) or kind == "OutOfMemoryException":
+            return MachineError("the memory of this machine is used up", where=_room(folder), remedy=_REMEDY)
+        if isinstance(cause, OSError) and cause.errno is not None and cause.errno in _OF_MACHINE:
+            named = Path(os.fsdecode(cause.filename)) if isinstance(cause.filename, str | bytes) else folder
+            return MachineError(f"this machine cannot go on: {os.strerror(cause.errno)}", where=_room(named), remedy=_REMEDY)
+        if kind in _SPEAKERS and (said := _WORDS.search(str(cause))):
+            return MachineError(f"this machine cannot go on: {said[0]}", where=_room(folder), remedy=_REMEDY)
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
+def _room(path: Path | None) -> str:
+    """A path with the free bytes of its disk."""
+    path = (path or Path.cwd()).absolute()
+    there = next(folder for folder in (path, *path.parents) if folder.exists())
+    return f"{path}, {shutil.disk_usage(there).free} bytes free"
 
 
 @contextmanager

@@ -4,9 +4,11 @@ Secrets never stand here: they come from the providers' credential chains or the
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -17,8 +19,18 @@ from dagster_project.failures import UsageError
 from dagster_project.kinds import KINDS, Kind, KindFacts, built_kinds
 from dagster_project.months import MONTHS
 
+_DEEP = 50  # no configuration has so many brackets in each other
+Parts = tuple[int | str, ...]  # where in the document: sources, 0, location
 SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 REMOTE = ("s3://", "gs://", "bq://")
+
+
+class KeyUsageError(UsageError):
+    """A key of the configuration whose value cannot be; `parts` is its place in the document."""
+
+    def __init__(self, parts: Parts, what: str, path: Path) -> None:
+        super().__init__(what, where=str(path), remedy="See the commented example that `trainledger init` writes.")
+        self.parts = parts
 
 
 class _Strict(BaseModel):
@@ -148,57 +160,98 @@ class Settings(_Strict):
 def load_settings(path: Path) -> Settings:
     """Read and check trainledger.yaml."""
     try:
-        text = path.read_text(encoding="utf-8")
+        data = path.read_bytes()
     except OSError as error:
         raise UsageError(
             "the configuration cannot be read",
             where=f"{path}: {error.strerror}",
             remedy="Give it with --config or TRAINLEDGER_CONFIG, or write one with `trainledger init`.",
         ) from None
-    try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise UsageError(f"the configuration is not YAML: {error}", where=str(path)) from None
+    document = _parsed(data, path)
     if not isinstance(document, dict):
-        raise UsageError("the configuration is empty", where=str(path), remedy="`trainledger init` writes one to start from.")
-    return settings_of(document, path)
+        remedy = "`trainledger init` writes one to start from."
+        raise UsageError("the configuration is empty", where=f"{path}, line 1", remedy=remedy)
+    try:
+        return settings_of(document, path)
+    except KeyUsageError as error:
+        where = f"{path}, line {_line_of(data.decode(), error.parts)}"
+        raise UsageError(error.what, where=where, remedy=error.remedy) from None
+
+
+def _parsed(data: bytes, path: Path) -> Any:
+    """The document of a file of any bytes; what is wrong with it is named with its line."""
+    text = data.decode("utf-8", errors="replace")
+    try:
+        return yaml.safe_load(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        what, before = f"not UTF-8 (byte {data[error.start]:#04x})", data[: error.start].decode("utf-8")
+    except yaml.reader.ReaderError as error:  # NUL and the like
+        what, before = f"not YAML: {error.reason}", text[: error.position]
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what, before = f"not YAML: {error.problem or error.context}", "\n" * (mark.line if mark else 0)
+    except RecursionError:
+        depths = accumulate((char in "[{") - (char in "]}") for char in text)
+        what, before = "nested too deeply", text[: next((at for at, depth in enumerate(depths) if depth > _DEEP), 0)]
+    except (ValueError, TypeError, ArithmeticError) as error:  # 2026-13-45 looks like a date and is none
+        what, before = f"not YAML: {error}", ""
+    raise UsageError(f"the configuration is {what}", where=f"{path}, line {before.count(chr(10)) + 1}") from None
+
+
+def _line_of(text: str, parts: Iterable[int | str]) -> int:
+    """The line of a key, or of the nearest one around it."""
+    node, line = yaml.compose(text, Loader=yaml.SafeLoader), 1
+    for part in parts:
+        if isinstance(node, yaml.MappingNode):
+            found = next(((key, value) for key, value in node.value if key.value == str(part)), None)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+            found = (node.value[part], node.value[part])
+        else:
+            found = None
+        if found is None:
+            break
+        line, node = found[0].start_mark.line + 1, found[1]
+    return line
 
 
 def settings_of(document: dict[str, Any], path: Path) -> Settings:
     """Check a configuration already read; `path` is where relative paths start and what errors name."""
     path = path.absolute()
-    _refuse_kinds_not_built(document, path)
+    sources = document.get("sources")
+    sources = sources if isinstance(sources, list) else []  # anything else is told below
+    _refuse_kinds_not_built(sources, path)
     if document.get("carbon_weights") == "energy":  # an accepted setting that changed nothing would be a quiet lie
-        raise _usage("carbon_weights", "energy weights cannot be chosen yet; emissions are divided by list_cost", path)
+        raise _usage(
+            ("carbon_weights",), document, "energy weights cannot be chosen yet; emissions are divided by list_cost", path
+        )
     if "path" in document:
-        raise _usage("path", "unknown key", path)
+        raise _usage(("path",), document, "unknown key", path)
     resolved = dict(document, path=path)
-    home = _local(path, str(document.get("home") or "./trainledger-home"))
+    home = Path(_location(path, str(document.get("home") or "./trainledger-home"), ("home",), local=True))
     landing = document.get("landing")
     resolved["home"] = home
-    resolved["landing"] = str(home / "landing") if landing is None else _location(path, str(landing))
-    sources = document.get("sources")
-    if isinstance(sources, list):
+    resolved["landing"] = str(home / "landing") if landing is None else _location(path, str(landing), ("landing",))
+    if sources:
         resolved["sources"] = [
-            {**source, "location": _location(path, str(source["location"]))}
+            {**source, "location": _location(path, str(source["location"]), ("sources", number, "location"))}
             if isinstance(source, dict) and "location" in source
             else source
-            for source in sources
+            for number, source in enumerate(sources)
         ]
     try:
         return Settings.model_validate(resolved)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         reason = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
-        raise _usage(_key_of(first["loc"], document), reason, path) from None
+        raise _usage(first["loc"], document, reason, path) from None
 
 
-def _usage(key: str, reason: str, path: Path) -> UsageError:
-    what = f"'{key}': {reason}" if key else reason
-    return UsageError(what, where=str(path), remedy="See the commented example that `trainledger init` writes.")
+def _usage(parts: Parts, document: dict[str, Any], reason: str, path: Path) -> KeyUsageError:
+    key = _key_of(parts, document)
+    return KeyUsageError(parts, f"'{key}': {reason}" if key else reason, path)
 
 
-def _key_of(parts: tuple[int | str, ...], document: dict[str, Any]) -> str:
+def _key_of(parts: Parts, document: dict[str, Any]) -> str:
     """Spell an error's place as in the file, with a source's name instead of its position."""
     key = ""
     for position, part in enumerate(parts):
@@ -206,18 +259,18 @@ def _key_of(parts: tuple[int | str, ...], document: dict[str, Any]) -> str:
             key += f".{part}" if key else str(part)
             continue
         name = None
-        if position == 1 and parts[0] == "sources":
+        if position == 1 and parts[0] == "sources" and isinstance(document["sources"], list):
             entry = document["sources"][part]
             name = entry.get("name") if isinstance(entry, dict) else None
         key += f"[{name or part}]"
     return key
 
 
-def _refuse_kinds_not_built(document: dict[str, Any], path: Path) -> None:
+def _refuse_kinds_not_built(sources: list[Any], path: Path) -> None:
     """A kind of the contract that this version cannot read yet is told apart from a kind that does not exist."""
-    for source in document.get("sources") or []:
+    for source in sources:
         kind = source.get("kind") if isinstance(source, dict) else None
-        if kind in set(Kind) and kind not in built_kinds():
+        if isinstance(kind, str) and kind in set(Kind) and kind not in built_kinds():
             raise UsageError(
                 f"source '{source.get('name')}' has kind '{kind}', which this version does not read yet",
                 where=str(path),
@@ -225,9 +278,11 @@ def _refuse_kinds_not_built(document: dict[str, Any], path: Path) -> None:
             )
 
 
-def _local(path: Path, text: str) -> Path:
-    return Path(path.parent / Path(text).expanduser()).resolve()
-
-
-def _location(path: Path, text: str) -> str:
-    return text if text.startswith(REMOTE) else str(_local(path, text))
+def _location(path: Path, text: str, parts: Parts, *, local: bool = False) -> str:
+    """A location as written, or a local path resolved against the file."""
+    if text.startswith(REMOTE) and not local:
+        return text
+    try:
+        return str(Path(path.parent / Path(text).expanduser()).resolve())
+    except (ValueError, RuntimeError, OSError) as error:  # a NUL; the home of a user there is not; a name too long
+        raise KeyUsageError(parts, f"'{parts[-1]}': this is no path ({error})", path) from None

@@ -15,10 +15,10 @@ from connectors.deliveries import Converted, Delivery, Part, merged
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.delimited import CsvFile
 from connectors.formats.lazy import pc
-from connectors.formats.parquet import check_parquet, copy_parquet, open_parquet, read_rows
+from connectors.formats.parquet import check_parquet, copy_parquet, has_clashing_names, named_errors, open_parquet, read_rows
 from connectors.formats.schema import Column, Number, Schema, Text, Timestamp, optional, required
 from connectors.formats.typed_copies import Plan, copy_csv
-from connectors.formats.values import Rows, check_month
+from connectors.formats.values import Rows, check_month, check_years
 from connectors.layouts.exports import Layout, find_export_deliveries
 from connectors.times import is_month
 
@@ -97,12 +97,13 @@ def _convert_object(partition: str, key: str, path: Path, folder: Path, uri: str
     if csv:
         count = copy_csv(csv, names, SCHEMA, Plan({to: (name,) for to, name in sources.items()}, constants=constants), copy)
     else:
-        if constants or any(declared != name for declared, name in sources.items()):
+        if constants or has_clashing_names(names) or any(declared != name for declared, name in sources.items()):
             copy_parquet(path, copy, {name: declared for declared, name in sources.items()}, constants, key, uri)
         else:
             target = path  # the original has the declared names
         count, _ = check_parquet(target, SCHEMA, key, uri)
-    _check_rows(target, month, version, key, uri)
+    with named_errors(key, uri):
+        _check_rows(target, month, version, key, uri)
     return Converted((Part(target, key),), count, unknown)
 
 
@@ -126,8 +127,11 @@ def _check_rows(path: Path, month: str, version: str, key: str, uri: str) -> Non
     """Refuse rows of another month or model version than their folder's, and any unit but the one we convert from."""
     file = open_parquet(path, key, uri)
     units = [name for name in _UNITS if name in file.schema_arrow.names]
-    for rows, batch in read_rows(file, ["usage_period_start", "model_version", *units], Rows(key, uri)):
+    times = [name for name in ("usage_period_end", "last_refresh_timestamp") if name in file.schema_arrow.names]
+    for rows, batch in read_rows(file, ["usage_period_start", "model_version", *units, *times], Rows(key, uri)):
         check_month("usage_period_start", batch.column("usage_period_start"), month, rows)
+        for name in times:
+            check_years(name, batch.column(name), rows)
         # a folder may write v3.0.0 where the column has 3.0.0
         given = pc.utf8_ltrim(pc.utf8_lower(batch.column("model_version").cast("string")), "v")
         right = pc.equal(given, version.lower().lstrip("v"))

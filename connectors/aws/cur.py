@@ -15,7 +15,7 @@ from connectors.aws.cur_legacy import legacy_plan
 from connectors.deliveries import Converted, Delivery, Part, merged
 from connectors.errors import ExportContentError, Place
 from connectors.formats.delimited import CsvFile
-from connectors.formats.parquet import check_parquet, open_parquet, read_rows
+from connectors.formats.parquet import check_parquet, copy_parquet, has_clashing_names, named_errors, open_parquet, read_rows
 from connectors.formats.typed_copies import Plan, copy_csv
 from connectors.formats.values import Rows, check_month, check_years
 from connectors.layouts.exports import Layout, find_export_deliveries
@@ -70,12 +70,17 @@ def _convert_object(partition: str, info: ObjectInfo, path: Path, folder: Path, 
     if info.key.lower().endswith(".parquet"):
         target = path
         count, unknown = check_parquet(path, SCHEMA, info.key, uri)
+        names = open_parquet(path, info.key, uri).schema_arrow.names
+        if count and has_clashing_names(names):
+            target = folder / f"{path.name}.parquet"
+            copy_parquet(path, target, {name: name for name in names if name in set(SCHEMA.names)}, {}, info.key, uri)
     else:
         target = folder / f"{path.name}.parquet"
         count, unknown = _convert_csv(CsvFile(path, info.key, uri), target)
     if not count:
         return Converted()
-    _must_be_of_period(partition, target, info, uri)
+    with named_errors(info.key, uri):
+        _must_be_of_period(partition, target, info, uri)
     return Converted((Part(target, info.key),), count, unknown)
 
 
@@ -96,7 +101,8 @@ def _convert_csv(csv: CsvFile, target: Path) -> tuple[int, tuple[str, ...]]:
 
 def _must_be_of_period(partition: str, path: Path, info: ObjectInfo, uri: str) -> None:
     """Refuse a bill in the folder of another month, where it would be counted beside its own, and usage in no month at all."""
-    period, usage = "bill_billing_period_start_date", "line_item_usage_start_date"
-    for rows, batch in read_rows(open_parquet(path, info.key, uri), [period, usage], Rows(info.key, uri)):
+    period, *usage = "bill_billing_period_start_date", "line_item_usage_start_date", "line_item_usage_end_date"
+    for rows, batch in read_rows(open_parquet(path, info.key, uri), [period, *usage], Rows(info.key, uri)):
         check_month(period, batch.column(period), partition, rows)
-        check_years(usage, batch.column(usage), rows)
+        for name in usage:
+            check_years(name, batch.column(name), rows)

@@ -13,9 +13,9 @@ from typing import Any
 
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.lazy import pa, pc, pl
-from connectors.formats.parquet import open_parquet, read_rows
+from connectors.formats.parquet import named_errors, open_parquet, read_rows
 from connectors.formats.schema import Column, Schema
-from connectors.formats.values import Rows, arrow_type, check_filled, check_numbers, decoded, map_array
+from connectors.formats.values import Rows, arrow_type, check_filled, check_numbers, check_years, decoded, map_array
 
 _BATCH = 1 << 15
 
@@ -121,7 +121,8 @@ class NestedFile:
 def open_nested(path: Path, shape: Shape, key: str, uri: str) -> NestedFile | None:
     """Open and check a file; None when it has no rows, for a file without rows may have any shape."""
     file = open_parquet(path, key, uri)
-    return NestedFile(file, shape, Rows(key, uri)) if file.metadata.num_rows else None
+    with named_errors(key, uri):
+        return NestedFile(file, shape, Rows(key, uri)) if file.metadata.num_rows else None
 
 
 def flat(column: Column, path: str, values: pa.Array, rows: Rows) -> pa.Array:
@@ -133,6 +134,8 @@ def flat(column: Column, path: str, values: pa.Array, rows: Rows) -> pa.Array:
         return values if pa.types.is_float64(values.type) or pa.types.is_decimal(values.type) else values.cast(pa.string())
     if column.type == "Timestamp" and pa.types.is_timestamp(values.type):
         values = values.cast(pa.timestamp(values.type.unit))  # Arrow holds UTC; the zone is only how to show it
+    if column.type == "Timestamp":
+        check_years(path, values, rows)
     return values.cast(arrow_type(column), safe=column.type != "Timestamp")
 
 

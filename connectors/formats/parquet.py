@@ -6,6 +6,7 @@ Arrow's own messages are never repeated, for they may hold a path of this machin
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,19 +14,21 @@ from typing import Any
 from connectors.errors import ExportContentError, Place
 from connectors.formats.delimited import MAX_BYTES
 from connectors.formats.lazy import pa, pq
-from connectors.formats.schema import Schema
+from connectors.formats.schema import Schema, is_text
 from connectors.formats.values import Rows, check_filled, check_numbers
 
 _BATCH = 1 << 16
+_READERS_NAMES = frozenset({"_file", "file_row_number"})
 
 
 def open_parquet(path: Path, key: str, uri: str) -> Any:
     """Open a Parquet file by its footer, which a file that is cut off has lost. One that would fill the memory is refused."""
     if not path.stat().st_size:
         raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(key), reason="truncated")
-    with _named_errors(key, uri):
+    with named_errors(key, uri):
         # times of 96 bits would else wrap around outside the years 1677 to 2262
         file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+        _ = file.schema_arrow.names  # a damaged name is only found when it is asked for
     size = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
     if size > MAX_BYTES:
         what = f"{uri} holds {size} bytes when decompressed; the limit is {MAX_BYTES}."
@@ -42,7 +45,8 @@ def check_parquet(path: Path, schema: Schema, key: str, uri: str) -> tuple[int, 
     unknown = schema.check(file.schema_arrow, uri, key)
     present = [column for column in schema if column.name in set(file.schema_arrow.names)]
     numbers = [column for column in present if column.type == "Number"]
-    doubtful = [column for column in present if column.filled and _may_lack(metadata, column.name)]
+    with named_errors(key, uri):
+        doubtful = [column for column in present if column.filled and _may_lack(metadata, column.name)]
     for rows, batch in read_rows(file, [column.name for column in {*numbers, *doubtful}], Rows(key, uri)):
         for column in doubtful:
             check_filled(column, batch.column(column.name), rows)
@@ -52,20 +56,46 @@ def check_parquet(path: Path, schema: Schema, key: str, uri: str) -> tuple[int, 
 
 
 def read_rows(file: Any, names: Sequence[str], rows: Rows, size: int = _BATCH) -> Iterator[tuple[Rows, pa.RecordBatch]]:
-    """Yield some columns of an open file in batches, in row order, each with the place of its rows."""
-    with _named_errors(rows.key, rows.uri):
+    """Yield some columns of an open file in batches, in row order, each with the place of its rows. Their texts are UTF-8."""
+    with named_errors(rows.key, rows.uri):
         for batch in file.iter_batches(size, columns=list(names)) if names else ():
+            for name, values in zip(batch.schema.names, batch.columns, strict=True):
+                _must_be_whole(name, values, rows)
             yield rows, batch
             rows = rows.after(batch.num_rows)
 
 
+def _must_be_whole(name: str, values: pa.Array, rows: Rows) -> None:
+    """Refuse an array that breaks Arrow's own rules: what reads it next may stop the process, not only fail."""
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid as error:
+        at = re.search(r"UTF8 sequence at string index (\d+)", str(error)) if is_text(values.type) else None
+        row = rows.before + int(at[1]) + 1 if at else None
+        raise ExportContentError(
+            f"{rows.uri}{f', row {row}' if row else ''}: column {name} is damaged: its bytes are no {values.type}.",
+            place=Place(rows.key, row, name),
+            reason="bad_encoding" if "UTF8" in str(error) else "truncated",
+        ) from error
+
+
+def has_clashing_names(names: Iterable[str]) -> bool:
+    """Whether SQL reads a file's columns wrongly: `Cost` beside `cost`, or a name that its reader gives to a column."""
+    lower = [name.lower() for name in names]
+    return len(set(lower)) < len(lower) or not _READERS_NAMES.isdisjoint(lower)
+
+
 def copy_parquet(path: Path, target: Path, names: Mapping[str, str], constants: Mapping[str, str], key: str, uri: str) -> None:
-    """Write a copy of some columns under other names, with constant text columns beside them. For small files only."""
-    with _named_errors(key, uri):
-        table = open_parquet(path, key, uri).read(columns=list(names)).select(list(names)).rename_columns(list(names.values()))
-    for name, value in constants.items():
-        table = table.append_column(name, pa.repeat(pa.scalar(value), table.num_rows))
-    write_tables([table], target)
+    """Write a copy of some columns under other names, with constant text columns beside them, in the order of the rows."""
+
+    def tables() -> Iterator[pa.Table]:
+        for _, batch in read_rows(open_parquet(path, key, uri), list(names), Rows(key, uri)):
+            table = pa.Table.from_batches([batch]).select(list(names)).rename_columns(list(names.values()))
+            for name, value in constants.items():
+                table = table.append_column(name, pa.repeat(pa.scalar(value), table.num_rows))
+            yield table
+
+    write_tables(tables(), target)
 
 
 def write_tables(tables: Iterable[pa.Table], target: Path) -> int:
@@ -80,10 +110,13 @@ def write_tables(tables: Iterable[pa.Table], target: Path) -> int:
 
 
 @contextlib.contextmanager
-def _named_errors(key: str, uri: str) -> Iterator[None]:
+def named_errors(key: str, uri: str) -> Iterator[None]:
+    """Give the errors of Arrow the name of the object. Those of the machine pass: memory, and what has an errno."""
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno):
+            raise
         what = f"{uri} is cut off or damaged: it cannot be read as Parquet ({type(error).__name__})."
         raise ExportContentError(what, place=Place(key), reason="truncated") from error
 

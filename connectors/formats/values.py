@@ -16,9 +16,8 @@ import msgspec
 from connectors.errors import ExportContentError, Place, shorten
 from connectors.formats.lazy import pa, pc, pl
 from connectors.formats.schema import Column, Number, is_text
-from connectors.times import parse_utc
+from connectors.times import YEARS, parse_utc
 
-_BILLED_YEARS = 2006, 2100  # the first cloud bill, and before the sentinel dates that writers put for "never"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?$"
 _MAP = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -51,7 +50,14 @@ class Rows:
         """Refuse the first value for which `good` is false; where it is null, nothing is known against the value."""
         index = pc.index(good, False).as_py()
         if index >= 0:
-            raise self.error(column, index, values[index].as_py(), what, reason)
+            raise self.error(column, index, _shown(values[index]), what, reason)
+
+
+def _shown(value: pa.Scalar) -> object:
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):  # a time that Python has no year for
+        return value.cast(pa.int64()).as_py()
 
 
 def arrow_type(column: Column) -> pa.DataType:
@@ -133,12 +139,13 @@ def check_month(name: str, values: pa.Array, month: str, rows: Rows) -> None:
 
 def check_years(name: str, values: pa.Array, rows: Rows) -> None:
     """Refuse a time in a year that no cloud has billed, such as 0001 or 9999: no report covers such a month."""
-    first, last = (datetime.fromisoformat(f"{year}-01-01") for year in _BILLED_YEARS)
-    _check_between(name, values, first, last, rows, f"outside the years {first.year} to {last.year - 1}", "wrong_type")
+    first, end = (datetime.fromisoformat(f"{year}-01-01") for year in (YEARS.start, YEARS.stop))
+    _check_between(name, values, first, end, rows, f"outside the years {YEARS[0]} to {YEARS[-1]}", "wrong_type")
 
 
 def _check_between(name: str, values: pa.Array, first: datetime, end: datetime, rows: Rows, what: str, reason: str) -> None:
-    times = values.cast(pa.timestamp("us"), safe=False)
+    is_fine = pa.types.is_timestamp(values.type) and values.type.unit == "ns"  # cut to microseconds; any other loss is an error
+    times = values.cast(pa.timestamp("us"), safe=not is_fine)
     inside = pc.and_(pc.greater_equal(times, pa.scalar(first, times.type)), pc.less(times, pa.scalar(end, times.type)))
     rows.check(name, values, inside, what, reason)
 

@@ -17,7 +17,7 @@ from connectors.deliveries import Converted, Delivery, Part, Refusal, merged, re
 from connectors.errors import ExportContentError, Place
 from connectors.formats.lazy import pa, pc
 from connectors.formats.nested import NestedFile, flat, open_nested
-from connectors.formats.parquet import write_tables
+from connectors.formats.parquet import named_errors, write_tables
 from connectors.formats.values import Rows
 from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, MAPS, SCHEMA, SHAPE
 from connectors.layouts.partition_folders import find_partition_deliveries
@@ -43,7 +43,8 @@ def _convert_object(delivery: Delivery, key: str, path: Path, target: Path, stor
     if source is None:
         return Converted()
     repeats: dict[str, tuple[int, int]] = {}
-    rows = write_tables((_flat_table(source, batch, rows, repeats) for rows, batch in source.batches()), target)
+    with named_errors(key, source.start.uri):
+        rows = write_tables((_flat_table(source, batch, rows, repeats) for rows, batch in source.batches()), target)
     remarks = tuple(_remark(delivery, source, name, *repeat) for name, repeat in repeats.items())
     return Converted((Part(target, key),), rows, source.unknown, remarks)
 

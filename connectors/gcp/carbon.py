@@ -16,7 +16,7 @@ from connectors.deliveries import Converted, Delivery, Part, merged, refusal_of
 from connectors.errors import ExportContentError, Place
 from connectors.formats.lazy import pa, pl
 from connectors.formats.nested import NestedFile, Shape, at, open_nested
-from connectors.formats.parquet import write_tables
+from connectors.formats.parquet import named_errors, write_tables
 from connectors.formats.schema import BigInt, Column, Date, Number, Schema, Text, required
 from connectors.formats.values import check_month
 from connectors.layouts.partition_folders import find_partition_deliveries
@@ -63,7 +63,8 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
         source = open_nested(files[info.key], _SHAPE, info.key, f"{store_uri}/{info.key}")
         if source is not None:
             target = folder / f"carbon-{number}.parquet"
-            rows = write_tables(_flat_tables(source, delivery.partition), target)
+            with named_errors(info.key, source.start.uri):
+                rows = write_tables(_flat_tables(source, delivery.partition), target)
             copies.append(Converted((Part(target, info.key),), rows, source.unknown))
     return merged(_without_repeats(delivery, copies, store_uri)) if copies else Converted()
 

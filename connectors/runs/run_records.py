@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from connectors.times import parse_utc
+from connectors.times import parse_utc, recorded_time
 
 _MAX_BIGINT = 2**63 - 1
 # Schedulers and people have many words for six ends of a run.
@@ -113,11 +113,12 @@ def state_of(word: str | None) -> str:
 
 
 def time_of(text: str | None, field: str) -> datetime | None:
-    """Read a time of a record as naive UTC, which is what Parquet holds."""
+    """Read a time of a record as naive UTC, which is what Parquet holds; a zero time and "still open" are none."""
     if text is None:
         return None
     try:
-        return parse_utc(text).replace(tzinfo=None)
+        moment = recorded_time(parse_utc(text))
+        return moment and moment.replace(tzinfo=None)
     except ValueError as error:
         raise RecordError(f"is no UTC time ({error})", field=field, value=text) from error
 

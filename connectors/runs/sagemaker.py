@@ -9,6 +9,7 @@ from typing import Any
 
 from connectors.formats.accelerators import AWS_FAMILIES
 from connectors.runs.run_records import RecordError, in_order, job_rows, state_of, time_of
+from connectors.times import recorded_time
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ACCELERATED = re.compile(f"(?:{AWS_FAMILIES})")  # plain machines beside them hold no chips
@@ -60,7 +61,8 @@ def _time(document: dict[str, Any], field: str) -> datetime | None:
     value = document.get(field)
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
-            return (_EPOCH + timedelta(microseconds=round(value * 1_000_000))).replace(tzinfo=None)
+            moment = recorded_time(_EPOCH + timedelta(microseconds=round(value * 1_000_000)))
+            return moment and moment.replace(tzinfo=None)
         except (OverflowError, ValueError) as error:
             raise RecordError("is no time", field=field, value=value) from error
     if value is not None and not isinstance(value, str):

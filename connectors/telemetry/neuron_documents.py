@@ -158,15 +158,22 @@ def devices_of(document: Document) -> list[Device]:
                 flops[index // cores].append(rate)
     busy: defaultdict[int, list[float]] = defaultdict(list)
     for index, shares in percents.items():
-        # fsum, so that the order of runtimes and cores changes nothing
-        busy[index // cores].append(min(math.fsum(shares), 100.0))
+        busy[index // cores].append(min(_sum(shares), 100.0))
     return [
         Device(
             None if device in unknown else round(math.fsum(busy[device]) / (100 * cores), 12),
-            math.fsum(flops[device]) if flops[device] else None,
+            _sum(flops[device]) if flops[device] else None,
         )
         for device in range(devices)
     ]
+
+
+def _sum(values: Iterable[float]) -> float:
+    """Exact, so that the order of runtimes and cores changes nothing."""
+    try:
+        return math.fsum(values)
+    except OverflowError as error:
+        raise SampleError("wrong_type", "neuroncores_in_use", _REMEDY) from error
 
 
 def _hardware(document: Document) -> tuple[int, int]:

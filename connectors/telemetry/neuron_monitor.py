@@ -18,7 +18,16 @@ from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
 from connectors.telemetry.neuron_documents import Document, devices_of, periods_of, run_tag_of
-from connectors.telemetry.samples import COLUMNS, KeyFacts, Problems, Sample, SampleError, convert_with, decode_json, micros_of
+from connectors.telemetry.samples import (
+    COLUMNS,
+    KeyFacts,
+    Problems,
+    Sample,
+    SampleError,
+    convert_with,
+    decode_json,
+    micros_or_none,
+)
 
 KIND = "neuron_monitor"
 SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/neuron_monitor.md")
@@ -109,8 +118,10 @@ def _samples(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sa
             if not periods:
                 raise SampleError("missing_period", "period", "Keep the groups of neuron-monitor's default configuration.")
             length = next(iter(periods.values()))
-            if line.collected_at is not None:
-                end = micros_of(line.collected_at, "collected_at", "Stamp documents in UTC, as 2026-04-01T00:00:00Z.") * 1000
+            remedy = "Stamp documents in UTC, as 2026-04-01T00:00:00Z."
+            collected = None if line.collected_at is None else micros_or_none(line.collected_at, "collected_at", remedy)
+            if collected is not None:
+                end = collected * 1000
                 clock.stamp(periods, end)
             else:
                 end = clock.advance(periods)

@@ -25,12 +25,13 @@ from connectors.formats.parquet import write_tables
 from connectors.formats.schema import BigInt, Boolean, Number, Text, Timestamp, optional, required
 from connectors.formats.text_lines import TextFile
 from connectors.formats.values import measured_schema
-from connectors.times import execution_time, parse_utc
+from connectors.times import YEARS, execution_time, parse_utc, recorded_time
 
 _T = TypeVar("_T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FLUSH = 1 << 16
+_FIRST, _END = ((datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // _MICROSECOND for year in (YEARS.start, YEARS.stop))
 _ENDINGS = re.compile(r"\.(jsonl|ndjson|json|prom|txt)(\.(gz|zst))?$", re.I)
 
 COLUMNS = (
@@ -153,10 +154,24 @@ def decode_json(decoder: msgspec.json.Decoder[_T], text: bytes, remedy: str, bro
 
 def micros_of(text: str, column: str, remedy: str) -> int:
     """Read a time as microseconds since 1970; SampleError when it is none."""
+    micros = micros_or_none(text, column, remedy)
+    if micros is None:
+        raise SampleError("bad_time", column, remedy)
+    return micros
+
+
+def micros_or_none(text: str, column: str, remedy: str) -> int | None:
+    """The same, and None for a zero time or a sentinel, which say that there is no time."""
     try:
-        return _micros(parse_utc(text))
+        moment = recorded_time(parse_utc(text))
     except ValueError as error:
         raise SampleError("bad_time", column, remedy) from error
+    return None if moment is None else _micros(moment)
+
+
+def is_recorded(micros: int) -> bool:
+    """Whether microseconds since 1970 lie in the years that a sample can have."""
+    return _FIRST <= micros < _END
 
 
 def _table(rows: list[Sample], shape: pa.Schema) -> pa.Table:
@@ -173,4 +188,4 @@ def _start_of(stem: str) -> int | None:
             moment = parse_utc(dashed)
         except ValueError:
             return None
-    return _micros(moment)
+    return _micros(moment) if moment.year in YEARS else None

@@ -18,7 +18,18 @@ from connectors.formats.prometheus_text import PrometheusPoint, parse_prometheus
 from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
-from connectors.telemetry.samples import COLUMNS, KeyFacts, Problems, Sample, SampleError, convert_with, decode_json, micros_of
+from connectors.telemetry.samples import (
+    COLUMNS,
+    KeyFacts,
+    Problems,
+    Sample,
+    SampleError,
+    convert_with,
+    decode_json,
+    is_recorded,
+    micros_of,
+    micros_or_none,
+)
 from connectors.telemetry.tpu_points import samples_of
 
 KIND = "tpu_monitoring"
@@ -143,15 +154,21 @@ def _series(entry: Entry, facts: KeyFacts, number: int, unit: str | None, *, is_
 def _interval(interval: Interval) -> tuple[int | None, int]:
     remedy = "Deliver times as the API gives them, in RFC 3339."
     end = micros_of(interval.end_time, "points.interval", remedy)
-    start = micros_of(interval.start_time, "points.interval", remedy) if interval.start_time else end
+    start = _start(interval.start_time, end, remedy)
     return (start if start < end else None), end
+
+
+def _start(text: str | None, end: int, remedy: str) -> int:
+    """The start of a point's interval; one that is absent or a zero time is that of a gauge, its end."""
+    moment = micros_or_none(text, "points.interval", remedy) if text else None
+    return end if moment is None else moment
 
 
 def _value(value: Value | None) -> float | None:
     found = None if value is None else value.int64_value if value.double_value is None else value.double_value
     try:
         return None if found is None else float(found)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise SampleError("wrong_type", "points.value", _REMEDY) from error
 
 
@@ -171,7 +188,9 @@ def _prometheus(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator
 
 
 def _points(number: int, point: PrometheusPoint, facts: KeyFacts) -> Iterator[tuple[int, None, int, float]]:
-    time = facts.started_at if point.time is None else point.time
+    time = point.time or facts.started_at  # the second 0 is a time that was never set
     if time is None:
         raise SampleError("missing_time", None, "Write times behind the values, or name the object by its UTC time.")
+    if not is_recorded(time):
+        raise SampleError("bad_time", None, "Write times in seconds or milliseconds since 1970.")
     yield number, None, time, point.value

@@ -46,7 +46,8 @@ def samples_of(
         remedy = "Keep the label accelerator_id, or name the host in the key as host=<resource_id>."
         raise SampleError("missing_host", "accelerator_id", remedy)
     if index is None:
-        index = next((int(labels[name]) for name in ("chip", "chip_id", "device") if labels.get(name, "").isdecimal()), None)
+        names = ("chip", "chip_id", "device")
+        index = next((int(labels[name]) for name in names if _CHIP_NUMBER.fullmatch(labels.get(name, ""))), None)
     type_ = tpu_type_of(labels.get("model")) or labels.get("model") or tpu_type_of(labels.get("accelerator_type"))
     scale = 1.0 if unit in _RATIOS else 100.0  # what a full chip reads
     is_utilisation = match[1] == "duty_cycle"
@@ -73,7 +74,7 @@ def _chip(accelerator: str | None) -> tuple[str | None, int | None]:
     if accelerator and _CHIP_NUMBER.fullmatch(accelerator):
         return None, int(accelerator)
     host, _, index = (accelerator or "").rpartition("-")
-    if host and index.isascii() and index.isdecimal():
+    if host and _CHIP_NUMBER.fullmatch(index):
         return host, int(index)
     return accelerator or None, None
 

@@ -1,13 +1,15 @@
 """How a command ends: an exit code, and for what went wrong one message. A traceback only on demand, a secret never."""
 
 import functools
+import logging
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn, ParamSpec
 
 import typer
 
-from dagster_project.failures import TrainledgerError
+from dagster_project.failures import TrainledgerError, machine_failure
 
 BUG = 70
 P = ParamSpec("P")
@@ -32,6 +34,9 @@ def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        if kwargs.get("debug"):  # what stopped one delivery, and not the command
+            logging.basicConfig(stream=sys.stderr)
+            logging.getLogger("trainledger").setLevel(logging.DEBUG)
         try:
             code = command(*args, **kwargs) or 0
         except typer.Exit:
@@ -41,18 +46,34 @@ def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
         except BrokenPipeError:  # the reader of a pipe went away, e.g. `| head`
             sys.stderr.close()
             raise typer.Exit(0) from None
-        except Exception as error:
+        except BaseException as error:
+            if type(error).__name__ == "DagsterExecutionInterruptedError":  # Ctrl-C while Dagster holds the signal
+                fail("interrupted; the last publication stays, the next refresh goes on from here", 130)
+            if not isinstance(error, Exception):
+                raise
             if kwargs.get("debug"):
                 raise
-            _fail_with(error)
+            _fail_with(error, _home_of(kwargs.get("config")))
         raise typer.Exit(code)
 
     return run
 
 
-def _fail_with(error: Exception) -> NoReturn:
+def _home_of(config: object) -> Path | None:
+    """The home of a command's configuration, where an error that names no file most likely happened."""
+    from dagster_project.settings import load_settings
+
+    try:
+        return load_settings(config).home if isinstance(config, Path) else None
+    except Exception:  # whatever is wrong with it is not what is told here
+        return None
+
+
+def _fail_with(error: Exception, home: Path | None = None) -> NoReturn:
     from connectors.errors import ConnectorError
 
+    if not isinstance(error, TrainledgerError) or error.exit_code == BUG:
+        error = machine_failure(error, home) or error
     if isinstance(error, TrainledgerError) and error.exit_code != BUG:
         fail(str(error), error.exit_code)
     if isinstance(error, ConnectorError):

@@ -26,6 +26,7 @@ def serve(settings: Settings, port: int, say: Callable[[str], None]) -> int:
         [programs / "dagster-daemon", "run", "-m", MODULE],
     ]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # both end the children first
     children = [subprocess.Popen(command, env=surroundings) for command in commands]
     say(f"http://127.0.0.1:{port} shows {settings.path}; Ctrl-C stops it.")
     try:

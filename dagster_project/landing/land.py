@@ -38,6 +38,7 @@ from dagster_project.landing.records import (
 from dagster_project.landing.shelf import Shelf
 from dagster_project.landing.sources import open_source
 from dagster_project.landing.store import LocalLanding, SourceLanding, tombstone_path
+from dagster_project.landing.surprises import surprise_of
 from dagster_project.landing.versions import connector_version
 from dagster_project.settings import SourceSettings
 
@@ -143,6 +144,14 @@ class Landing:
             return self.refuse(source, refusal_of(delivery, error))
         except ConnectorError as error:
             return Landed("unreadable", source.name, delivery.partition, error=error)
+        except BaseException as error:
+            surprise = surprise_of(error, source.name, delivery, self.store.staging)
+            self._renew_deriver()
+            return Landed("unreadable", source.name, delivery.partition, error=surprise)
+
+    def _renew_deriver(self) -> None:
+        """An engine that met a surprise may be of no more use: the next delivery gets a new one."""
+        self.__dict__.pop("deriver", None)
 
     def _land(self, source: SourceSettings, delivery: Delivery, store: ObjectStore) -> Landed:
         with _folder_in(self.store.staging) as folder, _folder_in(self.shelf.staging) as made:
@@ -193,7 +202,14 @@ class Landing:
                 files[landed.key] = folder / landed.file  # under its landed name: a mirror names files by hash
                 files[landed.key].symlink_to(self.store.object_path(generation, landed).absolute())
             uri = open_source(self._base, source).uri
-            contents = self.deriver.derive(delivery, files, made, uri, generation.content_hash, version)
+            try:
+                contents = self.deriver.derive(delivery, files, made, uri, generation.content_hash, version)
+            except BaseException as error:
+                surprise = surprise_of(error, source.name, delivery, self.shelf.again)
+                self._renew_deriver()
+                refused = [row_refusal(refusal_of(delivery, surprise))]
+                # not put on the shelf: it is tried again by the next refresh
+                return Contents(content_hash=generation.content_hash, connector_version=version, refusals=refused, is_taken=False)
             self.shelf.put(generation, contents, made)
         return contents
 

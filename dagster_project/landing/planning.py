@@ -15,6 +15,7 @@ from connectors.registry import connector_for
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.records import RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
 from dagster_project.landing.sources import open_source
+from dagster_project.landing.surprises import surprise_of
 from dagster_project.landing.versions import connector_version
 from dagster_project.settings import SourceSettings
 
@@ -74,8 +75,8 @@ def make_plan(sources: Iterable[SourceSettings], base: Path, landing: Landing, *
             connector = connector_for(source.kind)
             layouts = getattr(connector, "LAYOUTS", ())  # only exports that have manifests
             found, counts = look(source.kind, connector.find_deliveries, layouts, open_source(base, source))
-        except ConnectorError as error:
-            plan.unreadable.append(problem_of(source.name, "", error))
+        except BaseException as error:
+            plan.unreadable.append(problem_of(source.name, "", surprise_of(error, source.name, None)))
             continue
         if counts != (known := landing.counts(source.name)):
             plan.counts[source.name] = counts

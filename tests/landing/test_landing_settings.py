@@ -123,3 +123,36 @@ def test_importing_the_package_imports_no_dagster() -> None:
     assert (
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root).stdout == "False\n"
     )
+
+
+GOOD = b"organisation: {name: Test}\nhome: ./home\n"
+ONE_SOURCE = b"sources:\n- {name: cur, kind: aws_cur, location: ./cur}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        pytest.param(GOOD + b"sources: 5\n", 3, "'sources'", id="sources-a-number"),
+        pytest.param(GOOD + b"sources: {cur: aws_cur}\n", 3, "'sources'", id="sources-a-mapping"),
+        pytest.param(GOOD + b"sources:\n- 5\n", 4, "'sources[0]'", id="source-a-number"),
+        pytest.param(GOOD + b"sources:\n- name: cur\n  kind: [1]\n  location: ./x\n", 5, "'sources[cur].kind'", id="kind-a-list"),
+        pytest.param(b"organisation: 5\n" + ONE_SOURCE, 1, "'organisation'", id="organisation-a-number"),
+        pytest.param(GOOD + ONE_SOURCE + b"1: 2\n", 5, "", id="key-a-number"),
+        pytest.param(GOOD + ONE_SOURCE + b"\x00", 5, "not YAML", id="nul"),
+        pytest.param(b'organisation: {name: Test}\nhome: "a\\0b"\n' + ONE_SOURCE, 2, "'home'", id="nul-in-a-path"),
+        pytest.param(b"# caf\xe9\n" + GOOD + ONE_SOURCE, 1, "not UTF-8", id="latin-1"),
+        pytest.param(GOOD + b"a: " + b"[" * 5000, 3, "", id="brackets"),
+        pytest.param(GOOD + b"a: " + b"[" * 5000 + b"]" * 5000, 3, "", id="closed-brackets"),
+        pytest.param(GOOD + b"a: 2026-13-45\n", 1, "not YAML", id="no-date"),
+        pytest.param(GOOD + b"a: [\n", 4, "not YAML", id="never-closed"),
+        pytest.param(b"", 1, "is empty", id="empty"),
+        pytest.param(b"- a\n- b\n", 1, "is empty", id="a-list"),
+    ],
+)
+def test_a_broken_configuration_is_told_with_its_line(tmp_path: Path, text: bytes, line: int, what: str) -> None:
+    path = tmp_path / "trainledger.yaml"
+    path.write_bytes(text)
+    with pytest.raises(UsageError) as raised:
+        load_settings(path)
+    assert f"({path}, line {line})" in str(raised.value)
+    assert what in str(raised.value)

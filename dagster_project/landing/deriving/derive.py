@@ -4,6 +4,7 @@ Works on the landed originals and a folder for typed copies. Whether a delivery 
 kept, is decided by the landing.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ import duckdb
 from msgspec.structs import replace
 
 from connectors.deliveries import Delivery, Part, refusal_of
+from connectors.errors import ExportContentError, Place
 from connectors.formats.schema import Schema
 from connectors.registry import connector_for
+from dagster_project.failures import machine_failure
 from dagster_project.kinds import Kind
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
 from dagster_project.landing.deriving.controls import CONTROLS, row_digest
-from dagster_project.landing.deriving.typed_select import file_list, parts_select
+from dagster_project.landing.deriving.typed_select import file_list, parts_select, row_hash
 
 SMALL = 16 << 20
 
@@ -26,7 +29,11 @@ class Deriver:
 
     def __init__(self, spill: Path) -> None:
         spill.mkdir(parents=True, exist_ok=True)
-        self._engine = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
+        self._spill = spill
+        self._engine = self._started()
+
+    def _started(self) -> duckdb.DuckDBPyConnection:
+        return duckdb.connect(":memory:", config={"temp_directory": str(self._spill)})
 
     def derive(
         self, delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, content_hash: str, version: str
@@ -45,7 +52,14 @@ class Deriver:
         if made.refusals and not converted.rows:  # nothing but refused records: the delivery before it is worth more
             return replace(made, is_taken=False)
         made = replace(made, unknown_columns=sorted(converted.unknown_columns))
-        return self._described(made, delivery, converted.parts, set(files.values()), connector.SCHEMA)
+        try:
+            return self._described(made, delivery, converted.parts, set(files.values()), connector.SCHEMA)
+        except duckdb.Error as error:
+            fault = _fault_of(converted.parts, connector.SCHEMA, store_uri) if machine_failure(error) is None else None
+            if fault is None:
+                raise
+            self._engine = self._started()  # some errors end an engine
+            return replace(made, refusals=[row_refusal(refusal_of(delivery, fault))], is_taken=False)
 
     def _described(
         self, made: Contents, delivery: Delivery, parts: tuple[Part, ...], originals: set[Path], schema: Schema
@@ -74,6 +88,31 @@ class Deriver:
                 row_digest=row_digest(con, "landed", schema),
                 controls=CONTROLS[Kind(delivery.kind)](con, delivery.partition, "landed", schema),
             )
+
+
+def _fault_of(parts: tuple[Part, ...], schema: Schema, store_uri: str) -> ExportContentError | None:
+    """The file, and the column of it, that the engine cannot read as declared; None when each can be read by itself."""
+    for part in parts:
+        uri, column = f"{store_uri}/{part.source_object}", None
+        try:
+            with duckdb.connect(":memory:") as con:
+                con.execute("SET TimeZone = 'UTC'")
+                physical = physical_columns(con, part.path)
+                for columns in (*((one,) for one in schema), schema.columns):  # each alone, then all together
+                    column = columns[0].name if len(columns) == 1 else None
+                    wanted = Schema(columns)
+                    rows = parts_select(wanted, [(str(part.path), physical)])
+                    con.execute(f"SELECT max({row_hash(wanted)}), max(_row_number) FROM ({rows}) GROUP BY _file").fetchall()
+        except duckdb.Error as error:
+            kind = type(error).__name__
+            what = f"column {column} cannot be read as declared" if column else "it is damaged and cannot be read as Parquet"
+            is_text = "utf8" in re.sub("[^a-z0-9]", "", str(error).lower())
+            return ExportContentError(
+                f"{uri}: {what} ({kind}).",
+                place=Place(part.source_object, column_name=column),
+                reason="bad_encoding" if is_text else "wrong_type" if column else "truncated",
+            )
+    return None
 
 
 def physical_columns(con: duckdb.DuckDBPyConnection, path: Path) -> dict[str, str]:

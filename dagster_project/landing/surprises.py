@@ -1,0 +1,38 @@
+"""The last boundary around a source or delivery: what nobody foresaw stops that one alone, and is told.
+
+A surprise is no judgement about the bytes, so it is never recorded as a refusal: the next refresh tries again. What this machine
+lacks is no surprise; it ends the command.
+"""
+
+import logging
+from pathlib import Path
+
+from connectors.deliveries import Delivery
+from connectors.errors import ConnectorError, Place
+from dagster_project.failures import TrainledgerError, machine_failure
+
+LOG = logging.getLogger("trainledger")  # `--debug` shows it
+
+
+def surprise_of(error: BaseException, source: str, delivery: Delivery | None, folder: Path | None = None) -> ConnectorError:
+    """An error of any kind as that of its delivery, or of a source that was only listed; ConnectorErrors stay as they are.
+
+    Raises what must end the command: signals, the product's own failures, and MachineError, which names `folder`.
+    """
+    if isinstance(error, ConnectorError):
+        return error
+    is_panic = type(error).__name__ == "PanicException"  # of polars: no Exception, so that nobody swallows it
+    if isinstance(error, TrainledgerError) or not (is_panic or isinstance(error, Exception)):
+        raise error
+    if failure := machine_failure(error, folder):
+        raise failure from error
+    key = (delivery.manifest or delivery.objects[0]).key if delivery else None
+    what = f"{source}: {f'{key} cannot be read' if key else 'it cannot be listed'} ({type(error).__name__})."
+    LOG.debug(what, exc_info=error)
+    surprise = ConnectorError(
+        what,
+        place=Place(key),
+        remedy="The next refresh tries again. If it stays, run it with --debug and report the traceback.",
+    )
+    surprise.__cause__ = error
+    return surprise
