@@ -32,7 +32,7 @@ class Inputs:
     election: Election
     months: list[str]
     run_groups: list[list[Elected]]  # run records that can merge into one run
-    billed: dict[str, set[str]]  # month -> resources on its bills that run records may name, as short hashes
+    billed_jobs: dict[str, set[str]]  # month -> managed jobs on its bills, which run records name as aliases
     samples: list[tuple[Elected, str]]  # telemetry, and from which month on it can end a window that no record ends ('' never)
     first_use: dict[tuple[str, str], str]  # provider, capacity block -> its first month
     flags: dict[tuple[str, str], list[PayerMonth]]
@@ -42,17 +42,17 @@ class Inputs:
         """Read an election once for all months."""
         groups = _run_groups(election)
         first: dict[tuple[str, str], str] = {}
-        billed: dict[str, set[str]] = {}
+        billed_jobs: dict[str, set[str]] = {}
         for member in election.of_fact("bill"):
             for commitment in member.contents.controls.commitments:
                 key = (member.provider_name or "", commitment.commitment_id)
                 first[key] = min(first.get(key, commitment.first_month), commitment.first_month)
-            for month, resources in member.contents.controls.claimable_resources.items():
-                billed.setdefault(month, set()).update(resources)
+            for month, jobs in member.contents.controls.managed_jobs.items():
+                billed_jobs.setdefault(month, set()).update(jobs)
         flags: dict[tuple[str, str], list[PayerMonth]] = {}
         for flag in payer_months(election):
             flags.setdefault((flag.provider_name, flag.usage_month), []).append(flag)
-        return cls(election, unit_months(election), groups, billed, _samples_of(election, groups), first, flags)
+        return cls(election, unit_months(election), groups, billed_jobs, _samples_of(election, groups), first, flags)
 
 
 def _bills(inputs: Inputs, provider: str, month: str) -> list[Any]:
@@ -82,12 +82,12 @@ def _carbon(inputs: Inputs, provider: str, month: str) -> list[Any]:
 
 
 def _runs(inputs: Inputs, provider: str, month: str) -> list[Any]:
-    """Run records belong to the months they touch in time, and to those that bill a resource, alias or job that they name.
+    """Run records belong to the months they touch in time, and to those that bill a managed job under a name they give.
 
     Records that can merge go together: which fields win depends on all of them.
     """
-    billed = inputs.billed.get(month, set())
-    return [[_run_digest(member) for member in group] for group in inputs.run_groups if _touches(group, month, billed)]
+    jobs = inputs.billed_jobs.get(month, set())
+    return [[_run_digest(member) for member in group] for group in inputs.run_groups if _touches(group, month, jobs)]
 
 
 def _samples(inputs: Inputs, provider: str, month: str) -> list[Any]:
@@ -214,13 +214,13 @@ def _ambiguous(groups: list[list[Elected]]) -> list[Any]:
     return found
 
 
-def _touches(group: list[Elected], month: str, billed: set[str]) -> bool:
-    """Whether a record of the group does: by time, or because the month bills a resource, alias or job that it names."""
+def _touches(group: list[Elected], month: str, jobs: set[str]) -> bool:
+    """Whether a record of the group does: by time, or because the month bills a managed job that is an alias of it."""
     for member in group:
         controls = member.contents.controls
         if month in controls.run_months or (controls.open_run_month is not None and month >= controls.open_run_month):
             return True
-        if not billed.isdisjoint(controls.run_resources):
+        if not jobs.isdisjoint(controls.run_aliases):
             return True
     return False
 

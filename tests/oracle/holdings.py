@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from .facts import chips_of
-from .months import by_month
+from .months import bounds, by_month
 from .records import STILL_HELD, Runs, Window, is_job
 
 
@@ -70,23 +70,29 @@ def _node_chips(resource_id: str, windows: list[Window]) -> int | None:
 def holds_of(runs: Runs, last_sample: dict[tuple[str, str], int]) -> Iterator[Hold]:
     """`last_sample` by run and resource: an open end reaches to it, or to when the record was written."""
     for resource_id, windows in runs.windows.items():
-        node_chips = _node_chips(resource_id, windows)
         ends = {}
         for window in windows:
             seen = max(last_sample.get((window.run, resource_id), window.start), window.written)
             ends[window] = max(seen, window.start) if window.end == STILL_HELD else window.end
-        edges = sorted({edge for window in windows for edge in (window.start, ends[window])})
-        for left, right in pairwise(edges):
-            held: dict[str, list[Window]] = defaultdict(list)
-            for window in windows:
-                if window.start <= left and ends[window] >= right:
-                    held[window.run].append(window)
-            whole = sum(_promised(window, node_chips) or 0 for now in held.values() for window in now)
-            part = Fraction(node_chips, whole) if node_chips is not None and whole > node_chips else Fraction(1)
-            for month, start, end in by_month(left, right):
-                for run, now in held.items():
-                    known = [_promised(window, node_chips) or 0 for window in now if _is_known(window)]
-                    yield Hold(
-                        run, resource_id, month, start, end, _type_of(now), sum(known), part, node_chips, len(held),
-                        len(known) == len(now), _machine_chips(resource_id, now),
-                    )  # fmt: skip
+        for month in sorted({month for window in windows for month, *_ in by_month(window.start, ends[window])}):
+            first, last = bounds(month)
+            of_month = {w: (max(w.start, first), min(ends[w], last)) for w in windows if w.start < last and ends[w] > first}
+            yield from _holds_of_month(resource_id, month, of_month)
+
+
+def _holds_of_month(resource_id: str, month: date, held_then: dict[Window, tuple[int, int]]) -> Iterator[Hold]:
+    """A name may be another machine in another month: only what was held in this one says how large it is."""
+    node_chips = _node_chips(resource_id, list(held_then))
+    for left, right in pairwise(sorted({edge for both in held_then.values() for edge in both})):
+        held: dict[str, list[Window]] = defaultdict(list)
+        for window, (start, end) in held_then.items():
+            if start <= left and end >= right:
+                held[window.run].append(window)
+        whole = sum(_promised(window, node_chips) or 0 for now in held.values() for window in now)
+        part = Fraction(node_chips, whole) if node_chips is not None and whole > node_chips else Fraction(1)
+        for run, now in held.items():
+            known = [_promised(window, node_chips) or 0 for window in now if _is_known(window)]
+            yield Hold(
+                run, resource_id, month, left, right, _type_of(now), sum(known), part, node_chips, len(held),
+                len(known) == len(now), _machine_chips(resource_id, now),
+            )  # fmt: skip

@@ -60,12 +60,19 @@ class Runs:
     ambiguous: set[str]
     run_of_job: dict[str, str]  # SageMaker ARN or name of a Vertex AI job -> run
     windows: dict[str, list[Window]]  # resource -> windows in order of start
-    resources: set[str]  # every resource a record names
     provider_of: dict[str, str] = field(default_factory=dict)  # run -> provider its record names
+    _held: dict[tuple[int, int], tuple[set[str], set[str]]] = field(default_factory=dict)
 
     def of_tag(self, value: str) -> str:
         run_id = normalised(value)
         return self.run_of_id.get(run_id, run_id)
+
+    def held_between(self, start: int, end: int) -> tuple[set[str], set[str]]:
+        """Resources that somebody held then, and the runs that did. A name may be another machine at another time."""
+        if (start, end) not in self._held:
+            now = [window for held in self.windows.values() for window in held if window.start < end and window.end > start]
+            self._held[start, end] = {window.resource_id for window in now}, {window.run for window in now}
+        return self._held[start, end]
 
 
 def _time(value: object) -> int | None:
@@ -175,7 +182,7 @@ def resolve(records: list[Record]) -> Runs:
             owner.setdefault(normalised(record.recorded_id), names[-1])
             claims.setdefault(normalised(record.recorded_id), set()).add(place)
     ambiguous = {run_id for run_id, places in claims.items() if len(places) > 1}
-    runs = Runs(owner, ambiguous, {}, {}, set())
+    runs = Runs(owner, ambiguous, {}, {})
     windows: dict[str, set[Window]] = {}
     for name, group in zip(names, groups, strict=True):
         # nodes are one field of a run: the first system that names any speaks, a run.json before a scheduler
@@ -188,7 +195,6 @@ def resolve(records: list[Record]) -> Runs:
                 runs.run_of_job[job] = name
             for held in record.holdings if record.is_own or not speaks_itself else ():
                 resource_id, start, end, *_ = held
-                runs.resources.add(resource_id)
                 if start < end:
                     windows.setdefault(resource_id, set()).add(Window(name, *held, record.written))
     runs.windows = {

@@ -18,7 +18,7 @@ ambiguous_runs as (
 ),
 
 known_resources as (
-    select distinct resource_id from {{ ref('int_run_holdings') }}
+    select distinct usage_month, resource_id from {{ ref('int_month_holdings') }}
     where resource_id is not null
 ),
 
@@ -72,8 +72,9 @@ parts_with_reason as (
             else 'unattributed'
         end as reason
     from charge_parts as parts
-    left join known_resources using (resource_id)
-    left join known_resources as other_known_resources on parts.other_resource_id = other_known_resources.resource_id
+    left join known_resources using (usage_month, resource_id)
+    left join known_resources as other_known_resources
+        on parts.usage_month = other_known_resources.usage_month and parts.other_resource_id = other_known_resources.resource_id
 )
 
 select

@@ -1,19 +1,4 @@
-with holdings as (
-    select
-        *,
-        chips_per_node * node_count as node_chips,
-        -- a managed job's machines of several kinds share its one name, so their chips add up
-        case
-            when is_managed_job then sum(held_chips) over (partition by training_run_id, resource_id, started_at, ended_at)
-            else held_chips
-        end as record_chips,
-        {{ instant_us('started_at') }} as held_from_us,
-        case when ended_at < timestamp '9999-01-01 00:00:00' then {{ instant_us('ended_at') }} end as end_us
-    from {{ ref('int_run_holdings') }}
-    where resource_id is not null
-),
-
-run_keys as (
+with run_keys as (
     {{ run_keys() }}
 ),
 
@@ -31,46 +16,23 @@ samples_seen as (
     group by all
 ),
 
-holdings_with_end as (
-    select
-        holdings.*,
-        coalesce(
-            holdings.end_us,
-            greatest(coalesce(records_seen.seen_us, samples_seen.seen_us), coalesce(samples_seen.seen_us, records_seen.seen_us))
-        ) as held_to_us
-    from holdings
-    left join records_seen using (training_run_id)
-    left join samples_seen using (training_run_id)
-),
-
--- a node has the chips of its type, or the most that one record held there
-nodes as (
-    select
-        resource_id,
-        cast(greatest(max(coalesce(node_chips, record_chips)), max(coalesce(record_chips, node_chips))) as bigint) as node_chips
-    from holdings_with_end
-    group by all
-),
-
-months as (
-    {{ month_bounds() }}
-    from (select distinct usage_month from {{ source('raw', 'months') }}) as known_months
-),
-
 month_holdings as (
     select
-        months.usage_month,
-        holdings.training_run_id,
-        holdings.is_ambiguous,
-        holdings.resource_id,
-        holdings.accelerator_type,
-        holdings.held_chips,
+        holdings.*,
         holdings.chips_per_node as machine_chips,
-        greatest(holdings.held_from_us, months.month_from_us) as held_from_us,
-        least(holdings.held_to_us, months.month_to_us) as held_to_us
-    from holdings_with_end as holdings
-    inner join months on holdings.held_from_us < months.month_to_us and holdings.held_to_us > months.month_from_us
-    where holdings.held_to_us > holdings.held_from_us
+        {{ instant_us('holdings.held_from') }} as held_from_us,
+        case
+            when holdings.is_open
+                then least({{ instant_us('holdings.held_to') }}, coalesce(
+                    greatest(coalesce(records_seen.seen_us, samples_seen.seen_us), coalesce(samples_seen.seen_us, records_seen.seen_us)),
+                    {{ instant_us('holdings.held_from') }}
+                ))
+            else {{ instant_us('holdings.held_to') }}
+        end as held_to_us
+    from {{ ref('int_month_holdings') }} as holdings
+    left join records_seen using (training_run_id)
+    left join samples_seen using (training_run_id)
+    where holdings.resource_id is not null
 ),
 
 slices as (
@@ -91,6 +53,7 @@ held_spans as (
                 then min(month_holdings.accelerator_type)
         end as accelerator_type,
         max(month_holdings.machine_chips) as machine_chips,
+        max(month_holdings.node_chips) as node_chips,
         -- half a number of chips is not a number of chips
         case when count(*) = count(month_holdings.held_chips) then cast(sum(month_holdings.held_chips) as bigint) end as run_chips
     from slices
@@ -100,14 +63,7 @@ held_spans as (
 )
 
 select
-    held_spans.*,
-    nodes.node_chips,
-    cast(
-        sum(coalesce(held_spans.run_chips, nodes.node_chips))
-            over (partition by held_spans.usage_month, held_spans.resource_id, held_spans.span_from_us)
-        as bigint
-    ) as span_chips,
-    cast(count(*) over (partition by held_spans.usage_month, held_spans.resource_id, held_spans.span_from_us) as bigint)
-        as holder_count
+    *,
+    cast(sum(coalesce(run_chips, node_chips)) over (partition by usage_month, resource_id, span_from_us) as bigint) as span_chips,
+    cast(count(*) over (partition by usage_month, resource_id, span_from_us) as bigint) as holder_count
 from held_spans
-inner join nodes using (resource_id)

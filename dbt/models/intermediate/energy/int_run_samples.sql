@@ -22,9 +22,13 @@ held_nodes as (
 ),
 
 samples as (
-    select samples.*, run_keys.training_run_id as keyed_run_id
+    select samples.*, runs_of_month.training_run_id as keyed_run_id
     from {{ ref('int_telemetry_samples') }} as samples
     left join run_keys using (run_key)
+    -- a name counts as a run's in the months in which that run was there
+    left join (
+        select distinct usage_month, training_run_id from {{ ref('int_month_holdings') }}
+    ) as runs_of_month using (usage_month, training_run_id)
     where {{ in_build_months('samples.usage_month') }}
 ),
 
@@ -91,9 +95,8 @@ samples_of_runs as (
 -- a managed job names no machines: several documents of one interval are several machines, and one document counts once.
 -- Of a single machine they are two views, and the greater use counts.
 machines as (
-    select resource_id, max(node_count) as machine_count
-    from {{ ref('int_run_holdings') }}
-    where resource_id is not null
+    select usage_month, resource_id, max(node_count) as machine_count
+    from {{ ref('int_month_holdings') }}
     group by all
 ),
 
@@ -120,7 +123,7 @@ samples_by_machine as (
             else 1
         end as machine_number
     from document_samples as samples
-    left join machines using (resource_id)
+    left join machines using (usage_month, resource_id)
 )
 
 select
