@@ -174,7 +174,9 @@ def test_carbon_is_final_when_it_has_stood_for_21_days(organisation: Organisatio
     assert flags(organisation) == {"2026-04": [True, True, True, False]}, "a backfill is to be waited for again"
 
 
-def test_a_record_rebuilds_the_month_that_bills_its_job_and_none_that_bills_a_machine_of_its_name(organisation: Organisation) -> None:
+def test_a_record_rebuilds_the_month_that_bills_its_job_and_none_that_bills_a_machine_of_its_name(
+    organisation: Organisation,
+) -> None:
     job = "projects/7/locations/us-west4/customJobs/42"
     managed = {"resource": {"name": None, "global_name": f"//aiplatform.googleapis.com/{job}"}, "sku": {"description": "Fee"}}
     organisation.deliver_google("2026-04-10", hour("2026-04-10T06:00"), at="2026-04-11")

@@ -32,7 +32,7 @@ def april(exports: GoogleExports) -> None:
         run("b", (NODE, *HELD, 4), provider_name=None),
         tpu_run("t", (TPU, *HELD, 4)),
     )
-    exports.neuron(NODE, [("2026-04-10T11:00:00Z", neuron_document({core: 50.0 for core in range(32)}))], run="later")
+    exports.neuron(NODE, [("2026-04-10T11:00:00Z", neuron_document(dict.fromkeys(range(32), 50.0)))], run="later")
     exports.tpu(*(gauge("duty_cycle", TPU, chip, _points(datetime(2026, 4, 10, 10, tzinfo=UTC))) for chip in range(4)))
     exports.carbon([carbon(0.5)])
     exports.google_carbon([kilograms(13.0)])
@@ -82,9 +82,7 @@ def rows_of_april(home: Path) -> dict[str, list[tuple]]:
             " and table_name like 'fct!_%' escape '!' order by 1"
         ).fetchall()
         return {
-            name: connection.execute(
-                f"select * from marts.{name} where usage_month = date '2026-04-01' order by all"
-            ).fetchall()
+            name: connection.execute(f"select * from marts.{name} where usage_month = date '2026-04-01' order by all").fetchall()
             for (name,) in tables
         }
 

@@ -48,7 +48,8 @@ def claim(line: GoogleLine, runs: Runs, tag_keys: list[str]) -> Claim:
         return Claim(rule, [(run, WHOLE)], None)
     if not holders:
         return nobody
-    shares = occupation(holders, line.start, in_its_month(line), line.instance_type)
+    sizes = runs.sizes.get(line.usage_month, {})
+    shares = occupation(holders, line.start, in_its_month(line), line.instance_type, sizes)
     return Claim("resource_time", weights(shares, billed_time(line)), nobody.reason)
 
 

@@ -71,7 +71,7 @@ def is_held_in_its_month(line: Line, names: Iterable[str], runs: Runs) -> bool:
 
 
 def _by_time(line: Line, holders: list[Window], runs: Runs) -> Claim:
-    shares = occupation(holders, line.start, in_its_month(line), line.instance_type)
+    shares = occupation(holders, line.start, in_its_month(line), line.instance_type, runs.sizes.get(line.usage_month, {}))
     return Claim("resource_time", weights(shares, billed_time(line)), residual_reason(line, runs))
 
 

@@ -32,6 +32,7 @@ from .places import Places
 from .prepaid import aws_flows, prepaid_rows
 from .records import STILL_HELD, Runs, read_records, resolve
 from .rows import rows_of
+from .sizes import sizes_of
 from .tpu import read_tpu
 
 Tables = dict[str, dict[tuple, dict]]
@@ -83,6 +84,7 @@ class Oracle:
         self.google_lines = list(_read_google_lines(self._elected("gcp_billing", partition_deliveries)))
         locations = self._locations("training_runs")
         self.runs = resolve([record for location in locations for record in read_records(location, as_published)])
+        self.runs.sizes = sizes_of(self.google_lines, self.runs)
         prepare_blocks(self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines)
         self.parts = [part for line in self.lines for part in parts_of(line, self.runs, self.tag_keys)]

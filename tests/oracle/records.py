@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from .exports import modified_at, moment
@@ -61,6 +61,7 @@ class Runs:
     run_of_job: dict[str, str]  # SageMaker ARN or name of a Vertex AI job -> run
     windows: dict[str, list[Window]]  # resource -> windows in order of start
     provider_of: dict[str, str] = field(default_factory=dict)  # run -> provider its record names
+    sizes: dict[date, dict[str, int]] = field(default_factory=dict)  # month -> machine -> its chips, where evidence tells
     _held: dict[tuple[int, int], tuple[set[str], set[str]]] = field(default_factory=dict)
 
     def of_tag(self, value: str) -> str:

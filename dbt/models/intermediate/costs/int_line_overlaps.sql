@@ -28,7 +28,7 @@ charge_holdings as (
         charges.period_end,
         charges.billed_us,
         holdings.training_run_id,
-        coalesce(holdings.chips_per_node, line_types.chips_per_node) * holdings.node_count as node_chips,
+        coalesce(holdings.type_chips, line_types.chips_per_node * holdings.node_count) as node_chips,
         coalesce(holdings.held_chips, coalesce(holdings.recorded_chips, line_types.chips_per_node) * holdings.node_count)
             as held_chips,
         greatest(holdings.held_from, charges.charge_period_start) as held_from,

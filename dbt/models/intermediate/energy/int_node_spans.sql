@@ -19,7 +19,6 @@ samples_seen as (
 month_holdings as (
     select
         holdings.*,
-        holdings.chips_per_node as machine_chips,
         {{ instant_us('holdings.held_from') }} as held_from_us,
         case
             when holdings.is_open

@@ -23,6 +23,40 @@ holdings as (
         holdings.chips_per_node * holdings.node_count as type_chips
     from {{ ref('int_run_holdings') }} as holdings
     inner join months on holdings.started_at < months.month_to and holdings.ended_at > months.month_from
+),
+
+holdings_with_neighbours as (
+    select
+        *,
+        coalesce(
+            max(held_to) over (
+                partition by usage_month, resource_id order by held_from, held_to, training_run_id
+                rows between unbounded preceding and 1 preceding
+            ) > held_from,
+            false
+        ) as is_beside_another
+    from holdings
+),
+
+-- of machines that are sold in sizes, the record of one who had the machine alone tells the size where the bill does not
+sole_holders as (
+    select usage_month, resource_id, max(recorded_chips) as node_chips
+    from holdings_with_neighbours
+    where resource_id is not null
+    group by all
+    having
+        not bool_or(is_beside_another or is_managed_job or coalesce(accelerator_type, '') not in ('v5e', 'v6e'))
+        and count(*) = count(recorded_chips)
+        and max(recorded_chips) between 1 and 8
+),
+
+holdings_with_size as (
+    select
+        holdings.*,
+        case when not holdings.is_managed_job then coalesce(sizes.node_chips, sole_holders.node_chips) end as inferred_chips
+    from holdings
+    left join {{ ref('int_node_sizes') }} as sizes using (usage_month, resource_id)
+    left join sole_holders using (usage_month, resource_id)
 )
 
 select
@@ -34,14 +68,17 @@ select
     accelerator_type,
     recorded_chips,
     node_count,
-    chips_per_node,
-    held_chips,
+    coalesce(inferred_chips, type_chips) as type_chips,
+    -- of a host under this name as many as its type has, unless the machine is smaller
+    case when inferred_chips < chips_per_node then inferred_chips else coalesce(chips_per_node, inferred_chips) end as machine_chips,
+    case when recorded_chips is null then coalesce(inferred_chips, held_chips) else held_chips end as held_chips,
     held_from,
     held_to,
     ended_at = timestamp '9999-01-01 00:00:00' as is_open,
-    -- a node has the chips of its type, or the most that one record held there in the month
-    cast(greatest(
+    inferred_chips is not null as is_size_inferred,
+    -- else a node has the chips of its type, or the most that one record held there in the month
+    coalesce(inferred_chips, cast(greatest(
         max(coalesce(type_chips, record_chips)) over (partition by usage_month, resource_id),
         max(coalesce(record_chips, type_chips)) over (partition by usage_month, resource_id)
-    ) as bigint) as node_chips
-from holdings
+    ) as bigint)) as node_chips
+from holdings_with_size
