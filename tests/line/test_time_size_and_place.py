@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -9,12 +10,14 @@ import pytest
 
 from tests.conftest import Command
 from tests.line.kit import query
+from tests.oracle.builders import hour, run
 from tests.oracle.compare import differences, report
-from tests.oracle.google_builders import GoogleExports, tpu_hour, tpu_run
+from tests.oracle.google_builders import GoogleExports, neuron_document, tpu_hour, tpu_run
 from tests.oracle.oracle import Oracle
 
 pytestmark = pytest.mark.slow
 NOW = "2026-06-20T00:00:00Z"
+GOOGLE = "provider_name = 'Google Cloud'"
 APRIL = "usage_month = date '2026-04-01'"
 NINE, TWELVE = "2026-04-10T09:00:00Z", "2026-04-10T12:00:00Z"
 SMALL = {f"small-{number}": 1 if number % 2 else 4 for number in range(6)}
@@ -38,10 +41,45 @@ def small_machines(exports: GoogleExports) -> list[dict]:
     return [*rows, *tpu_bill("full-1", 8, range(9, 12), "TpuV5e running in Columbus")]
 
 
+def year_of_days(resource: str, first: str, days: int, hours: float = 24.0) -> list[dict]:
+    """A node billed by the day."""
+    start = datetime.fromisoformat(first)
+    rows = []
+    for at in (start + timedelta(days=number) for number in range(days)):
+        row = hour(at.isoformat(), 21.5 * hours, line_item_resource_id=resource, line_item_usage_amount=hours)
+        rows.append(row | {"line_item_usage_end_date": at + timedelta(days=1)})
+    return rows
+
+
+def open_ends(exports: GoogleExports) -> None:
+    """Records without an end: a crash of two hours, a node that others took over, one that nobody did, one that goes on."""
+    billed = [*year_of_days("i-0year", "2025-06-01", 365), *year_of_days("i-0after", "2025-06-01", 365)]
+    billed += [hour(f"2025-06-10T{at:02d}:00:00", 21.5, line_item_resource_id="i-0crash") for at in (9, 10)]
+    billed += year_of_days("i-0goes-on", "2025-06-01", 60)
+    for month in sorted({row["line_item_usage_start_date"].strftime("%Y-%m") for row in billed}):
+        exports.bill([row for row in billed if row["line_item_usage_start_date"].strftime("%Y-%m") == month], period=month)
+    begun = "2025-06-10T09:00:00Z"
+    later = [datetime(2025, 7, 2, 8, tzinfo=UTC) + timedelta(days=10 * number) for number in range(30)]
+    for number, at in enumerate(later):
+        exports.runs(run(f"later-{number:02d}", ("i-0year", at.isoformat(), (at + timedelta(hours=2)).isoformat(), 16)))
+    exports.runs(
+        *(run(name, (f"i-0{name}", begun, None, 16)) for name in ("year", "crash", "after", "goes-on")),
+        run("next", ("i-0after", "2025-06-12T00:00:00Z", "2025-06-12T05:00:00Z", 16)),
+    )
+    documents = {
+        "2025-06": [datetime(2025, 6, 30, at, tzinfo=UTC) for at in range(1, 24)] + [datetime(2025, 7, 1, tzinfo=UTC)],
+        "2025-07": [datetime(2025, 7, 1, at, tzinfo=UTC) for at in range(1, 6)],
+    }
+    for month, times in documents.items():
+        told = [(at.isoformat(), neuron_document(dict.fromkeys(range(32), 50.0))) for at in times]
+        exports.neuron("i-0goes-on", told, run="goes-on", name=month)
+
+
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory: pytest.TempPathFactory) -> GoogleExports:
     exports = GoogleExports(tmp_path_factory.mktemp("evidence"))
     exports.google_bill(small_machines(exports))
+    open_ends(exports)
     exports.config()
     return exports
 
@@ -59,7 +97,10 @@ def test_the_oracle_says_the_same(exports: GoogleExports, home: Path) -> None:
 
 
 def test_small_machines_that_were_held_whole_leave_nothing_idle(home: Path) -> None:
-    idle = query(home, f"select coalesce(sum(effective_cost), 0) from marts.fct_residual_costs where reason = 'idle' and {APRIL}")
+    idle = query(
+        home,
+        f"select coalesce(sum(effective_cost), 0) from marts.fct_residual_costs where reason = 'idle' and {GOOGLE} and {APRIL}",
+    )
     assert idle == [(Decimal(0),)]
     energy = query(
         home,
@@ -67,3 +108,45 @@ def test_small_machines_that_were_held_whole_leave_nothing_idle(home: Path) -> N
         f" where training_run_id in ('small', 'full') and {APRIL} order by 1",
     )
     assert energy == [("full", Decimal(24), Decimal(0)), ("small", Decimal(45), Decimal(0))]
+
+
+def chip_hours(home: Path, run_id: str) -> list[tuple]:
+    return query(
+        home,
+        "select strftime(usage_month, '%Y-%m'), reserved_chip_hours, telemetry_coverage_ratio, energy_basis, power_confidence"
+        f" from marts.fct_training_run_energy where training_run_id = '{run_id}' order by 1",
+    )
+
+
+def test_a_crash_without_an_end_was_held_for_the_two_hours_that_were_billed(home: Path) -> None:
+    assert chip_hours(home, "crash") == [("2025-06", Decimal(32), 0.0, "time_model", "assumed")]
+
+
+def test_an_open_end_is_the_next_holding_of_the_machine(home: Path) -> None:
+    """From 10 June at 09:00 to 12 June at 00:00."""
+    assert [row[:2] for row in chip_hours(home, "after")] == [("2025-06", Decimal(39 * 16))]
+
+
+def test_a_node_billed_for_twelve_months_is_not_held_by_one_open_record(home: Path) -> None:
+    """It is still billed when June ends and nothing says more: unknown in June, and nothing reaches July or thirty later runs."""
+    assert chip_hours(home, "year") == [("2025-06", None, None, None, None)]
+    energy = "select facility_energy_kwh, busy_chip_hours from marts.fct_training_run_energy where training_run_id = 'year'"
+    assert query(home, energy) == [(None, None)]
+    costs = "select usage_month, status from marts.fct_training_run_costs where training_run_id = 'year'"
+    assert query(home, costs) == [(date(2025, 6, 1), "no_cell")]
+    later = "select count(*), sum(reserved_chip_hours) from marts.fct_training_run_energy where training_run_id like 'later-%'"
+    assert query(home, later) == [(30, Decimal(30 * 32))]
+
+
+def test_samples_with_the_key_of_a_run_carry_it_into_the_next_month_and_no_further(home: Path) -> None:
+    assert [row[:2] for row in chip_hours(home, "goes-on")] == [
+        ("2025-06", Decimal(16 * (20 * 24 + 15))),
+        ("2025-07", Decimal(16 * 5)),
+    ]
+
+
+def test_whether_an_end_is_known_is_published_and_the_state_stays(home: Path) -> None:
+    assert query(home, "select is_end_known, count(*) from marts.dim_training_runs group by all order by all") == [
+        (False, 4),
+        (True, 33),
+    ]

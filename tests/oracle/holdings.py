@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from .facts import chips_of
 from .months import bounds, by_month
-from .records import STILL_HELD, Runs, Window, is_job
+from .records import Runs, Window, is_job
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,12 @@ def _node_chips(resource_id: str, windows: list[Window], size: int | None) -> in
     return max([*of_type, *told], default=None)
 
 
-def holds_of(runs: Runs, last_sample: dict[tuple[str, str], int]) -> Iterator[Hold]:
-    """`last_sample` by run and resource: an open end reaches to it, or to when the record was written."""
+def holds_of(runs: Runs) -> Iterator[Hold]:
+    """Of every machine and month; open ends are decided."""
     for resource_id, windows in runs.windows.items():
-        ends = {}
-        for window in windows:
-            seen = max(last_sample.get((window.run, resource_id), window.start), window.written)
-            ends[window] = max(seen, window.start) if window.end == STILL_HELD else window.end
-        for month in sorted({month for window in windows for month, *_ in by_month(window.start, ends[window])}):
+        for month in sorted({month for window in windows for month, *_ in by_month(window.start, window.end)}):
             first, last = bounds(month)
-            of_month = {w: (max(w.start, first), min(ends[w], last)) for w in windows if w.start < last and ends[w] > first}
+            of_month = {w: (max(w.start, first), min(w.end, last)) for w in windows if w.start < last and w.end > first}
             yield from _holds_of_month(resource_id, month, of_month, runs.sizes.get(month, {}).get(resource_id))
 
 

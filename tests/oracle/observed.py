@@ -101,13 +101,6 @@ class Telemetry:
             self._tracks[place] = tracks_of(samples, is_job=is_job(resource_id))
         return self._tracks[place]
 
-    def last_samples(self) -> dict[tuple[str, str], int]:
-        last = {}
-        for (resource_id, run), samples in self.by_machine.items():
-            if run is not None:
-                last[run, resource_id] = max(sample.end for sample in samples)
-        return last
-
 
 @dataclass(frozen=True)
 class Seen:

@@ -39,7 +39,6 @@ class Window:
     chips: int | None
     accelerator_type: str | None
     node_count: int = 1
-    written: int = field(default=0, compare=False)  # when its record was: how long an open end is known to have been held
 
 
 @dataclass
@@ -49,7 +48,6 @@ class Record:
     recorded_id: str
     is_own: bool  # a run.json, whose word goes before a scheduler's
     provider_name: str | None = None
-    written: int = 0
     aliases: set[tuple[str, str]] = field(default_factory=set)
     holdings: list[tuple[str, int, int, int | None, str | None, int]] = field(default_factory=list)
 
@@ -61,6 +59,7 @@ class Runs:
     run_of_job: dict[str, str]  # SageMaker ARN or name of a Vertex AI job -> run
     windows: dict[str, list[Window]]  # resource -> windows in order of start
     provider_of: dict[str, str] = field(default_factory=dict)  # run -> provider its record names
+    unknown: list[Window] = field(default_factory=list)  # held from then on, and nobody knows until when in that month
     sizes: dict[date, dict[str, int]] = field(default_factory=dict)  # month -> machine -> its chips, where evidence tells
     _held: dict[tuple[int, int], tuple[set[str], set[str]]] = field(default_factory=dict)
 
@@ -72,6 +71,7 @@ class Runs:
         """Resources that somebody held then, and the runs that did. A name may be another machine at another time."""
         if (start, end) not in self._held:
             now = [window for held in self.windows.values() for window in held if window.start < end and window.end > start]
+            now += [window for window in self.unknown if start <= window.start < end]
             self._held[start, end] = {window.resource_id for window in now}, {window.run for window in now}
         return self._held[start, end]
 
@@ -143,7 +143,6 @@ def read_records(location: Path, as_published: datetime | None = None) -> list[R
             record = _own_record(document)
         else:
             continue
-        record.written = microseconds(modified_at(path))
         if all(start <= end for _, start, end, *_ in record.holdings):
             records.append(record)
     return records
@@ -197,7 +196,7 @@ def resolve(records: list[Record]) -> Runs:
             for held in record.holdings if record.is_own or not speaks_itself else ():
                 resource_id, start, end, *_ = held
                 if start < end:
-                    windows.setdefault(resource_id, set()).add(Window(name, *held, record.written))
+                    windows.setdefault(resource_id, set()).add(Window(name, *held))
     runs.windows = {
         resource_id: sorted(held, key=lambda window: (window.start, window.end, window.run, window.chips or -1))
         for resource_id, held in windows.items()

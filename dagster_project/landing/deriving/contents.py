@@ -58,7 +58,7 @@ class Controls(msgspec.Struct, frozen=True, kw_only=True):
     run_ids: list[str] = []
     run_aliases: list[str] = []
     run_months: list[str] = []
-    open_run_month: str | None = None  # a node still held: every later month reads this record too
+    open_run_month: str | None = None  # a node without an end on record: samples of any later month may show it
     sample_months: list[str] = []  # months that samples lie in
     reached_months: list[str] = []  # and those they can change: a point's length is found from the points around it
     sample_runs: list[str] = []  # run ids in keys and labels, as recorded

@@ -5,19 +5,8 @@ with charges as (
         *,
         -- evidence of a month is of that month: a row that reaches beyond it is shared by what was held until then
         least(charge_period_end, cast(usage_month as timestamp) + interval 1 month) as period_end
-    from {{ ref('int_charges') }}
-    where {{ in_build_months() }} and (is_usage or is_discount) and fixed_reason is null
-),
-
--- Google Cloud names a resource twice; a run record may hold either name
-named_charges as (
-    select *, resource_id as held_resource_id from charges
-    where resource_id is not null
-
-    union all
-
-    select *, other_resource_id as held_resource_id from charges
-    where other_resource_id is not null
+    from {{ ref('int_named_charges') }}
+    where {{ in_build_months() }} and (is_usage or is_discount) and not is_job_name
 ),
 
 charge_holdings as (
@@ -33,7 +22,7 @@ charge_holdings as (
             as held_chips,
         greatest(holdings.held_from, charges.charge_period_start) as held_from,
         least(holdings.held_to, charges.period_end) as held_to
-    from named_charges as charges
+    from charges
     -- a run with an ambiguous id holds its chips too; its share stays residual (int_cell_parts)
     inner join {{ ref('int_month_holdings') }} as holdings
         on

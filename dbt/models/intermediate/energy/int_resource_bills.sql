@@ -1,36 +1,22 @@
 {{ config(materialized='by_month') }}
 
-with charges as (
-    select * from {{ ref('int_charges') }}
-    where {{ in_build_months() }} and is_usage and is_accelerator_type and fixed_reason is null
-),
-
-held_resources as (
+with held_resources as (
     select usage_month, resource_id as held_resource_id, max(node_chips) as node_chips
     from {{ ref('int_month_holdings') }}
     where resource_id is not null
     group by all
 ),
 
--- Google Cloud names a resource twice, and a managed job is its own resource in its record
-named_charges as (
-    select *, resource_id as held_resource_id from charges
-    union all
-    select *, other_resource_id as held_resource_id from charges
-    where other_resource_id is distinct from resource_id
-    union all
-    select *, job_id as held_resource_id from charges
-    where job_id is distinct from resource_id and job_id is distinct from other_resource_id
-),
-
 resource_charges as (
     select charges.*, held_resources.node_chips
-    from named_charges as charges
+    from {{ ref('int_named_charges') }} as charges
     left join held_resources using (usage_month, held_resource_id)
+    where {{ in_build_months('charges.usage_month') }} and charges.is_usage and charges.is_accelerator_type
     -- a paid block hour is a machine's hour even where no record names the machine
-    where
+    and (
         held_resources.held_resource_id is not null
         or (charges.is_block_hour and charges.held_resource_id = charges.resource_id)
+    )
 ),
 
 -- one interval of a machine may be billed in several rows (chips, a commitment): it is one time

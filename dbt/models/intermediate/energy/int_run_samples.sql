@@ -21,14 +21,17 @@ held_nodes as (
     group by all
 ),
 
+-- a name counts as a run's in the months in which that run was there
+keys_of_month as (
+    select distinct holdings.usage_month, run_keys.run_key, training_run_id
+    from run_keys
+    inner join {{ ref('int_month_holdings') }} as holdings using (training_run_id)
+),
+
 samples as (
-    select samples.*, runs_of_month.training_run_id as keyed_run_id
+    select samples.*, keys_of_month.training_run_id as keyed_run_id
     from {{ ref('int_telemetry_samples') }} as samples
-    left join run_keys using (run_key)
-    -- a name counts as a run's in the months in which that run was there
-    left join (
-        select distinct usage_month, training_run_id from {{ ref('int_month_holdings') }}
-    ) as runs_of_month using (usage_month, training_run_id)
+    left join keys_of_month using (usage_month, run_key)
     where {{ in_build_months('samples.usage_month') }}
 ),
 

@@ -1,7 +1,7 @@
 with held_months as (
     select
         training_run_id,
-        usage_month,
+        holdings.usage_month,
         -- whose chips a run held, where its record does not name the provider
         coalesce(max(records.provider_name), max(types.provider_name), 'AWS') as provider_name
     from {{ ref('int_month_holdings') }} as holdings
