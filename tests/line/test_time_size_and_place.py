@@ -12,7 +12,7 @@ from tests.conftest import Command
 from tests.line.kit import query
 from tests.oracle.builders import hour, run
 from tests.oracle.compare import differences, report
-from tests.oracle.google_builders import GoogleExports, neuron_document, tpu_hour, tpu_run
+from tests.oracle.google_builders import PROJECT, GoogleExports, neuron_document, tpu_hour, tpu_run
 from tests.oracle.oracle import Oracle
 
 pytestmark = pytest.mark.slow
@@ -39,6 +39,28 @@ def small_machines(exports: GoogleExports) -> list[dict]:
         tpu_run("full", ("full-1", NINE, TWELVE, 8), kind="v5e"),
     )
     return [*rows, *tpu_bill("full-1", 8, range(9, 12), "TpuV5e running in Columbus")]
+
+
+def names_of_several_machines(exports: GoogleExports) -> list[dict]:
+    """Two names, each of a VM in two projects: a record gives one bare and the other with its path."""
+    theirs = {"project": {"number": "402000000002", "id": "their-project"}}
+    ours = {"project": {"number": PROJECT, "id": "our-project"}}
+    rows = [
+        row
+        for name in ("vm-bare", "vm-path")
+        for project in (ours, theirs)
+        for row in tpu_bill(name, 4, range(9, 12), "TpuV6e running in Columbus", **project)
+    ]
+    path = "//compute.googleapis.com/projects/our-project/zones/us-east5-b/instances/vm-path"
+    exports.runs(
+        tpu_run("bare", ("vm-bare", NINE, TWELVE, 4)), tpu_run("path", (path, NINE, TWELVE, 4)),
+        tpu_run("slice", ("slice-16", NINE, TWELVE, 16)),
+    )  # fmt: skip
+    parent = "//tpu.googleapis.com/projects/1/locations/us-east5-b/nodes/slice-16"
+    workers = [{"resource": {"name": f"t1v-n-0a-w-{number}", "global_name": parent}} for number in range(4)]
+    for worker in workers:
+        rows += tpu_bill("", 4, range(9, 12), "TpuV6e running in Columbus", **worker)
+    return rows
 
 
 def year_of_days(resource: str, first: str, days: int, hours: float = 24.0) -> list[dict]:
@@ -78,7 +100,7 @@ def open_ends(exports: GoogleExports) -> None:
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory: pytest.TempPathFactory) -> GoogleExports:
     exports = GoogleExports(tmp_path_factory.mktemp("evidence"))
-    exports.google_bill(small_machines(exports))
+    exports.google_bill([*small_machines(exports), *names_of_several_machines(exports)])
     open_ends(exports)
     exports.config()
     return exports
@@ -148,5 +170,23 @@ def test_samples_with_the_key_of_a_run_carry_it_into_the_next_month_and_no_furth
 def test_whether_an_end_is_known_is_published_and_the_state_stays(home: Path) -> None:
     assert query(home, "select is_end_known, count(*) from marts.dim_training_runs group by all order by all") == [
         (False, 4),
-        (True, 33),
+        (True, 36),
     ]
+
+
+def test_a_path_in_a_record_means_the_machine_of_its_project(home: Path) -> None:
+    cost = "select sub_account_id, sum(effective_cost) from marts.fct_run_cell_costs where training_run_id = 'path' group by all"
+    assert query(home, cost) == [(PROJECT, Decimal("14.4"))]
+
+
+def test_a_bare_name_that_fits_two_machines_gets_the_cost_of_neither_and_is_told(home: Path) -> None:
+    assert query(home, "select count(*) from marts.fct_run_cell_costs where training_run_id = 'bare'") == [(0,)]
+    told = query(home, "select field, value_a, value_b, chosen from marts.fct_run_conflicts where training_run_id = 'bare'")
+    places = f"{PROJECT}/us-east5-b, 402000000002/us-east5-b"
+    assert told == [("machine vm-bare in 2026-04", "vm-bare", places, "none of them")]
+
+
+def test_a_slice_recorded_as_one_node_has_the_rows_of_all_its_workers(home: Path) -> None:
+    cost = query(home, "select sum(effective_cost) from marts.fct_run_cell_costs where training_run_id = 'slice'")
+    hours = query(home, "select reserved_chip_hours from marts.fct_training_run_energy where training_run_id = 'slice'")
+    assert (cost, hours) == ([(Decimal("57.6"),)], [(Decimal(48),)])

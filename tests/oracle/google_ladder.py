@@ -29,7 +29,7 @@ def _labelled_run(line: GoogleLine, runs: Runs, tag_keys: list[str]) -> str | No
 
 
 def _holders(line: GoogleLine, runs: Runs) -> list[Window]:
-    held = {window for name in line.resources for window in runs.windows.get(name, ())}
+    held = {window for name in line.machines for window in runs.windows.get(name, ())}
     return [window for window in held if window.start < in_its_month(line) and window.end > line.start]
 
 
@@ -68,7 +68,7 @@ def residual_reason(line: GoogleLine, runs: Runs) -> str:
         return "provider_adjustment"
     if line.is_unused:
         return "unused_commitment"
-    if line.component == "accelerator" and is_held_in_its_month(line, line.resources, runs):
+    if line.component == "accelerator" and is_held_in_its_month(line, line.machines, runs):
         return "idle"
     if not line.sub_account_id:
         return "no_project"

@@ -7,6 +7,7 @@ from datetime import date
 
 from .google_lines import GoogleLine
 from .lines import Line
+from .machines import bare
 from .months import bounds, by_month, month_after, month_of
 from .records import CUSTOM_JOB, STILL_HELD, Runs, Window
 from .samples import Sample
@@ -19,7 +20,7 @@ def _names(line: Line | GoogleLine) -> set[str]:
     if isinstance(line, Line):
         return {line.resource_id} if line.resource_id else set()
     jobs = (CUSTOM_JOB.search(name) for name in (line.resource_name, line.global_name))
-    return line.resources | {job[0] for job in jobs if job}
+    return line.machines | {job[0] for job in jobs if job}
 
 
 def billed_times(lines: Iterable[Line | GoogleLine]) -> Times:
@@ -60,7 +61,8 @@ def _last_of_node(window: Window, month_end: int, samples: Iterable[Sample], bes
     ends = [
         min(sample.end, month_end)
         for sample in samples
-        if sample.host_id == window.resource_id and not sample.run_key and sample.start < month_end and sample.end > window.start
+        if bare(sample.host_id or "") == bare(window.resource_id) and not sample.run_key
+        and sample.start < month_end and sample.end > window.start
         and not any(other.start < sample.end and other.end > sample.start for other in beside)
     ]  # fmt: skip
     return max(ends, default=None)

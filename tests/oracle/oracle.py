@@ -23,6 +23,7 @@ from .google_exports import nested_rows, partition_deliveries
 from .holdings import holds_of
 from .ladder import parts_of
 from .lines import COLUMNS, Line, line_of
+from .machines import tell_machines_apart
 from .modelled import modelled_rows, reconciliation_rows
 from .months import by_month
 from .neuron import read_neuron
@@ -84,6 +85,7 @@ class Oracle:
         neuron = chain.from_iterable(read_neuron(place, as_published) for place in self._locations("neuron_monitor"))
         tpu = chain.from_iterable(read_tpu(place, as_published) for place in self._locations("tpu_monitoring"))
         samples = [*neuron, *tpu]
+        tell_machines_apart(self.google_lines, self.runs)
         decide_open_ends(self.runs, samples, billed_times([*self.lines, *self.google_lines]))
         self.runs.sizes = sizes_of(self.google_lines, self.runs)
         prepare_blocks(self.lines)

@@ -23,7 +23,7 @@ class Places:
                 self._bill(line.resource_id, line)
         for line in google_lines:
             jobs = (CUSTOM_JOB.search(name) for name in (line.resource_name, line.global_name))
-            for name in line.resources | {job[0] for job in jobs if job}:
+            for name in line.machines | {job[0] for job in jobs if job}:
                 self._bill(name, line)
         self._costs: dict[tuple[str, date], dict[str, int]] = defaultdict(lambda: defaultdict(int))
         self._providers: dict[str, str] = {}

@@ -47,7 +47,7 @@ def sizes_of(lines: Iterable[GoogleLine], runs: Runs) -> Sizes:
     for line in lines:
         if line.is_usage and not line.is_unused and line.generation and line.pricing_unit in _HOUR_UNITS:
             unit = 4 if line.generation in FOUR_CHIPS_A_UNIT else 1
-            for name in line.resources:
+            for name in line.machines:
                 billed[line.usage_month, name][line.start, line.end] += Fraction(line.pricing_units * unit, 10**QUANTITY)
     sizes: Sizes = defaultdict(dict)
     for (month, name), amounts in billed.items():

@@ -7,7 +7,7 @@ with charges as (
         held_resource_id as name,
         least(charge_period_end, cast(usage_month as timestamp) + interval 1 month) as period_end
     from {{ ref('int_named_charges') }}
-    where {{ in_build_months() }} and is_usage and is_accelerator_type
+    where {{ in_build_months() }} and is_usage and is_accelerator_type and not is_twin
 ),
 
 -- one interval of a machine may be billed in several rows (chips, a commitment)

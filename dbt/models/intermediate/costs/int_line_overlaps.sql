@@ -6,7 +6,7 @@ with charges as (
         -- evidence of a month is of that month: a row that reaches beyond it is shared by what was held until then
         least(charge_period_end, cast(usage_month as timestamp) + interval 1 month) as period_end
     from {{ ref('int_named_charges') }}
-    where {{ in_build_months() }} and (is_usage or is_discount) and not is_job_name
+    where {{ in_build_months() }} and (is_usage or is_discount) and not is_job_name and not is_twin
 ),
 
 charge_holdings as (

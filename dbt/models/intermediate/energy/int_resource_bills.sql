@@ -12,6 +12,7 @@ resource_charges as (
     from {{ ref('int_named_charges') }} as charges
     left join held_resources using (usage_month, held_resource_id)
     where {{ in_build_months('charges.usage_month') }} and charges.is_usage and charges.is_accelerator_type
+    and not charges.is_twin
     -- a paid block hour is a machine's hour even where no record names the machine
     and (
         held_resources.held_resource_id is not null

@@ -1,31 +1,24 @@
 {{ config(materialized='by_month') }}
 
-with lines as (
-    select * from {{ ref('int_gcp_lines') }}
-    where
-        {{ in_build_months() }}
-        and is_usage
-        and instance_type <> ''
-        and fixed_reason is null
-        and pricing_unit in ('', 'h', 'hour', 'hours')
-),
-
-named_lines as (
-    select *, resource_id as name from lines
-    union all
-    select *, other_resource_id as name from lines
-),
-
-billed_intervals as (
+with billed_intervals as (
     select
         usage_month,
-        name as resource_id,
-        charge_period_start,
-        charge_period_end,
+        named.held_resource_id as resource_id,
+        lines.charge_period_start,
+        lines.charge_period_end,
         -- the first generations are priced by boards of four chips
-        sum(priced_usage * case when instance_type in ('v2', 'v3', 'v4') then 4 else 1 end) as chip_hours
-    from named_lines
-    where name is not null and charge_period_end > charge_period_start
+        sum(lines.priced_usage * case when lines.instance_type in ('v2', 'v3', 'v4') then 4 else 1 end) as chip_hours
+    from {{ ref('int_gcp_lines') }} as lines
+    inner join {{ ref('int_named_charges') }} as named using (usage_month, line_id)
+    where
+        {{ in_build_months() }}
+        and lines.is_usage
+        and lines.instance_type <> ''
+        and lines.fixed_reason is null
+        and lines.pricing_unit in ('', 'h', 'hour', 'hours')
+        and lines.charge_period_end > lines.charge_period_start
+        and not named.is_job_name
+        and not named.is_twin
     group by all
 ),
 

@@ -83,7 +83,7 @@ node_samples as (
             and {{ instant_us('others.ended_at') }} > samples.sample_from_us
     where
         begun.is_first_month
-        and begun.resource_id = samples.host_id
+        and {{ machine_name('begun.resource_id') }} = {{ machine_name('samples.host_id') }}
         and samples.run_key is null
         and samples.sample_to_us > begun.from_us
         and samples.sample_from_us < begun.month_to_us

@@ -38,6 +38,21 @@ held_times as (
     group by all
 ),
 
+twins as (
+    select distinct
+        usage_month,
+        held_resource_id as resource_id,
+        split_part(machine_place, '|', 1) || '/' || split_part(machine_place, '|', 3) as place
+    from {{ ref('int_named_charges') }}
+    where is_twin
+),
+
+places_of_twins as (
+    select usage_month, resource_id, string_agg(place, ', ' order by place) as places
+    from twins
+    group by all
+),
+
 line_holders as (
     select line_id, string_agg(part_id, ', ' order by part_id) as holders
     from {{ ref('int_line_overlaps') }}
@@ -87,3 +102,17 @@ select
     cast(case when is_final then {{ hours('billed_us * 1000000') }} else {{ hours('held_us * 1000000') }} end as string) as chosen
 from held_times
 where billed_us < held_us
+
+union all
+
+-- a name that fits two machines is evidence of neither
+select distinct
+    holdings.training_run_id,
+    'machine ' || resource_id || ' in ' || substr(cast(usage_month as string), 1, 7) as field,
+    'run records' as source_a,
+    resource_id as value_a,
+    'bill' as source_b,
+    places_of_twins.places as value_b,
+    'none of them' as chosen
+from places_of_twins
+inner join holdings using (usage_month, resource_id)
