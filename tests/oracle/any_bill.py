@@ -61,6 +61,10 @@ class Draw:
                 ("Usage", "AmazonCloudFront", "EU-DataTransfer-Out-Bytes"),
                 ("DiscountedUsage", "AmazonEC2", "USE2-BoxUsage:trn1.2xlarge"),
                 ("EdpDiscount", "AmazonEC2", "USE2-BoxUsage:trn1.32xlarge"),
+                ("SppDiscount", "AmazonEC2", "USE2-BoxUsage:trn1.32xlarge"),
+                ("DistributorDiscount", "ComputeSavingsPlans", "ComputeSP:1yrNoUpfront"),
+                ("RiVolumeDiscount", "AmazonEC2", "USE2-HeavyUsage:trn1.2xlarge"),
+                ("Refund", "AmazonEC2", "USE2-HeavyUsage:trn1.2xlarge"),
                 ("Tax", "AmazonEC2", None),
                 ("Credit", "AmazonEC2", "USE2-BoxUsage:trn1.32xlarge"),
                 ("Refund", "AmazonS3", "USE2-TimedStorage-ByteHrs"),
@@ -75,8 +79,10 @@ class Draw:
             "line_item_usage_account_id": self.account(source),
             "line_item_resource_id": self.random.choice([None, "r-1", "i-0a"]),
         }
-        if kind in ("EdpDiscount", "Credit", "Refund"):
+        if kind.endswith("Discount") or kind in ("Credit", "Refund"):
             row["line_item_unblended_cost"] *= -1
+        if kind in ("Refund", "RiVolumeDiscount") and product == "AmazonEC2":
+            row["reservation_reservation_a_r_n"] = self.random.choice(["arn:ri", None])
         if kind in ("DiscountedUsage", "RIFee"):
             row |= {"reservation_reservation_a_r_n": "arn:ri", "reservation_effective_cost": self.amount()}
             row |= {"reservation_unused_recurring_fee": self.amount()}

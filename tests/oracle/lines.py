@@ -58,7 +58,7 @@ class Line:
     term: tuple[str, str, str] = ("", "", "")  # start, end, number of reservations of a fee row
     is_block_fee: bool = False
     is_block_hour: bool = False
-    is_savings_plan_refund: bool = False
+    purchase: str = ""  # kind of the commitment whose purchase a refund or discount lowers
     cell: tuple = field(default=())
     provider_name: str = "AWS"
     contracted: int | None = None  # a CUR does not say
@@ -71,7 +71,7 @@ class Line:
 
     @property
     def is_discount(self) -> bool:
-        return self.kind.endswith("Discount")
+        return self.kind.endswith("Discount") and not self.purchase
 
     @property
     def is_support(self) -> bool:
@@ -109,17 +109,21 @@ def region_of(row: dict, product_code: str, usage_type: str) -> str:
     return "us-east-1" if usage_type and product_code == "AmazonEC2" else ""
 
 
-def is_savings_plan_refund(row: dict) -> bool:
-    """A refund that names its plan, or the one of a one-time fee, which says so in its text alone."""
-    if row["line_item_line_item_type"] != "Refund":
-        return False
-    told = (row.get("line_item_line_item_description") or "").startswith("Refund for one-time fee for Savings Plan ID")
-    is_plan = (row.get("line_item_product_code") or "").endswith("SavingsPlans")
-    return bool(row.get("savings_plan_savings_plan_a_r_n")) or (is_plan and told)
-
-
-def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bool) -> str:
+def purchase_of(row: dict, is_block_fee: bool) -> str:
+    """Kind of the commitment on whose purchase or fee a refund or discount stands, '' for any other row."""
+    kind, product = row["line_item_line_item_type"], row.get("line_item_product_code") or ""
+    if kind != "Refund" and not kind.endswith("Discount"):
+        return ""
     if is_block_fee:
+        return "capacity_block"
+    if row.get("savings_plan_savings_plan_a_r_n") or product.endswith("SavingsPlans"):
+        return "savings_plan"
+    is_reserved = row.get("reservation_reservation_a_r_n") or "HeavyUsage" in (row.get("line_item_usage_type") or "")
+    return "reservation" if is_reserved else ""
+
+
+def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bool, purchase: str) -> str:
+    if is_block_fee or (purchase and kind != "Refund"):
         return "fee"
     if kind in ("Credit", "Refund"):
         return "credit"
@@ -153,7 +157,7 @@ def effective_of(row: dict, kind: str, unblended: int, is_block_fee: bool) -> in
         return 0
     if kind == "Fee" and row.get("reservation_reservation_a_r_n"):
         return 0
-    if is_savings_plan_refund(row):
+    if purchase_of(row, is_block_fee):
         return 0
     if kind == "DiscountedUsage":
         amount = _first_amount(row, "reservation_net_effective_cost", "reservation_effective_cost")
@@ -198,13 +202,13 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         usage_month=month, currency=row["line_item_currency_code"],
         kind=kind, usage_type=usage_type, resource_id=resource_id, tags=row.get("resource_tags") or {},
         start=start, end=end, usage_us=_billed_time(row, usage_type, end - start),
-        component=component_of(kind, usage_type, product_code, is_block_fee),
+        component=component_of(kind, usage_type, product_code, is_block_fee, purchase_of(row, is_block_fee)),
         unblended=unblended, billed=0 if kind in SAVINGS_PLAN_PAIR else unblended, effective=effective, list_cost=list_cost,
         weight=(effective if list_cost is None else list_cost) if is_usage else 0,
         reservation_arn=reservation_arn, savings_plan_arn=row.get("savings_plan_savings_plan_a_r_n") or "",
         block_arn=row.get("capacity_reservation_capacity_reservation_arn") or resource_id,
         status=(row.get("capacity_reservation_capacity_reservation_status") or "").lower(), is_block_fee=is_block_fee,
-        is_savings_plan_refund=is_savings_plan_refund(row),
+        purchase=purchase_of(row, is_block_fee),
     )  # fmt: skip
     if is_block_fee:
         named = ("reservation_start_time", "reservation_end_time", "reservation_number_of_reservations")

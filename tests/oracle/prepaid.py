@@ -16,9 +16,10 @@ class Flow:
     used: int = 0
     unused: int = 0
 
-    def pay(self, billed: int) -> None:
-        self.purchased += max(billed, 0)
-        self.refunded += max(-billed, 0)
+    def pay(self, billed: int, is_discount: bool = False) -> None:
+        """A discount of the purchase lowers it; whatever else comes back is a refund."""
+        self.purchased += billed if is_discount else max(billed, 0)
+        self.refunded += 0 if is_discount else max(-billed, 0)
 
 
 Flows = dict[tuple[str, str, str], dict[date, Flow]]  # provider, commitment, currency -> month
@@ -32,9 +33,9 @@ def _commitment_id(line: Line) -> str | None:
         return line.block_arn
     if line.kind == "SavingsPlanNegation":
         return None
-    if line.kind.startswith("SavingsPlan") or line.is_savings_plan_refund:
+    if line.kind.startswith("SavingsPlan") or line.purchase == "savings_plan":
         return line.savings_plan_arn
-    if line.kind in ("RIFee", "DiscountedUsage") or (line.kind == "Fee" and line.reservation_arn):
+    if line.kind in ("RIFee", "DiscountedUsage") or line.purchase or (line.kind == "Fee" and line.reservation_arn):
         return line.reservation_arn
     return None
 
@@ -47,7 +48,7 @@ def _book(flow: Flow, line: Line) -> None:
         else:
             flow.used += share
         return
-    flow.pay(line.billed)
+    flow.pay(line.billed, is_discount=line.kind.endswith("Discount"))
     if line.is_usage:
         flow.used += line.effective
     else:

@@ -140,3 +140,35 @@ def test_every_cell_balances_and_a_wrong_amount_would_show(ledger: Callable[...,
     assert {row["difference"] for row in reconciled.values()} == {Decimal(0)}
     assert (reconciled["billed_cost"]["provider_total"], reconciled["billed_cost"]["runs_total"]) == (120, 10)
     assert reconciled["effective_cost"]["provider_total"] == 20 + 25
+
+
+@pytest.mark.parametrize("kind", ["SppDiscount", "DistributorDiscount", "RiVolumeDiscount"])
+def test_a_discount_of_any_name_on_usage_makes_its_run_cheaper_and_no_hour_idle(ledger: Callable[..., Tables], kind: str) -> None:
+    held, free = hour(TEN, 20.0), hour("2026-04-10T11:00:00", 20.0)
+    discounts = [row | {"line_item_line_item_type": kind, "line_item_unblended_cost": -5.0} for row in (held, free)]
+    tables = ledger([held, free, *discounts], run("a", (NODE, *HELD, None)))
+    assert by_run(tables, "effective_cost") == {("a", "resource_time"): "15.000000000000"}
+    assert by_reason(tables, "effective_cost") == {
+        ("accelerator", "idle"): "20.000000000000",
+        ("accelerator", "unattributed"): "-5.000000000000",
+    }
+
+
+def test_a_discount_of_a_fee_lowers_what_was_purchased(ledger: Callable[..., Tables]) -> None:
+    bought = hour(TEN, 1000.0, line_item_line_item_type="SavingsPlanUpfrontFee", line_item_product_code="ComputeSavingsPlans")
+    bought |= {"savings_plan_savings_plan_a_r_n": "arn:sp", "line_item_resource_id": None, "line_item_usage_type": "ComputeSP"}
+    tables = ledger([bought, bought | {"line_item_line_item_type": "SppDiscount", "line_item_unblended_cost": -50.0}])
+    assert by_reason(tables, "effective_cost") == {("fee", "unused_commitment"): "0.000000000000"}
+    [prepaid] = tables["fct_prepaid"].values()
+    assert (prepaid["purchased_cost"], prepaid["refunded_cost"], prepaid["closing_cost"]) == (950, 0, 950)
+
+
+def test_the_refund_of_a_reservation_is_inside_its_roll_forward(ledger: Callable[..., Tables]) -> None:
+    bought = hour(TEN, 900.0, line_item_line_item_type="Fee", reservation_reservation_a_r_n="arn:ri", line_item_resource_id=None)
+    tables = ledger([bought, bought | {"line_item_line_item_type": "Refund", "line_item_unblended_cost": -300.0}])
+    assert by_reason(tables) == {
+        ("fee", "unused_commitment"): "900.000000000000",
+        ("credit", "unused_commitment"): "-300.000000000000",
+    }
+    [prepaid] = tables["fct_prepaid"].values()
+    assert (prepaid["purchased_cost"], prepaid["refunded_cost"], prepaid["closing_cost"]) == (900, 300, 600)

@@ -4,8 +4,9 @@ with flows as (
         billing_currency,
         commitment_kind,
         commitment_id,
-        case when billed_cost > 0 then billed_cost else 0 end as purchased_cost,
-        case when billed_cost < 0 then -billed_cost else 0 end as refunded_cost,
+        -- a discount of the purchase lowers it; whatever else comes back is a refund
+        case when billed_cost > 0 or line_item_type like '%Discount' then billed_cost else 0 end as purchased_cost,
+        case when billed_cost < 0 and line_item_type not like '%Discount' then -billed_cost else 0 end as refunded_cost,
         case when is_usage then effective_cost else 0 end as amortised_used_cost,
         case when not is_usage then effective_cost else 0 end as amortised_unused_cost
     from {{ ref('int_aws_lines') }}

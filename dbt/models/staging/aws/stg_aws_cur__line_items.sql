@@ -75,11 +75,6 @@ select
         else unblended_cost
     end as billed_cost,
     service_code like '%Support%' as is_support,
-    -- the refund of a one-time fee names its plan in its text alone
-    line_item_type = 'Refund' and (
-        savings_plan_arn is not null
-        or (service_code like '%SavingsPlans' and charge_description like 'Refund for one-time fee for Savings Plan ID%')
-    ) as is_savings_plan_refund,
     -- without its reservation a block fee cannot be laid onto hours and stays a plain fee; tax on it and a credit for it never
     -- reach a run
     usage_type like '%CapacityBlockFee%'
