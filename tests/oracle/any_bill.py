@@ -115,6 +115,17 @@ class Draw:
         told = named | {"line_item_line_item_description": "Refund for one-time fee for Savings Plan ID: 0af1"}
         return [covered, negation, fee, named, told | {"savings_plan_savings_plan_a_r_n": None}]
 
+    def pod_row(self, source: str, at: datetime) -> dict:
+        """A pod's share of a node; with a Savings Plan's amounts it would count the node's twice."""
+        kind = self.random.choice(["Usage", "SavingsPlanCoveredUsage", "DiscountedUsage"])
+        row = self.usage_row(source, at, "i-0a", "trn1.32xlarge") | {"line_item_line_item_type": kind}
+        row |= {
+            "line_item_operation": self.random.choice(["EKSPod-EC2", "ECSTask-EC2"]),
+            "savings_plan_savings_plan_a_r_n": "arn:sp",
+        }
+        row |= {"line_item_unblended_cost": self.random.choice([0.0, 0.0, 0.0, 1.25])}
+        return row | {"savings_plan_savings_plan_effective_cost": self.amount(), "reservation_effective_cost": self.amount()}
+
     def block_rows(self, month: str) -> list[dict]:
         """Paid in April, used in May; the last hours are not billed."""
         shared = {"bill_payer_account_id": PAYERS["cur-a"], "line_item_usage_account_id": PAYERS["cur-a"][:-1] + "1"}
@@ -167,6 +178,8 @@ class Draw:
                 if self.random.random() < 0.7:
                     rows.append(self.usage_row(source, at, node, kind))
             rows += [self.other_row(source, at), self.other_row(source, at)]
+            if self.random.random() < 0.3:
+                rows.append(self.pod_row(source, at))
             if self.random.random() < 0.2:
                 rows += self.savings_plan_rows(source, at)
         return rows + (self.block_rows(month) + self.corner_rows(month) if source == "cur-a" else [])

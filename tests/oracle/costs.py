@@ -55,7 +55,7 @@ def rounding_of_savings_plans(lines: Iterable[Line]) -> dict[Key, int]:
     """What covered usage and negation leave per source, payer, month and currency when they should cancel out."""
     left: dict[Key, int] = defaultdict(int)
     for line in lines:
-        if line.kind in SAVINGS_PLAN_PAIR:
+        if line.kind in SAVINGS_PLAN_PAIR and not line.is_pod:
             left[line.source_name, line.payer_account_id, line.usage_month, line.currency] += line.unblended
     return {key: amount for key, amount in left.items() if amount}
 

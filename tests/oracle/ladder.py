@@ -78,6 +78,8 @@ def claim(line: Line, runs: Runs, tag_keys: list[str]) -> Claim:
 
 
 def residual_reason(line: Line, runs: Runs) -> str:
+    if line.is_pod:
+        return "unattributed"
     if line.kind == "Tax":
         return "tax"
     if line.is_support:

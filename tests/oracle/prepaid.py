@@ -31,7 +31,7 @@ def _commitment_id(line: Line) -> str | None:
         return line.reservation_arn
     if line.is_block_hour:
         return line.block_arn
-    if line.kind == "SavingsPlanNegation":
+    if line.is_pod or line.kind == "SavingsPlanNegation":
         return None
     if line.kind.startswith("SavingsPlan") or line.purchase == "savings_plan":
         return line.savings_plan_arn

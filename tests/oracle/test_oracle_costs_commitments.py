@@ -172,3 +172,18 @@ def test_the_refund_of_a_reservation_is_inside_its_roll_forward(ledger: Callable
     }
     [prepaid] = tables["fct_prepaid"].values()
     assert (prepaid["purchased_cost"], prepaid["refunded_cost"], prepaid["closing_cost"]) == (900, 300, 600)
+
+
+@pytest.mark.parametrize("operation", ["EKSPod-EC2", "ECSTask-EC2"])
+def test_the_rows_of_pods_add_nothing_to_their_instance_but_what_is_billed_on_them(
+    ledger: Callable[..., Tables], operation: str
+) -> None:
+    node = hour(TEN, 20.0)
+    plan = {"savings_plan_savings_plan_a_r_n": "arn:sp", "savings_plan_savings_plan_effective_cost": 9.0}
+    pod = node | plan | {"line_item_operation": operation, "line_item_line_item_type": "SavingsPlanCoveredUsage"}
+    rows = [node, pod | {"line_item_unblended_cost": 0.0}, pod | {"line_item_unblended_cost": 1.5}]
+    tables = ledger(rows, run("a", (NODE, *HELD, None)))
+    assert by_run(tables, "effective_cost") == by_run(tables, "list_cost") == {("a", "resource_time"): "20.000000000000"}
+    assert by_reason(tables) == {("accelerator", "unattributed"): "1.500000000000"}
+    assert by_reason(tables, "effective_cost") == {("accelerator", "unattributed"): "0.000000000000"}
+    assert not tables["fct_prepaid"]

@@ -6,9 +6,10 @@ with classified_lines as (
         {{ aws_region_of_line('lines', 'prefixes') }} as region_id,
         {{ aws_is_usage('lines') }} as is_usage,
         -- SppDiscount, DistributorDiscount, RiVolumeDiscount ...: AWS adds kinds, and each lowers what it stands on
-        lines.line_item_type like '%Discount' as is_any_discount,
+        lines.line_item_type like '%Discount' and not lines.is_pod as is_any_discount,
         {{ matches('lines.instance_type', '^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*[.]') }} as is_accelerator_type,
         case
+            when lines.is_pod then null
             when lines.is_block_fee then 'capacity_block'
             when lines.line_item_type like 'SavingsPlan%' then 'savings_plan'
             when lines.line_item_type in ('RIFee', 'DiscountedUsage') then 'reservation'
@@ -34,6 +35,7 @@ select
     is_any_discount and commitment_kind is null and not is_support as is_discount,
     is_accelerator_type,
     is_block_fee,
+    is_pod,
     coalesce(
         capacity_reservation_arn,
         case when resource_id like '%:capacity-reservation/%' then resource_id end,
@@ -78,7 +80,8 @@ select
     unblended_cost,
     case
         when
-            is_block_fee
+            is_pod
+            or is_block_fee
             or line_item_type in ('SavingsPlanNegation', 'SavingsPlanUpfrontFee')
             or (commitment_kind is not null and (line_item_type in ('Fee', 'Refund') or is_any_discount))
             then cast(0 as decimal(38, 12))
@@ -96,6 +99,7 @@ select
     case when is_usage then public_on_demand_cost else cast(0 as decimal(38, 12)) end as list_cost,
     -- what a line that no run holds is left with, where its kind alone decides
     case
+        when is_pod then 'unattributed'
         when line_item_type = 'Tax' then 'tax'
         when is_support then 'support'
         when line_item_type = 'SavingsPlanNegation' then 'rounding'

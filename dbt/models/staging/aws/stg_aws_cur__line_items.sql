@@ -26,6 +26,7 @@ with renamed as (
         line_item_usage_end_date as charge_period_end,
         line_item_currency_code as billing_currency,
         line_item_line_item_type as line_item_type,
+        coalesce(line_item_operation in ('EKSPod-EC2', 'ECSTask-EC2'), false) as is_pod,
         coalesce(line_item_usage_type, '') as usage_type,
         nullif(line_item_resource_id, '') as resource_id,
         coalesce(line_item_line_item_description, '') as charge_description,
@@ -71,7 +72,7 @@ select
     replace(regexp_extract(usage_type, ':([^:]*)$', 1), 'ml.', '') as instance_type,
     -- a covered line shows its on-demand cost and a negation takes it away again: neither is on the invoice
     case
-        when line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation') then cast(0 as decimal(38, 12))
+        when line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation') and not is_pod then cast(0 as decimal(38, 12))
         else unblended_cost
     end as billed_cost,
     service_code like '%Support%' as is_support,
