@@ -102,7 +102,7 @@ def test_a_savings_plan_shows_its_effective_cost_and_its_cent_of_rounding(ledger
     assert by_reason(tables) == {("fee", "unused_commitment"): "15.000000000000", ("fee", "rounding"): "0.010000000000"}
     assert by_reason(tables, "effective_cost") == {
         ("fee", "unused_commitment"): "3.000000000000",
-        ("fee", "rounding"): "0.010000000000",
+        ("fee", "rounding"): "0.000000000000",
     }
     assert [row["closing_cost"] for row in tables["fct_prepaid"].values()] == [0]
     rounding = ("cur", "AWS", PAYER, PAYER, "", "", APRIL, "USD", "fee", "rounding")

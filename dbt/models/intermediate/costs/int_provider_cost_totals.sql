@@ -72,7 +72,7 @@ select
     billing_currency,
     true as is_book,
     billed_cost,
-    billed_cost as effective_base_cost,
+    cast(0 as decimal(38, 12)) as effective_base_cost,
     cast(0 as decimal(38, 12)) as list_cost,
     cast(null as decimal(38, 12)) as contracted_cost,
     0 as line_count
