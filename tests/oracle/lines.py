@@ -1,5 +1,6 @@
 """One bill row as the ledger sees it: its cell, kind, component and cost measures before anything is amortised or attributed."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
@@ -59,6 +60,7 @@ class Line:
     status: str  # of its capacity reservation, lower case
     term: tuple[str, str, str] = ("", "", "")  # start, end, number of reservations of a fee row
     is_pod: bool = False
+    told_plan: str = ""  # the plan that the text of a refund names
     is_block_fee: bool = False
     is_block_hour: bool = False
     purchase: str = ""  # kind of the commitment whose purchase a refund or discount lowers
@@ -89,6 +91,7 @@ class Line:
         return facts.instance_type_of(self.usage_type)
 
 
+_TOLD_PLAN = re.compile(r"Savings Plan ID:? *([0-9A-Za-z-]+)")
 _times: dict[object, tuple[int, date]] = {}
 
 
@@ -110,6 +113,19 @@ def region_of(row: dict, product_code: str, usage_type: str) -> str:
     if prefix := facts.PREFIX.match(usage_type):  # one that nobody knows says that it is not us-east-1
         return facts.REGION_OF_PREFIX.get(prefix[1], "")
     return "us-east-1" if usage_type and product_code == "AmazonEC2" else ""
+
+
+def _named_by_resource(row: dict) -> dict:
+    """A commitment may be named as the resource of a row alone."""
+    resource, named = row.get("line_item_resource_id") or "", {}
+    if resource.startswith("arn:"):
+        part = ":".join(resource.split(":")[5:])
+        if part.startswith("savingsplan/") and not row.get("savings_plan_savings_plan_a_r_n"):
+            named["savings_plan_savings_plan_a_r_n"] = resource
+        is_reservation = part.startswith(("reserved-instances/", "ri:", "reserved-instance:"))
+        if is_reservation and not row.get("reservation_reservation_a_r_n"):
+            named["reservation_reservation_a_r_n"] = resource
+    return row | named
 
 
 def _is_pod(row: dict) -> bool:
@@ -191,6 +207,7 @@ def _billed_time(row: dict, usage_type: str, interval: int) -> int:
 
 
 def line_of(source_name: str, source_object: str, row_number: int, row: dict) -> Line:
+    row = _named_by_resource(row)
     kind = row["line_item_line_item_type"]
     usage_type = row.get("line_item_usage_type") or ""
     product_code = row.get("line_item_product_code") or ""
@@ -217,6 +234,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         block_arn=row.get("capacity_reservation_capacity_reservation_arn") or resource_id,
         status=(row.get("capacity_reservation_capacity_reservation_status") or "").lower(), is_block_fee=is_block_fee,
         purchase=purchase_of(row, is_block_fee), is_pod=_is_pod(row),
+        told_plan=told[1] if (told := _TOLD_PLAN.search(row.get("line_item_line_item_description") or "")) else "",
     )  # fmt: skip
     if is_block_fee:
         named = ("reservation_start_time", "reservation_end_time", "reservation_number_of_reservations")

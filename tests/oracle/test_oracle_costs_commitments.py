@@ -83,7 +83,7 @@ def test_a_block_paid_in_one_month_and_used_in_the_next_rolls_forward(exports: E
     hours = [block_hour(f"2026-05-02T0{number}:00:00") for number in range(3)]
     exports.bill(hours, period="2026-05")
     tables = Oracle(exports.config()).tables()
-    rolled = {key[2]: (row["opening_cost"], row["closing_cost"]) for key, row in tables["fct_prepaid"].items()}
+    rolled = {key[3]: (row["opening_cost"], row["closing_cost"]) for key, row in tables["fct_prepaid"].items()}
     assert rolled == {APRIL: (0, 90), date(2026, 5, 1): (90, 0)}
 
 
@@ -187,3 +187,30 @@ def test_the_rows_of_pods_add_nothing_to_their_instance_but_what_is_billed_on_th
     assert by_reason(tables) == {("accelerator", "unattributed"): "1.500000000000"}
     assert by_reason(tables, "effective_cost") == {("accelerator", "unattributed"): "0.000000000000"}
     assert not tables["fct_prepaid"]
+
+
+PLAN = "arn:aws:savingsplans::000011113333:savingsplan/0af1-22"
+
+
+def test_a_refund_finds_its_plan_by_its_text_and_never_in_another_payers_bill(exports: Exports) -> None:
+    bought = hour(TEN, 1000.0, line_item_line_item_type="SavingsPlanUpfrontFee", line_item_product_code="ComputeSavingsPlans")
+    bought |= {"line_item_resource_id": PLAN, "line_item_usage_type": "ComputeSP:1yrAllUpfront"}
+    told = {
+        "line_item_line_item_description": "Refund for one-time fee for Savings Plan ID: 0af1-22",
+        "line_item_resource_id": None,
+    }
+    refund = bought | told | {"line_item_line_item_type": "Refund", "line_item_unblended_cost": -400.0}
+    unknown = refund | {"line_item_line_item_description": "Refund"}
+    exports.bill([bought, refund, unknown, refund | {"bill_payer_account_id": "000099990000"}])
+    prepaid = Oracle(exports.config()).tables()["fct_prepaid"]
+    assert {key[1:3]: (row["refunded_cost"], row["closing_cost"]) for key, row in prepaid.items()} == {
+        (PAYER, PLAN): (400, 600),
+        (PAYER, ""): (400, None),
+        ("000099990000", "0af1-22"): (400, None),
+    }
+
+
+def test_a_commitment_older_than_the_bills_has_an_unknown_opening(ledger: Callable[..., Tables]) -> None:
+    old = {"reservation_reservation_a_r_n": "arn:ri", "reservation_effective_cost": 9.0}
+    [prepaid] = ledger([hour(TEN, 0.0, line_item_line_item_type="DiscountedUsage", **old)])["fct_prepaid"].values()
+    assert (prepaid["amortised_used_cost"], prepaid["opening_cost"], prepaid["closing_cost"]) == (9, None, None)

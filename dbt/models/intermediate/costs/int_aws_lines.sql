@@ -45,7 +45,9 @@ select
     or usage_type like '%UnusedBox%'
     or usage_type like '%UnusedDed%' as is_unused_reservation,
     case
-        when commitment_kind = 'savings_plan' then coalesce(savings_plan_arn, '')
+        -- the refund of a one-time fee names its plan in its text alone, by the end of its ARN
+        when commitment_kind = 'savings_plan'
+            then coalesce(savings_plan_arn, regexp_extract(charge_description, 'Savings Plan ID:? *([0-9A-Za-z-]+)', 1), '')
         when commitment_kind is not null then coalesce(reservation_arn, '')
     end as commitment_id,
     commitment_kind,

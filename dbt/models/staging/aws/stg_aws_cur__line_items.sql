@@ -40,7 +40,14 @@ with renamed as (
         {{ unblended }} as unblended_cost,
         {{ to_exact('line_item_unblended_cost', 12) }} as gross_unblended_cost,
         {{ to_exact('pricing_public_on_demand_cost', 12) }} as public_on_demand_cost,
-        nullif(reservation_reservation_a_r_n, '') as reservation_arn,
+        -- a row of a commitment may name it as its resource only
+        coalesce(
+            nullif(reservation_reservation_a_r_n, ''),
+            case
+                when {{ matches('line_item_resource_id', '^arn:[^:]*:[^:]*:[^:]*:[^:]*:(reserved-instances/|ri:|reserved-instance:)') }}
+                    then line_item_resource_id
+            end
+        ) as reservation_arn,
         coalesce({{ to_exact('reservation_net_effective_cost', 12) }}, {{ to_exact('reservation_effective_cost', 12) }})
             as reservation_effective_cost,
         coalesce(
@@ -53,7 +60,10 @@ with renamed as (
         try_cast(reservation_start_time as timestamp) as reservation_started_at,
         try_cast(reservation_end_time as timestamp) as reservation_ended_at,
         try_cast(reservation_number_of_reservations as bigint) as reservation_count,
-        nullif(savings_plan_savings_plan_a_r_n, '') as savings_plan_arn,
+        coalesce(
+            nullif(savings_plan_savings_plan_a_r_n, ''),
+            case when line_item_resource_id like 'arn:%:savingsplan/%' then line_item_resource_id end
+        ) as savings_plan_arn,
         coalesce(
             {{ to_exact('savings_plan_net_savings_plan_effective_cost', 12) }},
             {{ to_exact('savings_plan_savings_plan_effective_cost', 12) }}
