@@ -16,8 +16,14 @@ flows as (
         lines.commitment_kind,
         coalesce(plans.plan_arn, lines.commitment_id) as commitment_id,
         -- a discount of the purchase lowers it; whatever else comes back is a refund
-        case when lines.billed_cost > 0 or lines.line_item_type like '%Discount' then lines.billed_cost else 0 end as purchased_cost,
-        case when lines.billed_cost < 0 and lines.line_item_type not like '%Discount' then -lines.billed_cost else 0 end as refunded_cost,
+        case
+            when lines.billed_cost > 0 or lines.line_item_type like '%Discount' then lines.billed_cost
+            else 0
+        end as purchased_cost,
+        case
+            when lines.billed_cost < 0 and lines.line_item_type not like '%Discount' then -lines.billed_cost
+            else 0
+        end as refunded_cost,
         case when lines.is_usage then lines.effective_cost else 0 end as amortised_used_cost,
         case when not lines.is_usage then lines.effective_cost else 0 end as amortised_unused_cost
     from {{ ref('int_aws_lines') }} as lines

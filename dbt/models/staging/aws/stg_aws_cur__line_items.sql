@@ -44,7 +44,7 @@ with renamed as (
         coalesce(
             nullif(reservation_reservation_a_r_n, ''),
             case
-                when {{ matches('line_item_resource_id', '^arn:[^:]*:[^:]*:[^:]*:[^:]*:(reserved-instances/|ri:|reserved-instance:)') }}
+                when {{ matches('line_item_resource_id', '^arn:([^:]*:){4}(reserved-instances/|ri:|reserved-instance:)') }}
                     then line_item_resource_id
             end
         ) as reservation_arn,
