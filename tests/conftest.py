@@ -49,7 +49,7 @@ Command = Callable[..., subprocess.CompletedProcess]
 
 def run_process(*arguments: object, now: str | None = None) -> subprocess.CompletedProcess:
     """`trainledger ...` as a user starts it, in a process of its own; `now` fixes its clock."""
-    command = [sys.executable, "-c", "from dagster_project.start import main; main()", *map(str, arguments)]
+    command = [sys.executable, "-c", "from dagster_project import main; main()", *map(str, arguments)]
     environment = os.environ | ({"TRAINLEDGER_NOW": now} if now else {})
     root = Path(__file__).resolve().parents[1]
     return subprocess.run(

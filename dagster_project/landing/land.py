@@ -37,7 +37,7 @@ from dagster_project.landing.records import (
 )
 from dagster_project.landing.shelf import Shelf
 from dagster_project.landing.sources import open_source
-from dagster_project.landing.store import LocalLanding, SourceLanding, tombstone_path
+from dagster_project.landing.store import LocalLanding, SourceLanding, same_bytes_before, tombstone_path
 from dagster_project.landing.surprises import surprise_of
 from dagster_project.landing.versions import connector_version
 from dagster_project.settings import SourceSettings
@@ -157,7 +157,7 @@ class Landing:
         with _folder_in(self.store.staging) as folder, _folder_in(self.shelf.staging) as made:
             objects = _fetch(store, delivery, folder)
             content_hash = content_hash_of(delivery.kind, delivery.partition, [o.sha256 for o in objects if o.role == "data"])
-            same = _same_bytes_before(self.read(source.name, delivery.partition), delivery, content_hash)
+            same = same_bytes_before(self.read(source.name, delivery.partition), delivery, content_hash)
             if same:
                 self._remember(source.name, delivery.identity)
                 return Landed("unchanged", source.name, delivery.partition, same)
@@ -280,24 +280,3 @@ def _folder_in(staging: Path) -> Iterator[Path]:
     finally:
         if folder.exists():  # after a commit it has moved
             shutil.rmtree(folder)
-
-
-def _same_bytes_before(landed: SourceLanding, delivery: Delivery, content_hash: str) -> Generation | None:
-    """The generation before a delivery in its partition, if it has the same bytes: then the delivery is no news.
-
-    The one before it, not any: A, B, A is news. So is A after a refused B: the source is whole again.
-    """
-    mine = (delivery.published_at, content_hash)
-    known = [g for g in landed.generations if g.partition == delivery.partition]
-    known += [tombstone.generation for tombstone in landed.tombstones if tombstone.generation.partition == delivery.partition]
-    before = max((g for g in known if g.order <= mine), key=lambda g: g.order, default=None)
-    if before is None or before.content_hash != content_hash:
-        return None
-    refused_since = any(
-        record.partition == delivery.partition
-        and record.withdrawn_at is None
-        and before.published_at < (record.published_at or record.refused_at)
-        and (record.published_at is None or record.published_at < delivery.published_at)
-        for record in landed.refusals
-    )
-    return None if refused_since and before.order != mine else before

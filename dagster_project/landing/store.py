@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from connectors.deliveries import Delivery
 from dagster_project import durable
 from dagster_project.failures import SourceError
 from dagster_project.landing.records import (
@@ -136,3 +137,24 @@ def clear(folder: Path) -> None:
     """Delete everything in a folder of leftovers."""
     for path in folder.iterdir() if folder.is_dir() else ():
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def same_bytes_before(landed: SourceLanding, delivery: Delivery, content_hash: str) -> Generation | None:
+    """The generation before a delivery in its partition, if it has the same bytes: then the delivery is no news.
+
+    The one before it, not any: A, B, A is news. So is A after a refused B: the source is whole again.
+    """
+    mine = (delivery.published_at, content_hash)
+    known = [g for g in landed.generations if g.partition == delivery.partition]
+    known += [tombstone.generation for tombstone in landed.tombstones if tombstone.generation.partition == delivery.partition]
+    before = max((g for g in known if g.order <= mine), key=lambda g: g.order, default=None)
+    if before is None or before.content_hash != content_hash:
+        return None
+    refused_since = any(
+        record.partition == delivery.partition
+        and record.withdrawn_at is None
+        and before.published_at < (record.published_at or record.refused_at)
+        and (record.published_at is None or record.published_at < delivery.published_at)
+        for record in landed.refusals
+    )
+    return None if refused_since and before.order != mine else before

@@ -96,9 +96,9 @@ coalesce(
         )
 {%- endmacro %}
 
-{# AWS rows that are use of something; fees, taxes, credits and support are not. #}
+{# AWS rows that are use of something; fees, taxes, credits and support are not, and a pod's row repeats a part of its instance's. #}
 {% macro aws_is_usage(lines) -%}
-({{ lines }}.line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage') and not {{ lines }}.is_support and not {{ lines }}.is_block_fee)
+({{ lines }}.line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage') and not {{ lines }}.is_pod and not {{ lines }}.is_support and not {{ lines }}.is_block_fee)
 {%- endmacro %}
 
 {# AWS gives a plan's unused commitment before the private discount but bills the fee after it: the same share of both, half up at 1e-12,

@@ -232,16 +232,17 @@ order by billing_currency, {GROUP_ORDER}, part""",
 PREPAID = TableSpec(
     id="prepaid",
     title="Prepaid commitments: the roll-forward",
-    sql=f"""select provider_name, commitment_id, commitment_kind, usage_month, billing_currency,
+    sql=f"""select provider_name, payer_account_id, commitment_id, commitment_kind, usage_month, billing_currency,
     {", ".join(f"{flow}_cost" for flow in FLOWS)}
 from marts.fct_prepaid
 where {within()}
-order by provider_name, commitment_id, usage_month, billing_currency""",
+order by provider_name, payer_account_id, commitment_id, usage_month, billing_currency""",
     columns=(
-        *columns(commitment_id="Commitment", commitment_kind="Kind", usage_month="Month", billing_currency="Currency"),
+        *columns(payer_account_id="Payer", commitment_id="Commitment"),
+        *columns(commitment_kind="Kind", usage_month="Month", billing_currency="Currency"),
         *columns(**{f"{flow}_cost": flow.replace("_", " ").capitalize() for flow in FLOWS}),
     ),
-    key=("provider_name", "commitment_id", "usage_month", "billing_currency"),
+    key=("provider_name", "payer_account_id", "commitment_id", "usage_month", "billing_currency"),
     method="Opening + purchased − refunded − amortised on used hours − amortised on unused hours = closing.",
     empty="No commitment was paid ahead, used or carried in this quarter.",
 )

@@ -23,6 +23,7 @@ class Draw:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
+        self.pods = random.Random(seed)  # on their own: a new kind of row leaves every other draw as it is
 
     def account(self, source: str) -> str:
         return PAYERS[source][:-1] + self.random.choice("12")
@@ -61,6 +62,10 @@ class Draw:
                 ("Usage", "AmazonCloudFront", "EU-DataTransfer-Out-Bytes"),
                 ("DiscountedUsage", "AmazonEC2", "USE2-BoxUsage:trn1.2xlarge"),
                 ("EdpDiscount", "AmazonEC2", "USE2-BoxUsage:trn1.32xlarge"),
+                ("SppDiscount", "AmazonEC2", "USE2-BoxUsage:trn1.32xlarge"),
+                ("DistributorDiscount", "ComputeSavingsPlans", "ComputeSP:1yrNoUpfront"),
+                ("RiVolumeDiscount", "AmazonEC2", "USE2-HeavyUsage:trn1.2xlarge"),
+                ("Refund", "AmazonEC2", "USE2-HeavyUsage:trn1.2xlarge"),
                 ("Tax", "AmazonEC2", None),
                 ("Credit", "AmazonEC2", "USE2-BoxUsage:trn1.32xlarge"),
                 ("Refund", "AmazonS3", "USE2-TimedStorage-ByteHrs"),
@@ -75,8 +80,10 @@ class Draw:
             "line_item_usage_account_id": self.account(source),
             "line_item_resource_id": self.random.choice([None, "r-1", "i-0a"]),
         }
-        if kind in ("EdpDiscount", "Credit", "Refund"):
+        if kind.endswith("Discount") or kind in ("Credit", "Refund"):
             row["line_item_unblended_cost"] *= -1
+        if kind in ("Refund", "RiVolumeDiscount") and product == "AmazonEC2":
+            row["reservation_reservation_a_r_n"] = self.random.choice(["arn:ri", None])
         if kind in ("DiscountedUsage", "RIFee"):
             row |= {"reservation_reservation_a_r_n": "arn:ri", "reservation_effective_cost": self.amount()}
             row |= {"reservation_unused_recurring_fee": self.amount()}
@@ -108,6 +115,19 @@ class Draw:
         }
         told = named | {"line_item_line_item_description": "Refund for one-time fee for Savings Plan ID: 0af1"}
         return [covered, negation, fee, named, told | {"savings_plan_savings_plan_a_r_n": None}]
+
+    def pod_row(self, source: str, at: datetime) -> dict:
+        """A pod's share of a node; with a Savings Plan's amounts it would count the node's twice."""
+        kind = self.pods.choice(["Usage", "SavingsPlanCoveredUsage", "DiscountedUsage"])
+        row = hour(
+            at.isoformat(), self.pods.choice([0.0, 0.0, 0.0, 1.25]), line_item_resource_id="i-0a", line_item_line_item_type=kind
+        )
+        row |= {"bill_payer_account_id": PAYERS[source], "line_item_usage_account_id": PAYERS[source]}
+        row |= {
+            "line_item_operation": self.pods.choice(["EKSPod-EC2", "ECSTask-EC2"]),
+            "savings_plan_savings_plan_a_r_n": "arn:sp",
+        }
+        return row | {"savings_plan_savings_plan_effective_cost": 7.5, "reservation_effective_cost": 6.25}
 
     def block_rows(self, month: str) -> list[dict]:
         """Paid in April, used in May; the last hours are not billed."""
@@ -161,6 +181,8 @@ class Draw:
                 if self.random.random() < 0.7:
                     rows.append(self.usage_row(source, at, node, kind))
             rows += [self.other_row(source, at), self.other_row(source, at)]
+            if self.pods.random() < 0.3:
+                rows.append(self.pod_row(source, at))
             if self.random.random() < 0.2:
                 rows += self.savings_plan_rows(source, at)
         return rows + (self.block_rows(month) + self.corner_rows(month) if source == "cur-a" else [])

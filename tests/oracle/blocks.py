@@ -47,7 +47,7 @@ def prepare_blocks(lines: Iterable[Line]) -> dict[tuple[str, str], Block]:
         if line.is_block_fee:
             blocks[line.reservation_arn, line.currency].fees.append(line)
     for line in lines:
-        if line.kind == "Usage" and (line.block_arn, line.currency) in blocks and not line.is_block_fee:
+        if line.kind == "Usage" and (line.block_arn, line.currency) in blocks and not line.is_block_fee and not line.is_pod:
             line.is_block_hour = True
             line.list_cost = None
             blocks[line.block_arn, line.currency].hours.append(line)

@@ -17,7 +17,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "fct_run_cell_costs": ("training_run_id", *_CELL, "billing_currency", "cost_component", "attribution_rule"),
     "fct_residual_costs": (*_CELL, "billing_currency", "cost_component", "reason"),
     "fct_training_run_costs": ("training_run_id", "usage_month", "billing_currency", "cost_component", "attribution_rule"),
-    "fct_prepaid": ("provider_name", "commitment_id", "usage_month", "billing_currency"),
+    "fct_prepaid": ("provider_name", "payer_account_id", "commitment_id", "usage_month", "billing_currency"),
     "fct_run_cell_emissions": ("training_run_id", *_CELL, "provider_model_version"),
     "fct_residual_emissions": (*_CELL, "provider_model_version", "reason"),
     "fct_training_run_emissions": ("training_run_id", "usage_month", "provider_name"),

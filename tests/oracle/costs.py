@@ -55,7 +55,7 @@ def rounding_of_savings_plans(lines: Iterable[Line]) -> dict[Key, int]:
     """What covered usage and negation leave per source, payer, month and currency when they should cancel out."""
     left: dict[Key, int] = defaultdict(int)
     for line in lines:
-        if line.kind in SAVINGS_PLAN_PAIR:
+        if line.kind in SAVINGS_PLAN_PAIR and not line.is_pod:
             left[line.source_name, line.payer_account_id, line.usage_month, line.currency] += line.unblended
     return {key: amount for key, amount in left.items() if amount}
 
@@ -74,7 +74,7 @@ def gather(parts: Iterable[Part], rounding: dict[Key, int]) -> Costs:
             target = costs.runs[part.run, *line.cell, line.currency, part.component, part.rule]
         target.add(part.billed, part.effective, part.list_cost, part.contracted, part.weight)
     for (source_name, payer, month, currency), amount in rounding.items():
-        costs.residuals[*_rounding_cell(source_name, payer, month), currency, "fee", "rounding"].add(amount, amount, 0, None, 0)
+        costs.residuals[*_rounding_cell(source_name, payer, month), currency, "fee", "rounding"].add(amount, 0, 0, None, 0)
     spread(costs)
     return costs
 
@@ -139,7 +139,7 @@ def conservation_rows(lines: Iterable[Line], rounding: dict[Key, int], costs: Co
             billed = line.billed + (line.promotion or 0)
             provider[*line.cell, line.currency].add(billed, line.effective, line.list_cost, line.contracted, 0)
     for (source_name, payer, month, currency), amount in rounding.items():
-        provider[*_rounding_cell(source_name, payer, month), currency].add(amount, amount, 0, None, 0)
+        provider[*_rounding_cell(source_name, payer, month), currency].add(amount, 0, 0, None, 0)
     runs: dict[Key, Measures] = defaultdict(Measures)
     residuals: dict[Key, Measures] = defaultdict(Measures)
     for key, measures in costs.runs.items():

@@ -64,7 +64,7 @@ def amortise(lines: Iterable[GoogleLine]) -> Flows:
                 commitments[line.commitment_id].append(line)
         is_told = any(fee.originating_sku for fees in commitments.values() for fee in fees)
         for commitment_id, fees in commitments.items():
-            flow = flows["Google Cloud", commitment_id, currency][month]
+            flow = flows["Google Cloud", fees[0].payer_account_id, commitment_id, currency][month]
             for fee in fees:
                 flow.pay(fee.billed)
             # usage carries its discounted cost already, so what is left is waste; rows of committed spend speak for themselves

@@ -93,11 +93,13 @@ def claim(line: Line, runs: Runs, tag_keys: list[str]) -> Claim:
 
 
 def residual_reason(line: Line, runs: Runs) -> str:
+    if line.is_pod:
+        return "unattributed"
     if line.kind == "Tax":
         return "tax"
     if line.is_support:
         return "support"
-    if line.is_block_fee or line.is_savings_plan_refund:
+    if line.is_block_fee or line.purchase:
         return "unused_commitment"
     if line.kind in ("Credit", "Refund"):
         return line.kind.lower()
@@ -109,10 +111,10 @@ def residual_reason(line: Line, runs: Runs) -> str:
         return "provider_adjustment"
     if line.is_usage and line.is_unused:
         return "unused_commitment"
+    if not line.is_usage:  # a discount of a machine would make its idle hours negative
+        return "unattributed"
     if line.component == "accelerator" and (line.is_block_hour or is_held_in_its_month(line, [line.resource_id], runs)):
         return "idle"
-    if not line.is_usage:
-        return "unattributed"
     return "unlogged" if line.component == "accelerator" else "non_accelerator"
 
 

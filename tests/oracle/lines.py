@@ -1,5 +1,6 @@
 """One bill row as the ledger sees it: its cell, kind, component and cost measures before anything is amortised or attributed."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
@@ -8,6 +9,7 @@ from .exports import moment
 from .numerals import MONEY, hours_to_microseconds, units
 from .records import microseconds
 
+PODS = {"EKSPod-EC2", "ECSTask-EC2"}  # each repeats a part of its instance's row
 USAGE = {"Usage", "DiscountedUsage", "SavingsPlanCoveredUsage"}
 SAVINGS_PLAN_PAIR = {"SavingsPlanCoveredUsage", "SavingsPlanNegation"}
 
@@ -15,6 +17,7 @@ COLUMNS = {
     "bill_payer_account_id", "line_item_usage_account_id", "line_item_line_item_type", "line_item_usage_start_date",
     "line_item_usage_end_date", "line_item_product_code", "line_item_usage_type", "line_item_availability_zone",
     "line_item_resource_id", "line_item_line_item_description", "line_item_usage_amount", "line_item_currency_code",
+    "line_item_operation",
     "line_item_unblended_cost", "line_item_net_unblended_cost",
     "pricing_public_on_demand_cost", "pricing_unit", "product_region_code", "product", "resource_tags",
     "reservation_reservation_a_r_n", "reservation_effective_cost", "reservation_net_effective_cost",
@@ -56,9 +59,11 @@ class Line:
     block_arn: str  # the reservation a usage row may belong to
     status: str  # of its capacity reservation, lower case
     term: tuple[str, str, str] = ("", "", "")  # start, end, number of reservations of a fee row
+    is_pod: bool = False
+    told_plan: str = ""  # the plan that the text of a refund names
     is_block_fee: bool = False
     is_block_hour: bool = False
-    is_savings_plan_refund: bool = False
+    purchase: str = ""  # kind of the commitment whose purchase a refund or discount lowers
     cell: tuple = field(default=())
     provider_name: str = "AWS"
     contracted: int | None = None  # a CUR does not say
@@ -67,11 +72,11 @@ class Line:
     @property
     def is_usage(self) -> bool:
         """Billed usage, which can belong to a run and weighs in a carbon cell; support is a fee whatever its type."""
-        return self.kind in USAGE and not self.is_block_fee and not self.is_support
+        return self.kind in USAGE and not self.is_pod and not self.is_block_fee and not self.is_support
 
     @property
     def is_discount(self) -> bool:
-        return self.kind.endswith("Discount")
+        return self.kind.endswith("Discount") and not self.purchase and not self.is_pod
 
     @property
     def is_support(self) -> bool:
@@ -86,6 +91,7 @@ class Line:
         return facts.instance_type_of(self.usage_type)
 
 
+_TOLD_PLAN = re.compile(r"Savings Plan ID:? *([0-9A-Za-z-]+)")
 _times: dict[object, tuple[int, date]] = {}
 
 
@@ -109,17 +115,38 @@ def region_of(row: dict, product_code: str, usage_type: str) -> str:
     return "us-east-1" if usage_type and product_code == "AmazonEC2" else ""
 
 
-def is_savings_plan_refund(row: dict) -> bool:
-    """A refund that names its plan, or the one of a one-time fee, which says so in its text alone."""
-    if row["line_item_line_item_type"] != "Refund":
-        return False
-    told = (row.get("line_item_line_item_description") or "").startswith("Refund for one-time fee for Savings Plan ID")
-    is_plan = (row.get("line_item_product_code") or "").endswith("SavingsPlans")
-    return bool(row.get("savings_plan_savings_plan_a_r_n")) or (is_plan and told)
+def _named_by_resource(row: dict) -> dict:
+    """A commitment may be named as the resource of a row alone."""
+    resource, named = row.get("line_item_resource_id") or "", {}
+    if resource.startswith("arn:"):
+        part = ":".join(resource.split(":")[5:])
+        if part.startswith("savingsplan/") and not row.get("savings_plan_savings_plan_a_r_n"):
+            named["savings_plan_savings_plan_a_r_n"] = resource
+        is_reservation = part.startswith(("reserved-instances/", "ri:", "reserved-instance:"))
+        if is_reservation and not row.get("reservation_reservation_a_r_n"):
+            named["reservation_reservation_a_r_n"] = resource
+    return row | named
 
 
-def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bool) -> str:
+def _is_pod(row: dict) -> bool:
+    return row.get("line_item_operation") in PODS
+
+
+def purchase_of(row: dict, is_block_fee: bool) -> str:
+    """Kind of the commitment on whose purchase or fee a refund or discount stands, '' for any other row."""
+    kind, product = row["line_item_line_item_type"], row.get("line_item_product_code") or ""
+    if _is_pod(row) or (kind != "Refund" and not kind.endswith("Discount")):
+        return ""
     if is_block_fee:
+        return "capacity_block"
+    if row.get("savings_plan_savings_plan_a_r_n") or product.endswith("SavingsPlans"):
+        return "savings_plan"
+    is_reserved = row.get("reservation_reservation_a_r_n") or "HeavyUsage" in (row.get("line_item_usage_type") or "")
+    return "reservation" if is_reserved else ""
+
+
+def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bool, purchase: str) -> str:
+    if is_block_fee or (purchase and kind != "Refund"):
         return "fee"
     if kind in ("Credit", "Refund"):
         return "credit"
@@ -149,11 +176,11 @@ def _after_discount(unused: int, row: dict) -> int:
 
 def effective_of(row: dict, kind: str, unblended: int, is_block_fee: bool) -> int:
     """The amortised cost by line item type; a block's share is added to its hours elsewhere."""
-    if is_block_fee or kind in ("SavingsPlanNegation", "SavingsPlanUpfrontFee"):
+    if _is_pod(row) or is_block_fee or kind in ("SavingsPlanNegation", "SavingsPlanUpfrontFee"):
         return 0
     if kind == "Fee" and row.get("reservation_reservation_a_r_n"):
         return 0
-    if is_savings_plan_refund(row):
+    if purchase_of(row, is_block_fee):
         return 0
     if kind == "DiscountedUsage":
         amount = _first_amount(row, "reservation_net_effective_cost", "reservation_effective_cost")
@@ -180,6 +207,7 @@ def _billed_time(row: dict, usage_type: str, interval: int) -> int:
 
 
 def line_of(source_name: str, source_object: str, row_number: int, row: dict) -> Line:
+    row = _named_by_resource(row)
     kind = row["line_item_line_item_type"]
     usage_type = row.get("line_item_usage_type") or ""
     product_code = row.get("line_item_product_code") or ""
@@ -189,7 +217,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
     (start, month), (end, _) = _time(row["line_item_usage_start_date"]), _time(row["line_item_usage_end_date"])
     unblended = _first_amount(row, "line_item_net_unblended_cost", "line_item_unblended_cost")
     effective = effective_of(row, kind, unblended, is_block_fee)
-    is_usage = kind in USAGE and not is_block_fee and "Support" not in product_code
+    is_usage = kind in USAGE and not _is_pod(row) and not is_block_fee and "Support" not in product_code
     list_cost = units(row.get("pricing_public_on_demand_cost"), MONEY) if is_usage else 0
     line = Line(
         source_name=source_name, source_object=source_object, row_number=row_number,
@@ -198,13 +226,15 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         usage_month=month, currency=row["line_item_currency_code"],
         kind=kind, usage_type=usage_type, resource_id=resource_id, tags=row.get("resource_tags") or {},
         start=start, end=end, usage_us=_billed_time(row, usage_type, end - start),
-        component=component_of(kind, usage_type, product_code, is_block_fee),
-        unblended=unblended, billed=0 if kind in SAVINGS_PLAN_PAIR else unblended, effective=effective, list_cost=list_cost,
+        component=component_of(kind, usage_type, product_code, is_block_fee, purchase_of(row, is_block_fee)),
+        unblended=unblended, billed=0 if kind in SAVINGS_PLAN_PAIR and not _is_pod(row) else unblended,
+        effective=effective, list_cost=list_cost,
         weight=(effective if list_cost is None else list_cost) if is_usage else 0,
         reservation_arn=reservation_arn, savings_plan_arn=row.get("savings_plan_savings_plan_a_r_n") or "",
         block_arn=row.get("capacity_reservation_capacity_reservation_arn") or resource_id,
         status=(row.get("capacity_reservation_capacity_reservation_status") or "").lower(), is_block_fee=is_block_fee,
-        is_savings_plan_refund=is_savings_plan_refund(row),
+        purchase=purchase_of(row, is_block_fee), is_pod=_is_pod(row),
+        told_plan=told[1] if (told := _TOLD_PLAN.search(row.get("line_item_line_item_description") or "")) else "",
     )  # fmt: skip
     if is_block_fee:
         named = ("reservation_start_time", "reservation_end_time", "reservation_number_of_reservations")

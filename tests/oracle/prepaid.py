@@ -16,12 +16,13 @@ class Flow:
     used: int = 0
     unused: int = 0
 
-    def pay(self, billed: int) -> None:
-        self.purchased += max(billed, 0)
-        self.refunded += max(-billed, 0)
+    def pay(self, billed: int, is_discount: bool = False) -> None:
+        """A discount of the purchase lowers it; whatever else comes back is a refund."""
+        self.purchased += billed if is_discount else max(billed, 0)
+        self.refunded += 0 if is_discount else max(-billed, 0)
 
 
-Flows = dict[tuple[str, str, str], dict[date, Flow]]  # provider, commitment, currency -> month
+Flows = dict[tuple[str, str, str, str], dict[date, Flow]]  # provider, payer, commitment, currency -> month
 
 
 def _commitment_id(line: Line) -> str | None:
@@ -30,11 +31,11 @@ def _commitment_id(line: Line) -> str | None:
         return line.reservation_arn
     if line.is_block_hour:
         return line.block_arn
-    if line.kind == "SavingsPlanNegation":
+    if line.is_pod or line.kind == "SavingsPlanNegation":
         return None
-    if line.kind.startswith("SavingsPlan") or line.is_savings_plan_refund:
-        return line.savings_plan_arn
-    if line.kind in ("RIFee", "DiscountedUsage") or (line.kind == "Fee" and line.reservation_arn):
+    if line.kind.startswith("SavingsPlan") or line.purchase == "savings_plan":
+        return line.savings_plan_arn or line.told_plan
+    if line.kind in ("RIFee", "DiscountedUsage") or line.purchase or (line.kind == "Fee" and line.reservation_arn):
         return line.reservation_arn
     return None
 
@@ -47,7 +48,7 @@ def _book(flow: Flow, line: Line) -> None:
         else:
             flow.used += share
         return
-    flow.pay(line.billed)
+    flow.pay(line.billed, is_discount=line.kind.endswith("Discount"))
     if line.is_usage:
         flow.used += line.effective
     else:
@@ -56,29 +57,39 @@ def _book(flow: Flow, line: Line) -> None:
 
 def aws_flows(lines: Iterable[Line]) -> Flows:
     flows: Flows = defaultdict(lambda: defaultdict(Flow))
+    arns: dict[tuple[str, str], tuple[date, str]] = {}  # of the plans that a payer's bills have named so far, by their last part
+    for line in sorted(lines, key=lambda line: line.usage_month):
+        if "/" in line.savings_plan_arn:
+            plan = line.payer_account_id, line.savings_plan_arn.rsplit("/", 1)[1]
+            arns.setdefault(plan, (line.usage_month, line.savings_plan_arn))
     for line in lines:
         commitment_id = _commitment_id(line)
         if commitment_id is not None:
-            _book(flows["AWS", commitment_id, line.currency][line.usage_month], line)
+            first_month, arn = arns.get((line.payer_account_id, commitment_id), (line.usage_month, commitment_id))
+            named = arn if first_month <= line.usage_month else commitment_id
+            _book(flows["AWS", line.payer_account_id, named, line.currency][line.usage_month], line)
     return flows
 
 
 def prepaid_rows(flows: Flows) -> dict[tuple, dict]:
     """fct_prepaid: opening + purchased - refunded - used - unused = closing, for the months in which something moved."""
     rows = {}
-    for (provider, commitment_id, currency), months in flows.items():
-        opening = 0
+    for (provider, payer, commitment_id, currency), months in flows.items():
+        opening, is_known = 0, True
         for month in sorted(months):
             flow = months[month]
             closing = opening + flow.purchased - flow.refunded - flow.used - flow.unused
+            is_known = is_known and closing >= 0  # else it was bought before the first landed month
             amounts = {
-                "opening_cost": opening,
+                "opening_cost": opening if is_known else None,
                 "purchased_cost": flow.purchased,
                 "refunded_cost": flow.refunded,
                 "amortised_used_cost": flow.used,
                 "amortised_unused_cost": flow.unused,
-                "closing_cost": closing,
+                "closing_cost": closing if is_known else None,
             }
-            rows[provider, commitment_id, month, currency] = {name: to_decimal(amount, MONEY) for name, amount in amounts.items()}
+            rows[provider, payer, commitment_id, month, currency] = {
+                name: to_decimal(amount, MONEY) for name, amount in amounts.items()
+            }
             opening = closing
     return rows

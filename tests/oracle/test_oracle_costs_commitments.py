@@ -83,7 +83,7 @@ def test_a_block_paid_in_one_month_and_used_in_the_next_rolls_forward(exports: E
     hours = [block_hour(f"2026-05-02T0{number}:00:00") for number in range(3)]
     exports.bill(hours, period="2026-05")
     tables = Oracle(exports.config()).tables()
-    rolled = {key[2]: (row["opening_cost"], row["closing_cost"]) for key, row in tables["fct_prepaid"].items()}
+    rolled = {key[3]: (row["opening_cost"], row["closing_cost"]) for key, row in tables["fct_prepaid"].items()}
     assert rolled == {APRIL: (0, 90), date(2026, 5, 1): (90, 0)}
 
 
@@ -102,7 +102,7 @@ def test_a_savings_plan_shows_its_effective_cost_and_its_cent_of_rounding(ledger
     assert by_reason(tables) == {("fee", "unused_commitment"): "15.000000000000", ("fee", "rounding"): "0.010000000000"}
     assert by_reason(tables, "effective_cost") == {
         ("fee", "unused_commitment"): "3.000000000000",
-        ("fee", "rounding"): "0.010000000000",
+        ("fee", "rounding"): "0.000000000000",
     }
     assert [row["closing_cost"] for row in tables["fct_prepaid"].values()] == [0]
     rounding = ("cur", "AWS", PAYER, PAYER, "", "", APRIL, "USD", "fee", "rounding")
@@ -140,3 +140,77 @@ def test_every_cell_balances_and_a_wrong_amount_would_show(ledger: Callable[...,
     assert {row["difference"] for row in reconciled.values()} == {Decimal(0)}
     assert (reconciled["billed_cost"]["provider_total"], reconciled["billed_cost"]["runs_total"]) == (120, 10)
     assert reconciled["effective_cost"]["provider_total"] == 20 + 25
+
+
+@pytest.mark.parametrize("kind", ["SppDiscount", "DistributorDiscount", "RiVolumeDiscount"])
+def test_a_discount_of_any_name_on_usage_makes_its_run_cheaper_and_no_hour_idle(ledger: Callable[..., Tables], kind: str) -> None:
+    held, free = hour(TEN, 20.0), hour("2026-04-10T11:00:00", 20.0)
+    discounts = [row | {"line_item_line_item_type": kind, "line_item_unblended_cost": -5.0} for row in (held, free)]
+    tables = ledger([held, free, *discounts], run("a", (NODE, *HELD, None)))
+    assert by_run(tables, "effective_cost") == {("a", "resource_time"): "15.000000000000"}
+    assert by_reason(tables, "effective_cost") == {
+        ("accelerator", "idle"): "20.000000000000",
+        ("accelerator", "unattributed"): "-5.000000000000",
+    }
+
+
+def test_a_discount_of_a_fee_lowers_what_was_purchased(ledger: Callable[..., Tables]) -> None:
+    bought = hour(TEN, 1000.0, line_item_line_item_type="SavingsPlanUpfrontFee", line_item_product_code="ComputeSavingsPlans")
+    bought |= {"savings_plan_savings_plan_a_r_n": "arn:sp", "line_item_resource_id": None, "line_item_usage_type": "ComputeSP"}
+    tables = ledger([bought, bought | {"line_item_line_item_type": "SppDiscount", "line_item_unblended_cost": -50.0}])
+    assert by_reason(tables, "effective_cost") == {("fee", "unused_commitment"): "0.000000000000"}
+    [prepaid] = tables["fct_prepaid"].values()
+    assert (prepaid["purchased_cost"], prepaid["refunded_cost"], prepaid["closing_cost"]) == (950, 0, 950)
+
+
+def test_the_refund_of_a_reservation_is_inside_its_roll_forward(ledger: Callable[..., Tables]) -> None:
+    bought = hour(TEN, 900.0, line_item_line_item_type="Fee", reservation_reservation_a_r_n="arn:ri", line_item_resource_id=None)
+    tables = ledger([bought, bought | {"line_item_line_item_type": "Refund", "line_item_unblended_cost": -300.0}])
+    assert by_reason(tables) == {
+        ("fee", "unused_commitment"): "900.000000000000",
+        ("credit", "unused_commitment"): "-300.000000000000",
+    }
+    [prepaid] = tables["fct_prepaid"].values()
+    assert (prepaid["purchased_cost"], prepaid["refunded_cost"], prepaid["closing_cost"]) == (900, 300, 600)
+
+
+@pytest.mark.parametrize("operation", ["EKSPod-EC2", "ECSTask-EC2"])
+def test_the_rows_of_pods_add_nothing_to_their_instance_but_what_is_billed_on_them(
+    ledger: Callable[..., Tables], operation: str
+) -> None:
+    node = hour(TEN, 20.0)
+    plan = {"savings_plan_savings_plan_a_r_n": "arn:sp", "savings_plan_savings_plan_effective_cost": 9.0}
+    pod = node | plan | {"line_item_operation": operation, "line_item_line_item_type": "SavingsPlanCoveredUsage"}
+    rows = [node, pod | {"line_item_unblended_cost": 0.0}, pod | {"line_item_unblended_cost": 1.5}]
+    tables = ledger(rows, run("a", (NODE, *HELD, None)))
+    assert by_run(tables, "effective_cost") == by_run(tables, "list_cost") == {("a", "resource_time"): "20.000000000000"}
+    assert by_reason(tables) == {("accelerator", "unattributed"): "1.500000000000"}
+    assert by_reason(tables, "effective_cost") == {("accelerator", "unattributed"): "0.000000000000"}
+    assert not tables["fct_prepaid"]
+
+
+PLAN = "arn:aws:savingsplans::000011113333:savingsplan/0af1-22"
+
+
+def test_a_refund_finds_its_plan_by_its_text_and_never_in_another_payers_bill(exports: Exports) -> None:
+    bought = hour(TEN, 1000.0, line_item_line_item_type="SavingsPlanUpfrontFee", line_item_product_code="ComputeSavingsPlans")
+    bought |= {"line_item_resource_id": PLAN, "line_item_usage_type": "ComputeSP:1yrAllUpfront"}
+    told = {
+        "line_item_line_item_description": "Refund for one-time fee for Savings Plan ID: 0af1-22",
+        "line_item_resource_id": None,
+    }
+    refund = bought | told | {"line_item_line_item_type": "Refund", "line_item_unblended_cost": -400.0}
+    unknown = refund | {"line_item_line_item_description": "Refund"}
+    exports.bill([bought, refund, unknown, refund | {"bill_payer_account_id": "000099990000"}])
+    prepaid = Oracle(exports.config()).tables()["fct_prepaid"]
+    assert {key[1:3]: (row["refunded_cost"], row["closing_cost"]) for key, row in prepaid.items()} == {
+        (PAYER, PLAN): (400, 600),
+        (PAYER, ""): (400, None),
+        ("000099990000", "0af1-22"): (400, None),
+    }
+
+
+def test_a_commitment_older_than_the_bills_has_an_unknown_opening(ledger: Callable[..., Tables]) -> None:
+    old = {"reservation_reservation_a_r_n": "arn:ri", "reservation_effective_cost": 9.0}
+    [prepaid] = ledger([hour(TEN, 0.0, line_item_line_item_type="DiscountedUsage", **old)])["fct_prepaid"].values()
+    assert (prepaid["amortised_used_cost"], prepaid["opening_cost"], prepaid["closing_cost"]) == (9, None, None)

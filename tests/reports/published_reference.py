@@ -175,6 +175,7 @@ def add_odd_rows(file: File) -> None:
     file.add(
         "marts.fct_prepaid",
         provider_name="AWS",
+        payer_account_id="000011112222",
         commitment_id="arn:aws:ec2:us-east-2:000011112222:capacity-block/cb-1",
         commitment_kind="capacity_block",
         usage_month=date(2026, 8, 1),

@@ -93,16 +93,17 @@ create table marts.fct_residual_costs (
 
 create table marts.fct_prepaid (
     provider_name varchar not null,
+    payer_account_id varchar not null,
     commitment_id varchar not null,
     commitment_kind varchar not null,
     usage_month date not null,
     billing_currency varchar not null,
-    opening_cost decimal(38, 12) not null,
+    opening_cost decimal(38, 12),
     purchased_cost decimal(38, 12) not null,
     refunded_cost decimal(38, 12) not null,
     amortised_used_cost decimal(38, 12) not null,
     amortised_unused_cost decimal(38, 12) not null,
-    closing_cost decimal(38, 12) not null
+    closing_cost decimal(38, 12)
 );
 
 create table marts.fct_training_run_emissions (

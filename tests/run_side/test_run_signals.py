@@ -12,7 +12,7 @@ import pytest
 
 from tests.landing.kit import Organisation, bill_line
 
-START = "from dagster_project.start import main; main()"
+START = "from dagster_project import main; main()"
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 

@@ -5,14 +5,21 @@ with classified_lines as (
         lines.*,
         {{ aws_region_of_line('lines', 'prefixes') }} as region_id,
         {{ aws_is_usage('lines') }} as is_usage,
-        lines.line_item_type in ('Discount', 'EdpDiscount', 'PrivateRateDiscount', 'BundledDiscount')
-        and not lines.is_support as is_discount,
+        -- SppDiscount, DistributorDiscount, RiVolumeDiscount ...: AWS adds kinds, and each lowers what it stands on
+        lines.line_item_type like '%Discount' and not lines.is_pod as is_any_discount,
         {{ matches('lines.instance_type', '^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*[.]') }} as is_accelerator_type,
         case
+            when lines.is_pod then null
             when lines.is_block_fee then 'capacity_block'
-            when lines.line_item_type like 'SavingsPlan%' or lines.is_savings_plan_refund then 'savings_plan'
+            when lines.line_item_type like 'SavingsPlan%' then 'savings_plan'
             when lines.line_item_type in ('RIFee', 'DiscountedUsage') then 'reservation'
             when lines.line_item_type = 'Fee' and lines.reservation_arn is not null then 'reservation'
+            -- usage under a commitment costs nothing that could be lowered: what names one stands on its purchase
+            when lines.line_item_type = 'Refund' or lines.line_item_type like '%Discount'
+                then case
+                    when lines.savings_plan_arn is not null or lines.service_code like '%SavingsPlans' then 'savings_plan'
+                    when lines.reservation_arn is not null or lines.usage_type like '%HeavyUsage%' then 'reservation'
+                end
         end as commitment_kind
     from {{ ref('stg_aws_cur__line_items') }} as lines
     left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
@@ -25,9 +32,10 @@ select
     charge_period_start, charge_period_end, billing_currency, line_item_type, usage_type, resource_id, instance_type, run_tag,
     invoice_id is not null as has_invoice,
     is_usage,
-    is_discount,
+    is_any_discount and commitment_kind is null and not is_support as is_discount,
     is_accelerator_type,
     is_block_fee,
+    is_pod,
     coalesce(
         capacity_reservation_arn,
         case when resource_id like '%:capacity-reservation/%' then resource_id end,
@@ -37,7 +45,9 @@ select
     or usage_type like '%UnusedBox%'
     or usage_type like '%UnusedDed%' as is_unused_reservation,
     case
-        when commitment_kind = 'savings_plan' then coalesce(savings_plan_arn, '')
+        -- the refund of a one-time fee names its plan in its text alone, by the end of its ARN
+        when commitment_kind = 'savings_plan'
+            then coalesce(savings_plan_arn, regexp_extract(charge_description, 'Savings Plan ID:? *([0-9A-Za-z-]+)', 1), '')
         when commitment_kind is not null then coalesce(reservation_arn, '')
     end as commitment_id,
     commitment_kind,
@@ -59,7 +69,7 @@ select
     case
         when line_item_type in ('Credit', 'Refund') and not is_block_fee then 'credit'
         when is_support or is_block_fee or line_item_type in ('Tax', 'SavingsPlanNegation') then 'fee'
-        when line_item_type like '%Fee' then 'fee'
+        when line_item_type like '%Fee' or (is_any_discount and commitment_kind is not null) then 'fee'
         when is_accelerator_type then 'accelerator'
         when
             instance_type like '%.%'
@@ -72,10 +82,11 @@ select
     unblended_cost,
     case
         when
-            is_block_fee
-            or is_savings_plan_refund
+            is_pod
+            or is_block_fee
             or line_item_type in ('SavingsPlanNegation', 'SavingsPlanUpfrontFee')
-            or (line_item_type = 'Fee' and reservation_arn is not null) then cast(0 as decimal(38, 12))
+            or (commitment_kind is not null and (line_item_type in ('Fee', 'Refund') or is_any_discount))
+            then cast(0 as decimal(38, 12))
         when line_item_type = 'DiscountedUsage' then coalesce(reservation_effective_cost, unblended_cost)
         when line_item_type = 'SavingsPlanCoveredUsage' then coalesce(savings_plan_effective_cost, unblended_cost)
         when line_item_type = 'SavingsPlanRecurringFee' then {{ net_of_discount(
@@ -90,13 +101,13 @@ select
     case when is_usage then public_on_demand_cost else cast(0 as decimal(38, 12)) end as list_cost,
     -- what a line that no run holds is left with, where its kind alone decides
     case
+        when is_pod then 'unattributed'
         when line_item_type = 'Tax' then 'tax'
         when is_support then 'support'
-        when is_block_fee or is_savings_plan_refund then 'unused_commitment'
+        when line_item_type = 'SavingsPlanNegation' then 'rounding'
+        when commitment_kind is not null and not is_usage then 'unused_commitment'
         when line_item_type = 'Credit' then 'credit'
         when line_item_type = 'Refund' then 'refund'
-        when commitment_kind is not null and line_item_type like '%Fee' then 'unused_commitment'
-        when line_item_type = 'SavingsPlanNegation' then 'rounding'
         when line_item_type like '%Fee' then 'provider_adjustment'
     end as fixed_reason
 from classified_lines

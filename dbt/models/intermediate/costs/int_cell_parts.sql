@@ -63,15 +63,16 @@ parts_with_reason as (
             when parts.part_run_id is not null then null
             when parts.fixed_reason is not null then parts.fixed_reason
             when parts.is_ambiguous or parts.is_ambiguous_part then 'unattributed'
+            -- a discount of a machine that nobody held would make its idle hours negative
+            when not parts.is_part_of_usage then 'unattributed'
             when parts.is_accelerator_type and (
                 parts.is_unheld_part
                 or parts.is_block_hour
                 or known_charges.line_id is not null
             ) then 'idle'
-            when parts.sub_account_id = '' and parts.is_part_of_usage then 'no_project'
-            when parts.is_accelerator_type and parts.is_part_of_usage then 'unlogged'
-            when not parts.is_accelerator_type and parts.is_part_of_usage then 'non_accelerator'
-            else 'unattributed'
+            when parts.sub_account_id = '' then 'no_project'
+            when parts.is_accelerator_type then 'unlogged'
+            else 'non_accelerator'
         end as reason
     from charge_parts as parts
     left join known_charges using (usage_month, line_id)

@@ -1,15 +1,38 @@
-with flows as (
+with plans as (
     select
-        {{ cell() }},
-        billing_currency,
-        commitment_kind,
-        commitment_id,
-        case when billed_cost > 0 then billed_cost else 0 end as purchased_cost,
-        case when billed_cost < 0 then -billed_cost else 0 end as refunded_cost,
-        case when is_usage then effective_cost else 0 end as amortised_used_cost,
-        case when not is_usage then effective_cost else 0 end as amortised_unused_cost
+        payer_account_id,
+        regexp_extract(commitment_id, '([^/]+)$', 1) as plan_id,
+        min(commitment_id) as plan_arn,
+        min(usage_month) as first_month
     from {{ ref('int_aws_lines') }}
-    where commitment_kind is not null and line_item_type <> 'SavingsPlanNegation'
+    where commitment_kind = 'savings_plan' and commitment_id like 'arn:%/%'
+    group by all
+),
+
+flows as (
+    select
+        {{ cell_of('lines') }},
+        lines.billing_currency,
+        lines.commitment_kind,
+        coalesce(plans.plan_arn, lines.commitment_id) as commitment_id,
+        -- a discount of the purchase lowers it; whatever else comes back is a refund
+        case
+            when lines.billed_cost > 0 or lines.line_item_type like '%Discount' then lines.billed_cost
+            else 0
+        end as purchased_cost,
+        case
+            when lines.billed_cost < 0 and lines.line_item_type not like '%Discount' then -lines.billed_cost
+            else 0
+        end as refunded_cost,
+        case when lines.is_usage then lines.effective_cost else 0 end as amortised_used_cost,
+        case when not lines.is_usage then lines.effective_cost else 0 end as amortised_unused_cost
+    from {{ ref('int_aws_lines') }} as lines
+    left join plans
+        on
+            lines.payer_account_id = plans.payer_account_id
+            and lines.commitment_id = plans.plan_id
+            and plans.first_month <= lines.usage_month
+    where lines.commitment_kind is not null and lines.line_item_type <> 'SavingsPlanNegation'
 
     union all
 

@@ -12,7 +12,7 @@ with aws_costs as (
         lines.billing_currency,
         lines.is_book,
         lines.billed_cost,
-        lines.billed_cost as effective_base_cost,
+        case when lines.is_pod then cast(0 as decimal(38, 12)) else lines.billed_cost end as effective_base_cost,
         case when {{ aws_is_usage('lines') }} then lines.public_on_demand_cost else cast(0 as decimal(38, 12)) end as list_cost,
         cast(null as decimal(38, 12)) as contracted_cost
     from {{ ref('stg_aws_cur__line_items') }} as lines
@@ -72,7 +72,7 @@ select
     billing_currency,
     true as is_book,
     billed_cost,
-    billed_cost as effective_base_cost,
+    cast(0 as decimal(38, 12)) as effective_base_cost,
     cast(0 as decimal(38, 12)) as list_cost,
     cast(null as decimal(38, 12)) as contracted_cost,
     0 as line_count

@@ -9,6 +9,6 @@ select
     billing_currency,
     cast(sum(unblended_cost) as decimal(38, 12)) as billed_cost
 from {{ ref('int_aws_lines') }}
-where line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation')
+where line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation') and not is_pod
 group by all
 having sum(unblended_cost) <> 0

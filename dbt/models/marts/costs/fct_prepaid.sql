@@ -1,6 +1,7 @@
 with flows as (
     select
         provider_name,
+        payer_account_id,
         commitment_id,
         max(commitment_kind) as commitment_kind,
         usage_month,
@@ -14,24 +15,39 @@ balances as (
     select
         *,
         cast(sum(purchased_cost - refunded_cost - amortised_used_cost - amortised_unused_cost) over (
-            partition by provider_name, commitment_id, billing_currency
+            partition by provider_name, payer_account_id, commitment_id, billing_currency
             order by usage_month
             rows between unbounded preceding and current row
         ) as decimal(38, 12)) as closing_cost
     from flows
+),
+
+known_balances as (
+    select
+        *,
+        -- used up more than was bought: bought before the first landed month, and nobody can say for how much
+        min(closing_cost) over (
+            partition by provider_name, payer_account_id, commitment_id, billing_currency
+            order by usage_month
+            rows between unbounded preceding and current row
+        ) >= 0 as is_known
+    from balances
 )
 
 select
     provider_name,
+    payer_account_id,
     commitment_id,
     commitment_kind,
     usage_month,
     billing_currency,
-    cast(closing_cost - purchased_cost + refunded_cost + amortised_used_cost + amortised_unused_cost as decimal(38, 12))
-        as opening_cost,
+    cast(case
+        when is_known
+            then closing_cost - purchased_cost + refunded_cost + amortised_used_cost + amortised_unused_cost
+    end as decimal(38, 12)) as opening_cost,
     purchased_cost,
     refunded_cost,
     amortised_used_cost,
     amortised_unused_cost,
-    closing_cost
-from balances
+    case when is_known then closing_cost end as closing_cost
+from known_balances

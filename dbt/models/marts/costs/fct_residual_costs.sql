@@ -29,8 +29,8 @@ select
     'fee' as cost_component,
     'rounding' as reason,
     billed_cost,
-    -- it is on the invoice and bought nothing that lasts, so it is a cost of its month
-    billed_cost as effective_cost,
+    -- on the invoice, but nobody used anything for it
+    cast(0 as decimal(38, 12)) as effective_cost,
     cast(0 as decimal(38, 12)) as list_cost,
     cast(null as decimal(38, 12)) as contracted_cost,
     cast(0 as decimal(38, 12)) as spread_billed_cost,

@@ -26,6 +26,7 @@ with renamed as (
         line_item_usage_end_date as charge_period_end,
         line_item_currency_code as billing_currency,
         line_item_line_item_type as line_item_type,
+        coalesce(line_item_operation in ('EKSPod-EC2', 'ECSTask-EC2'), false) as is_pod,
         coalesce(line_item_usage_type, '') as usage_type,
         nullif(line_item_resource_id, '') as resource_id,
         coalesce(line_item_line_item_description, '') as charge_description,
@@ -39,7 +40,14 @@ with renamed as (
         {{ unblended }} as unblended_cost,
         {{ to_exact('line_item_unblended_cost', 12) }} as gross_unblended_cost,
         {{ to_exact('pricing_public_on_demand_cost', 12) }} as public_on_demand_cost,
-        nullif(reservation_reservation_a_r_n, '') as reservation_arn,
+        -- a row of a commitment may name it as its resource only
+        coalesce(
+            nullif(reservation_reservation_a_r_n, ''),
+            case
+                when {{ matches('line_item_resource_id', '^arn:([^:]*:){4}(reserved-instances/|ri:|reserved-instance:)') }}
+                    then line_item_resource_id
+            end
+        ) as reservation_arn,
         coalesce({{ to_exact('reservation_net_effective_cost', 12) }}, {{ to_exact('reservation_effective_cost', 12) }})
             as reservation_effective_cost,
         coalesce(
@@ -52,7 +60,10 @@ with renamed as (
         try_cast(reservation_start_time as timestamp) as reservation_started_at,
         try_cast(reservation_end_time as timestamp) as reservation_ended_at,
         try_cast(reservation_number_of_reservations as bigint) as reservation_count,
-        nullif(savings_plan_savings_plan_a_r_n, '') as savings_plan_arn,
+        coalesce(
+            nullif(savings_plan_savings_plan_a_r_n, ''),
+            case when line_item_resource_id like 'arn:%:savingsplan/%' then line_item_resource_id end
+        ) as savings_plan_arn,
         coalesce(
             {{ to_exact('savings_plan_net_savings_plan_effective_cost', 12) }},
             {{ to_exact('savings_plan_savings_plan_effective_cost', 12) }}
@@ -71,15 +82,10 @@ select
     replace(regexp_extract(usage_type, ':([^:]*)$', 1), 'ml.', '') as instance_type,
     -- a covered line shows its on-demand cost and a negation takes it away again: neither is on the invoice
     case
-        when line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation') then cast(0 as decimal(38, 12))
+        when line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation') and not is_pod then cast(0 as decimal(38, 12))
         else unblended_cost
     end as billed_cost,
     service_code like '%Support%' as is_support,
-    -- the refund of a one-time fee names its plan in its text alone
-    line_item_type = 'Refund' and (
-        savings_plan_arn is not null
-        or (service_code like '%SavingsPlans' and charge_description like 'Refund for one-time fee for Savings Plan ID%')
-    ) as is_savings_plan_refund,
     -- without its reservation a block fee cannot be laid onto hours and stays a plain fee; tax on it and a credit for it never
     -- reach a run
     usage_type like '%CapacityBlockFee%'
