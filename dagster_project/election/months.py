@@ -40,8 +40,11 @@ def unit_months(election: Election) -> list[str]:
 
 
 def payer_months(election: Election) -> list[PayerMonth]:
-    """The rows of raw.months. A provider without bill and carbon has its months under no payer, so that runs have them."""
-    rows = []
+    """The rows of raw.months. A month without any payer stands under '', so that runs have it.
+
+    A payer's months begin with the first it has anything of: one who came in May cannot be missing in April.
+    """
+    rows, months = [], unit_months(election)
     for provider in providers(election):
         mine = [member for member in election.members if member.provider_name == provider]
         bills = {place for member in mine if member.fact == "bill" for place in member.book}
@@ -52,8 +55,11 @@ def payer_months(election: Election) -> list[PayerMonth]:
             if m.fact == "carbon"
             for payer in m.version_payers
         }
-        for payer in sorted({payer for member in mine for payer in member.payers}) or [""]:
-            for month in unit_months(election):
+        since: dict[str, str] = {}
+        for payer, month in (*bills, *carbon):
+            since[payer] = min(since.get(payer, month), month)
+        for month in months:
+            for payer in sorted(payer for payer, first in since.items() if first <= month) or [""]:
                 place = (payer, month)
                 closed = bill_closed_from(month, invoiced.get(place, month))
                 final = place in carbon and election.at >= carbon_final_from(provider, month, carbon[place])

@@ -32,8 +32,7 @@ class Inputs:
     election: Election
     months: list[str]
     run_groups: list[list[Elected]]  # run records that can merge into one run
-    billed: dict[str, set[str]]  # month -> resources on its bills that run records may name, as short hashes
-    samples: list[tuple[Elected, str]]  # telemetry, and from which month on it can end a window that no record ends ('' never)
+    billed_jobs: dict[str, set[str]]  # month -> managed jobs on its bills, which run records name as aliases
     first_use: dict[tuple[str, str], str]  # provider, capacity block -> its first month
     flags: dict[tuple[str, str], list[PayerMonth]]
 
@@ -42,17 +41,17 @@ class Inputs:
         """Read an election once for all months."""
         groups = _run_groups(election)
         first: dict[tuple[str, str], str] = {}
-        billed: dict[str, set[str]] = {}
+        billed_jobs: dict[str, set[str]] = {}
         for member in election.of_fact("bill"):
             for commitment in member.contents.controls.commitments:
                 key = (member.provider_name or "", commitment.commitment_id)
                 first[key] = min(first.get(key, commitment.first_month), commitment.first_month)
-            for month, resources in member.contents.controls.claimable_resources.items():
-                billed.setdefault(month, set()).update(resources)
+            for month, jobs in member.contents.controls.managed_jobs.items():
+                billed_jobs.setdefault(month, set()).update(jobs)
         flags: dict[tuple[str, str], list[PayerMonth]] = {}
         for flag in payer_months(election):
             flags.setdefault((flag.provider_name, flag.usage_month), []).append(flag)
-        return cls(election, unit_months(election), groups, billed, _samples_of(election, groups), first, flags)
+        return cls(election, unit_months(election), groups, billed_jobs, first, flags)
 
 
 def _bills(inputs: Inputs, provider: str, month: str) -> list[Any]:
@@ -82,21 +81,18 @@ def _carbon(inputs: Inputs, provider: str, month: str) -> list[Any]:
 
 
 def _runs(inputs: Inputs, provider: str, month: str) -> list[Any]:
-    """Run records belong to the months they touch in time, and to those that bill a resource, alias or job that they name.
+    """Run records belong to the months they touch in time, and to those that bill a managed job under a name they give.
 
     Records that can merge go together: which fields win depends on all of them.
     """
-    billed = inputs.billed.get(month, set())
-    return [[_run_digest(member) for member in group] for group in inputs.run_groups if _touches(group, month, billed)]
+    jobs = inputs.billed_jobs.get(month, set())
+    return [[_digest_of(member) for member in group] for group in inputs.run_groups if _touches(group, month, jobs)]
 
 
 def _samples(inputs: Inputs, provider: str, month: str) -> list[Any]:
-    """Telemetry belongs to the months it lies in or can reach; that of a run without a recorded end also to all later ones."""
-    return [
-        _digest_of(member)
-        for member, begun in inputs.samples
-        if month in member.contents.controls.reached_months or (begun and month >= begun)
-    ]
+    """Telemetry belongs to the months it lies in or can reach."""
+    members = inputs.election.of_fact("telemetry")
+    return [_digest_of(member) for member in members if month in member.contents.controls.reached_months]
 
 
 def _flags(inputs: Inputs, provider: str, month: str) -> list[Any]:
@@ -136,7 +132,7 @@ def fingerprints(rules: Rules, election: Election) -> dict[str, str]:
 def _shared(election: Election) -> dict[str, Any]:
     """What only the small tables read that every build writes again: run records, refusals, exchange rates."""
     return {
-        "runs": [_run_digest(member) for member in election.of_fact("runs")],
+        "runs": [_digest_of(member) for member in election.of_fact("runs")],
         "inputs": [_digest_of(member) for member in election.of_fact("inputs")],
         "refusals": sorted([r.source, r.partition, r.identity] for r in election.refusals),
         "row_refusals": sorted([*_place(m), m.generation.content_hash] for m in election.members if m.contents.refusals),
@@ -165,12 +161,6 @@ def _digest_of(member: Elected) -> list[Any]:
     return [*_place(member), contents.row_digest, contents.connector_version, book, sorted(member.version_payers)]
 
 
-def _run_digest(member: Elected) -> list[Any]:
-    """A record with a node still held proves it until the record was written."""
-    is_open = member.contents.controls.open_run_month is not None
-    return [*_digest_of(member), *([member.generation.published_at.isoformat()] if is_open else [])]
-
-
 def _run_groups(election: Election) -> list[list[Elected]]:
     """Run records that can merge into one run: by recorded or normalised id, or by alias, directly or through others."""
     members = election.of_fact("runs")
@@ -184,26 +174,6 @@ def _run_groups(election: Election) -> list[list[Elected]]:
     return list(groups.values())
 
 
-def _open_since(groups: list[list[Elected]]) -> dict[str, str]:
-    """First month of each run with a window that no record ends, under every name that telemetry may write."""
-    since: dict[str, str] = {}
-    for group in groups:
-        controls = [member.contents.controls for member in group]
-        begun = [one.open_run_month for one in controls if one.open_run_month]
-        if begun:
-            names = {normalised_run_id(name) for one in controls for name in (*one.run_ids, *one.run_aliases)}
-            since |= {name: min(begun) for name in names}
-    return since
-
-
-def _samples_of(election: Election, groups: list[list[Elected]]) -> list[tuple[Elected, str]]:
-    since, found = _open_since(groups), []
-    for member in election.of_fact("telemetry"):
-        named = map(normalised_run_id, member.contents.controls.sample_runs)
-        found.append((member, min((since[run] for run in named if run in since), default="")))
-    return found
-
-
 def _ambiguous(groups: list[list[Elected]]) -> list[Any]:
     """Ambiguous ids with all records that can make or mend the ambiguity."""
     found = []
@@ -214,13 +184,13 @@ def _ambiguous(groups: list[list[Elected]]) -> list[Any]:
     return found
 
 
-def _touches(group: list[Elected], month: str, billed: set[str]) -> bool:
-    """Whether a record of the group does: by time, or because the month bills a resource, alias or job that it names."""
+def _touches(group: list[Elected], month: str, jobs: set[str]) -> bool:
+    """Whether a record of the group does: by time, or because the month bills a managed job that is an alias of it."""
     for member in group:
         controls = member.contents.controls
         if month in controls.run_months or (controls.open_run_month is not None and month >= controls.open_run_month):
             return True
-        if not billed.isdisjoint(controls.run_resources):
+        if not jobs.isdisjoint(controls.run_aliases):
             return True
     return False
 

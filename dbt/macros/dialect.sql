@@ -28,6 +28,11 @@ cast((({{ a }}) - ({{ a }}) % ({{ b }})) / ({{ b }}) as decimal(38,0))
 {% macro duckdb__microseconds(a, b) -%}cast(epoch_us({{ b }}) - epoch_us({{ a }}) as decimal(38,0)){%- endmacro %}
 {% macro spark__microseconds(a, b) -%}cast(unix_micros({{ b }}) - unix_micros({{ a }}) as decimal(38,0)){%- endmacro %}
 
+{# the timestamp of whole microseconds since 1970 #}
+{% macro timestamp_of(us) %}{{ return(adapter.dispatch('timestamp_of', 'trainledger')(us)) }}{% endmacro %}
+{% macro duckdb__timestamp_of(us) -%}make_timestamp({{ us }}){%- endmacro %}
+{% macro spark__timestamp_of(us) -%}timestamp_micros({{ us }}){%- endmacro %}
+
 {# the product of the distinct values of a whole-number column within a group, as decimal(38,0) #}
 {% macro product_of_distinct(x) %}{{ return(adapter.dispatch('product_of_distinct', 'trainledger')(x)) }}{% endmacro %}
 {% macro duckdb__product_of_distinct(x) -%}cast(list_reduce(list(distinct cast({{ x }} as hugeint)), lambda a, b: a * b) as decimal(38,0)){%- endmacro %}

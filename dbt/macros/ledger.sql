@@ -120,6 +120,11 @@ case
 regexp_extract({{ x }}, '^([a-z]+-[a-z]+[0-9]+)-([a-z]|ai[0-9]+[a-z])$', 1)
 {%- endmacro %}
 
+{# The name of a machine without the path that Google writes before it; `projects/7/zones/us-east5-a/instances/vm` is vm. #}
+{% macro machine_name(x) -%}
+{{ replace_all(x, '^.*/(nodes|instances)/', '') }}
+{%- endmacro %}
+
 {# Google Cloud rows: given in goodwill. #}
 {% macro gcp_is_goodwill(lines) -%}
 {{ lines }}.adjustment_type in ('GOODWILL', 'SALES_BASED_GOODWILL', 'SLA_VIOLATION')

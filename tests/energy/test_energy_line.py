@@ -251,9 +251,11 @@ def test_a_run_over_the_end_of_a_month_is_cut_there(marts) -> None:
     assert july["telemetry_coverage_ratio"] == august["telemetry_coverage_ratio"] == 1.0
 
 
-def test_a_run_without_an_end_has_held_its_chips_until_its_record_was_written(marts) -> None:
-    assert marts.energy("still-going")["reserved_chip_hours"] == D(2)
-    assert marts.energy("still-going", "2026-08-01")["chip_energy_kwh"] is None
+def test_a_run_without_an_end_and_without_evidence_of_one_has_no_hours_and_no_next_month(marts) -> None:
+    row = marts.energy("still-going")
+    assert (row["reserved_chip_hours"], row["telemetry_coverage_ratio"], row["chip_energy_kwh"]) == (None, None, None)
+    months = marts.rows("select usage_month from marts.fct_training_run_energy where training_run_id = 'still-going'")
+    assert len(months) == 1
 
 
 def test_a_run_recorded_in_two_files_has_the_attempts_of_both_once_and_a_copy_adds_none(marts) -> None:

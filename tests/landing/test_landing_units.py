@@ -90,13 +90,33 @@ def test_a_node_that_is_still_held_touches_every_later_month(organisation: Organ
     assert changed(organisation, before) == [MAY, JUNE]
 
 
-def test_a_record_that_names_a_resource_billed_in_another_month_rebuilds_it(
+def test_a_record_touches_no_other_month_that_bills_a_resource_of_its_name(
     organisation: Organisation, before: dict[str, str]
 ) -> None:
-    """Because an accelerator that appears in a record is idle and not unlogged when nobody holds it."""
+    """A name may be another machine there, so it is no evidence of what was held in June."""
     node = {"resource_id": "i-6", "started_at": "2026-04-02T00:00:00Z", "ended_at": "2026-04-03T00:00:00Z"}
     write_run(organisation.folder / "exports/runs/b.run.json", "b", at="2026-06-02", nodes=[node])
+    assert changed(organisation, before) == [APRIL]
+
+
+def test_a_record_touches_every_month_that_bills_its_managed_job(organisation: Organisation) -> None:
+    job = "arn:aws:sagemaker:us-east-1:012345678901:training-job/llama"
+    organisation.deliver([bill_line(1.0, day="2026-06-01", line_item_resource_id=job)], at="2026-07-03", month="2026-06")
+    organisation.refresh()
+    before = organisation.line.units(organisation.line.elect())
+    node = {"resource_id": "i-x", "started_at": "2026-04-02T00:00:00Z", "ended_at": "2026-04-03T00:00:00Z"}
+    aliases = [{"system": "sagemaker", "id": job}]
+    write_run(organisation.folder / "exports/runs/b.run.json", "b", at="2026-06-02", nodes=[node], aliases=aliases)
     assert changed(organisation, before) == [APRIL, JUNE]
+
+
+def test_a_payer_who_came_in_june_is_not_missing_in_april(organisation: Organisation) -> None:
+    """A run without billed rows waits for every payer of its provider: for those there were."""
+    line = bill_line(1.0, day="2026-06-01", bill_payer_account_id="999999999999")
+    organisation.deliver([line], at="2026-07-03", month="2026-06")
+    organisation.refresh()
+    found = organisation.raw("select usage_month, count(*) from raw.months group by all order by all")
+    assert found == [(APRIL, 1), (MAY, 1), (JUNE, 2)]
 
 
 def test_two_ids_that_match_alike_touch_every_month(organisation: Organisation, before: dict[str, str]) -> None:

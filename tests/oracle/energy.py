@@ -8,6 +8,7 @@ from datetime import date
 from fractions import Fraction
 
 from .holdings import Hold
+from .months import month_of
 from .numerals import to_decimal
 from .observed import Seen
 from .places import Places
@@ -16,6 +17,7 @@ from .seeds import CONFIDENCES, LEVELS, network_share, power_of, pue_of
 
 KWH = 9
 BOUNDARIES = ("chip", "chip_host", "it", "facility")
+OF_KNOWN_TIME = ("energy_basis", "power_confidence", "telemetry_coverage_ratio", "reserved_chip_hours", "busy_chip_hours")
 _HOUR_UW = Fraction(3_600_000_000)  # microseconds of an hour
 _KWH_WUS = 1_000 * _HOUR_UW  # watt-microseconds of a kilowatt-hour
 _BASES = ("measured", "driver_power", "utilisation_model", "time_model")
@@ -76,7 +78,15 @@ def hold_energy(seen: dict[Hold, Seen], runs: Runs, places: Places) -> dict[RunP
         provider, region = places.provider_of(hold.run), places.region_of(hold)
         held = found.setdefault((hold.run, hold.month, region), Held(provider))
         held.add(hold, what, pue_of(provider, region, hold.month.year))
+    for run, month, region in found:
+        if (run, month) in unknown_months(runs):
+            found[run, month, region].is_known = False
     return found
+
+
+def unknown_months(runs: Runs) -> set[tuple[str, date]]:
+    """In which a run held something and nobody knows until when: half a total is not a total."""
+    return {(window.run, month_of(window.start)) for window in runs.unknown}
 
 
 def _summed(amounts: Iterable[int | None]) -> int | None:
@@ -91,7 +101,7 @@ def _coverage(observed: Fraction, reserved: Fraction) -> float:
     return 1.0 if observed == reserved else float(to_decimal(min(half_up(observed / reserved), 10**9 - 1), 9))
 
 
-def run_rows(found: dict[RunPlace, Held], run_months: set[tuple[str, date]]) -> dict[tuple, dict]:
+def run_rows(found: dict[RunPlace, Held], run_months: set[tuple[str, date]], unknown: set[tuple[str, date]]) -> dict[tuple, dict]:
     """fct_training_run_energy: sums of the regions' rounded figures; a month without chips held on record stands empty."""
     rows = {}
     for run, month in run_months:
@@ -113,5 +123,7 @@ def run_rows(found: dict[RunPlace, Held], run_months: set[tuple[str, date]]) -> 
         row["reserved_chip_hours"] = to_decimal(half_up(reserved / _HOUR_UW), 9)
         busy = sum((held.busy for held in places), Fraction(0))
         row["busy_chip_hours"] = to_decimal(half_up(busy / _HOUR_UW) if observed else None, 9)
+        if (run, month) in unknown:
+            row |= dict.fromkeys(OF_KNOWN_TIME)
         rows[run, month] = row
     return rows

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from .google_lines import GoogleLine
-from .ladder import WHOLE, Claim, Part, share_out
+from .ladder import WHOLE, Claim, Part, billed_time, in_its_month, is_held_in_its_month, share_out
 from .overlap import occupation, weights
 from .records import Runs, Window
 from .splitting import RESIDUAL
@@ -29,8 +29,8 @@ def _labelled_run(line: GoogleLine, runs: Runs, tag_keys: list[str]) -> str | No
 
 
 def _holders(line: GoogleLine, runs: Runs) -> list[Window]:
-    held = {window for name in line.resources for window in runs.windows.get(name, ())}
-    return [window for window in held if window.start < line.end and window.end > line.start]
+    held = {window for name in line.machines for window in runs.windows.get(name, ())}
+    return [window for window in held if window.start < in_its_month(line) and window.end > line.start]
 
 
 def claim(line: GoogleLine, runs: Runs, tag_keys: list[str]) -> Claim:
@@ -48,8 +48,9 @@ def claim(line: GoogleLine, runs: Runs, tag_keys: list[str]) -> Claim:
         return Claim(rule, [(run, WHOLE)], None)
     if not holders:
         return nobody
-    shares = occupation(holders, line.start, line.end, line.instance_type)
-    return Claim("resource_time", weights(shares, line.usage_us), nobody.reason)
+    sizes = runs.sizes.get(line.usage_month, {})
+    shares = occupation(holders, line.start, in_its_month(line), line.instance_type, sizes)
+    return Claim("resource_time", weights(shares, billed_time(line)), nobody.reason)
 
 
 def residual_reason(line: GoogleLine, runs: Runs) -> str:
@@ -67,7 +68,7 @@ def residual_reason(line: GoogleLine, runs: Runs) -> str:
         return "provider_adjustment"
     if line.is_unused:
         return "unused_commitment"
-    if line.component == "accelerator" and line.resources & runs.resources:
+    if line.component == "accelerator" and is_held_in_its_month(line, line.machines, runs):
         return "idle"
     if not line.sub_account_id:
         return "no_project"

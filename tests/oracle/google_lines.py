@@ -36,6 +36,7 @@ class GoogleLine:
     adjustment: str
     resource_name: str
     global_name: str
+    place: tuple[str, str, str]  # project number, project id, zone; empty where the row does not say
     labels: dict[str, str]
     start: int
     end: int
@@ -59,6 +60,7 @@ class GoogleLine:
     has_commitment_credit: bool
     has_resource_credit: bool
     has_fee_offset: bool
+    machines: frozenset[str] = frozenset()  # names of run records that mean this machine
     provider_name: str = "Google Cloud"
     kind: str = ""  # AWS's line item type
 
@@ -152,6 +154,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         service_code=_text(row, "service.id"), region_id=region_of(row), usage_month=start.date().replace(day=1),
         currency=row["currency"], sku_id=_text(row, "sku.id"), sku=sku, generation=generation, cost_type=cost_type,
         adjustment=adjustment, resource_name=_text(row, "resource.name"), global_name=_text(row, "resource.global_name"),
+        place=(_text(row, "project.number"), _text(row, "project.id"), _text(row, "location.zone")),
         labels=labels, start=microseconds(start), end=microseconds(end),
         component=component,
         billed=cost + lowered, promotion=promotion, effective=cost + lowered,

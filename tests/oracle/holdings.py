@@ -8,8 +8,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 from .facts import chips_of
-from .months import by_month
-from .records import STILL_HELD, Runs, Window, is_job
+from .months import bounds, by_month
+from .records import Runs, Window, is_job
 
 
 @dataclass(frozen=True)
@@ -40,23 +40,29 @@ def _type_of(windows: list[Window]) -> str | None:
     return types.pop() if len(types) == 1 else None
 
 
-def _promised(window: Window, node_chips: int | None) -> int | None:
-    """Chips not recorded are those of the type, else the whole machine as other records tell of it."""
+def _promised(window: Window, node_chips: int | None, size: int | None = None) -> int | None:
+    """Chips not recorded are those of the machine or its type, else the whole machine as other records tell of it."""
+    if window.chips is None and size is not None:
+        return size
     chips = window.chips if window.chips is not None else chips_of(window.accelerator_type)
     return node_chips if chips is None else chips * window.node_count
 
 
-def _machine_chips(resource_id: str, windows: list[Window]) -> int:
+def _machine_chips(resource_id: str, windows: list[Window], size: int | None) -> int:
+    """Of a host under this name as many as its type has, unless the machine is smaller."""
     job = is_job(resource_id)
-    return max((window.chips if job else None) or chips_of(window.accelerator_type) or 0 for window in windows)
+    of_type = max((window.chips if job else None) or chips_of(window.accelerator_type) or 0 for window in windows)
+    return of_type if size is None else min(size, of_type or size)
 
 
-def _is_known(window: Window) -> bool:
-    return window.chips is not None or chips_of(window.accelerator_type) is not None
+def _is_known(window: Window, size: int | None) -> bool:
+    return size is not None or window.chips is not None or chips_of(window.accelerator_type) is not None
 
 
-def _node_chips(resource_id: str, windows: list[Window]) -> int | None:
-    """The chips of its type, or the most one record says it held. A managed job holds whole machines of several kinds."""
+def _node_chips(resource_id: str, windows: list[Window], size: int | None) -> int | None:
+    """What evidence tells, else the chips of its type or the most one record says it held. A job holds whole machines."""
+    if size is not None:
+        return size
     if is_job(resource_id):
         together: dict[tuple, list[int | None]] = defaultdict(list)
         for window in windows:
@@ -67,26 +73,28 @@ def _node_chips(resource_id: str, windows: list[Window]) -> int | None:
     return max([*of_type, *told], default=None)
 
 
-def holds_of(runs: Runs, last_sample: dict[tuple[str, str], int]) -> Iterator[Hold]:
-    """`last_sample` by run and resource: an open end reaches to it, or to when the record was written."""
+def holds_of(runs: Runs) -> Iterator[Hold]:
+    """Of every machine and month; open ends are decided."""
     for resource_id, windows in runs.windows.items():
-        node_chips = _node_chips(resource_id, windows)
-        ends = {}
-        for window in windows:
-            seen = max(last_sample.get((window.run, resource_id), window.start), window.written)
-            ends[window] = max(seen, window.start) if window.end == STILL_HELD else window.end
-        edges = sorted({edge for window in windows for edge in (window.start, ends[window])})
-        for left, right in pairwise(edges):
-            held: dict[str, list[Window]] = defaultdict(list)
-            for window in windows:
-                if window.start <= left and ends[window] >= right:
-                    held[window.run].append(window)
-            whole = sum(_promised(window, node_chips) or 0 for now in held.values() for window in now)
-            part = Fraction(node_chips, whole) if node_chips is not None and whole > node_chips else Fraction(1)
-            for month, start, end in by_month(left, right):
-                for run, now in held.items():
-                    known = [_promised(window, node_chips) or 0 for window in now if _is_known(window)]
-                    yield Hold(
-                        run, resource_id, month, start, end, _type_of(now), sum(known), part, node_chips, len(held),
-                        len(known) == len(now), _machine_chips(resource_id, now),
-                    )  # fmt: skip
+        for month in sorted({month for window in windows for month, *_ in by_month(window.start, window.end)}):
+            first, last = bounds(month)
+            of_month = {w: (max(w.start, first), min(w.end, last)) for w in windows if w.start < last and w.end > first}
+            yield from _holds_of_month(resource_id, month, of_month, runs.sizes.get(month, {}).get(resource_id))
+
+
+def _holds_of_month(resource_id: str, month: date, held_then: dict[Window, tuple[int, int]], size: int | None) -> Iterator[Hold]:
+    """A name may be another machine in another month: only what was held in this one says how large it is."""
+    node_chips = _node_chips(resource_id, list(held_then), size)
+    for left, right in pairwise(sorted({edge for both in held_then.values() for edge in both})):
+        held: dict[str, list[Window]] = defaultdict(list)
+        for window, (start, end) in held_then.items():
+            if start <= left and end >= right:
+                held[window.run].append(window)
+        whole = sum(_promised(window, node_chips, size) or 0 for now in held.values() for window in now)
+        part = Fraction(node_chips, whole) if node_chips is not None and whole > node_chips else Fraction(1)
+        for run, now in held.items():
+            known = [_promised(window, node_chips, size) or 0 for window in now if _is_known(window, size)]
+            yield Hold(
+                run, resource_id, month, left, right, _type_of(now), sum(known), part, node_chips, len(held),
+                len(known) == len(now), _machine_chips(resource_id, now, size),
+            )  # fmt: skip

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .lines import Line
+from .months import bounds, month_after
 from .overlap import occupation, weights
 from .records import Runs, Window
 from .rows import snake
@@ -52,12 +53,26 @@ def _tagged_run(line: Line, runs: Runs, tag_keys: Iterable[str]) -> str | None:
 
 def _holders(line: Line, runs: Runs) -> list[Window]:
     windows = runs.windows.get(line.resource_id, ()) if line.resource_id else ()
-    return [window for window in windows if window.start < line.end and window.end > line.start]
+    return [window for window in windows if window.start < in_its_month(line) and window.end > line.start]
+
+
+def in_its_month(line: Line) -> int:
+    """What happens after the month of a row's use says nothing about the row."""
+    return min(line.end, month_after(line.usage_month))
+
+
+def billed_time(line: Line) -> int:
+    """Of a row without hours the interval, as far as it lies in its month."""
+    return in_its_month(line) - line.start if line.usage_us == line.end - line.start else line.usage_us
+
+
+def is_held_in_its_month(line: Line, names: Iterable[str], runs: Runs) -> bool:
+    return not runs.held_between(*bounds(line.usage_month))[0].isdisjoint(names)
 
 
 def _by_time(line: Line, holders: list[Window], runs: Runs) -> Claim:
-    shares = occupation(holders, line.start, line.end, line.instance_type)
-    return Claim("resource_time", weights(shares, line.usage_us), residual_reason(line, runs))
+    shares = occupation(holders, line.start, in_its_month(line), line.instance_type, runs.sizes.get(line.usage_month, {}))
+    return Claim("resource_time", weights(shares, billed_time(line)), residual_reason(line, runs))
 
 
 def claim(line: Line, runs: Runs, tag_keys: list[str]) -> Claim:
@@ -98,7 +113,7 @@ def residual_reason(line: Line, runs: Runs) -> str:
         return "unused_commitment"
     if not line.is_usage:  # a discount of a machine would make its idle hours negative
         return "unattributed"
-    if line.component == "accelerator" and (line.is_block_hour or line.resource_id in runs.resources):
+    if line.component == "accelerator" and (line.is_block_hour or is_held_in_its_month(line, [line.resource_id], runs)):
         return "idle"
     return "unlogged" if line.component == "accelerator" else "non_accelerator"
 

@@ -15,6 +15,10 @@ def month_after(month: date) -> int:
     return microseconds(datetime(month.year + month.month // 12, month.month % 12 + 1, 1, tzinfo=UTC))
 
 
+def bounds(month: date) -> tuple[int, int]:
+    return microseconds(datetime(month.year, month.month, 1, tzinfo=UTC)), month_after(month)
+
+
 def by_month(start: int, end: int) -> Iterator[tuple[date, int, int]]:
     while start < end:
         month = month_of(start)

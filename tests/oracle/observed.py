@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from .holdings import Hold
+from .months import bounds, by_month
 from .records import Runs, Window, is_job
 from .samples import FULL, NO_GAP, Device, Sample, Span, machines_of, overlap, overlap_of_most, spans_of
 
@@ -76,7 +77,6 @@ class Telemetry:
     """Samples by machine and by the run they are keyed to; a key nobody knows is none."""
 
     def __init__(self, samples: Iterable[Sample], runs: Runs) -> None:
-        known = set(runs.run_of_id.values())
         held: dict[str, list[tuple[str, Window]]] = defaultdict(list)
         for resource_id, windows in sorted(runs.windows.items()):
             for window in windows:
@@ -84,10 +84,13 @@ class Telemetry:
         self.by_machine: dict[tuple[str, str | None], list[Sample]] = defaultdict(list)
         for sample in samples:
             run = runs.of_tag(sample.run_key) if sample.run_key else None
+            # names of runs and machines are those of the month
+            now = [runs.held_between(*bounds(month)) for month, *_ in by_month(sample.start, sample.end)]
+            resources, known = (set().union(*(names[place] for names in now)) for place in (0, 1))
             run = run if run in known else None
-            for place in _places(sample, held[run]) if run is not None and sample.host_id not in runs.resources else ():
+            for place in _places(sample, held[run]) if run is not None and sample.host_id not in resources else ():
                 self.by_machine[place, run].append(sample)
-            if run is None or sample.host_id in runs.resources:
+            if run is None or sample.host_id in resources:
                 self.by_machine[sample.host_id, run].append(sample)
         self._tracks: dict[tuple, Tracks] = {}
 
@@ -97,13 +100,6 @@ class Telemetry:
             samples = [sample for key in keys for sample in self.by_machine.get((resource_id, key), ())]
             self._tracks[place] = tracks_of(samples, is_job=is_job(resource_id))
         return self._tracks[place]
-
-    def last_samples(self) -> dict[tuple[str, str], int]:
-        last = {}
-        for (resource_id, run), samples in self.by_machine.items():
-            if run is not None:
-                last[run, resource_id] = max(sample.end for sample in samples)
-        return last
 
 
 @dataclass(frozen=True)

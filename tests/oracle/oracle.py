@@ -15,7 +15,7 @@ from . import emissions as emission_tables
 from . import google_ladder, google_lines
 from .blocks import prepare_blocks
 from .carbon import aws_rows, gather
-from .energy import hold_energy, run_rows
+from .energy import hold_energy, run_rows, unknown_months
 from .exports import Delivery, bill_deliveries, carbon_deliveries, elect
 from .google_carbon import google_rows
 from .google_commitments import amortise
@@ -23,15 +23,18 @@ from .google_exports import nested_rows, partition_deliveries
 from .holdings import holds_of
 from .ladder import parts_of
 from .lines import COLUMNS, Line, line_of
+from .machines import tell_machines_apart
 from .modelled import modelled_rows, reconciliation_rows
-from .months import by_month, month_after
+from .months import by_month
 from .neuron import read_neuron
 from .numerals import OracleError
 from .observed import Telemetry, observe
+from .open_ends import billed_times, decide_open_ends
 from .places import Places
 from .prepaid import aws_flows, prepaid_rows
 from .records import STILL_HELD, Runs, read_records, resolve
 from .rows import rows_of
+from .sizes import sizes_of
 from .tpu import read_tpu
 
 Tables = dict[str, dict[tuple, dict]]
@@ -52,16 +55,12 @@ def _read_google_lines(deliveries: list[Delivery]) -> Iterator[google_lines.Goog
                 yield google_lines.line_of(delivery.source_name, key, number, row)
 
 
-def _run_months(runs: Runs, billed: set[RunMonth], last_month: date | None) -> set[RunMonth]:
-    """Run-months with billed rows or with chips held; a run that still holds its node counts up to the last month on a bill."""
+def _run_months(runs: Runs, billed: set[RunMonth]) -> set[RunMonth]:
+    """Run-months with billed rows or with chips held, also where nobody knows until when."""
     months = set(billed)
-    for windows in runs.windows.values():
-        for window in windows:
-            if window.run in runs.ambiguous:
-                continue
-            end = window.end
-            if end == STILL_HELD:
-                end = window.start if last_month is None else month_after(last_month)
+    for window in (*chain.from_iterable(runs.windows.values()), *runs.unknown):
+        if window.run not in runs.ambiguous:
+            end = window.start + 1 if window.end == STILL_HELD else window.end
             provider = runs.provider_of.get(window.run, "AWS")
             months |= {(window.run, month, provider) for month, _, _ in by_month(window.start, end)}
     return months
@@ -83,16 +82,20 @@ class Oracle:
         self.google_lines = list(_read_google_lines(self._elected("gcp_billing", partition_deliveries)))
         locations = self._locations("training_runs")
         self.runs = resolve([record for location in locations for record in read_records(location, as_published)])
+        neuron = chain.from_iterable(read_neuron(place, as_published) for place in self._locations("neuron_monitor"))
+        tpu = chain.from_iterable(read_tpu(place, as_published) for place in self._locations("tpu_monitoring"))
+        samples = [*neuron, *tpu]
+        tell_machines_apart(self.google_lines, self.runs)
+        decide_open_ends(self.runs, samples, billed_times([*self.lines, *self.google_lines]))
+        self.runs.sizes = sizes_of(self.google_lines, self.runs)
         prepare_blocks(self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines)
         self.parts = [part for line in self.lines for part in parts_of(line, self.runs, self.tag_keys)]
         self.parts += [part for line in self.google_lines for part in google_ladder.parts_of(line, self.runs, self.tag_keys)]
         google_carbon = google_rows(self._elected("gcp_carbon", partition_deliveries))
         self.carbon = gather(chain(aws_rows(self._elected("aws_carbon", carbon_deliveries)), google_carbon))
-        neuron = chain.from_iterable(read_neuron(place, as_published) for place in self._locations("neuron_monitor"))
-        tpu = chain.from_iterable(read_tpu(place, as_published) for place in self._locations("tpu_monitoring"))
-        telemetry = Telemetry(chain(neuron, tpu), self.runs)
-        holds = list(holds_of(self.runs, telemetry.last_samples()))
+        telemetry = Telemetry(samples, self.runs)
+        holds = list(holds_of(self.runs))
         places = Places(self.lines, self.google_lines, self.parts, self.runs)
         self.energy = hold_energy(observe(holds, telemetry), self.runs, places)
 
@@ -111,7 +114,7 @@ class Oracle:
         weights = emission_tables.weigh(self.parts)
         emissions = emission_tables.allocate(self.carbon, weights)
         billed_months = {(key[0], key[7], key[2]) for key in costs.runs}
-        run_months = _run_months(self.runs, billed_months, max((line.usage_month for line in lines), default=None))
+        run_months = _run_months(self.runs, billed_months)
         month_keys = {key[:2] for key in run_months}
         reconciled = cost_tables.conservation_rows(lines, rounding, costs)
         reconciled |= emission_tables.conservation_rows(emissions, self.carbon)
@@ -125,7 +128,7 @@ class Oracle:
             "fct_residual_emissions": emission_tables.residual_rows(emissions, self.carbon),
             "fct_training_run_emissions": emission_tables.book_rows(emissions, self.carbon, run_months),
             "fct_training_run_emissions_versions": emission_tables.version_rows(emissions),
-            "fct_training_run_energy": run_rows(self.energy, month_keys),
+            "fct_training_run_energy": run_rows(self.energy, month_keys, unknown_months(self.runs)),
             "fct_training_run_emissions_modelled": modelled_rows(self.energy, month_keys),
             "fct_reconciliation": reconciled | modelled,
         }

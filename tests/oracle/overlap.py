@@ -6,34 +6,39 @@ What is billed but held by nobody stays the residual's.
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 
 from .facts import chips_of
 from .records import Window
 from .splitting import RESIDUAL
 
 
-def _held(window: Window, line_instance_type: str) -> tuple[int, int | None]:
-    """Chips this window holds and chips of the whole node, where the type is known."""
+def _held(window: Window, line_instance_type: str, size: int | None) -> tuple[int, int | None]:
+    """Chips this window holds and chips of the whole node, where evidence tells its size or the type is known."""
     node = chips_of(window.accelerator_type)
     if node is None:
         node = chips_of(line_instance_type)
     if node is not None:
         node *= window.node_count
+    if size is not None:
+        node = size
     if window.chips is not None:
         return window.chips * window.node_count, node
     return (node if node is not None else window.node_count), node
 
 
-def occupation(windows: Iterable[Window], start: int, end: int, line_instance_type: str) -> dict[str, Fraction]:
+def occupation(
+    windows: Iterable[Window], start: int, end: int, line_instance_type: str, sizes: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, Fraction]:
     """Per run the microseconds of whole node it held within [start, end)."""
     inside = [window for window in windows if window.start < end and window.end > start]
     edges = sorted({start, end, *(edge for window in inside for edge in (window.start, window.end) if start < edge < end)})
     shares: dict[str, Fraction] = {window.run: Fraction(0) for window in inside}
     for left, right in itertools.pairwise(edges):
         now = [window for window in inside if window.start <= left and window.end >= right]
-        held = [(window.run, *_held(window, line_instance_type)) for window in now]
+        held = [(window.run, *_held(window, line_instance_type, sizes.get(window.resource_id))) for window in now]
         whole = max([sum(chips for _, chips, _ in held), *(node for _, _, node in held if node is not None)], default=0)
         for run, chips, _ in held:
             if whole:

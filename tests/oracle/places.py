@@ -1,4 +1,4 @@
-"""Where a machine stands: what its bill says that month or another, else its own name, else where the run cost most."""
+"""Where a machine stands: what its bill says that month, else its own name, else where the run cost most that month."""
 
 import re
 from collections import defaultdict
@@ -23,15 +23,15 @@ class Places:
                 self._bill(line.resource_id, line)
         for line in google_lines:
             jobs = (CUSTOM_JOB.search(name) for name in (line.resource_name, line.global_name))
-            for name in line.resources | {job[0] for job in jobs if job}:
+            for name in line.machines | {job[0] for job in jobs if job}:
                 self._bill(name, line)
-        self._costs: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self._costs: dict[tuple[str, date], dict[str, int]] = defaultdict(lambda: defaultdict(int))
         self._providers: dict[str, str] = {}
         for part in parts:
             if part.run != RESIDUAL:
                 self._providers.setdefault(part.run, part.line.provider_name)
                 if part.line.region_id:
-                    self._costs[part.run][part.line.region_id] += part.effective
+                    self._costs[part.run, part.line.usage_month][part.line.region_id] += part.effective
 
     def _bill(self, name: str, line: Line) -> None:
         if line.region_id and line.is_usage:
@@ -41,14 +41,12 @@ class Places:
         return self._runs.provider_of.get(run) or self._providers.get(run, "AWS")
 
     def region_of(self, hold: Hold) -> str:
-        months = self._billed.get(hold.resource_id, {})
-        for month in [hold.month, *sorted(months, key=lambda each: abs((each - hold.month).days))]:
-            if month in months:
-                return _most(months[month])
+        if billed := self._billed.get(hold.resource_id, {}).get(hold.month):
+            return _most(billed)
         for pattern in _NAMED:
             if found := pattern.search(hold.resource_id):
                 return found[1]
-        return _most(self._costs.get(hold.run, {}))
+        return _most(self._costs.get((hold.run, hold.month), {}))
 
 
 def _most(costs: dict[str, int]) -> str:

@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from .exports import modified_at, moment
@@ -39,7 +39,6 @@ class Window:
     chips: int | None
     accelerator_type: str | None
     node_count: int = 1
-    written: int = field(default=0, compare=False)  # when its record was: how long an open end is known to have been held
 
 
 @dataclass
@@ -49,7 +48,6 @@ class Record:
     recorded_id: str
     is_own: bool  # a run.json, whose word goes before a scheduler's
     provider_name: str | None = None
-    written: int = 0
     aliases: set[tuple[str, str]] = field(default_factory=set)
     holdings: list[tuple[str, int, int, int | None, str | None, int]] = field(default_factory=list)
 
@@ -60,12 +58,22 @@ class Runs:
     ambiguous: set[str]
     run_of_job: dict[str, str]  # SageMaker ARN or name of a Vertex AI job -> run
     windows: dict[str, list[Window]]  # resource -> windows in order of start
-    resources: set[str]  # every resource a record names
     provider_of: dict[str, str] = field(default_factory=dict)  # run -> provider its record names
+    unknown: list[Window] = field(default_factory=list)  # held from then on, and nobody knows until when in that month
+    sizes: dict[date, dict[str, int]] = field(default_factory=dict)  # month -> machine -> its chips, where evidence tells
+    _held: dict[tuple[int, int], tuple[set[str], set[str]]] = field(default_factory=dict)
 
     def of_tag(self, value: str) -> str:
         run_id = normalised(value)
         return self.run_of_id.get(run_id, run_id)
+
+    def held_between(self, start: int, end: int) -> tuple[set[str], set[str]]:
+        """Resources that somebody held then, and the runs that did. A name may be another machine at another time."""
+        if (start, end) not in self._held:
+            now = [window for held in self.windows.values() for window in held if window.start < end and window.end > start]
+            now += [window for window in self.unknown if start <= window.start < end]
+            self._held[start, end] = {window.resource_id for window in now}, {window.run for window in now}
+        return self._held[start, end]
 
 
 def _time(value: object) -> int | None:
@@ -135,7 +143,6 @@ def read_records(location: Path, as_published: datetime | None = None) -> list[R
             record = _own_record(document)
         else:
             continue
-        record.written = microseconds(modified_at(path))
         if all(start <= end for _, start, end, *_ in record.holdings):
             records.append(record)
     return records
@@ -175,7 +182,7 @@ def resolve(records: list[Record]) -> Runs:
             owner.setdefault(normalised(record.recorded_id), names[-1])
             claims.setdefault(normalised(record.recorded_id), set()).add(place)
     ambiguous = {run_id for run_id, places in claims.items() if len(places) > 1}
-    runs = Runs(owner, ambiguous, {}, {}, set())
+    runs = Runs(owner, ambiguous, {}, {})
     windows: dict[str, set[Window]] = {}
     for name, group in zip(names, groups, strict=True):
         # nodes are one field of a run: the first system that names any speaks, a run.json before a scheduler
@@ -188,9 +195,8 @@ def resolve(records: list[Record]) -> Runs:
                 runs.run_of_job[job] = name
             for held in record.holdings if record.is_own or not speaks_itself else ():
                 resource_id, start, end, *_ = held
-                runs.resources.add(resource_id)
                 if start < end:
-                    windows.setdefault(resource_id, set()).add(Window(name, *held, record.written))
+                    windows.setdefault(resource_id, set()).add(Window(name, *held))
     runs.windows = {
         resource_id: sorted(held, key=lambda window: (window.start, window.end, window.run, window.chips or -1))
         for resource_id, held in windows.items()

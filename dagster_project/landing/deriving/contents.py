@@ -52,14 +52,13 @@ class Controls(msgspec.Struct, frozen=True, kw_only=True):
     payers: list[str] = []
     months: list[BillMonth] = []
     commitments: list[Commitment] = []
-    claimable_resources: dict[str, list[str]] = {}  # usage month -> short hashes of resources that run records may name
+    managed_jobs: dict[str, list[str]] = {}  # usage month -> names under which its bill charges managed training jobs
     model_version: str | None = None
     payer_versions: dict[str, str] = {}  # the highest model version of a payer's rows, where rows name it
     run_ids: list[str] = []
     run_aliases: list[str] = []
     run_months: list[str] = []
-    open_run_month: str | None = None  # a node still held: every later month reads this record too
-    run_resources: list[str] = []  # short hashes of every resource, alias and job that run records name
+    open_run_month: str | None = None  # a node without an end on record: samples of any later month may show it
     sample_months: list[str] = []  # months that samples lie in
     reached_months: list[str] = []  # and those they can change: a point's length is found from the points around it
     sample_runs: list[str] = []  # run ids in keys and labels, as recorded

@@ -10,18 +10,14 @@ from typing import Any
 
 import duckdb
 
-from connectors.formats.accelerators import AWS_FAMILIES
 from connectors.formats.schema import Schema
 from dagster_project.kinds import Kind
 from dagster_project.landing.deriving.contents import BillMonth, Commitment, Controls, highest_version
-from dagster_project.landing.deriving.controls_runs import MANAGED_JOB, no_controls, run_controls, sample_controls
+from dagster_project.landing.deriving.controls_runs import no_controls, run_controls, sample_controls
 from dagster_project.landing.deriving.exact_sql import MONEY, exact
-from dagster_project.landing.deriving.typed_select import row_hash, short_hash
+from dagster_project.landing.deriving.typed_select import row_hash
 
-# supersets of the rows that run records can claim: they decide what is built again, never what anything costs
-ACCELERATOR_USAGE = rf":(ml\.)?({AWS_FAMILIES})[0-9a-z-]*\."
 BLOCK_RESOURCE = r"capacity-reservation|(^|/)cr-[0-9a-z]+$"
-ACCELERATOR_SKU = r"tpu|gpu|nvidia|^dws"  # whatever time they are of
 JOB_RESOURCE = r"projects/[^/]+/locations/[^/]+/customJobs/[0-9]+"
 
 
@@ -42,13 +38,13 @@ def _bill_months(con: duckdb.DuckDBPyConnection, select: str) -> list[BillMonth]
     return [BillMonth(**dict(zip(names, row, strict=True))) for row in found.fetchall()]
 
 
-def _claimable(con: duckdb.DuckDBPyConnection, relation: str, used: str, resources: str, where: str) -> dict[str, list[str]]:
-    """By month of the column `used`: short hashes of the resources, as listed, of the rows that run records can claim."""
+def _managed_jobs(con: duckdb.DuckDBPyConnection, relation: str, used: str, jobs: str) -> dict[str, list[str]]:
+    """By month of the column `used`: managed jobs among these expressions, null or '' where a row is of none."""
     rows = con.execute(
         f"""
-        SELECT usage_month, list_sort(list_distinct(list({short_hash("resource")})))
-        FROM (SELECT strftime({used}, '%Y-%m') AS usage_month, unnest([{resources}]) AS resource FROM {relation} WHERE {where})
-        WHERE resource <> '' GROUP BY usage_month ORDER BY usage_month
+        SELECT usage_month, list_sort(list_distinct(list(job)))
+        FROM (SELECT strftime({used}, '%Y-%m') AS usage_month, unnest([{jobs}]) AS job FROM {relation})
+        WHERE job <> '' GROUP BY usage_month ORDER BY usage_month
         """
     ).fetchall()
     return dict(rows)
@@ -66,18 +62,12 @@ def _aws_cur(con: duckdb.DuckDBPyConnection, partition: str, relation: str, sche
         FROM {relation}
         """,
     )
-    resource = "line_item_resource_id"
+    job = "CASE WHEN contains(line_item_resource_id, ':training-job/') THEN line_item_resource_id END"
     return Controls(
         payers=sorted({month.payer_account_id for month in months}),
         months=months,
         commitments=_capacity_blocks(con, relation, schema),
-        claimable_resources=_claimable(
-            con,
-            relation,
-            used="line_item_usage_start_date",
-            resources=f"{resource}, nullif(regexp_extract({resource}, '{MANAGED_JOB}.*$'), '')",
-            where=f"regexp_matches({resource}, '{MANAGED_JOB}') OR regexp_matches(line_item_usage_type, '{ACCELERATOR_USAGE}')",
-        ),
+        managed_jobs=_managed_jobs(con, relation, used="line_item_usage_start_date", jobs=job),
     )
 
 
@@ -121,17 +111,11 @@ def _gcp_billing(con: duckdb.DuckDBPyConnection, partition: str, relation: str, 
     return Controls(
         payers=sorted({month.payer_account_id for month in months}),
         months=months,
-        claimable_resources=_claimable(
+        managed_jobs=_managed_jobs(
             con,
             relation,
             used="usage_start_time",
-            # a resource has two names and a job a third
-            resources=f"""resource_name, regexp_extract(resource_global_name, '([^/]+)$', 1),
-                regexp_extract(resource_global_name, '{JOB_RESOURCE}'), regexp_extract(resource_name, '{JOB_RESOURCE}')""",
-            # a row that crosses a month's end may be held by a run of the month after
-            where=f"""regexp_matches(lower(sku_description), '{ACCELERATOR_SKU}')
-                OR regexp_matches(resource_name, '{JOB_RESOURCE}') OR regexp_matches(resource_global_name, '{JOB_RESOURCE}')
-                OR date_trunc('month', usage_end_time - INTERVAL 1 MICROSECOND) > date_trunc('month', usage_start_time)""",
+            jobs=", ".join(f"regexp_extract({name}, '{JOB_RESOURCE}')" for name in ("resource_global_name", "resource_name")),
         ),
     )
 

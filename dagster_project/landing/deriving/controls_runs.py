@@ -1,6 +1,6 @@
 """Controls of what speaks for runs: run records, telemetry, and the user's own tables. They say what is built again.
 
-Nothing here costs anything or joins anything: months, names and short hashes, always a superset of what SQL will use.
+Nothing here costs anything or joins anything: months and names, always a superset of what SQL will use.
 """
 
 from datetime import timedelta
@@ -10,10 +10,8 @@ import duckdb
 
 from connectors.formats.schema import Schema
 from dagster_project.landing.deriving.contents import Controls
-from dagster_project.landing.deriving.typed_select import short_hash
 from dagster_project.months import months_touched
 
-MANAGED_JOB = "training-job/"
 # SQL finds what a gauge's point covers from the points of two days around it; a day more leaves no edge to think about
 POINT_REACH = timedelta(days=3)
 # and whether half a second lies between two samples, also on both sides of a month's end
@@ -21,23 +19,15 @@ SAMPLE_REACH = timedelta(seconds=1)
 
 
 def run_controls(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
-    """Ids, aliases, resources and months of run records."""
+    """Ids, aliases and months of run records."""
     runs = con.execute(f"SELECT DISTINCT recorded_id FROM {relation} ORDER BY 1").fetchall()
     aliases = con.execute(f"SELECT DISTINCT alias_id FROM {relation} WHERE alias_id <> '' ORDER BY 1").fetchall()
     windows = con.execute(f"SELECT started_at, ended_at FROM {relation} WHERE started_at IS NOT NULL").fetchall()
-    resources = con.execute(
-        f"""
-        SELECT DISTINCT {short_hash("resource")}
-        FROM (SELECT unnest([resource_id, alias_id, '{MANAGED_JOB}' || recorded_id]) AS resource FROM {relation})
-        WHERE resource <> '' ORDER BY 1
-        """
-    ).fetchall()
     return Controls(
         run_ids=_first(runs),
         run_aliases=_first(aliases),
         run_months=sorted({month for start, end in windows for month in months_touched(start, end or start)}),
         open_run_month=min((f"{start:%Y-%m}" for start, end in windows if end is None), default=None),
-        run_resources=_first(resources),
     )
 
 

@@ -87,11 +87,6 @@ def row_hash(schema: Schema, salt: str = "") -> str:
     return f"hash({', '.join([literal(salt), *values])})"
 
 
-def short_hash(column: str) -> str:
-    """A short hash of a name, where only equality counts."""
-    return f"substring(md5({column}), 1, 12)"
-
-
 def parts_select(schema: Schema, files: Iterable[tuple[str, Mapping[str, str]]], read: Read = read_parquet) -> str:
     """One SELECT over Parquet files: the declared columns, `_file` and the 1-based `_row_number` in it.
 

@@ -18,6 +18,8 @@ select
     cast(null as string) as other_resource_id,
     -- SageMaker bills a job under its ARN
     resource_id as job_id,
+    -- an instance id is of one machine anywhere
+    cast(null as string) as machine_place,
     instance_type, run_tag, has_invoice,
     is_usage as is_part_of_usage,
     is_usage, is_discount, is_accelerator_type, is_block_hour, billed_us, cost_component, billed_cost,

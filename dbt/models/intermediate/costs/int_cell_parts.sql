@@ -17,9 +17,12 @@ ambiguous_runs as (
     where is_ambiguous
 ),
 
-known_resources as (
-    select distinct resource_id from {{ ref('int_run_holdings') }}
-    where resource_id is not null
+-- charges of machines that some run held in the month
+known_charges as (
+    select distinct usage_month, named.line_id
+    from {{ ref('int_named_charges') }} as named
+    inner join {{ ref('int_month_holdings') }} as holdings using (usage_month)
+    where named.held_resource_id = holdings.resource_id and not named.is_job_name and not named.is_twin
 ),
 
 charge_parts as (
@@ -65,16 +68,14 @@ parts_with_reason as (
             when parts.is_accelerator_type and (
                 parts.is_unheld_part
                 or parts.is_block_hour
-                or known_resources.resource_id is not null
-                or other_known_resources.resource_id is not null
+                or known_charges.line_id is not null
             ) then 'idle'
             when parts.sub_account_id = '' then 'no_project'
             when parts.is_accelerator_type then 'unlogged'
             else 'non_accelerator'
         end as reason
     from charge_parts as parts
-    left join known_resources using (resource_id)
-    left join known_resources as other_known_resources on parts.other_resource_id = other_known_resources.resource_id
+    left join known_charges using (usage_month, line_id)
 )
 
 select

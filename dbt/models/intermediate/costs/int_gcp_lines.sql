@@ -61,6 +61,7 @@ select
     coalesce(resource_name, resource_path_end) as resource_id,
     case when resource_name <> resource_path_end then resource_path_end end as other_resource_id,
     job_id,
+    machine_place,
     instance_type,
     purchase_mode,
     run_tag,

@@ -1,19 +1,12 @@
 {{ config(materialized='by_month') }}
 
 with charges as (
-    select * from {{ ref('int_charges') }}
-    where {{ in_build_months() }} and (is_usage or is_discount) and fixed_reason is null
-),
-
--- Google Cloud names a resource twice; a run record may hold either name
-named_charges as (
-    select *, resource_id as held_resource_id from charges
-    where resource_id is not null
-
-    union all
-
-    select *, other_resource_id as held_resource_id from charges
-    where other_resource_id is not null
+    select
+        *,
+        -- evidence of a month is of that month: a row that reaches beyond it is shared by what was held until then
+        least(charge_period_end, cast(usage_month as timestamp) + interval 1 month) as period_end
+    from {{ ref('int_named_charges') }}
+    where {{ in_build_months() }} and (is_usage or is_discount) and not is_job_name and not is_twin
 ),
 
 charge_holdings as (
@@ -21,21 +14,22 @@ charge_holdings as (
         charges.line_id,
         charges.usage_month,
         charges.charge_period_start,
-        charges.charge_period_end,
+        charges.period_end,
         charges.billed_us,
         holdings.training_run_id,
-        coalesce(holdings.chips_per_node, line_types.chips_per_node) * holdings.node_count as node_chips,
+        coalesce(holdings.type_chips, line_types.chips_per_node * holdings.node_count) as node_chips,
         coalesce(holdings.held_chips, coalesce(holdings.recorded_chips, line_types.chips_per_node) * holdings.node_count)
             as held_chips,
-        greatest(holdings.started_at, charges.charge_period_start) as held_from,
-        least(holdings.ended_at, charges.charge_period_end) as held_to
-    from named_charges as charges
+        greatest(holdings.held_from, charges.charge_period_start) as held_from,
+        least(holdings.held_to, charges.period_end) as held_to
+    from charges
     -- a run with an ambiguous id holds its chips too; its share stays residual (int_cell_parts)
-    inner join {{ ref('int_run_holdings') }} as holdings
+    inner join {{ ref('int_month_holdings') }} as holdings
         on
-            charges.held_resource_id = holdings.resource_id
-            and holdings.started_at < charges.charge_period_end
-            and holdings.ended_at > charges.charge_period_start
+            charges.usage_month = holdings.usage_month
+            and charges.held_resource_id = holdings.resource_id
+            and holdings.held_from < charges.period_end
+            and holdings.held_to > charges.charge_period_start
     left join {{ ref('accelerator_types') }} as line_types on charges.instance_type = line_types.accelerator_type
 ),
 
@@ -92,7 +86,7 @@ charge_times as (
     select
         line_id,
         max(usage_month) as usage_month,
-        coalesce(max(billed_us), max({{ microseconds('charge_period_start', 'charge_period_end') }})) as billed_us
+        coalesce(max(billed_us), max({{ microseconds('charge_period_start', 'period_end') }})) as billed_us
     from charge_holdings
     group by all
 )

@@ -49,6 +49,11 @@ regions as (
     group by all
 ),
 
+unknown_ends as (
+    select distinct usage_month, resource_id from {{ ref('int_month_holdings') }}
+    where held_to is null and resource_id is not null
+),
+
 machines_with_power as (
     select
         machines.usage_month,
@@ -61,6 +66,7 @@ machines_with_power as (
         {{ to_units('pue.pue_ratio', 4) }} as pue_units
     from machines
     left join regions using (usage_month, resource_id)
+    left join unknown_ends using (usage_month, resource_id)
     left join {{ ref('accelerator_types') }} as types using (accelerator_type)
     left join {{ ref('accelerator_power') }} as power using (accelerator_type)
     left join {{ ref('host_power') }} as host using (accelerator_type)
@@ -70,7 +76,8 @@ machines_with_power as (
             machines.usage_month = pue.usage_month
             and types.provider_name = pue.provider_name
             and coalesce(nullif(machines.region_id, ''), regions.region_id, '') = pue.region_id
-    where machines.reserve_us > 0
+    -- of a machine that a run held until nobody knows when, nobody knows how much was left
+    where machines.reserve_us > 0 and unknown_ends.resource_id is null
 ),
 
 machine_energy as (

@@ -10,8 +10,7 @@ billed_regions as (
         usage_month,
         resource_id,
         region_id,
-        row_number() over (partition by usage_month, resource_id order by billed_chip_us desc, region_id) as month_rank,
-        row_number() over (partition by resource_id order by usage_month desc, billed_chip_us desc, region_id) as any_rank
+        row_number() over (partition by usage_month, resource_id order by billed_chip_us desc, region_id) as month_rank
     from {{ ref('int_resource_bills') }}
     where region_id <> ''
 ),
@@ -48,16 +47,13 @@ select
     resources.usage_month,
     resources.resource_id,
     resources.training_run_id,
-    coalesce(month_bills.region_id, any_bills.region_id, nullif(resources.named_region_id, ''), run_places.region_id, '')
-        as region_id
+    coalesce(month_bills.region_id, nullif(resources.named_region_id, ''), run_places.region_id, '') as region_id
 from resources_with_named_region as resources
 left join billed_regions as month_bills
     on
         resources.usage_month = month_bills.usage_month
         and resources.resource_id = month_bills.resource_id
         and month_bills.month_rank = 1
-left join billed_regions as any_bills
-    on resources.resource_id = any_bills.resource_id and any_bills.any_rank = 1
 left join run_places
     on
         resources.training_run_id = run_places.training_run_id

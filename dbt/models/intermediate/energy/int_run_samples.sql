@@ -1,5 +1,5 @@
 {%- set sample_columns %}
-        held_nodes.usage_month, held_nodes.training_run_id, held_nodes.resource_id, samples.host_id, samples.device_index,
+        held_nodes.usage_month, held_nodes.training_run_id, held_nodes.resource_id, samples.device_index,
         samples.document_hash, samples.is_document, samples.is_measured,
         samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm
 {%- endset %}
@@ -14,6 +14,7 @@ held_nodes as (
         usage_month,
         training_run_id,
         resource_id,
+        {{ machine_name('resource_id') }} as machine_name,
         min(span_from_us) as held_from_us,
         max(span_to_us) as held_to_us
     from {{ ref('int_node_spans') }}
@@ -21,23 +22,34 @@ held_nodes as (
     group by all
 ),
 
+-- a name counts as a run's in the months in which that run was there
+keys_of_month as (
+    select distinct holdings.usage_month, run_keys.run_key, training_run_id
+    from run_keys
+    inner join {{ ref('int_month_holdings') }} as holdings using (training_run_id)
+),
+
 samples as (
-    select samples.*, run_keys.training_run_id as keyed_run_id
+    select
+        samples.*,
+        -- telemetry may name a machine with its path or without
+        {{ machine_name('samples.host_id') }} as machine_name,
+        keys_of_month.training_run_id as keyed_run_id
     from {{ ref('int_telemetry_samples') }} as samples
-    left join run_keys using (run_key)
+    left join keys_of_month using (usage_month, run_key)
     where {{ in_build_months('samples.usage_month') }}
 ),
 
 known_hosts as (
-    select distinct usage_month, host_id, host_id as resource_id from samples
+    select distinct usage_month, machine_name, true as is_known from samples
 ),
 
 -- resources of a run that no sample names
 nodes_without_samples as (
     select held_nodes.*
     from held_nodes
-    left join known_hosts using (usage_month, resource_id)
-    where known_hosts.host_id is null
+    left join known_hosts using (usage_month, machine_name)
+    where known_hosts.is_known is null
 ),
 
 -- of those it held at one time the first; a job that was submitted again has its own
@@ -57,13 +69,14 @@ first_nodes_without_samples as (
 samples_of_runs as (
     select
         {{ sample_columns }},
+        held_nodes.resource_id as host_id,
         samples.keyed_run_id is not null as is_keyed
     from held_nodes
     -- samples half a second outside are taken too: they show that there is no gap at the run's start or end
     inner join samples
         on
             held_nodes.usage_month = samples.usage_month
-            and held_nodes.resource_id = samples.host_id
+            and held_nodes.machine_name = samples.machine_name
             and samples.sample_from_us < held_nodes.held_to_us + {{ telemetry_gap_us() }}
             and samples.sample_to_us > held_nodes.held_from_us - {{ telemetry_gap_us() }}
     where samples.keyed_run_id is null or samples.keyed_run_id = held_nodes.training_run_id
@@ -72,6 +85,7 @@ samples_of_runs as (
 
     select
         {{ sample_columns }},
+        samples.host_id,
         true as is_keyed
     from first_nodes_without_samples as held_nodes
     inner join samples
@@ -84,16 +98,15 @@ samples_of_runs as (
         on
             samples.usage_month = named_nodes.usage_month
             and samples.keyed_run_id = named_nodes.training_run_id
-            and samples.host_id = named_nodes.resource_id
+            and samples.machine_name = named_nodes.machine_name
     where named_nodes.resource_id is null
 ),
 
 -- a managed job names no machines: several documents of one interval are several machines, and one document counts once.
 -- Of a single machine they are two views, and the greater use counts.
 machines as (
-    select resource_id, max(node_count) as machine_count
-    from {{ ref('int_run_holdings') }}
-    where resource_id is not null
+    select usage_month, resource_id, max(node_count) as machine_count
+    from {{ ref('int_month_holdings') }}
     group by all
 ),
 
@@ -120,7 +133,7 @@ samples_by_machine as (
             else 1
         end as machine_number
     from document_samples as samples
-    left join machines using (resource_id)
+    left join machines using (usage_month, resource_id)
 )
 
 select

@@ -1,9 +1,14 @@
 with held_months as (
-    select distinct holdings.training_run_id, months.usage_month
-    from {{ ref('int_run_holdings') }} as holdings
-    inner join {{ source('raw', 'months') }} as months
-        on holdings.started_at < months.usage_month + interval 1 month and holdings.ended_at > months.usage_month
+    select
+        training_run_id,
+        holdings.usage_month,
+        -- whose chips a run held, where its record does not name the provider
+        coalesce(max(records.provider_name), max(types.provider_name), 'AWS') as provider_name
+    from {{ ref('int_month_holdings') }} as holdings
+    inner join {{ ref('int_run_records') }} as records using (training_run_id)
+    left join {{ ref('accelerator_types') }} as types using (accelerator_type)
     where not holdings.is_ambiguous
+    group by all
 ),
 
 billed_run_months as (
@@ -31,21 +36,11 @@ providers as (
     group by all
 ),
 
--- whose chips a run held, where its record does not name the provider
-records as (
-    select training_run_id, coalesce(max(records.provider_name), max(types.provider_name), 'AWS') as provider_name
-    from {{ ref('int_run_records') }} as records
-    left join {{ ref('int_run_holdings') }} using (training_run_id)
-    left join {{ ref('accelerator_types') }} as types using (accelerator_type)
-    group by all
-),
-
 run_months as (
     select training_run_id, usage_month, provider_name from billed_run_months
     union all
-    select training_run_id, usage_month, records.provider_name
+    select training_run_id, usage_month, held_months.provider_name
     from held_months
-    inner join records using (training_run_id)
     left join billed_run_months as billed using (training_run_id, usage_month)
     where billed.training_run_id is null
 )

@@ -64,6 +64,12 @@ held_types as (
     group by all
 ),
 
+known_ends as (
+    select training_run_id, bool_and(ended_at < timestamp '9999-01-01 00:00:00') as is_end_known
+    from {{ ref('int_run_holdings') }}
+    group by all
+),
+
 chip_events as (
     select training_run_id, started_at as happened_at, held_chips as chips from {{ ref('int_run_holdings') }}
     union all
@@ -167,6 +173,7 @@ select
     records.pair_key,
     attempt_facts.started_at,
     attempt_facts.ended_at,
+    coalesce(known_ends.is_end_known, attempt_facts.ended_at is not null) as is_end_known,
     -- an ambiguous id has a row so that it can be seen, and no state anyone could rely on
     case when records.is_ambiguous then 'unknown' else coalesce(attempt_facts.state, 'unknown') end as state,
     cast(coalesce(attempt_facts.attempt_count, 0) as bigint) as attempt_count,
@@ -190,6 +197,7 @@ from run_ids
 left join records using (training_run_id)
 left join attempt_facts using (training_run_id)
 left join held_types using (training_run_id)
+left join known_ends using (training_run_id)
 left join chip_counts using (training_run_id)
 left join main_places using (training_run_id)
 left join billed_any using (training_run_id)

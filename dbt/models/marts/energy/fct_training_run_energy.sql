@@ -24,6 +24,11 @@ idle_shares as (
     select training_run_id, usage_month, {{ whole_sum('facility_energy_kwh', 'decimal(38, 9)') }} as facility_energy_kwh
     from {{ ref('int_idle_energy_shares') }}
     group by all
+),
+
+unknown_ends as (
+    select distinct training_run_id, usage_month, true as is_unknown from {{ ref('int_month_holdings') }}
+    where held_to is null
 )
 
 select
@@ -45,14 +50,16 @@ select
     energy.energy_kwh_utilisation_model,
     -- the weakest basis takes the rounding, so that the four add up to the facility figure
     cast(energy.facility_energy_kwh_mid - energy.energy_kwh_utilisation_model as decimal(38, 9)) as energy_kwh_time_model,
-    -- a row without a figure has the weaker of both
+    -- a row without a figure has the weaker of both; where nobody knows how long chips were held, nothing is known of them
     case
+        when unknown_ends.is_unknown then null
         when
             energy.chip_energy_kwh_mid is not null and energy.observed_ps = energy.reserved_ps and energy.reserved_ps > 0
             then 'utilisation_model'
         else 'time_model'
     end as energy_basis,
     case
+        when unknown_ends.is_unknown then null
         when energy.chip_energy_kwh_mid is null then 'assumed'
         when energy.confidence_rank = 1 then 'published'
         when energy.confidence_rank = 2 then 'third_party'
@@ -60,6 +67,7 @@ select
     end as power_confidence,
     -- never rounded up to 1: 1 means that every interval was observed
     case
+        when unknown_ends.is_unknown then null
         when coalesce(energy.reserved_ps, 0) = 0 then cast(0 as double)
         when energy.observed_ps = energy.reserved_ps then cast(1 as double)
         else least(
@@ -72,8 +80,13 @@ select
             999999999e0
         ) / 1e9
     end as telemetry_coverage_ratio,
-    coalesce({{ hours('energy.reserved_ps') }}, cast(0 as decimal(38, 9))) as reserved_chip_hours,
-    case when energy.observed_ps > 0 then {{ hours('energy.used_ps') }} end as busy_chip_hours,
+    case
+        when unknown_ends.is_unknown then null
+        else coalesce({{ hours('energy.reserved_ps') }}, cast(0 as decimal(38, 9)))
+    end as reserved_chip_hours,
+    case
+        when energy.observed_ps > 0 and unknown_ends.is_unknown is null then {{ hours('energy.used_ps') }}
+    end as busy_chip_hours,
     case
         when energy.facility_energy_kwh_mid is null then null
         when energy.least_pue_ratio = energy.greatest_pue_ratio then cast(energy.least_pue_ratio as double)
@@ -88,3 +101,4 @@ select
 from run_months
 left join energy using (training_run_id, usage_month)
 left join idle_shares using (training_run_id, usage_month)
+left join unknown_ends using (training_run_id, usage_month)

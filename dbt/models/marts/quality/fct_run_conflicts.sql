@@ -17,6 +17,42 @@ ranked_values as (
     from field_values
 ),
 
+holdings as (
+    select distinct usage_month, resource_id, training_run_id, held_from, held_to
+    from {{ ref('int_month_holdings') }}
+    where not is_ambiguous
+),
+
+held_times as (
+    select
+        holdings.training_run_id,
+        usage_month,
+        resource_id,
+        bool_and(slices.is_final) as is_final,
+        cast(sum(slices.slice_to - slices.slice_from) as decimal(38, 0)) as held_us,
+        cast(sum(slices.billed_to - slices.slice_from) as decimal(38, 0)) as billed_us
+    from {{ ref('int_held_slices') }} as slices
+    inner join holdings using (usage_month, resource_id)
+    where
+        {{ instant_us('holdings.held_from') }} <= slices.slice_from and {{ instant_us('holdings.held_to') }} >= slices.slice_to
+    group by all
+),
+
+twins as (
+    select distinct
+        usage_month,
+        held_resource_id as resource_id,
+        split_part(machine_place, '|', 1) || '/' || split_part(machine_place, '|', 3) as place
+    from {{ ref('int_named_charges') }}
+    where is_twin
+),
+
+places_of_twins as (
+    select usage_month, resource_id, string_agg(place, ', ' order by place) as places
+    from twins
+    group by all
+),
+
 line_holders as (
     select line_id, string_agg(part_id, ', ' order by part_id) as holders
     from {{ ref('int_line_overlaps') }}
@@ -52,3 +88,31 @@ inner join {{ ref('int_charges') }} as charges using (line_id)
 inner join line_holders using (line_id)
 where attributions.is_conflict
 group by all
+
+union all
+
+-- a machine is not held for longer than it is billed: once the bill is final the time beyond is cut, until then it is only told
+select
+    training_run_id,
+    'hours held of ' || resource_id || ' in ' || substr(cast(usage_month as string), 1, 7) as field,
+    'run records' as source_a,
+    cast({{ hours('held_us * 1000000') }} as string) as value_a,
+    'bill' as source_b,
+    cast({{ hours('billed_us * 1000000') }} as string) as value_b,
+    cast(case when is_final then {{ hours('billed_us * 1000000') }} else {{ hours('held_us * 1000000') }} end as string) as chosen
+from held_times
+where billed_us < held_us
+
+union all
+
+-- a name that fits two machines is evidence of neither
+select distinct
+    holdings.training_run_id,
+    'machine ' || resource_id || ' in ' || substr(cast(usage_month as string), 1, 7) as field,
+    'run records' as source_a,
+    resource_id as value_a,
+    'bill' as source_b,
+    places_of_twins.places as value_b,
+    'none of them' as chosen
+from places_of_twins
+inner join holdings using (usage_month, resource_id)

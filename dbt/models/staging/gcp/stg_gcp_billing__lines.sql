@@ -26,6 +26,8 @@ select
     nullif(invoice_month, '') as invoice_month,
     nullif(resource_name, '') as resource_name,
     nullif(regexp_extract(resource_global_name, '([^/]+)$', 1), '') as resource_path_end,
+    -- which of the machines of that name it is, as far as the row says: project number, project id, zone
+    coalesce(project_number, '') || '|' || coalesce(project_id, '') || '|' || coalesce(location_zone, '') as machine_place,
     -- Vertex AI bills a custom job under its full name
     coalesce(
         nullif(regexp_extract(resource_global_name, '(projects/[^/]+/locations/[^/]+/customJobs/[0-9]+)', 1), ''),

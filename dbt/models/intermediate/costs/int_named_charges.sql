@@ -1,0 +1,77 @@
+{{ config(materialized='by_month') }}
+{%- set shared %}
+        line_id, {{ cell() }}, charge_period_start, charge_period_end, instance_type, is_usage, is_discount, is_accelerator_type,
+        is_block_hour, billed_us, resource_id, machine_place{% endset %}
+
+with charges as (
+    select * from {{ ref('int_charges') }}
+    where {{ in_build_months() }} and fixed_reason is null
+),
+
+-- Google Cloud names a resource twice, and a managed job is its own resource in its record: a record may hold any of the names
+names as (
+    select {{ shared }}, {{ machine_name('resource_id') }} as machine_name, false as is_job_name
+    from charges
+    where resource_id is not null
+
+    union all
+
+    select {{ shared }}, {{ machine_name('other_resource_id') }} as machine_name, false as is_job_name
+    from charges
+    where
+        other_resource_id is not null
+        and {{ machine_name('other_resource_id') }} is distinct from {{ machine_name('resource_id') }}
+
+    union all
+
+    select {{ shared }}, job_id as machine_name, true as is_job_name
+    from charges
+    where job_id is not null and job_id is distinct from resource_id and job_id is distinct from other_resource_id
+),
+
+-- a record may give the whole path of a machine, with its project and its zone
+recorded_names as (
+    select distinct
+        resource_id as held_resource_id,
+        {{ machine_name('resource_id') }} as machine_name,
+        regexp_extract(resource_id, 'projects/([^/]+)/.*(nodes|instances)/', 1) as project,
+        regexp_extract(resource_id, '(zones|locations)/([^/]+)/(nodes|instances)/', 2) as zone
+    from {{ ref('int_run_holdings') }}
+    where resource_id is not null
+),
+
+charges_of_machines as (
+    select
+        names.*,
+        coalesce(recorded_names.held_resource_id, names.resource_id) as held_resource_id,
+        nullif(split_part(names.machine_place, '|', 1), '') as project_number,
+        nullif(split_part(names.machine_place, '|', 3), '') as zone
+    from names
+    left join recorded_names
+        on
+            names.machine_name = recorded_names.machine_name
+            and (
+                names.machine_place is null
+                or (
+                    recorded_names.project
+                    in ('', split_part(names.machine_place, '|', 1), split_part(names.machine_place, '|', 2))
+                    and (recorded_names.zone = '' or split_part(names.machine_place, '|', 3) in ('', recorded_names.zone))
+                )
+            )
+    -- an hour of a capacity block counts even where no record names the machine
+    where recorded_names.held_resource_id is not null or (names.is_block_hour and not names.is_job_name)
+)
+
+select
+    {{ shared }},
+    held_resource_id,
+    is_job_name,
+    -- which of the machines of this name a record means is not known where two were billed: neither is its
+    coalesce(
+        min(project_number) over (partition by usage_month, held_resource_id)
+        <> max(project_number) over (partition by usage_month, held_resource_id)
+        or min(zone) over (partition by usage_month, held_resource_id)
+        <> max(zone) over (partition by usage_month, held_resource_id),
+        false
+    ) as is_twin
+from charges_of_machines

@@ -1,0 +1,72 @@
+{{ config(materialized='by_month') }}
+
+with billed_intervals as (
+    select
+        usage_month,
+        named.held_resource_id as resource_id,
+        lines.charge_period_start,
+        lines.charge_period_end,
+        -- the first generations are priced by boards of four chips
+        sum(lines.priced_usage * case when lines.instance_type in ('v2', 'v3', 'v4') then 4 else 1 end) as chip_hours
+    from {{ ref('int_gcp_lines') }} as lines
+    inner join {{ ref('int_named_charges') }} as named using (usage_month, line_id)
+    where
+        {{ in_build_months() }}
+        and lines.is_usage
+        and lines.instance_type <> ''
+        and lines.fixed_reason is null
+        and lines.pricing_unit in ('', 'h', 'hour', 'hours')
+        and lines.charge_period_end > lines.charge_period_start
+        and not named.is_job_name
+        and not named.is_twin
+    group by all
+),
+
+intervals_with_neighbours as (
+    select
+        *,
+        lag(charge_period_end) over (partition by usage_month, resource_id order by charge_period_start) = charge_period_start
+        and lead(charge_period_start) over (partition by usage_month, resource_id order by charge_period_start)
+        = charge_period_end as is_between
+    from billed_intervals
+),
+
+-- a machine that came or went within an hour is billed for a part of it: only a full interval tells how large it is
+full_intervals as (
+    select distinct
+        intervals.usage_month,
+        resource_id,
+        {{ int_div(
+            'cast(' ~ to_units('intervals.chip_hours', 9) ~ ' * 3600 as decimal(38, 0))',
+            microseconds('intervals.charge_period_start', 'intervals.charge_period_end')
+        ) }} as thousandths
+    from intervals_with_neighbours as intervals
+    left join {{ ref('int_run_holdings') }} as holdings
+        using (resource_id)
+    where
+        intervals.is_between
+        or (
+            holdings.started_at <= intervals.charge_period_start
+            and holdings.ended_at >= intervals.charge_period_end
+            and holdings.ended_at < timestamp '9999-01-01 00:00:00'
+        )
+),
+
+most_billed as (
+    select usage_month, resource_id, max(thousandths) as thousandths
+    from full_intervals
+    where thousandths > 0
+    group by all
+)
+
+select
+    usage_month,
+    resource_id,
+    -- billed amounts are rounded: a hundredth over a size is that size. More than 8 chips are a slice
+    cast(case
+        when thousandths <= 1010 then 1
+        when thousandths <= 4040 then 4
+        when thousandths <= 8080 then 8
+        else {{ int_div('cast(thousandths + 500 as decimal(38, 0))', 'cast(1000 as decimal(38, 0))') }}
+    end as bigint) as node_chips
+from most_billed
