@@ -232,7 +232,8 @@ def test_every_account_project_and_service_of_a_cost_has_the_name_that_its_bill_
         ) as costs
         left join marts.dim_accounts as accounts
             on costs.provider_name = accounts.provider_name and costs.sub_account_id = accounts.account_id
-        left join marts.dim_services as services using (provider_name, service_code)
+        left join marts.dim_services as services
+            on costs.provider_name = services.provider_name and costs.service_code = services.service_code
         where
             (costs.sub_account_id <> '' and accounts.account_name is null)
             or (costs.service_code <> '' and services.service_name is null)
