@@ -41,7 +41,8 @@ def tell(event: Any) -> None:
     if event.info.level in ("warn", "error") or event.info.name in ("LogModelResult", "LogSeedResult", "LogTestResult"):
         from dbt_common.events.functions import msg_to_json
 
-        print(msg_to_json(event), flush=True)
+        sys.stdout.write(f"{msg_to_json(event)}\n")  # in one piece: two threads that print mix their lines
+        sys.stdout.flush()
 
 
 def run(arguments: list[str], manifest: Any = None) -> int:

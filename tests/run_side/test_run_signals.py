@@ -34,7 +34,14 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_signal_ends_the_command_with_one_line(config: Path, number: signal.Signals, after: float) -> None:
     """Whatever runs after those seconds: imports, listing, landing, dbt. Before the first, Python itself is not there yet."""
     command = [sys.executable, "-c", START, "refresh", "--full", "--config", str(config)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # where the tests run in the background of a shell Ctrl-C is ignored, and whoever is started there would ignore it too
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     time.sleep(after)
     process.send_signal(number)
     out, err = process.communicate(timeout=60)

@@ -103,6 +103,7 @@ def _fault_of(parts: tuple[Part, ...], schema: Schema, store_uri: str) -> Export
                     wanted = Schema(columns)
                     rows = parts_select(wanted, [(str(part.path), physical)])
                     con.execute(f"SELECT max({row_hash(wanted)}), max(_row_number) FROM ({rows}) GROUP BY _file").fetchall()
+                row_digest(con, f"({rows})", schema)  # the engine may reach a damaged page only in the order this reads them
         except duckdb.Error as error:
             kind = type(error).__name__
             what = f"column {column} cannot be read as declared" if column else "it is damaged and cannot be read as Parquet"
