@@ -123,6 +123,8 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Organisation:
 
 
 def test_no_damaged_file_stops_a_refresh(good: Organisation, tmp_path: Path) -> None:
+    # what other tests of this worker needed before is no matter of the damaged files
+    peak_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     exports, kept = good.folder / "exports", tmp_path / "kept"
     shutil.copytree(exports, kept)
     files = sorted(path.relative_to(kept) for path in kept.rglob("*") if path.is_file() and "good" not in path.parts)
@@ -145,7 +147,7 @@ def test_no_damaged_file_stops_a_refresh(good: Organisation, tmp_path: Path) -> 
                 read_whole(good, one)
         shutil.copyfile(kept / file, exports / file)
     print(f"seeds {FIRST_SEED} to {FIRST_SEED + RUNS - 1}: {dict(outcomes)}")
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < LIMIT
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak_before < LIMIT
 
 
 def read_whole(good: Organisation, one: Any) -> None:
