@@ -62,7 +62,7 @@ def test_the_ledger_and_the_oracle_agree_on_a_drawn_bill(tmp_path: Path, trainle
     config = exports.config()
     finished = trainledger("refresh", "--config", config, now=NOW)
     assert finished.returncode == 0, finished.stdout[-3000:] + finished.stderr[-3000:]
-    found = differences(tmp_path / "home" / "published" / "trainledger.duckdb", Oracle(config).tables())
+    found = differences(tmp_path / "home" / "published" / "trainledger.duckdb", Oracle(config, now=NOW).tables())
     assert not found, report(found)
 
 
@@ -90,7 +90,7 @@ def test_every_cent_of_the_real_bills_arrives(tmp_path: Path, trainledger: Comma
     }
     assert arrived == written
     assert all(written.values())
-    found = differences(published, Oracle(config).tables())
+    found = differences(published, Oracle(config, now=NOW).tables())
     assert not found, report(found)
 
 

@@ -57,5 +57,5 @@ def test_the_ledger_and_the_oracle_agree_on_drawn_exports(tmp_path: Path, trainl
     config = exports.config()
     finished = trainledger("refresh", "--config", config, now=NOW)
     assert finished.returncode in (0, 3), finished.stdout[-3000:] + finished.stderr[-3000:]  # 3: drawn faults are held back
-    found = differences(tmp_path / "home" / "published" / "trainledger.duckdb", Oracle(config).tables())
+    found = differences(tmp_path / "home" / "published" / "trainledger.duckdb", Oracle(config, now=NOW).tables())
     assert not found, report(found)

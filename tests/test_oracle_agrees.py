@@ -23,7 +23,7 @@ def june(tables: Tables) -> Decimal:
 
 @pytest.fixture(scope="module")
 def oracle_tables(demo_home: Path) -> Tables:
-    return Oracle(demo_home / "trainledger.yaml").tables()
+    return Oracle(demo_home / "trainledger.yaml", now=DEMO_NOW).tables()
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_what_was_published_before_the_restatement_is_the_old_bill(
     as_published = ("--as-published", BEFORE.isoformat())
     finished = trainledger("report", "quarterly", "--quarter", "2026Q2", *as_published, "--config", config, now=DEMO_NOW)
     assert finished.returncode == 0, finished.stdout[-3000:] + finished.stderr[-3000:]
-    tables = Oracle(config, as_published=BEFORE).tables()
+    tables = Oracle(config, as_published=BEFORE, now=DEMO_NOW).tables()
     assert june(tables) != june(oracle_tables), "the demo restates June, or this test shows nothing"
     [published] = folder.rglob("asof/*/published/trainledger.duckdb")
     found = differences(published, tables)

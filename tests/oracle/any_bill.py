@@ -185,7 +185,11 @@ class Draw:
                 rows.append(self.pod_row(source, at))
             if self.random.random() < 0.2:
                 rows += self.savings_plan_rows(source, at)
-        return rows + (self.block_rows(month) + self.corner_rows(month) if source == "cur-a" else [])
+        if source == "cur-a":
+            rows += self.block_rows(month) + self.corner_rows(month)
+            if month == "2026-04":  # with an invoice for every row: a node that is held all month was held for its billed hours
+                rows = [row | {"bill_invoice_id": "2041"} for row in rows]
+        return rows
 
     def record(self, run_id: str) -> dict:
         nodes = []

@@ -14,7 +14,7 @@ QUANTITY = 9
 COLUMNS = {
     "billing_account_id", "service", "sku", "usage_start_time", "usage_end_time", "project", "labels", "system_labels",
     "location", "resource", "cost", "currency", "usage", "credits", "cost_type", "adjustment_info", "cost_at_list",
-    "subscription", "cost_at_effective_price_default",
+    "subscription", "cost_at_effective_price_default", "invoice",
 }  # fmt: skip
 
 
@@ -60,6 +60,7 @@ class GoogleLine:
     has_commitment_credit: bool
     has_resource_credit: bool
     has_fee_offset: bool
+    invoice: str  # its month, 202604; empty while there is none
     machines: frozenset[str] = frozenset()  # names of run records that mean this machine
     provider_name: str = "Google Cloud"
     kind: str = ""  # AWS's line item type
@@ -166,5 +167,6 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         spend_credit=spend_credit, has_resource_credit=facts.RESOURCE_CREDIT in kinds,
         subscription=_text(row, "subscription.instance_id"), is_usage=is_usage, is_fee=is_fee, is_support=is_support,
         is_unused=system_labels.get("compute.googleapis.com/is_unused_reservation", "").lower() == "true",
+        invoice=_text(row, "invoice.month"),
         has_commitment_credit=bool(kinds.keys() & facts.COMMITMENT_CREDITS), has_fee_offset=facts.FEE_OFFSET in kinds,
     )  # fmt: skip

@@ -14,6 +14,7 @@ USAGE = {"Usage", "DiscountedUsage", "SavingsPlanCoveredUsage"}
 SAVINGS_PLAN_PAIR = {"SavingsPlanCoveredUsage", "SavingsPlanNegation"}
 
 COLUMNS = {
+    "bill_invoice_id",
     "bill_payer_account_id", "line_item_usage_account_id", "line_item_line_item_type", "line_item_usage_start_date",
     "line_item_usage_end_date", "line_item_product_code", "line_item_usage_type", "line_item_availability_zone",
     "line_item_resource_id", "line_item_line_item_description", "line_item_usage_amount", "line_item_currency_code",
@@ -65,6 +66,7 @@ class Line:
     is_block_hour: bool = False
     purchase: str = ""  # kind of the commitment whose purchase a refund or discount lowers
     cell: tuple = field(default=())
+    invoice: str = ""  # its number, empty while there is none
     provider_name: str = "AWS"
     contracted: int | None = None  # a CUR does not say
     promotion: int | None = None  # inside a usage row: Google's alone
@@ -233,7 +235,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         reservation_arn=reservation_arn, savings_plan_arn=row.get("savings_plan_savings_plan_a_r_n") or "",
         block_arn=row.get("capacity_reservation_capacity_reservation_arn") or resource_id,
         status=(row.get("capacity_reservation_capacity_reservation_status") or "").lower(), is_block_fee=is_block_fee,
-        purchase=purchase_of(row, is_block_fee), is_pod=_is_pod(row),
+        purchase=purchase_of(row, is_block_fee), is_pod=_is_pod(row), invoice=row.get("bill_invoice_id") or "",
         told_plan=told[1] if (told := _TOLD_PLAN.search(row.get("line_item_line_item_description") or "")) else "",
     )  # fmt: skip
     if is_block_fee:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 
 from .google_lines import GoogleLine
@@ -13,7 +13,18 @@ from .records import CUSTOM_JOB, STILL_HELD, Runs, Window
 from .samples import Sample
 
 _HOUR = 3_600_000_000
-Times = dict[tuple[str, date], list[tuple[int, int]]]  # machine and month -> billed stretches without a gap
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Billed hours without a gap between them, and how much of that time was billed."""
+
+    start: int
+    end: int
+    billed: int
+
+
+Times = dict[tuple[str, date], dict[tuple[str, str], list[Stretch]]]  # machine and month -> provider and payer -> in order
 
 
 def _names(line: Line | GoogleLine) -> set[str]:
@@ -25,22 +36,23 @@ def _names(line: Line | GoogleLine) -> set[str]:
 
 def billed_times(lines: Iterable[Line | GoogleLine]) -> Times:
     """Under another payer a name is another machine, whose gaps are its own."""
-    found: dict[tuple[str, date, str], set[tuple[int, int]]] = defaultdict(set)
+    found: dict[tuple[str, date, tuple[str, str]], dict[tuple[int, int], int]] = defaultdict(lambda: defaultdict(int))
     for line in lines:
         if line.is_usage and not line.is_unused and line.component == "accelerator":
+            end = min(line.end, month_after(line.usage_month))
+            billed = line.usage_us if line.usage_us != line.end - line.start else end - line.start
             for name in _names(line):
-                found[name, line.usage_month, line.payer_account_id].add(
-                    (line.start, min(line.end, month_after(line.usage_month)))
-                )
-    times: Times = defaultdict(list)
-    for (name, month, _), intervals in found.items():
-        stretches: list[tuple[int, int]] = []
-        for start, end in sorted(intervals):
-            if stretches and start <= stretches[-1][1]:
-                stretches[-1] = stretches[-1][0], max(end, stretches[-1][1])
-            else:
-                stretches.append((start, end))
-        times[name, month] += stretches
+                found[name, line.usage_month, (line.provider_name, line.payer_account_id)][line.start, end] += billed
+    times: Times = defaultdict(dict)
+    for (name, month, payer), intervals in found.items():
+        stretches: list[Stretch] = []
+        for (start, end), amount in sorted(intervals.items()):
+            billed = min(amount, end - start)  # one interval may be billed in several rows
+            if stretches and start <= stretches[-1].end:
+                last = stretches.pop()
+                start, end, billed = last.start, max(end, last.end), last.billed + billed
+            stretches.append(Stretch(start, end, min(billed, end - start)))
+        times[name, month][payer] = stretches
     return times
 
 
@@ -82,9 +94,10 @@ def _decided(window: Window, everybody: list[Window], samples: list[Sample], run
         follows = min((other.start for other in everybody if start < other.start < month_end), default=None)
         unbilled = min(
             (
-                end
-                for begin, end in times.get((window.resource_id, month), ())
-                if begin <= start + _HOUR and start < end < month_end
+                stretch.end
+                for stretches in times.get((window.resource_id, month), {}).values()
+                for stretch in stretches
+                if stretch.start <= start + _HOUR and start < stretch.end < month_end
             ),
             default=None,
         )

@@ -16,7 +16,8 @@ from . import google_ladder, google_lines
 from .blocks import prepare_blocks
 from .carbon import aws_rows, gather
 from .energy import hold_energy, run_rows, unknown_months
-from .exports import Delivery, bill_deliveries, carbon_deliveries, elect
+from .exports import Delivery, bill_deliveries, carbon_deliveries, elect, moment
+from .final_bills import closed_months, cut
 from .google_carbon import google_rows
 from .google_commitments import amortise
 from .google_exports import nested_rows, partition_deliveries
@@ -67,9 +68,9 @@ def _run_months(runs: Runs, billed: set[RunMonth]) -> set[RunMonth]:
 
 
 class Oracle:
-    """One reading of the exports and the tables that follow from it."""
+    """One reading of the exports and the tables that follow from it; without a clock no bill is final."""
 
-    def __init__(self, config: Path, as_published: datetime | None = None) -> None:
+    def __init__(self, config: Path, as_published: datetime | None = None, now: str | None = None) -> None:
         settings = yaml.safe_load(config.read_text(encoding="utf-8"))
         if settings.get("carbon_weights", "list_cost") != "list_cost":
             raise OracleError("the oracle knows list-cost weights only")
@@ -86,7 +87,9 @@ class Oracle:
         tpu = chain.from_iterable(read_tpu(place, as_published) for place in self._locations("tpu_monitoring"))
         samples = [*neuron, *tpu]
         tell_machines_apart(self.google_lines, self.runs)
-        decide_open_ends(self.runs, samples, billed_times([*self.lines, *self.google_lines]))
+        lines = [*self.lines, *self.google_lines]
+        times, closed = billed_times(lines), closed_months(lines, moment(now)) if now else set()
+        decide_open_ends(self.runs, samples, times)
         self.runs.sizes = sizes_of(self.google_lines, self.runs)
         prepare_blocks(self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines)
@@ -95,7 +98,7 @@ class Oracle:
         google_carbon = google_rows(self._elected("gcp_carbon", partition_deliveries))
         self.carbon = gather(chain(aws_rows(self._elected("aws_carbon", carbon_deliveries)), google_carbon))
         telemetry = Telemetry(samples, self.runs)
-        holds = list(holds_of(self.runs))
+        holds = list(cut(holds_of(self.runs), times, closed))
         places = Places(self.lines, self.google_lines, self.parts, self.runs)
         self.energy = hold_energy(observe(holds, telemetry), self.runs, places)
 

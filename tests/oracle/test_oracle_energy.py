@@ -200,3 +200,16 @@ def test_modelled_emissions_and_their_meeting_with_the_provider(exports: GoogleE
     [met] = [row for key, row in tables["fct_reconciliation"].items() if key[9] == "modelled_vs_provider"]
     assert (met["provider_total"], met["runs_total"], met["modelled_total"]) == (10, 10, row["modelled_location_based_kgco2e"])
     assert met["difference"] == 10 - met["modelled_total"]
+
+
+def test_a_final_bill_ends_what_a_record_says_was_held(exports: GoogleExports) -> None:
+    exports.bill([hour("2026-04-10T10:00:00", 20.0, bill_invoice_id="2041")])
+    exports.runs(run("a", (NODE, TEN, NOON, 16)))
+    config = exports.config()
+    held = [
+        Oracle(config, now=now).tables()["fct_training_run_energy"]["a", APRIL]["reserved_chip_hours"]
+        for now in (None, "2026-05-14T00:00:00Z", "2026-05-15T00:00:00Z")  # 14 days after the month
+    ]
+    assert held == [32, 32, 16]
+    exports.bill([hour("2026-04-10T10:00:00", 20.0, bill_invoice_id=number) for number in ("2041", None)])
+    assert row_of(exports)["reserved_chip_hours"] == 32
