@@ -52,7 +52,18 @@ def run(arguments: list[str], manifest: Any = None) -> int:
     """
     from dbt.artifacts.schemas.run import RunExecutionResult
     from dbt.cli.main import dbtRunner
+    from dbt_common.events.base_types import BaseEvent, EventLevel
+    from dbt_common.events.event_manager import EventManager
+    from dbt_common.events.event_manager_client import ctx_set_event_manager
 
+    class WithoutDebug(EventManager):
+        """Debug events are not turned into messages: nobody reads them here."""
+
+        def fire_event(self, e: BaseEvent, level: EventLevel | None = None, *others: Any, **named: Any) -> None:
+            if (level or e.level_tag()) is not EventLevel.DEBUG:
+                super().fire_event(e, level, *others, **named)
+
+    ctx_set_event_manager(WithoutDebug())
     artifacts = () if arguments[0] == "parse" else ("--no-write-json",)
     done = dbtRunner(manifest=manifest, callbacks=[tell]).invoke([*arguments, *NO_LOGGERS, *artifacts])
     if isinstance(done.result, RunExecutionResult):
