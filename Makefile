@@ -9,7 +9,7 @@ CONFIG ?= $(DEMO)/trainledger.yaml
 # the demo's clock stands still; everybody else's runs
 UI_NOW := $(if $(filter $(DEMO)/%,$(CONFIG)),TRAINLEDGER_NOW=2026-10-10T00:00:00Z)
 
-.PHONY: run ui test fuzz lint lock clean system-packages
+.PHONY: run ui test pytest fuzz lint lock clean system-packages
 
 run: .venv/installed-run
 	$(BIN)/trainledger demo --dir $(DEMO)
@@ -19,8 +19,12 @@ ui: .venv/installed-run
 	$(UI_NOW) $(BIN)/trainledger ui --config $(CONFIG)
 
 # what only tests need from the system is a browser and Java; installed where this user may, else listed as skipped (a failure under CI)
-test: .venv/installed-test system-packages lint
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+test: .venv/installed-test system-packages
+	@$(MAKE) --no-print-directory -j 2 pytest lint
+
+# on two cores a third worker, and lint beside it, fill the time in which tests wait for processes, servers and disks
+pytest: .venv/installed-test
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # damaged exports through every connector; the test suite draws 200
 fuzz: .venv/installed-test
