@@ -79,7 +79,7 @@ def doctor(config: Config = DEFAULT_CONFIG, as_json: Json = False, debug: Debug 
 
     Example: trainledger doctor --config ./trainledger.yaml
     """
-    from dagster_project.commands.doctor import diagnose
+    from dagster_project.commands.doctor.examination import diagnose
     from dagster_project.settings import load_settings
 
     return diagnose(load_settings(config), typer.echo, as_json=as_json)
