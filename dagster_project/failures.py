@@ -111,7 +111,7 @@ def _room(path: Path | None) -> str:
 
 def meant(word: str, known: Iterable[str]) -> str:
     """The known word that a misspelt one is nearest to, as the end of a sentence; nothing where none is near."""
-    near = get_close_matches(word, list(known), n=1)
+    near = get_close_matches(word, list(known), n=1, cutoff=0.75)
     return f"; did you mean '{near[0]}'?" if near else ""
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from connectors.stores import ObjectInfo
 from dagster_project.cli import app
 from dagster_project.commands.doctor import reading
+from dagster_project.landing.opening import open_landing
+from dagster_project.landing.planning import make_plan
+from dagster_project.settings import load_settings
 from tests.connectors.gcp import LINE, write_partition
 from tests.line.kit import stamps
 from tests.oracle.builders import PAYER, Exports, carbon, hour, run
@@ -278,12 +284,6 @@ def test_a_landing_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["nine", "below"])
 def test_doctor_and_refresh_say_the_same_of_what_was_passed_by(tmp_path: Path, name: str) -> None:
-    import shutil
-
-    from dagster_project.landing.opening import open_landing
-    from dagster_project.landing.planning import make_plan
-    from dagster_project.settings import load_settings
-
     exports = Exports(tmp_path)
     for month in range(1, 10):
         exports.bill([hour(f"2026-{month:02}-10T10:00:00", 1.0)], period=f"2026-{month:02}", name=name)
@@ -298,3 +298,43 @@ def test_doctor_and_refresh_say_the_same_of_what_was_passed_by(tmp_path: Path, n
     told = answer(found, "refusal")
     assert code == 3 and (told["message"], told["remedy"]) == (refusal.message, refusal.remedy)
     assert {"nine": "9 data files, no metadata/", "below": "an export one level below, in below"}[name] in told["message"]
+
+
+class Bucket:
+    """A store of some keys below a bucket, all of one byte."""
+
+    def __init__(self, location: str, keys: list[str]) -> None:
+        self.uri, prefix = location, f"{location.removeprefix('s3://').partition('/')[2]}/"
+        self.keys = [key.removeprefix(prefix) for key in keys if key.startswith(prefix)]
+
+    def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
+        return (ObjectInfo(key, 1, "e", datetime(2026, 5, 1, tzinfo=UTC)) for key in self.keys)
+
+
+def test_nothing_below_a_prefix_is_told_with_the_prefix_that_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = ["exports/hourly-cur/data/x.parquet", "exports/carbon/data/y.parquet"]
+    monkeypatch.setattr(reading, "open_source", lambda base, source: Bucket(source.location, keys))
+    exports = Exports(tmp_path)
+    exports.sources.append({"name": "cur", "kind": "aws_cur", "location": "s3://bucket/exports/hourly_cur"})
+    code, found = doctor(exports.config())
+    told = answer(found, "source")
+    assert code == 3
+    assert told["message"] == "s3://bucket/exports/hourly_cur: nothing below this prefix; did you mean 'hourly-cur'?"
+
+
+def test_chips_of_google_are_known_by_their_skus_and_fees_are_none(tmp_path: Path) -> None:
+    chips = ["TpuV5e Chip Hour", "Cloud TPU v6e", "DWS Defined Duration V5p", "TPU 8t Chip", "Reserved v4 TPU", "Nvidia H100 GPU"]
+    others = [
+        "Commitment v1: TpuV5e for 1 Year",
+        "Vertex Training management fee on TPU V5e",
+        "output tokens",
+        "N1 Instance Core",
+    ]
+    exports = Exports(tmp_path)
+    lines = [
+        {**LINE, "labels": [], "sku": {"id": "1", "description": sku}, "resource": {"name": sku, "global_name": None}}
+        for sku in (*chips, *others)
+    ]
+    write_partition(exports._source("google", "gcp_billing"), "2026-05-01", *lines)
+    _, found = doctor(exports.config())
+    assert sorted(one["resource_id"] for one in answer(found, "cost")["facts"]["without_a_run"]) == sorted(chips)

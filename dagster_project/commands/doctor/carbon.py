@@ -4,16 +4,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from dagster_project.commands.doctor.checks import KEPT, Check, counted, some
-from dagster_project.commands.doctor.evidence import Evidence
+from dagster_project.commands.doctor.evidence import Evidence, kind_of
 from dagster_project.commands.doctor.reading import Reading
 from dagster_project.commands.status import CARBON_EXPECTED_AFTER
+from dagster_project.kinds import KINDS
 from dagster_project.months import month_end
-
-_PAYERS = """
-    SELECT DISTINCT payer_account_id FROM raw.aws_carbon WHERE $provider = 'AWS'
-    UNION
-    SELECT DISTINCT billing_account_id FROM raw.gcp_carbon WHERE $provider = 'Google Cloud'
-"""
 
 
 def ask_carbon(evidence: Evidence, bills: Sequence[Reading], carbon: Sequence[Reading], now: datetime) -> Iterator[Check]:
@@ -24,8 +19,8 @@ def ask_carbon(evidence: Evidence, bills: Sequence[Reading], carbon: Sequence[Re
         billed = [month for month in _months(bills, provider) if month <= last]
         sources = [one for one in carbon if one.source.facts.provider_name == provider]
         if not sources:
-            kind = "aws_carbon" if provider == "AWS" else "gcp_carbon"
-            message = f"no source of carbon for {provider}: emissions by the provider will be not_published"
+            kind = kind_of("carbon", provider)
+            message = "no source of it: what the provider says of emissions will be not_published"
             facts = {"provider_name": provider, "bill_months": billed, "carbon_months": []}
             yield Check(f"carbon of {provider}", "warning", message, f"Add one of kind {kind}.", False, "carbon", facts)
             continue
@@ -46,7 +41,8 @@ def _compared(evidence: Evidence, provider: str, billed: list[str], known: list[
             "SELECT DISTINCT payer_account_id FROM usage_lines WHERE provider_name = $provider", provider=provider
         )
     }
-    payers = {payer for (payer,) in evidence.rows(_PAYERS, provider=provider)}
+    kind = kind_of("carbon", provider)
+    payers = {payer for (payer,) in evidence.rows(f"SELECT DISTINCT {KINDS[kind].payer_column} FROM raw.{kind}")}
     strange = sorted(payer for payer in billed_payers - payers if payer) if payers else []
     facts = {
         "provider_name": provider,

@@ -22,9 +22,10 @@ class Check:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def some(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+def some(names: Sequence[str], of: int | None = None) -> str:
+    """The first names, and how many more there are; `of` them where not all were asked for."""
+    rest = (of or len(names)) - min(SHOWN, len(names))
+    more = f" and {rest:,} more" if rest else ""
     return ", ".join(names[:SHOWN]) + more
 
 

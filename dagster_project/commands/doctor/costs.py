@@ -77,20 +77,20 @@ def _cost(evidence: Evidence, bill: Reading) -> Iterator[Check]:
             "share": met,
             "share_by_tag": share(by_tag, whole),
             "share_by_record": share(by_record, whole),
-            "without_a_run": [{"resource_id": name, "list_cost": str(amount)} for name, amount in rest],
+            "without_a_run": [{"resource_id": name, "list_cost": str(amount)} for name, amount, _ in rest],
         }
         if by_tag + by_record == whole:
             yield _answer(bill, "cost", "ok", message, "", facts)
             continue
-        named = some([f"{name or 'rows without resource'} ({amount:,.2f})" for name, amount in rest])
+        named = some([f"{name or 'rows without resource'} ({amount:,.2f})" for name, amount, _ in rest], rest[0][2])
         remedy = "Tag these machines with the run's id, or write a run record for them; time that nobody used stays idle."
         yield _answer(bill, "cost", "warning", f"{message}; without a run: {named}", remedy, facts)
 
 
 def _without_a_run(evidence: Evidence, bill: Reading, currency: str) -> list[tuple]:
-    """The resources that neither a tag nor a record gives to a run, the dearest first."""
+    """The dearest resources that neither a tag nor a record gives to a run, with their cost, and how many there are."""
     sql = f"""
-        SELECT names[1], coalesce(sum(cost), 0) FROM accelerator_lines
+        SELECT names[1], coalesce(sum(cost), 0), count(*) OVER () FROM accelerator_lines
         WHERE source_name = $source AND currency = $currency AND run_tag IS NULL
             AND line_id NOT IN (SELECT line_id FROM held_lines)
         GROUP BY ALL ORDER BY 2 DESC, 1 LIMIT {KEPT}

@@ -5,13 +5,14 @@ and time. The figures of the ledger are dbt's.
 """
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from connectors.formats.accelerators import AWS_FAMILIES
 from dagster_project.commands.doctor.reading import Reading
-from dagster_project.kinds import Kind, built_kinds
+from dagster_project.kinds import KINDS, Fact, Kind, built_kinds
 from dagster_project.settings import Rules
 from dagster_project.warehouse.raw import FILE_COLUMNS, FILES, rows_of
 
@@ -130,11 +131,16 @@ FROM raw.tpu_monitoring;
 """
 
 
-class Evidence:
-    """The tables, in memory."""
+def kind_of(fact: Fact, provider: str) -> Kind:
+    """The kind of source that has a fact of a provider."""
+    return next(kind for kind in built_kinds() if KINDS[kind].fact == fact and KINDS[kind].provider_name == provider)
 
-    def __init__(self, rules: Rules, readings: Sequence[Reading]) -> None:
-        self._engine = duckdb.connect(":memory:")
+
+class Evidence:
+    """The tables, in memory; what is too large for it goes to `spill`."""
+
+    def __init__(self, rules: Rules, readings: Sequence[Reading], spill: Path) -> None:
+        self._engine = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
         self._engine.execute("SET TimeZone = 'UTC'")
         self._engine.execute("CREATE SCHEMA raw")
         self._raw(rules, readings)

@@ -29,7 +29,8 @@ def diagnose(settings: Settings, tell: Callable[[str], None], *, as_json: bool =
     found: list[Check] = []
     with tempfile.TemporaryDirectory(prefix="trainledger-doctor-") as folder:
         readings = [Reading(source) for source in settings.sources]
-        for part, heading in ((_first(settings, Path(folder), readings), ""), (_questions(settings, readings), HEADING)):
+        first, second = _first(settings, Path(folder), readings), _questions(settings, readings, Path(folder, "spill"))
+        for part, heading in ((first, ""), (second, HEADING)):
             for check in part:
                 if not as_json:
                     if heading:
@@ -55,14 +56,14 @@ def _first(settings: Settings, folder: Path, readings: list[Reading]) -> Iterato
         yield from read_source(settings.base, reading.source, folder / str(number), reading)
 
 
-def _questions(settings: Settings, readings: list[Reading]) -> Iterator[Check]:
+def _questions(settings: Settings, readings: list[Reading], spill: Path) -> Iterator[Check]:
     """What the sources say together of runs."""
     of_fact = {
         fact: [one for one in readings if one.source.facts.fact == fact and one.files]
         for fact in ("bill", "carbon", "runs", "telemetry")
     }
     bills, records = of_fact["bill"], of_fact["runs"]
-    with Evidence(settings.rules, readings) as evidence:
+    with Evidence(settings.rules, readings, spill) as evidence:
         for bill in bills:
             yield from ask_bill(evidence, bill, settings.run_tag_keys)
         if bills:

@@ -6,6 +6,7 @@ Bounded: of a large month some files are read, and what was read is told. What t
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 
 from connectors.deliveries import Delivery, Refusal
@@ -15,6 +16,7 @@ from connectors.registry import connector_for
 from connectors.stores import ObjectStore
 from connectors.telemetry.samples import facts_of
 from dagster_project.commands.doctor.checks import Check, Outcome, counted, size, some
+from dagster_project.failures import meant
 from dagster_project.landing.deriving.derive import Deriver
 from dagster_project.landing.planning import is_wanted
 from dagster_project.landing.records import RowRefusal, calendar_month, file_names, partition_day
@@ -26,6 +28,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BYTES = {"bill": 1 << 30, "carbon": 1 << 28}  # read of one source; telemetry and records are parsed line by line
 OTHER_BYTES = 1 << 27
 FILES = 2000
+PAGE = 1000  # keys of one answer of S3
 REFUSALS = 3  # told of one source; `refresh` tells all
 
 
@@ -66,7 +69,7 @@ def read_source(base: Path, source: SourceSettings, folder: Path, reading: Readi
         yield from _refusals(source, [item for item in found if isinstance(item, Refusal)], is_all=not deliveries)
         if not deliveries:
             if not found:
-                yield _nothing(source, store, counts)
+                yield _nothing(base, source, store, counts)
             return
         wanted = _newest(source, deliveries, reading)
         yield from _read(store, wanted, folder, reading)
@@ -83,13 +86,27 @@ def _refusals(source: SourceSettings, refusals: Sequence[Refusal], *, is_all: bo
         yield Check(source.name, "warning", message, "`trainledger refresh` names them all.", True, "refusal")
 
 
-def _nothing(source: SourceSettings, store: ObjectStore, counts: Counts) -> Check:
-    """Why there is neither a delivery nor a refusal."""
+def _nothing(base: Path, source: SourceSettings, store: ObjectStore, counts: Counts) -> Check:
+    """Why there is neither a delivery nor a refusal, and which prefix is meant."""
     what, remedy = nothing_there(store.uri, counts) or (
         f"{store.uri}: nothing of the configured months ({source.months})",
         "Correct `months`, or wait for the provider.",
     )
+    what += _meant(base, source)
     return Check(source.name, "problem", what, remedy, True, "source", {"listed": counts.listed, "bystanders": counts.bystanders})
+
+
+def _meant(base: Path, source: SourceSettings) -> str:
+    """The prefix beside an empty one whose name is nearest to it, by one page of a listing."""
+    above, _, name = source.location.rstrip("/").rpartition("/")
+    if not source.location.startswith("s3://") or above == "s3:/":
+        return ""
+    try:
+        store = open_source(base, source.model_copy(update={"location": above}))
+        names = {info.key.partition("/")[0] for info in islice(store.list_objects(), PAGE) if "/" in info.key}
+    except ConnectorError:  # these credentials may see the prefix alone
+        return ""
+    return meant(name, names - {name})
 
 
 def _newest(source: SourceSettings, deliveries: list[Delivery], reading: Reading) -> list[Delivery]:

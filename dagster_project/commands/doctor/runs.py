@@ -5,7 +5,7 @@ from datetime import datetime, time
 from typing import Any
 
 from dagster_project.commands.doctor.checks import KEPT, Check, Outcome, counted, percent, share, some
-from dagster_project.commands.doctor.evidence import Evidence
+from dagster_project.commands.doctor.evidence import Evidence, kind_of
 from dagster_project.commands.doctor.reading import Reading
 from dagster_project.dbt_project import project_folder
 from dagster_project.months import first_day, month_end
@@ -20,7 +20,7 @@ _IN_SCOPE = """
 def ask_records(evidence: Evidence, bills: Sequence[Reading], records: Sequence[Reading]) -> Iterator[Check]:
     """For each provider, whether the runs of the newest billed month are found in its bills."""
     if not records:
-        remedy = "Write a run record per job and add a source of kind training_runs; see docs/sources/training_runs.md."
+        remedy = "Write a run record per job and add them as a source; `trainledger init` shows how."
         yield Check("records", "warning", "no source of run records: only tags give a run its cost", remedy, False, "records")
         return
     is_part = any(not one.is_whole for one in (*bills, *records))
@@ -75,8 +75,8 @@ def ask_telemetry(evidence: Evidence, telemetry: Sequence[Reading], bills: Seque
     billed = {provider for (provider,) in evidence.rows("SELECT DISTINCT provider_name FROM accelerator_lines")}
     for provider in sorted(billed - providers):
         message = f"no source of telemetry for {provider}: energy will rest on time alone, with wide bounds"
-        kind = "neuron_monitor" if provider == "AWS" else "tpu_monitoring"
-        yield Check("telemetry", "warning", message, f"Add one of kind {kind}.", False, "telemetry", {"provider_name": provider})
+        remedy = f"Add one of kind {kind_of('telemetry', provider)}."
+        yield Check("telemetry", "warning", message, remedy, False, "telemetry", {"provider_name": provider})
 
 
 def _samples_of(evidence: Evidence, telemetry: Reading) -> Iterator[Check]:
@@ -185,5 +185,5 @@ def ask_types(evidence: Evidence) -> Iterator[Check]:
         return
     said = [f"not in the catalogue: {some(unknown)}"] if unknown else []
     said += [f"{counted(unnamed, 'run')} name no type"] if unnamed else []
-    remedy = "Write accelerator_type as docs/sources/training_runs.md has it; without a type that is known energy stays null."
+    remedy = "Write accelerator_type as the page of run records has it; without a type that is known energy stays null."
     yield Check("accelerator types", "warning", "; ".join(said), remedy, True, "accelerator_types", facts)
