@@ -20,7 +20,7 @@ from dagster_project.commands.doctor import reading
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import make_plan
 from dagster_project.settings import load_settings
-from tests.connectors.gcp import LINE, write_partition
+from tests.connectors.gcp import CARBON, EMISSION, LINE, write_partition
 from tests.line.kit import stamps
 from tests.oracle.builders import PAYER, Exports, carbon, hour, run
 
@@ -233,6 +233,15 @@ def test_a_focus_file_in_the_folders_of_a_bill_is_recognised(tmp_path: Path) -> 
     refused = answer(found, "refusal")
     assert code == 3 and "this looks like a FOCUS file" in refused["message"]
     assert refused["remedy"].startswith("If it is one, give it a source of its own kind.")
+
+
+def test_a_carbon_export_in_the_place_of_a_google_bill_is_recognised(tmp_path: Path) -> None:
+    exports = Exports(tmp_path)
+    write_partition(exports._source("google", "gcp_billing"), "2026-05-01", EMISSION, schema=CARBON)
+    code, found = doctor(exports.config())
+    refused = answer(found, "refusal")
+    assert code == 3 and "this looks like a gcp_carbon" in refused["message"]
+    assert "manifest" not in (refused["message"] + refused["remedy"]).lower()
 
 
 def test_google_is_never_told_about_manifests(tmp_path: Path) -> None:

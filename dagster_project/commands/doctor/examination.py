@@ -74,9 +74,13 @@ def _questions(settings: Settings, readings: list[Reading], spill: Path) -> Iter
 
 
 def _text(check: Check) -> str:
-    """A finding on lines of 100 columns; names and paths are never cut."""
+    """A finding on lines of 100 columns; names and paths are never cut, nor 98 % after its number."""
     remedy = [(f"{'':9}-> {check.remedy}", 12)] if check.remedy else []
-    return "\n".join(
-        fill(text, WIDTH, subsequent_indent=" " * by, break_long_words=False, break_on_hyphens=False)
-        for text, by in [(f"{check.outcome:8} {check.about}: {check.message}", 9), *remedy]
+    given = [(f"{check.outcome:8} {check.about}: {check.message}", 9), *remedy]
+    return "\n".join(_filled(text.replace(" %", "\N{NO-BREAK SPACE}%"), by) for text, by in given).replace(
+        "\N{NO-BREAK SPACE}%", " %"
     )
+
+
+def _filled(text: str, indent: int) -> str:
+    return fill(text, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)

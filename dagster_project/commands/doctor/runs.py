@@ -158,6 +158,9 @@ def _runs_with_samples(
     }
     message = f"{len(held) - len(rest):,} of {counted(len(held), 'run')} that held machines meanwhile have samples"
     about = f"energy by {telemetry.source.name}"
+    if not held:
+        remedy = "Write a run record per job, with the times at which it held its machines."
+        return Check(about, "warning", "no record holds a machine at the time of the samples", remedy, True, "energy", facts)
     if not rest:
         return Check(about, "ok", message, "", True, "energy", facts)
     remedy = "Their energy will rest on time alone. Collect samples on all of a run's machines."
