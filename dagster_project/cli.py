@@ -75,11 +75,11 @@ def init(config: Config = DEFAULT_CONFIG, debug: Debug = False) -> None:
 @app.command()
 @guarded
 def doctor(config: Config = DEFAULT_CONFIG, as_json: Json = False, debug: Debug = False) -> int:
-    """Check configuration, sources, permissions, tags, disk. Changes nothing.
+    """Check configuration, sources, permissions, disk; say whether runs will get cost, energy and carbon. Changes nothing.
 
     Example: trainledger doctor --config ./trainledger.yaml
     """
-    from dagster_project.commands.doctor import diagnose
+    from dagster_project.commands.doctor.examination import diagnose
     from dagster_project.settings import load_settings
 
     return diagnose(load_settings(config), typer.echo, as_json=as_json)
@@ -123,17 +123,22 @@ def refresh(
 
 @app.command()
 @guarded
-def status(config: Config = DEFAULT_CONFIG, as_json: Json = False, debug: Debug = False) -> None:
-    """Sources x months: landed, elected, preliminary or final, missing, quarantined.
+def status(
+    config: Config = DEFAULT_CONFIG,
+    everything: Annotated[bool, typer.Option("--all", help="All months, and all that is quarantined.")] = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Sources x months: landed, elected, preliminary or final, missing, quarantined; the newest twelve and whatever is wrong.
 
-    Example: trainledger status --json
+    Example: trainledger status --all
     """
     from dagster_project.commands.status import json_text, read_status, table_text
     from dagster_project.settings import load_settings
 
     found = read_status(load_settings(config))
-    # a pipe has no width: let no column be cut
-    typer.echo(json_text(found) if as_json else table_text(found, None if sys.stdout.isatty() else 240))
+    width = None if sys.stdout.isatty() else 120  # a pipe has no width
+    typer.echo(json_text(found) if as_json else table_text(found, width, everything=everything))
 
 
 @app.command()

@@ -14,8 +14,9 @@ import errno
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import ClassVar
 
@@ -106,6 +107,12 @@ def _room(path: Path | None) -> str:
     path = (path or Path.cwd()).absolute()
     there = next(folder for folder in (path, *path.parents) if folder.exists())
     return f"{path}, {shutil.disk_usage(there).free} bytes free"
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """The known word that a misspelt one is nearest to, as the end of a sentence; nothing where none is near."""
+    near = get_close_matches(word, list(known), n=1, cutoff=0.75)
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from dagster_project.failures import UsageError
+from dagster_project.failures import UsageError, meant
 from dagster_project.kinds import KINDS, Kind, KindFacts, built_kinds
 from dagster_project.months import MONTHS
 
@@ -241,9 +241,19 @@ def settings_of(document: dict[str, Any], path: Path) -> Settings:
     try:
         return Settings.model_validate(resolved)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        reason = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
+        errors = error.errors(include_url=False)
+        # first a misspelt key, of which the right spelling is missing too
+        first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
+        is_unknown = first["type"] == "extra_forbidden"
+        reason = f"unknown key{_nearest(first['loc'])}" if is_unknown else first["msg"].removeprefix("Value error, ")
         raise _usage(first["loc"], document, reason, path) from None
+
+
+def _nearest(parts: Parts) -> str:
+    """The key that a misspelt one probably means."""
+    above: dict[str, type[_Strict]] = {"organisation": Organisation, "sources": SourceSettings, "retention": Retention}
+    known = next((above[part] for part in reversed(parts[:-1]) if isinstance(part, str) and part in above), Settings)
+    return meant(str(parts[-1]), known.model_fields.keys() - {"path"})
 
 
 def _usage(parts: Parts, document: dict[str, Any], reason: str, path: Path) -> KeyUsageError:

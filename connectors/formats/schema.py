@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import PurePosixPath
 
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.lazy import pa
+from connectors.looks import OWN_KIND, looks_like
 
 Text = "Text"
 Number = "Number"  # money or quantity: a double, or a text or decimal that stays as written; a float32 has lost digits already
@@ -58,10 +60,12 @@ class Schema:
         self.check_repeated(names, uri, key)
         missing = [c.name for c in self.columns if c.required and c.name not in names]
         if missing:
+            looks = looks_like("\n".join(names).encode("utf-8", "surrogatepass"), PurePosixPath(self.remedy_page).stem)
+            is_other = f"; this looks like {looks}" if looks else ""
             raise ExportSchemaError(
-                f"{uri} is missing columns {', '.join(missing)}. See {self.remedy_page}.",
+                f"{uri} is missing columns {', '.join(missing)}{is_other}. See {self.remedy_page}.",
                 place=Place(key, column_name=", ".join(missing)),
-                remedy=f"Add {', '.join(missing)} to the export. See {self.remedy_page}.",
+                remedy=f"{OWN_KIND + ' ' if looks else ''}Add {', '.join(missing)} to the export. See {self.remedy_page}.",
             )
         declared = {column.name for column in self.columns}
         return tuple(name for name in names if name not in declared and name not in self.documented)

@@ -51,6 +51,19 @@ class Counts:
     not_understood: int
 
 
+def nothing_there(location: str, counts: Counts) -> tuple[str, str] | None:
+    """In words, that a location holds nothing to read, and what to do; None where something is there.
+
+    No refusal: a provider that has not begun, and a bucket for next year, are nobody's fault. `status` and `doctor` tell it.
+    """
+    if counts.listed > counts.bystanders:
+        return None
+    what = "nothing below this prefix" if "://" in location else "nothing in this folder"
+    if counts.bystanders:
+        what += f" but {counts.bystanders} that {'are' if counts.bystanders > 1 else 'is'} no data, such as _SUCCESS or README"
+    return f"{location}: {what}", "Correct `location`, or wait until something is delivered there."
+
+
 class _Listing:
     """A store that remembers what it listed, so that a location is listed once."""
 

@@ -16,25 +16,12 @@ from io import BytesIO
 from connectors.deliveries import Refusal, identity_of, refusal
 from connectors.errors import ConnectorError, ExportContentError, ExportNotPublishedError, Place, shorten
 from connectors.layouts.exports import Layout
+from connectors.looks import OWN_KIND, folder_looks_like, looks_like
 from connectors.stores import ObjectInfo, ObjectStore
 
 _SHOWN = 12  # names in one message
 _LOOK_LIMIT = 8 << 20  # a larger object is not read only to say what it looks like
 _PARTITION = re.compile(r"(?:^|/)(?:\w+=([^/]+)|(\d{8}-\d{8}))(?=/)")
-# words that only one kind of file has, in a CSV's header, a Parquet's footer or a document; the first that fit count
-_LOOKS = (
-    ("a FOCUS file", (b"BilledCost", b"ChargePeriodStart")),
-    ("an aws_cur", (b"line_item_usage_start_date",)),
-    ("an aws_cur", (b"lineItem/UsageStartDate",)),
-    ("an aws_carbon", (b"total_mbm_emissions_value", b"usage_account_id")),
-    ("a carbon report of the AWS console, which is no export", (b"total_mbm_emissions", b"region")),
-    ("a gcp_carbon", (b"carbon_model_version", b"carbon_footprint")),
-    ("a gcp_billing", (b"billing_account_id", b"usage_start_time")),
-    ("a neuron_monitor", (b"neuron_runtime_data",)),
-    ("a neuron_monitor", (b"neuroncore_utilization",)),
-    ("a tpu_monitoring", (b"duty_cycle",)),
-    ("a training_runs", (b"training_run_id", b"attempts")),
-)
 
 
 def not_published(kind: str, store: ObjectStore, layout: Layout, infos: Sequence[ObjectInfo]) -> Refusal:
@@ -57,9 +44,8 @@ def not_understood(kind: str, store: ObjectStore, layouts: Sequence[Layout], inf
     what, remedy = _export(store, layouts, infos) if layouts else _files(kind, infos)
     partitions = list(dict.fromkeys(match[1] or match[2] for info in infos for match in _PARTITION.finditer(info.key)))
     places = f" ({_some(partitions)})" if partitions else ""
-    looks = _looks_like(store, infos)
-    if looks and looks.split()[1] != kind:
-        what, remedy = f"{what}; this looks like {looks}", f"If it is one, give it a source of its own kind. {remedy}"
+    if looks := _looks_like(kind, store, infos):
+        what, remedy = f"{what}; this looks like {looks}", f"{OWN_KIND} {remedy}"
     first = min(info.key for info in infos)
     error = ExportContentError(
         f"{store.uri}: {what}{places}; the first is {shorten(first)}.",
@@ -90,7 +76,9 @@ def _export(store: ObjectStore, layouts: Sequence[Layout], infos: Sequence[Objec
         remedy = "Copy the whole export: what AWS writes in a manifest says which files are complete."
         return f"{_count(count, 'data file')}, no {missing}", remedy
     remedy = "Set `location` to the folder of the export that holds data/ and metadata/, and move other files elsewhere."
-    return f"{_count(len(infos), 'object')} outside data/ and metadata/ of an export", remedy
+    is_other = any(info.key.startswith(("data/", "metadata/")) for info in infos)
+    where = "in data/ and metadata/ of an export of another kind" if is_other else "outside data/ and metadata/ of an export"
+    return f"{_count(len(infos), 'object')} {where}", remedy
 
 
 def _folder_above(key: str, layouts: Sequence[Layout]) -> str | None:
@@ -109,7 +97,7 @@ def _files(kind: str, infos: Sequence[ObjectInfo]) -> tuple[str, str]:
     named = ", ".join(f"{count} {ending}" for ending, count in sorted(endings.items())[:_SHOWN])
     if kind.startswith("gcp_"):
         remedy = "Export each partition as Parquet into a folder _PARTITIONTIME=YYYY-MM-DD below the location, or move the files."
-        return f"{_count(len(infos), 'file')} that are no Parquet: {named}", remedy
+        return f"{_count(len(infos), 'file')} that {'is' if len(infos) == 1 else 'are'} no Parquet: {named}", remedy
     remedy = f"Move them to a source of their kind; docs/sources/{kind}.md names the files that are read."
     return f"{_count(len(infos), 'file')} of no ending that {kind} has: {named}", remedy
 
@@ -119,19 +107,25 @@ def _ending(key: str) -> str:
     return match[0].lower() if match else "without an ending"
 
 
-def _looks_like(store: ObjectStore, infos: Sequence[ObjectInfo]) -> str | None:
-    """What the smallest object is by the words in it; nothing if it is large or cannot be read: this is only a hint."""
-    info = min((info for info in infos if info.size), key=lambda info: (info.size, info.key), default=None)
-    if info is None or info.size > _LOOK_LIMIT:
-        return None
+def _looks_like(kind: str, store: ObjectStore, infos: Sequence[ObjectInfo]) -> str | None:
+    """What the smallest file is by the words in it, else by its folders; a large file is not read: this is only a hint."""
+    known = _words_of(store, [info for info in infos if 0 < info.size <= _LOOK_LIMIT])
+    return looks_like(known, kind) or (None if looks_like(known, "") else folder_looks_like(infos[0].key, kind))
+
+
+def _words_of(store: ObjectStore, infos: Sequence[ObjectInfo]) -> bytes:
+    """The smallest file's bytes, unpacked; a manifest only where there is nothing else, for it has no words of its own."""
+    info = min(infos, key=lambda info: (info.key.endswith("Manifest.json"), info.size, info.key), default=None)
+    if info is None:
+        return b""
     try:
         content = store.read(info, _LOOK_LIMIT)
         if info.key.lower().endswith(".gz"):
             with gzip.open(BytesIO(content)) as file:
                 content = file.read(1 << 20)
     except (ConnectorError, OSError, EOFError, zlib.error):
-        return None
-    return next((what for what, words in _LOOKS if all(word in content for word in words)), None)
+        return b""
+    return content
 
 
 def _count(number: int, what: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -37,7 +38,7 @@ class LocalStore:
         """List regular files in key order. A missing folder is an error here, not an empty source."""
         if not self._root.exists():
             raise SourceUnreadableError(
-                f"{self.uri}: there is no such folder.",
+                f"{self.uri}: there is no such folder{_meant(self._root) or '.'}",
                 reason="missing_folder",
                 remedy="Create the folder or correct `location`; relative paths are meant from the configuration file.",
             )
@@ -118,6 +119,16 @@ class LocalStore:
             reason="permission_denied" if isinstance(error, PermissionError) else "source_unreadable",
             remedy="Let the user that runs trainledger read this folder and its files.",
         )
+
+
+def _meant(folder: Path) -> str:
+    """The folder beside a missing one whose name is nearest to it."""
+    try:
+        beside = [path.name for path in folder.parent.iterdir() if path.is_dir()]
+        near = get_close_matches(folder.name, beside, n=1, cutoff=0.75)
+    except OSError:  # the folder above is missing too, or may not be read
+        return ""
+    return f"; did you mean {folder.with_name(near[0])}?" if near else ""
 
 
 def _info(key: str, status: os.stat_result) -> ObjectInfo:

@@ -17,7 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
 from connectors.errors import ConnectorError, Place, SourceUnreadableError
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions
-from connectors.stores.s3_access import meaning_of, s3_client
+from connectors.stores.s3_access import expected_region, meaning_of, s3_client
 from connectors.stores.transfer import CHUNK, changed, check_size, write_hashed
 
 _T = TypeVar("_T")
@@ -146,7 +146,7 @@ class S3Store:
         action = getattr(error, "operation_name", "the request")
         if listed and code in _CHANGED:
             return changed(where, listed.key)
-        reason, remedy = meaning_of(code, action, self._bucket, self._options)
+        reason, remedy = meaning_of(code, action, self._bucket, self._options, expected_region(error))
         return SourceUnreadableError(f"{where}: {action} failed with {code}.", place=Place(key), reason=reason, remedy=remedy)
 
 

@@ -6,6 +6,7 @@ Every client of S3 is made here, so that exports and a landing on S3 share one r
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,6 +19,17 @@ from botocore.session import get_session
 from connectors.stores import StoreOptions
 
 _DENIED = {"403", "AccessDenied", "AllAccessDisabled", "Forbidden"}
+_REGION = "x-amz-bucket-region"
+_REGION_NAME = re.compile(r"[a-z0-9-]{4,30}")
+_OTHER_REGION = {
+    "301",
+    "307",
+    "400",
+    "AuthorizationHeaderMalformed",
+    "IllegalLocationConstraintException",
+    "PermanentRedirect",
+    "TemporaryRedirect",
+}
 _NO_CREDENTIALS = {
     "ExpiredToken",
     "ExpiredTokenException",
@@ -94,8 +106,18 @@ def _sts_endpoint(endpoint_url: str | None) -> str | None:
     return None if named or not host or host.endswith((".amazonaws.com", ".amazonaws.com.cn")) else endpoint_url
 
 
-def meaning_of(code: str, action: str, bucket: str, options: StoreOptions) -> tuple[str, str]:
-    """Return the reason and the remedy for an error code that AWS answered to an action."""
+def expected_region(error: BaseException) -> str | None:
+    """The region that S3 says a bucket is in, where it refused a call because of it."""
+    answer = getattr(error, "response", None) or {}
+    region = answer.get("Error", {}).get("Region") or answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get(_REGION)
+    return region if isinstance(region, str) and _REGION_NAME.fullmatch(region) else None
+
+
+def meaning_of(code: str, action: str, bucket: str, options: StoreOptions, region: str | None = None) -> tuple[str, str]:
+    """Return the reason and the remedy for an error code that AWS answered to an action; `region`: the one S3 expects."""
+    if region and code in _OTHER_REGION:
+        where = ", and `endpoint_url` to the endpoint of that region" if options.endpoint_url else ""
+        return "wrong_region", f"Bucket '{bucket}' is in {region}: set AWS_DEFAULT_REGION={region}{where}."
     if code in {"NoSuchBucket", "PermanentRedirect", "InvalidBucketName", "ParamValidationError"}:
         return "missing_bucket", f"Check the name of bucket '{bucket}', its region, and `endpoint_url`."
     if action == "AssumeRole" or (code in _DENIED and action not in _PERMISSIONS):

@@ -1,16 +1,18 @@
 """`trainledger status`: sources by months, from the landing alone. Reads no source, opens no Parquet, changes nothing."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from textwrap import fill
 from typing import Any
 
 import msgspec
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
-from connectors.layouts.accounting import Counts
+from connectors.layouts.accounting import Counts, nothing_there
+from dagster_project.commands.status_table import legend, older_wrong, tables
 from dagster_project.election.election import Election, elect
 from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
@@ -21,14 +23,7 @@ from dagster_project.months import bill_closed_from, carbon_final_from, month_en
 from dagster_project.settings import Settings, SourceSettings
 
 CARBON_EXPECTED_AFTER = timedelta(days=21)  # both publish month M between the 15th and the 21st of M + 1
-STATE_STYLES = {
-    "landed": "green",
-    "final": "green",
-    "preliminary": "yellow",
-    "not_published": "dim",
-    "missing": "bold red",
-    "quarantined": "bold red",
-}
+SHOWN = 3  # quarantined places and unknown columns of one source; `--all` and `--json` have the others
 
 
 @dataclass(frozen=True)
@@ -186,27 +181,42 @@ def json_text(status: Status) -> str:
     return msgspec.json.format(msgspec.json.encode(status), indent=2).decode()
 
 
-def table_text(status: Status, width: int | None = None) -> str:
-    """The status for people: sources by months, then what is quarantined and which columns nobody declared."""
-    console = Console(width=width)
-    months = sorted({cell.month for source in status.sources for cell in source.months})
-    table = Table(title=f"Landing at {status.at:%Y-%m-%d %H:%M} UTC")
-    for name in ("source", "kind", "landed", "elected", *months):
-        table.add_column(name, justify="right" if name in ("landed", "elected") else "left")
-    for source in status.sources:
-        cells = {cell.month: f"[{STATE_STYLES[cell.state]}]{cell.state}[/]" for cell in source.months}
-        table.add_row(
-            source.name, source.kind, str(source.landed), str(source.elected), *(cells.get(month, "") for month in months)
-        )
+def table_text(status: Status, width: int | None = None, *, everything: bool = False) -> str:
+    """The status for people: the newest twelve months of each source, then whatever is wrong; `everything` leaves nothing out."""
+    console = Console(width=width, highlight=False)
     with console.capture() as captured:
-        console.print(table)
+        title = f"Landing at {status.at:%Y-%m-%d %H:%M} UTC"
+        for table in tables(status.sources, title, everything=everything):
+            console.print(table)
+            console.print()
+        if words := legend(status.sources):
+            console.print(f"{words}\n")
         for source in status.sources:
-            name = escape(source.name)
-            for item in source.quarantined:
-                console.print(f"[bold red]quarantined[/] {name}: {escape(item['message'])} {escape(item['remedy'])}")
-            if source.objects and (source.objects.refused or source.objects.awaited or source.objects.not_understood):
-                counts = ", ".join(f"{number} {word.replace('_', ' ')}" for word, number in asdict(source.objects).items())
-                console.print(f"objects of {name}: {counts}")
-            if source.unknown_columns:
-                console.print(f"unknown columns in {name}: {escape(', '.join(source.unknown_columns))}")
+            for style, head, text in _lines(source, status, everything):
+                line = fill(
+                    f"{head} {text}", console.width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+                )
+                told = Text(line)
+                told.stylize(style, 0, len(head))
+                console.print(told, soft_wrap=True)
     return captured.get().rstrip()
+
+
+def _lines(source: SourceStatus, status: Status, everything: bool) -> Iterator[tuple[str, str, str]]:
+    """What is to be told of one source below the table: how its head looks, the head, the text."""
+    name, shown = source.name, len(source.quarantined) if everything else SHOWN
+    if not everything and (wrong := older_wrong(source, status.sources)):
+        yield "bold red", "earlier months", f"of {name}: {wrong}"
+    for item in source.quarantined[:shown]:
+        yield "bold red", "quarantined", f"{name}: {item['message']} {item['remedy']}"
+    if len(source.quarantined) > shown:
+        yield "bold red", "quarantined", f"{name}: {len(source.quarantined) - shown} more; --all shows them"
+    objects = source.objects
+    if objects and (objects.refused or objects.awaited or objects.not_understood):
+        counts = ", ".join(f"{number} {word.replace('_', ' ')}" for word, number in asdict(objects).items())
+        yield "", "objects", f"of {name}: {counts}"
+    if objects and (empty := nothing_there(source.location, objects)):
+        yield "yellow", "empty", f"{name}: {empty[0]}. {empty[1]}"
+    if columns := source.unknown_columns:
+        more = f" and {len(columns) - SHOWN} more" if len(columns) > SHOWN and not everything else ""
+        yield "", "unknown columns", f"in {name}: {', '.join(columns if everything else columns[:SHOWN])}{more}"

@@ -81,7 +81,7 @@ def make_plan(sources: Iterable[SourceSettings], base: Path, landing: Landing, *
         if counts != (known := landing.counts(source.name)):
             plan.counts[source.name] = counts
             plan.is_recounted |= known is not None
-        _add_source(plan, landing, source, [item for item in found if _is_wanted(source, item)], month)
+        _add_source(plan, landing, source, [item for item in found if is_wanted(source, item)], month)
     return plan
 
 
@@ -108,7 +108,8 @@ def land_all(landing: Landing, plan: Plan, on_landed: Callable[[Landed], None] |
     return results
 
 
-def _is_wanted(source: SourceSettings, item: Delivery | Refusal) -> bool:
+def is_wanted(source: SourceSettings, item: Delivery | Refusal) -> bool:
+    """Whether `months` of the configuration lets a partition in."""
     month, day = partition_month(item.partition), partition_day(item.partition)
     if day is not None:
         return source.facts.fact != "bill" or source.reads_day(day)

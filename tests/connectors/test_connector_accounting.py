@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.deliveries import Refusal
-from connectors.layouts.accounting import Counts, is_bystander, look
+from connectors.layouts.accounting import Counts, is_bystander, look, nothing_there
 from connectors.registry import KINDS, connector_for
 from connectors.stores.local import LocalStore
 from tests.shared import SHARED, SHARED_REASON
@@ -106,3 +106,39 @@ def test_real_files_in_a_wrong_place_are_recognised(tmp_path: Path, kind: str, s
     [refusal], counts = seen(kind, tmp_path)
     assert f"this looks like {said}" in refusal.message
     assert counts.not_understood == 1
+
+
+def test_an_export_of_another_kind_is_known_by_its_folders_where_its_files_are_too_large_to_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "data/BILLING_PERIOD=2026-04/hourly-00001.snappy.parquet"
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        file.truncate(9 << 20)
+    [refusal], _ = seen("aws_carbon", tmp_path)
+    assert "1 object in data/ and metadata/ of an export of another kind; this looks like an aws_cur" in refusal.message
+
+
+def test_a_manifest_has_no_say_in_what_its_files_look_like(tmp_path: Path) -> None:
+    (tmp_path / "export-Manifest.json").write_text("{}")
+    (tmp_path / "export-00001.csv").write_text("BilledCost,ChargePeriodStart,ServiceName\n1,2026-04-01,x\n")
+    [refusal], _ = seen("aws_cur", tmp_path)
+    assert "this looks like a FOCUS file" in refusal.message
+
+
+@pytest.mark.parametrize(
+    ("names", "location", "said"),
+    [
+        ([], "s3://bucket/prefix", "s3://bucket/prefix: nothing below this prefix"),
+        ([], "./runs", "./runs: nothing in this folder"),
+        (["_SUCCESS", "README"], "./runs", "./runs: nothing in this folder but 2 that are no data, such as _SUCCESS or README"),
+        (["a.run.json"], "./runs", None),
+    ],
+)
+def test_a_location_with_nothing_to_read_is_said_to_be_empty_and_is_no_refusal(
+    tmp_path: Path, names: list[str], location: str, said: str | None
+) -> None:
+    for name in names:
+        (tmp_path / name).write_text("x")
+    refusals, counts = seen("training_runs", tmp_path)
+    told = nothing_there(location, counts)
+    assert refusals == [] and (told and told[0]) == said
+    assert told is None or "Correct `location`" in told[1]

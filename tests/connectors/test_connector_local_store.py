@@ -26,6 +26,14 @@ def test_a_prefix_need_not_end_at_a_folder(tmp_path: Path) -> None:
     assert [info.key for info in store_of(tmp_path).list_objects("data/x=1")] == ["data/x=1/f", "data/x=10/f"]
 
 
+def test_a_misspelt_folder_is_told_with_the_one_that_is_meant(tmp_path: Path) -> None:
+    (tmp_path / "hourly-cur").mkdir()
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(SourceUnreadableError) as caught:
+        open_store("hourly_cur", base=tmp_path).list_objects()
+    assert caught.value.message == f"hourly_cur: there is no such folder; did you mean {tmp_path}/hourly-cur?"
+
+
 def test_a_missing_folder_is_named_with_its_remedy(tmp_path: Path) -> None:
     with pytest.raises(SourceUnreadableError, match=r"exports/cur: there is no such folder") as caught:
         open_store("exports/cur", base=tmp_path).list_objects()

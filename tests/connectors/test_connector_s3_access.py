@@ -66,6 +66,26 @@ def test_a_refused_call_says_which_permission_is_missing_and_tells_no_secret(
     assert "planted" not in f"{caught.value} {caught.value.remedy}"
 
 
+@pytest.mark.parametrize(
+    ("code", "answer"),
+    [
+        ("PermanentRedirect", {"ResponseMetadata": {"HTTPHeaders": {"x-amz-bucket-region": "eu-central-1"}}}),
+        ("AuthorizationHeaderMalformed", {"Error": {"Code": "AuthorizationHeaderMalformed", "Region": "eu-central-1"}}),
+    ],
+)
+def test_the_region_that_s3_expects_is_told(code: str, answer: dict[str, Any]) -> None:
+    error = ClientError({"Error": {"Code": code}} | answer, "ListObjectsV2")
+    failure = S3Store("s3://bucket/exports")._failure(error)
+    assert failure.reason == "wrong_region"
+    assert failure.remedy == "Bucket 'bucket' is in eu-central-1: set AWS_DEFAULT_REGION=eu-central-1."
+
+
+def test_a_region_that_could_be_anything_is_not_repeated() -> None:
+    answer = {"ResponseMetadata": {"HTTPHeaders": {"x-amz-bucket-region": "planted secret"}}}
+    failure = S3Store("s3://bucket/x")._failure(ClientError({"Error": {"Code": "PermanentRedirect"}} | answer, "ListObjectsV2"))
+    assert failure.reason == "missing_bucket" and "planted" not in failure.remedy
+
+
 def test_a_policy_that_denies_reading_is_named(s3: Any, endpoint: str, tmp_path: Path) -> None:
     put(s3, "p/cur/f")
     statement = {"Effect": "Deny", "Principal": "*", "Action": "s3:GetObject", "Resource": f"arn:aws:s3:::{BUCKET}/*"}

@@ -38,7 +38,10 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"homee": "x"}, "'homee': unknown key"),
+        ({"homee": "x"}, "'homee': unknown key; did you mean 'home'"),
+        ({"sources": [{"name": "cur", "kind": "aws_cur", "locaton": "x"}]}, "unknown key; did you mean 'location'"),
+        ({"sources": [{**SOURCE, "retention": {"open_month_day": 1}}]}, "did you mean 'open_month_days'"),
+        ({"organisation": {"nam": "x"}}, "'organisation.nam': unknown key; did you mean 'name'"),
         ({"organisation": {"name": "x", "currency": "USD"}}, "'organisation.currency': unknown key"),
         ({"sources": [{**SOURCE, "rol_arn": "x"}]}, r"'sources\[cur\].rol_arn': unknown key"),
         ({"path": "x"}, "'path': unknown key"),

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from dagster_project.commands.status import json_text, read_status, table_text
+from connectors.layouts.accounting import Counts
+from dagster_project.commands.status import SourceMonth, SourceStatus, Status, json_text, read_status, table_text
 from dagster_project.durable import write as write_durably
 from dagster_project.landing.records import encode
+from dagster_project.months import months_between
 from tests.landing.kit import Organisation, bill_line, carbon_row, write_run
 
 
@@ -81,6 +84,65 @@ def test_unknown_columns_are_listed_and_the_run_source_counts_its_records(organi
     assert cur["months"][0]["published_at"] == "2026-08-02T00:00:00Z"
     assert (runs["landed"], runs["elected"], runs["months"]) == (1, 1, [])
     assert document["at"] == "2026-08-10T00:00:00Z"
+
+
+def eight_years() -> Status:
+    """96 months of twelve sources: one month of 2021 is quarantined, some of 2020 and the newest but two are missing."""
+    months = months_between("2018-11", "2026-10")
+
+    def source(number: int) -> SourceStatus:
+        def state(month: str) -> str:
+            if number == 1 and month == "2021-08":
+                return "quarantined"
+            if number == 2 and month in ("2020-03", "2020-05", "2020-06", "2026-08"):
+                return "missing"
+            return "not_published" if month == "2026-10" else "preliminary" if month == "2026-09" else "final"
+
+        cells = [SourceMonth(month, state(month), 1, 10) for month in months]
+        refusal = {
+            "message": f"s3://bucket/{'long-' * 30}name.parquet is missing columns a, b, c and some more.",
+            "remedy": "Mend.",
+        }
+        counts = Counts(0, 0, 0, 0, 0, 0) if number == 5 else Counts(9, 9, 0, 0, 0, 0)
+        unknown = [f"column_{letter}" for letter in "abcdefgh"] if number == 4 else []
+        refused = [refusal] * 7 if number == 1 else []
+        name = f"source-{number}" + ("-of-a-department-with-a-long-name" if number == 3 else "")
+        return SourceStatus(name, "neuron_monitor", f"s3://b/{number}", 1096, 1, 96, cells, refused, unknown, counts)
+
+    return Status(datetime(2026, 11, 1, tzinfo=UTC), [source(number) for number in range(12)])
+
+
+def test_eight_years_of_twelve_sources_fit_on_120_columns_with_whatever_is_wrong() -> None:
+    lines = table_text(eight_years(), 120).splitlines()
+    assert len(lines) < 40
+    assert [line for line in lines if len(line) > 120 and " " in line.strip()] == []  # but for one long name
+    header = lines[2].split()
+    assert header[4:] == ["11", "12", *(f"{month:02}" for month in range(1, 11))]
+    assert lines[1].split() == ["2025", "2026"]
+    rows = {line.split()[0]: line.split()[4:] for line in lines if "neuron_monitor" in line}
+    assert len(rows) == 12 and rows["source-0"] == ["fin"] * 10 + ["prel", "-"]
+    assert rows["source-2"] == ["fin"] * 9 + ["MISS", "prel", "-"]
+    assert "fin final, prel preliminary, - not published, MISS missing, QUAR quarantined" in lines
+    assert "earlier months of source-1: quarantined 2021-08" in lines
+    assert "earlier months of source-2: missing 2020-03, 2020-05..2020-06" in lines
+    assert "quarantined source-1: 4 more; --all shows them" in lines
+    assert "unknown columns in source-4: column_a, column_b, column_c and 5 more" in lines
+    assert [line for line in lines if line.startswith("empty source-5: s3://b/5: nothing below this prefix.")]
+
+
+def test_all_shows_every_month_and_every_finding_on_120_columns() -> None:
+    text = table_text(eight_years(), 120, everything=True)
+    assert [line for line in text.splitlines() if len(line) > 120 and " " in line.strip()] == []
+    assert text.count("source-0 ") == 8 and text.count("QUAR") == 2 and text.count("MISS") == 5  # each once in the legend
+    assert text.count("quarantined source-1:") == 7 and "column_h" in text and "earlier months" not in text
+
+
+def test_an_empty_location_is_told_by_status_and_is_no_finding(organisation: Organisation) -> None:
+    organisation.deliver([bill_line(day="2026-07-01")], at="2026-08-02", month="2026-07")
+    assert [landed.outcome for landed in organisation.refresh()] == ["landed"]
+    text = table_text(read_status(organisation.settings), 400)
+    assert f"empty runs: {organisation.folder}/exports/runs: nothing in this folder. Correct" in text
+    assert "empty cur" not in text
 
 
 @pytest.mark.slow

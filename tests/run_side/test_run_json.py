@@ -30,7 +30,8 @@ def test_doctor_tells_every_check_and_its_exit_code(tmp_path: Path) -> None:
     found = json.loads(out)
     assert code == found["exit_code"] == 3 and found["configuration"] == str(config)
     assert list(found) == ["exit_code", "configuration", "checks"]
-    assert all(list(check) == ["about", "outcome", "message", "remedy", "is_source"] for check in found["checks"])
+    keys = ["about", "outcome", "message", "remedy", "is_source", "question", "facts"]
+    assert all(list(check) == keys and check["question"] for check in found["checks"])
     by_name = {check["about"]: check for check in found["checks"]}
     assert by_name["home"]["outcome"] == "ok" and not by_name["home"]["is_source"]
     assert by_name["runs"]["outcome"] == "problem" and by_name["runs"]["is_source"] and by_name["runs"]["remedy"]

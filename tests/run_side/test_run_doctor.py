@@ -1,0 +1,349 @@
+"""`trainledger doctor`: will runs get their cost, energy and carbon? Asked of small exports, without a build."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from connectors.stores import ObjectInfo
+from dagster_project.cli import app
+from dagster_project.commands.doctor import reading
+from dagster_project.landing.opening import open_landing
+from dagster_project.landing.planning import make_plan
+from dagster_project.settings import load_settings
+from tests.connectors.gcp import CARBON, EMISSION, LINE, write_partition
+from tests.line.kit import stamps
+from tests.oracle.builders import PAYER, Exports, carbon, hour, run
+
+DAY = ("2026-05-10T00:00:00Z", "2026-05-11T00:00:00Z")
+TAG = {"user_training_run_id": "run-a"}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _clock() -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRAINLEDGER_NOW", "2026-06-30T00:00:00Z")
+        yield
+
+
+def doctor(config: Path) -> tuple[int, list[dict[str, Any]]]:
+    """Exit code and findings."""
+    result = CliRunner().invoke(app, ["doctor", "--json", "--config", str(config)])
+    assert result.exit_code in (0, 2, 3), result.output
+    return result.exit_code, json.loads(result.stdout)["checks"]
+
+
+def text(config: Path) -> str:
+    return CliRunner().invoke(app, ["doctor", "--config", str(config)]).stdout
+
+
+def answer(checks: list[dict[str, Any]], question: str, about: str = "") -> dict[str, Any]:
+    """The only finding of a question, or that about something."""
+    [found] = [check for check in checks if check["question"] == question and about in check["about"]]
+    return found
+
+
+def write_samples(location: Path, *samples: tuple[str, str, str | None]) -> None:
+    """Documents of neuron-monitor: (host, end, run of the key), an idle minute each."""
+    document = {
+        "neuron_runtime_data": [],
+        "system_data": {"vcpu_usage": {"period": 60.0, "error": ""}},
+        "neuron_hardware_info": {"neuron_device_count": 1, "neuroncore_per_device_count": 2, "error": ""},
+    }
+    for number, (host, end, key) in enumerate(samples):
+        path = location / f"run={key}" / f"{number}.jsonl" if key else location / f"{number}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"collected_at": end, "host": {"resource_id": host}, "document": document}))
+
+
+@pytest.fixture(scope="module")
+def company(tmp_path_factory: pytest.TempPathFactory) -> Exports:
+    """May 2026 after April: a tagged hour of 10, a recorded one of 20, one of 10 that nobody held; storage; runs that miss."""
+    exports = Exports(tmp_path_factory.mktemp("company"))
+    exports.bill([hour("2026-04-10T00:00:00", 999.0)], period="2026-04")
+    exports.bill(
+        [
+            hour("2026-05-10T00:00:00", 10.0, line_item_resource_id="i-tagged", resource_tags=TAG),
+            hour("2026-05-10T00:00:00", 20.0, line_item_resource_id="i-held"),
+            hour("2026-05-10T00:00:00", 10.0, line_item_resource_id="i-nobody"),
+            hour("2026-05-10T00:00:00", 77.0, line_item_usage_type="USE2-EBS:VolumeUsage.gp3", line_item_resource_id="vol-1"),
+        ],
+        period="2026-05",
+    )
+    exports.carbon([carbon(0.1)])
+    exports.runs(
+        run("run-a", ("i-tagged", *DAY, None)),
+        run("Run B", ("i-held", *DAY, None)),
+        run("run-c", ("i-held", *DAY, None), ("i-elsewhere", *DAY, None)),
+        run("run-of-april", ("i-elsewhere", "2026-04-10T00:00:00Z", "2026-04-11T00:00:00Z", None)),
+    )
+    write_samples(
+        exports._source("neuron", "neuron_monitor"),
+        ("i-held", "2026-05-10T00:10:00Z", None),
+        ("i-other", "2026-05-10T00:10:00Z", "run-b"),
+        ("i-held", "2026-05-10T00:11:00Z", "strange"),
+        ("i-lost", "2026-05-10T00:10:00Z", None),
+    )
+    exports.config()
+    return exports
+
+
+@pytest.fixture(scope="module")
+def checks(company: Exports, _clock: None) -> list[dict[str, Any]]:
+    code, found = doctor(company.folder / "trainledger.yaml")
+    assert code == 0
+    return found
+
+
+def test_the_share_of_accelerator_cost_with_a_tag_or_a_record_is_told_with_the_machines_of_the_rest(checks: list) -> None:
+    cost = answer(checks, "cost")
+    assert cost["outcome"] == "warning" and "tag" in cost["remedy"].lower()
+    facts = cost["facts"]
+    assert (facts["month"], facts["rows"], float(facts["list_cost"])) == ("2026-05", 3, 40)
+    assert (facts["share"], facts["share_by_tag"], facts["share_by_record"]) == (0.75, 0.25, 0.5)
+    assert [one["resource_id"] for one in facts["without_a_run"]] == ["i-nobody"]
+    assert "75 % of 40.00 USD" in cost["message"] and "i-nobody (10.00)" in cost["message"]
+
+
+def test_recorded_runs_are_counted_against_the_bill_of_their_month_and_the_rest_is_named(checks: list) -> None:
+    records = answer(checks, "records")
+    assert records["message"].startswith("2 of 3 runs of 2026-05 have billed machines; not: run-c (i-elsewhere)")
+    assert records["facts"]["unmatched"] == [{"training_run_id": "run-c", "machines": ["i-elsewhere"]}]
+    assert "resource_id" in records["remedy"]
+
+
+def test_samples_meet_runs_by_their_key_or_by_the_machine_that_was_held(checks: list) -> None:
+    facts = answer(checks, "telemetry")["facts"]
+    assert (facts["samples"], facts["matched"], facts["first_day"]) == (4, 3, "2026-05-10")
+    assert facts["unmatched"] == [
+        {"host": "i-lost", "run_key": None, "reason": "hosts that no record holds then", "samples": 1},
+    ]
+    energy = answer(checks, "energy")["facts"]
+    assert (energy["runs"], energy["with_samples"], energy["without"]) == (3, 2, ["run-a"])
+
+
+def test_hours_resources_types_and_carbon_are_told(checks: list) -> None:
+    assert answer(checks, "granularity")["facts"]["granularity"] == "hourly"
+    assert answer(checks, "resource_ids")["facts"]["share"] == 1
+    assert answer(checks, "accelerator_types")["facts"]["known"] == ["trn1.32xlarge"]
+    missing = answer(checks, "carbon")["facts"]
+    assert (missing["bill_months"], missing["missing"]) == (["2026-04", "2026-05"], ["2026-05"])
+    assert missing["payers_without_carbon"] == []
+    assert answer(checks, "run_tag")["facts"]["tagged_rows"] == 1
+
+
+def test_what_was_read_is_told_with_its_files_and_rows(checks: list) -> None:
+    bill = answer(checks, "source", "cur")
+    assert bill["message"] == "aws_cur, 2 months, the newest is 2026-05; read 1 of 1 file, 4 rows"
+    assert bill["facts"]["objects_read"] == 1 and bill["facts"]["newest_month"] == "2026-05"
+
+
+def test_doctor_writes_nothing_and_fits_100_columns(company: Exports) -> None:
+    before = stamps(company.folder)
+    shown = text(company.folder / "trainledger.yaml")
+    assert stamps(company.folder) == before and not (company.folder / "home").exists()
+    assert "Will runs get their cost, energy and carbon?" in shown
+    assert [line for line in shown.splitlines() if len(line) > 100 and " " in line[12:].strip()] == []
+
+
+def test_an_export_without_the_column_of_tags_is_told_and_is_no_bug(tmp_path: Path) -> None:
+    exports = Exports(tmp_path)
+    exports.bill([hour("2026-04-10T10:00:00", 1.0)])
+    code, found = doctor(exports.config())
+    tag = answer(found, "run_tag")
+    assert code == 0 and tag["message"] == "the export has no column resource_tags"
+    assert tag["outcome"] == "warning" and tag["facts"]["has_column"] is False
+    records = answer(found, "records")
+    assert records["message"] == "no source of run records: only tags give a run its cost"
+
+
+def test_a_misspelt_tag_is_recognised(tmp_path: Path) -> None:
+    exports = Exports(tmp_path)
+    exports.bill([hour("2026-04-10T10:00:00", 1.0, resource_tags={"user_trainingrun_id": "a", "user_name": "b"})])
+    _, found = doctor(exports.config())
+    assert answer(found, "run_tag")["message"] == "no row carries training_run_id; did you mean 'trainingrun_id'?"
+
+
+def test_days_and_rows_without_machines_are_told_with_what_to_change(tmp_path: Path) -> None:
+    exports = Exports(tmp_path)
+    day = {"line_item_usage_end_date": datetime(2026, 4, 11), "line_item_resource_id": None}  # noqa: DTZ001
+    exports.bill([hour("2026-04-10T00:00:00", 1.0, **day)])
+    _, found = doctor(exports.config())
+    granularity, resources = answer(found, "granularity"), answer(found, "resource_ids")
+    assert granularity["facts"]["granularity"] == "daily" and "HOURLY" in granularity["remedy"]
+    assert resources["facts"]["share"] == 0 and "resource IDs" in resources["remedy"]
+    assert answer(found, "cost")["facts"]["without_a_run"][0]["resource_id"] is None
+
+
+def two_chunks(folder: Path) -> Exports:
+    """A month in two files, of which the larger one alone carries tags."""
+    exports = Exports(folder)
+    exports.bill([hour("2026-04-10T10:00:00", 1.0, resource_tags=TAG, identity_line_item_id=str(n)) for n in range(500)])
+    large = folder / "exports/cur/data/BILLING_PERIOD=2026-04/cur-00001.snappy.parquet"
+    small = large.with_name("cur-00002.snappy.parquet")
+    table = pq.read_table(large)
+    tags = pa.array([[]], table.schema.field("resource_tags").type)
+    pq.write_table(table.slice(0, 1).set_column(table.schema.get_field_index("resource_tags"), "resource_tags", tags), small)
+    keys = [f"bucket/prefix/cur/data/BILLING_PERIOD=2026-04/{path.name}" for path in (large, small)]
+    (folder / "exports/cur/metadata/BILLING_PERIOD=2026-04/export-Manifest.json").write_text(json.dumps({"dataFiles": keys}))
+    return exports
+
+
+def test_the_newest_month_is_read_and_not_its_smallest_file(tmp_path: Path) -> None:
+    _, found = doctor(two_chunks(tmp_path).config())
+    assert answer(found, "run_tag")["message"] == "training_run_id on 500 of 501 rows of use"
+
+
+def test_a_month_that_is_too_large_is_read_in_part_and_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = two_chunks(tmp_path).config()
+    large = tmp_path / "exports/cur/data/BILLING_PERIOD=2026-04/cur-00001.snappy.parquet"
+    monkeypatch.setitem(reading.BYTES, "bill", large.stat().st_size)
+    _, found = doctor(config)
+    assert "read 1 of 2 files (" in answer(found, "source")["message"]
+    monkeypatch.setitem(reading.BYTES, "bill", 10)
+    _, found = doctor(config)
+    source = answer(found, "source")
+    assert source["outcome"] == "warning" and "too large" in source["message"]
+    assert [check for check in found if check["question"] == "cost"] == []
+
+
+def test_one_bad_source_never_stops_the_others(tmp_path: Path) -> None:
+    exports = two_chunks(tmp_path)
+    exports.bill([hour("2026-04-10T10:00:00", 1.0)], name="broken")
+    (tmp_path / "exports/broken/data/BILLING_PERIOD=2026-04/broken-00001.snappy.parquet").write_bytes(b"PAR1 no Parquet PAR1")
+    code, found = doctor(exports.config())
+    refused = answer(found, "refusal")
+    assert code == 3 and refused["about"] == "broken" and refused["remedy"]
+    assert answer(found, "cost", "cur")["facts"]["share_by_tag"] == 0.998
+
+
+def test_a_focus_file_in_the_folders_of_a_bill_is_recognised(tmp_path: Path) -> None:
+    exports = Exports(tmp_path)
+    exports.bill([{"BilledCost": 1.0, "ChargePeriodStart": datetime(2026, 4, 1)}])  # noqa: DTZ001
+    code, found = doctor(exports.config())
+    refused = answer(found, "refusal")
+    assert code == 3 and "this looks like a FOCUS file" in refused["message"]
+    assert refused["remedy"].startswith("If it is one, give it a source of its own kind.")
+
+
+def test_a_carbon_export_in_the_place_of_a_google_bill_is_recognised(tmp_path: Path) -> None:
+    exports = Exports(tmp_path)
+    write_partition(exports._source("google", "gcp_billing"), "2026-05-01", EMISSION, schema=CARBON)
+    code, found = doctor(exports.config())
+    refused = answer(found, "refusal")
+    assert code == 3 and "this looks like a gcp_carbon" in refused["message"]
+    assert "manifest" not in (refused["message"] + refused["remedy"]).lower()
+
+
+def test_google_is_never_told_about_manifests(tmp_path: Path) -> None:
+    exports = Exports(tmp_path)
+    for name, file in {"csv": "_PARTITIONTIME=2026-04-01/0.csv", "empty": "_SUCCESS"}.items():
+        for kind in ("gcp_billing", "gcp_carbon"):
+            path = exports._source(f"{kind}-{name}", kind) / file
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("cost\n1\n")
+    code, found = doctor(exports.config())
+    assert code == 3
+    told = [check["message"] + check["remedy"] for check in found if check["is_source"]]
+    assert len(told) == 4 and not [said for said in told if "manifest" in said.lower()]
+    assert "1 file that is no Parquet" in answer(found, "refusal", "gcp_billing-csv")["message"]
+    assert "nothing in this folder but 1 that is no data" in answer(found, "source", "gcp_billing-empty")["message"]
+
+
+def test_a_google_bill_is_asked_by_the_month_in_which_it_was_used(tmp_path: Path) -> None:
+    exports = Exports(tmp_path)
+    location = exports._source("google", "gcp_billing")
+    used = {"usage_start_time": datetime(2026, 4, 30, 22), "usage_end_time": datetime(2026, 4, 30, 23)}  # noqa: DTZ001
+    write_partition(location, "2026-04-30", {**LINE, **used})
+    late = {"usage_start_time": datetime(2026, 3, 1), "usage_end_time": datetime(2026, 3, 1, 1)}  # noqa: DTZ001
+    write_partition(location, "2026-05-01", {**LINE, **late})
+    _, found = doctor(exports.config())
+    cost = answer(found, "cost")["facts"]
+    assert (cost["month"], cost["rows"]) == ("2026-04", 1)
+    assert answer(found, "carbon")["facts"]["bill_months"] == ["2026-04"]
+
+
+def test_payers_without_carbon_are_named(tmp_path: Path) -> None:
+    exports = Exports(tmp_path)
+    exports.bill([hour("2026-04-10T10:00:00", 1.0)])
+    exports.carbon([carbon(0.1, payer_account_id="999999999999")])
+    _, found = doctor(exports.config())
+    answered = answer(found, "carbon")
+    assert answered["outcome"] == "warning" and answered["facts"]["payers_without_carbon"] == [PAYER]
+
+
+def test_a_landing_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:
+    exports = Exports(tmp_path)
+    exports.bill([hour("2026-04-10T10:00:00", 1.0)])
+    config = exports.config()
+    (tmp_path / "file").write_text("x")
+    config.write_text(config.read_text() + "landing: ./file/landing\n")
+    code, found = doctor(config)
+    assert code == 2 and answer(found, "landing")["outcome"] == "problem"
+
+
+@pytest.mark.parametrize("name", ["nine", "below"])
+def test_doctor_and_refresh_say_the_same_of_what_was_passed_by(tmp_path: Path, name: str) -> None:
+    exports = Exports(tmp_path)
+    for month in range(1, 10):
+        exports.bill([hour(f"2026-{month:02}-10T10:00:00", 1.0)], period=f"2026-{month:02}", name=name)
+    if name == "nine":
+        shutil.rmtree(tmp_path / "exports/nine/metadata")
+    else:
+        exports.sources[0]["location"] = "exports"
+    config = exports.config()
+    settings = load_settings(config)
+    [(_, refusal)] = make_plan(settings.sources, settings.base, open_landing(settings)).refused
+    code, found = doctor(config)
+    told = answer(found, "refusal")
+    assert code == 3 and (told["message"], told["remedy"]) == (refusal.message, refusal.remedy)
+    assert {"nine": "9 data files, no metadata/", "below": "an export one level below, in below"}[name] in told["message"]
+
+
+class Bucket:
+    """A store of some keys below a bucket, all of one byte."""
+
+    def __init__(self, location: str, keys: list[str]) -> None:
+        self.uri, prefix = location, f"{location.removeprefix('s3://').partition('/')[2]}/"
+        self.keys = [key.removeprefix(prefix) for key in keys if key.startswith(prefix)]
+
+    def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
+        return (ObjectInfo(key, 1, "e", datetime(2026, 5, 1, tzinfo=UTC)) for key in self.keys)
+
+
+def test_nothing_below_a_prefix_is_told_with_the_prefix_that_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = ["exports/hourly-cur/data/x.parquet", "exports/carbon/data/y.parquet"]
+    monkeypatch.setattr(reading, "open_source", lambda base, source: Bucket(source.location, keys))
+    exports = Exports(tmp_path)
+    exports.sources.append({"name": "cur", "kind": "aws_cur", "location": "s3://bucket/exports/hourly_cur"})
+    code, found = doctor(exports.config())
+    told = answer(found, "source")
+    assert code == 3
+    assert told["message"] == "s3://bucket/exports/hourly_cur: nothing below this prefix; did you mean 'hourly-cur'?"
+
+
+def test_chips_of_google_are_known_by_their_skus_and_fees_are_none(tmp_path: Path) -> None:
+    chips = ["TpuV5e Chip Hour", "Cloud TPU v6e", "DWS Defined Duration V5p", "TPU 8t Chip", "Reserved v4 TPU", "Nvidia H100 GPU"]
+    others = [
+        "Commitment v1: TpuV5e for 1 Year",
+        "Vertex Training management fee on TPU V5e",
+        "output tokens",
+        "N1 Instance Core",
+    ]
+    exports = Exports(tmp_path)
+    lines = [
+        {**LINE, "labels": [], "sku": {"id": "1", "description": sku}, "resource": {"name": sku, "global_name": None}}
+        for sku in (*chips, *others)
+    ]
+    write_partition(exports._source("google", "gcp_billing"), "2026-05-01", *lines)
+    _, found = doctor(exports.config())
+    assert sorted(one["resource_id"] for one in answer(found, "cost")["facts"]["without_a_run"]) == sorted(chips)
