@@ -15,7 +15,7 @@ from connectors.formats.schema import Schema
 from connectors.registry import connector_for
 from dagster_project.election.election import Election
 from dagster_project.election.months import payer_months
-from dagster_project.election.run_tags import TAG_COLUMNS, tag_key, tag_names
+from dagster_project.election.run_tags import TAG_COLUMNS, run_tag, tag_key
 from dagster_project.kinds import KINDS, Kind, built_kinds
 from dagster_project.landing.deriving.typed_select import Read, literal, parts_select, quoted, read_parquet, typed_columns
 from dagster_project.landing.land import Landing
@@ -157,11 +157,7 @@ def _flags(kind: Kind) -> list[tuple[str, str]]:
 
 def _run_tag(kind: Kind, rules: Rules) -> list[tuple[str, str]]:
     """`_run_tag`: the first configured run tag that a bill line carries, in each spelling its provider allows for the key."""
-    if kind not in TAG_COLUMNS:
-        return []
-    column, names = tag_names(kind, rules.run_tag_keys)
-    values = [f"nullif(typed.{column}[{literal(name)}], '')" for name in names]
-    return [("_run_tag", f"coalesce({', '.join([*values, 'NULL'])})")]
+    return [("_run_tag", run_tag(kind, rules.run_tag_keys, "typed"))] if kind in TAG_COLUMNS else []
 
 
 def _quarantine(election: Election) -> list[tuple[Any, ...]]:

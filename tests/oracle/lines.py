@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from . import facts
+from . import facts, tags
 from .exports import moment
 from .numerals import MONEY, hours_to_microseconds, units
 from .records import microseconds
@@ -19,7 +19,8 @@ COLUMNS = {
     "line_item_resource_id", "line_item_line_item_description", "line_item_usage_amount", "line_item_currency_code",
     "line_item_operation",
     "line_item_unblended_cost", "line_item_net_unblended_cost",
-    "pricing_public_on_demand_cost", "pricing_unit", "product_region_code", "product", "resource_tags",
+    "pricing_public_on_demand_cost", "pricing_unit", "product_region_code", "product", "resource_tags", "tags", "cost_category",
+    "product_product_family", "product_servicecode",
     "reservation_reservation_a_r_n", "reservation_effective_cost", "reservation_net_effective_cost",
     "reservation_unused_amortized_upfront_fee_for_billing_period", "reservation_unused_recurring_fee",
     "reservation_net_unused_amortized_upfront_fee_for_billing_period", "reservation_net_unused_recurring_fee",
@@ -44,7 +45,7 @@ class Line:
     kind: str  # line item type
     usage_type: str
     resource_id: str
-    tags: dict[str, str]
+    tags: list[tags.Tag]
     start: int
     end: int
     usage_us: int  # billed time: the usage amount where its unit is hours, else the interval
@@ -224,7 +225,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         payer_account_id=row["bill_payer_account_id"], sub_account_id=row["line_item_usage_account_id"],
         service_code=product_code, region_id=region_of(row, product_code, usage_type),
         usage_month=month, currency=row["line_item_currency_code"],
-        kind=kind, usage_type=usage_type, resource_id=resource_id, tags=row.get("resource_tags") or {},
+        kind=kind, usage_type=usage_type, resource_id=resource_id, tags=list(tags.tags_of(row)),
         start=start, end=end, usage_us=_billed_time(row, usage_type, end - start),
         component=component_of(kind, usage_type, product_code, is_block_fee, purchase_of(row, is_block_fee)),
         unblended=unblended, billed=0 if kind in SAVINGS_PLAN_PAIR and not _is_pod(row) else unblended,
