@@ -109,9 +109,7 @@ class Schema:
         return unknown
 
 
-def optional(
-    names: str | Iterable[str], type_: str, *, below: float | None = None, spread: bool = False
-) -> tuple[Column, ...]:
+def optional(names: str | Iterable[str], type_: str, *, below: float | None = None, spread: bool = False) -> tuple[Column, ...]:
     """Declare columns that may be absent, one name per word."""
     words = names.split() if isinstance(names, str) else names
     return tuple(Column(name, type_, below=below, spread=spread) for name in words)

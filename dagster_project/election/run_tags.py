@@ -1,4 +1,4 @@
-"""Where a bill carries the configured run tags: how providers spell the key of a tag or label, and which one of several counts."""
+"""Where a bill carries the configured run tags: how providers spell the key of a tag or label, and which of several counts."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -69,7 +69,7 @@ def _aws_values(kind: Kind, key: str, row: str) -> list[str]:
 
 
 def _spelled(key: str) -> str:
-    """A pattern of the keys that are alike: AWS writes TrainingRun and training-run as training_run, TRAINING_RUN in lower case."""
+    """A pattern of the keys that are alike: AWS writes TrainingRun and training-run as training_run, TRAINING_RUN counts too."""
 
     def initial(word: str) -> str:
         return f"[{word[0].upper()}{word[0]}]" if word[0].isalpha() else word[0]

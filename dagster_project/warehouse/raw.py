@@ -17,7 +17,7 @@ from dagster_project.election.election import Election
 from dagster_project.election.months import payer_months
 from dagster_project.election.run_tags import TAG_COLUMNS, run_tag, tag_key
 from dagster_project.kinds import KINDS, Kind, built_kinds
-from dagster_project.landing.deriving.typed_select import Read, literal, parts_select, quoted, read_parquet, typed_columns
+from dagster_project.landing.deriving.typed_select import Read, parts_select, quoted, read_parquet, typed_columns
 from dagster_project.landing.land import Landing
 from dagster_project.months import first_day
 from dagster_project.settings import Rules

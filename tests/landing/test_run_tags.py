@@ -64,7 +64,9 @@ def test_an_earlier_key_counts_before_a_later_one_whatever_their_places(tmp_path
     assert tags_of_rows(tmp_path, row, keys=("first", "second")) == ["first"]
 
 
-@pytest.mark.parametrize("spelling", ["training_run_id", "TrainingRunId", "training-run-id", "Training Run Id", "trainingRun_id", "TRAINING_RUN_ID"])
+@pytest.mark.parametrize(
+    "spelling", ["training_run_id", "TrainingRunId", "training-run-id", "Training Run Id", "trainingRun_id", "TRAINING_RUN_ID"]
+)
 @pytest.mark.parametrize("configured", ["training_run_id", "TrainingRunId", "training-run-id"])
 def test_keys_match_as_aws_writes_them_into_a_bill(tmp_path: Path, spelling: str, configured: str) -> None:
     rows = [{"tags": {f"resourceTags/{spelling}": "a"}}, {"cost_category": {spelling: "a"}}, {"tags": {f"user:{spelling}": "a"}}]

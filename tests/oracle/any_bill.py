@@ -87,6 +87,9 @@ class Draw:
                 ("RIFee", "AmazonEC2", "USE2-HeavyUsage:trn1.2xlarge"),
             ]
         )
+        if usage_type == "USE2-NatGateway-Hours":
+            kinds = ["NatGateway-Hours", "USW2-AWS-Out-Bytes", "DataProcessing-Bytes", "Select-Scanned-Bytes"]
+            usage_type = f"USE2-{self.places.choice(kinds)}"
         row = hour(at.isoformat(), self.amount(), line_item_line_item_type=kind, line_item_product_code=product, **self.tags())
         row |= {"line_item_usage_type": usage_type, "bill_payer_account_id": PAYERS[source], "pricing_unit": "GB-Mo"}
         row |= {

@@ -108,7 +108,7 @@ def region_of(row: dict, product_code: str, usage_type: str) -> str:
     product = row.get("product") or {}
     for named in (row.get("product_region_code"), product.get("region_code"), product.get("region")):
         if named:
-            return named
+            return "" if named.lower() == "global" else named
     if zone := facts.REGION_OF_ZONE.match(row.get("line_item_availability_zone") or ""):
         return zone[0]
     if prefix := facts.PREFIX.match(usage_type):  # one that nobody knows says that it is not us-east-1
@@ -146,7 +146,15 @@ def purchase_of(row: dict, is_block_fee: bool) -> str:
     return "reservation" if is_reserved else ""
 
 
-def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bool, purchase: str) -> str:
+def moves_data(row: dict) -> bool:
+    """By AWS's family or service of transfer; by the usage type in bills that leave both out."""
+    family = row.get("product_product_family") or (row.get("product") or {}).get("product_family")
+    services = row.get("line_item_product_code"), row.get("product_servicecode")
+    usage_type = row.get("line_item_usage_type") or ""
+    return family == "Data Transfer" or "AWSDataTransfer" in services or facts.NETWORK.search(usage_type) is not None
+
+
+def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bool, purchase: str, is_moved: bool) -> str:
     if is_block_fee or (purchase and kind != "Refund"):
         return "fee"
     if kind in ("Credit", "Refund"):
@@ -160,7 +168,7 @@ def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bo
         return "host"
     if facts.STORAGE.search(usage_type):
         return "storage"
-    return "network" if facts.NETWORK.search(usage_type) else "other_usage"
+    return "network" if is_moved else "other_usage"
 
 
 def _first_amount(row: dict, *columns: str) -> int | None:
@@ -227,7 +235,9 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         usage_month=month, currency=row["line_item_currency_code"],
         kind=kind, usage_type=usage_type, resource_id=resource_id, tags=list(tags.tags_of(row)),
         start=start, end=end, usage_us=_billed_time(row, usage_type, end - start),
-        component=component_of(kind, usage_type, product_code, is_block_fee, purchase_of(row, is_block_fee)),
+        component=component_of(
+            kind, usage_type, product_code, is_block_fee, purchase_of(row, is_block_fee), moves_data(row)
+        ),
         unblended=unblended, billed=0 if kind in SAVINGS_PLAN_PAIR and not _is_pod(row) else unblended,
         effective=effective, list_cost=list_cost,
         weight=(effective if list_cost is None else list_cost) if is_usage else 0,

@@ -252,7 +252,7 @@ def add_residual_rows(file: File, payer: str, month: date, carbon: bool, currenc
         ("idle", 480, None),
         ("non_accelerator", 1300, None),
         ("non_accelerator", 90, "eu-north-1"),
-        ("global", 33, "global" if payer == BILLING_ACCOUNT else "Global"),
+        ("global", 33, ""),
     )
     for reason, kg, region in places if carbon else ():
         file.add(
