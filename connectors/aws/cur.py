@@ -60,7 +60,12 @@ find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=LAYOUTS)
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Check the landed objects and write a typed copy of each CSV into `folder`."""
-    return merged(_convert_object(delivery.partition, info, files[info.key], folder, store_uri) for info in delivery.objects)
+    bill = merged(_convert_object(delivery.partition, info, files[info.key], folder, store_uri) for info in delivery.objects)
+    if not bill.rows:  # usually an export whose query lost its table: a month without any cost would be published
+        key = delivery.objects[0].key
+        what = f"{store_uri}/{key}: the bill of {delivery.partition} has no rows."
+        raise ExportContentError(what, place=Place(key), reason="no_rows", remedy="Look at the export's query and filters.")
+    return bill
 
 
 def _convert_object(partition: str, info: ObjectInfo, path: Path, folder: Path, store_uri: str) -> Converted:
