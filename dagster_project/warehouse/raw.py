@@ -5,8 +5,10 @@ the same columns. Which rows count is said by flags, what they mean by dbt.
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, date
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -102,7 +104,7 @@ def _small_tables(rules: Rules, election: Election, months: Sequence[date]) -> d
 
 def landed_files(landing: Landing, election: Election, kind: Kind) -> LandedFiles:
     """The elected Parquet files of a kind, as rows of FILE_COLUMNS, with their physical columns."""
-    found = []
+    found, taken = [], set[Path]()
     for member in election.members:
         generation = member.generation
         if generation.kind != kind:
@@ -116,11 +118,28 @@ def landed_files(landing: Landing, election: Election, kind: Kind) -> LandedFile
             sorted(f"{payer}/{versions.get(payer, '')}" for payer in member.version_payers),
         )
         for part in contents.parts:
-            path = str(landing.part_path(generation, contents, part))
+            path = str(_own_path(landing.part_path(generation, contents, part), taken))
             published_at = generation.published_at.astimezone(UTC).replace(tzinfo=None)
             row = (path, generation.source, generation.content_hash, part.source_object, published_at, *places)
             found.append((row, part.columns))
     return found
+
+
+def _own_path(path: Path, taken: set[Path]) -> Path:
+    """The path of a file that no object was read from yet, and mark it as taken.
+
+    The mirror of a bucket keeps objects with the same bytes as one file. The second of them is read under a link of its own: by
+    the file's own name each of its rows would be a row of both objects, and read twice.
+    """
+    own, number = path, 1
+    while own in taken:
+        number += 1
+        own = path.with_name(f"{path.stem}~{number}{path.suffix}")
+    if own != path:
+        with suppress(FileExistsError):
+            own.symlink_to(path.name)
+    taken.add(own)
+    return own
 
 
 def rows_of(kind: Kind, rules: Rules, files: LandedFiles, read: Read = read_parquet) -> str:
