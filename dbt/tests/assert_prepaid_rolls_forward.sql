@@ -1,4 +1,4 @@
--- Each month opens with what the last one closed with, and the five movements explain the closing. Below 0 it is by roundings only.
+-- Each month opens with what the last one closed with, and the five movements explain the closing. Only roundings take it below 0.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_prepaid'}}}) }}
 with roundings as (
     select
@@ -24,7 +24,12 @@ select ordered.*
 from ordered
 left join roundings using (provider_name, payer_account_id, commitment_id, billing_currency)
 where
-    opening_cost <> coalesce(last_closing_cost, 0)
-    or {{ to_units('closing_cost', 12) }} < -coalesce(roundings.rounding_units, 0)
-    or (opening_cost is null) <> (closing_cost is null)
-    or closing_cost <> opening_cost + purchased_cost - refunded_cost - amortised_used_cost - amortised_unused_cost
+    ordered.opening_cost <> coalesce(ordered.last_closing_cost, 0)
+    or {{ to_units('ordered.closing_cost', 12) }} < -coalesce(roundings.rounding_units, 0)
+    or (ordered.opening_cost is null) <> (ordered.closing_cost is null)
+    or ordered.closing_cost
+    <> ordered.opening_cost
+    + ordered.purchased_cost
+    - ordered.refunded_cost
+    - ordered.amortised_used_cost
+    - ordered.amortised_unused_cost

@@ -20,7 +20,7 @@ balances as (
             order by usage_month
             rows between unbounded preceding and current row
         ) as decimal(38, 12)) as closing_cost,
-        -- AWS states amounts to ten places, at most four in a row (fee, net fee, commitment, used): each is off by half a unit at most
+        -- AWS states amounts to ten places, at most four in a row (fee, net fee, commitment, used): each is off by half a unit
         cast(200 * sum(stated_row_count) over (
             partition by provider_name, payer_account_id, commitment_id, billing_currency
             order by usage_month
