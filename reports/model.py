@@ -30,6 +30,7 @@ class Column:
     is_data_only: bool = False  # a column of the data files that the page prints as part of another one, or not at all
     is_quiet_when_repeated: bool = False  # a name that heads several rows is read once
     bounds: tuple[str, ...] = ()  # the columns that hold the plausible low and high of this one
+    name: str = ""  # the column that holds what people call this id
 
     @property
     def is_text(self) -> bool:
@@ -70,6 +71,14 @@ def columns(kind: str = "", /, *, note: str = "not recorded", group: str = "", *
 
 def data_only(*columns: Column) -> tuple[Column, ...]:
     return tuple(replace(column, is_data_only=True) for column in columns)
+
+
+def named(key: str, label: str, name: str, name_label: str, note: str = "not recorded") -> tuple[Column, ...]:
+    """An id and what people call it: one cell on the page, two columns in the data files."""
+    return (
+        Column(key, label, kind_of(key), note=note, name=name),
+        *data_only(Column(name, name_label, note="the bills carry no name for it")),
+    )
 
 
 def bounded(

@@ -47,5 +47,13 @@ def _change(table: dict[str, Any], change: dict[str, Any], where: str) -> None:
     names = {column.split()[0] for column in columns}
     assert set(change.get("nullable", ())) <= names, f"{where}: nullable names a column the table does not have"
     columns = [f"{column.rstrip('?')}?" if column.split()[0] in change.get("nullable", ()) else column for column in columns]
-    if columns or "adds" in change:
-        table["columns"] = [*columns, *change.get("adds", ())]
+    adds, key = {column.split()[0]: column for column in flat(change.get("adds", []))}, table.get("key", [])
+    for at, name in enumerate(key):  # a column of the key comes after the one before it in the key, every other one last
+        if name in adds:
+            columns.insert(_index(columns, key[at - 1]) + 1 if at else 0, adds.pop(name))
+    if columns or adds:
+        table["columns"] = [*columns, *adds.values()]
+
+
+def _index(columns: list[str], name: str) -> int:
+    return [column.split()[0] for column in columns].index(name)

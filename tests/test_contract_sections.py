@@ -16,7 +16,7 @@ MORE: dict[str, Any] = {
     "enumerations": {"status": ["final", "preliminary"], "verdict": ["yes"]},
     "words": {"note": "nothing changes"},
     "first": {
-        "fct_a": {"key": ["x", "w"], "adds": ["w text"], "nullable": ["y"]},
+        "fct_a": {"key": ["x", "w"], "adds": ["w text", "v text"], "nullable": ["y"]},
         "dim_c": {"key": ["c"], "columns": ["c text"]},
     },
     "second": {"fct_a": {"note": "more rows"}},
@@ -29,12 +29,19 @@ def test_without_a_section_the_contract_is_what_it_was() -> None:
 
 def test_a_section_that_is_done_brings_keys_columns_nulls_tables_and_enumerations() -> None:
     merged = in_force(BASE, MORE, ["words", "first", "second"])
-    assert merged["tables"]["fct_a"] == {"key": ["x", "w"], "columns": ["x text", "y money?", "z hours?", "w text"]}
+    assert merged["tables"]["fct_a"] == {"key": ["x", "w"], "columns": ["x text", "w text", "y money?", "z hours?", "v text"]}
     assert merged["tables"]["dim_b"] == {"key": ["b"]}
     assert merged["tables"]["dim_c"] == {"key": ["c"], "columns": ["c text"]}
     assert merged["enumerations"] == {"status": ["final", "preliminary"], "verdict": ["yes"]}
     assert named_in(MORE, ["words", "first"]) == {"fct_a", "dim_c"}
     assert BASE["tables"]["fct_a"]["key"] == ["x"]  # the file as it was read is left alone
+
+
+def test_added_columns_of_the_key_have_its_order_and_others_come_last() -> None:
+    change = {"adds": ["c text", "e text", "b text"], "key": ["a", "b", "c"]}
+    base = {"enumerations": {}, "tables": {"t": {"key": ["a"], "columns": ["a text", "d text"]}}}
+    merged = in_force(base, {"enumerations": {}, "one": {"t": change}}, ["one"])
+    assert merged["tables"]["t"]["columns"] == ["a text", "b text", "c text", "d text", "e text"]
 
 
 @pytest.mark.parametrize("change", [{"removes": ["y"]}, {"nullable": ["nobody"]}])

@@ -60,7 +60,12 @@ find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=LAYOUTS)
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Check the landed objects and write a typed copy of each CSV into `folder`."""
-    return merged(_convert_object(delivery.partition, info, files[info.key], folder, store_uri) for info in delivery.objects)
+    bill = merged(_convert_object(delivery.partition, info, files[info.key], folder, store_uri) for info in delivery.objects)
+    if not bill.rows:  # usually an export whose query lost its table: a month without any cost would be published
+        key = delivery.objects[0].key
+        what = f"{store_uri}/{key}: the bill of {delivery.partition} has no rows."
+        raise ExportContentError(what, place=Place(key), reason="no_rows", remedy="Look at the export's query and filters.")
+    return bill
 
 
 def _convert_object(partition: str, info: ObjectInfo, path: Path, folder: Path, store_uri: str) -> Converted:
@@ -73,7 +78,8 @@ def _convert_object(partition: str, info: ObjectInfo, path: Path, folder: Path, 
         names = open_parquet(path, info.key, uri).schema_arrow.names
         if count and has_clashing_names(names):
             target = folder / f"{path.name}.parquet"
-            copy_parquet(path, target, {name: name for name in names if name in set(SCHEMA.names)}, {}, info.key, uri)
+            read = {*SCHEMA.names, *(column.name for column in SCHEMA.spread_columns(names))}
+            copy_parquet(path, target, {name: name for name in names if name in read}, {}, info.key, uri)
     else:
         target = folder / f"{path.name}.parquet"
         count, unknown = _convert_csv(CsvFile(path, info.key, uri), target)
@@ -94,9 +100,9 @@ def _convert_csv(csv: CsvFile, target: Path) -> tuple[int, tuple[str, ...]]:
         SCHEMA.check_names([*plan.columns, *plan.maps], csv.uri, csv.key)
     else:
         unknown = SCHEMA.check_names(header, csv.uri, csv.key)
-        declared = set(SCHEMA.names)
-        plan = Plan({name: (name,) for name in header if name in declared}, unknown=unknown)
-    return copy_csv(csv, header, SCHEMA, plan, target), plan.unknown
+        read = {*SCHEMA.names, *(column.name for column in SCHEMA.spread_columns(header))}
+        plan = Plan({name: (name,) for name in header if name in read}, unknown=unknown)
+    return copy_csv(csv, header, [*SCHEMA, *SCHEMA.spread_columns(header)], plan, target), plan.unknown
 
 
 def _must_be_of_period(partition: str, path: Path, info: ObjectInfo, uri: str) -> None:

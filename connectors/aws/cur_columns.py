@@ -32,7 +32,7 @@ savings_plan_purchase_term savings_plan_recurring_commitment_for_billing_period 
 savings_plan_savings_plan_rate savings_plan_start_time split_line_item_actual_usage split_line_item_net_split_cost
 split_line_item_net_unused_cost split_line_item_public_on_demand_split_cost split_line_item_public_on_demand_unused_cost
 split_line_item_reserved_usage split_line_item_split_cost split_line_item_split_usage split_line_item_split_usage_ratio
-split_line_item_unused_cost tags
+split_line_item_unused_cost
 """
 
 SCHEMA = Schema(
@@ -58,7 +58,9 @@ SCHEMA = Schema(
         *optional("pricing_public_on_demand_cost", Number, below=_MONEY),
         *optional("pricing_term pricing_unit pricing_purchase_option", Text),
         *optional("product_region_code product_instance_type product_servicecode product_product_family", Text),
-        *optional("product resource_tags cost_category", TextMap),
+        *optional("product tags", TextMap),
+        # an export's query may select single tags and categories: `resource_tags.user_team` arrives as resource_tags_user_team
+        *optional("resource_tags cost_category", TextMap, spread=True),
         *optional("reservation_reservation_a_r_n", Text),
         *optional(
             """reservation_effective_cost reservation_net_effective_cost

@@ -27,13 +27,17 @@ TextMap = "TextMap"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column by name. `filled` columns hold a value in every row; numbers stay strictly below `below` in size."""
+    """A column by name. `filled` columns hold a value in every row; numbers stay strictly below `below` in size.
+
+    Entries of a `spread` map may also be columns of their own: `resource_tags_user_team` is the entry user_team of resource_tags.
+    """
 
     name: str
     type: str
     required: bool = False
     filled: bool = False
     below: float | None = None
+    spread: bool = False
 
 
 required = partial(Column, required=True)  # a column without which a file is refused
@@ -55,6 +59,16 @@ class Schema:
         """Names in declared order."""
         return tuple(column.name for column in self.columns)
 
+    def entries_of(self, column: Column, names: Iterable[str]) -> dict[str, str]:
+        """The columns among these names that hold an entry of a spread map, with the name of the entry."""
+        others, prefix = {*self.names, *self.documented}, f"{column.name}_"
+        spread = (name for name in names if column.spread and name.startswith(prefix) and name not in others)
+        return {name: name.removeprefix(prefix) for name in spread if name != prefix}
+
+    def spread_columns(self, names: Collection[str]) -> list[Column]:
+        """The columns among these names that hold entries of spread maps."""
+        return [Column(name, Text) for column in self.columns for name in self.entries_of(column, names)]
+
     def check_names(self, names: Collection[str], uri: str, key: str | None = None) -> tuple[str, ...]:
         """Return the unknown names; all missing required ones are named in one error, so that one repair is enough."""
         self.check_repeated(names, uri, key)
@@ -67,8 +81,8 @@ class Schema:
                 place=Place(key, column_name=", ".join(missing)),
                 remedy=f"{OWN_KIND + ' ' if looks else ''}Add {', '.join(missing)} to the export. See {self.remedy_page}.",
             )
-        declared = {column.name for column in self.columns}
-        return tuple(name for name in names if name not in declared and name not in self.documented)
+        known = {*self.names, *self.documented, *(column.name for column in self.spread_columns(names))}
+        return tuple(name for name in names if name not in known)
 
     def check_repeated(self, names: Collection[str], uri: str, key: str | None = None) -> None:
         """Refuse a header that has one name twice: which of the two is meant cannot be known."""
@@ -99,9 +113,10 @@ class Schema:
         return unknown
 
 
-def optional(names: str | Iterable[str], type_: str, *, below: float | None = None) -> tuple[Column, ...]:
+def optional(names: str | Iterable[str], type_: str, *, below: float | None = None, spread: bool = False) -> tuple[Column, ...]:
     """Declare columns that may be absent, one name per word."""
-    return tuple(Column(name, type_, below=below) for name in (names.split() if isinstance(names, str) else names))
+    words = names.split() if isinstance(names, str) else names
+    return tuple(Column(name, type_, below=below, spread=spread) for name in words)
 
 
 def is_text(found: pa.DataType) -> bool:

@@ -5,14 +5,14 @@ The order of rows is kept: row 7 of the copy is data row 7 of the original, so t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from connectors.formats.delimited import CsvFile
 from connectors.formats.lazy import pa, pc, pl
 from connectors.formats.parquet import write_tables
-from connectors.formats.schema import Column, Schema
+from connectors.formats.schema import Column
 from connectors.formats.values import Rows, map_array, typed
 
 
@@ -32,7 +32,7 @@ class Plan:
         return tuple(dict.fromkeys(name for names in sources for name in names))
 
 
-def copy_csv(csv: CsvFile, header: Sequence[str], schema: Schema, plan: Plan, target: Path) -> int:
+def copy_csv(csv: CsvFile, header: Sequence[str], schema: Iterable[Column], plan: Plan, target: Path) -> int:
     """Write the typed copy of a CSV object and return its rows. A file without rows leaves no copy."""
     columns = [column for column in schema if column.name in {*plan.columns, *plan.maps, *plan.constants}]
 

@@ -1,9 +1,10 @@
-"""Under which names a bill carries the configured run tags: how providers spell the key of a tag or label."""
+"""Where a bill carries the configured run tags: how providers spell the key of a tag or label, and which of several counts."""
 
 import re
 from collections.abc import Callable, Iterable
 
 from dagster_project.kinds import Kind
+from dagster_project.landing.deriving.typed_select import literal
 
 
 def tag_key(text: str) -> str:
@@ -32,3 +33,49 @@ def tag_names(kind: Kind, keys: Iterable[str]) -> tuple[str, list[str]]:
     """The column of a kind's tags and every name in it that may carry a run id, best first."""
     column, spellings = TAG_COLUMNS[kind]
     return column, list(dict.fromkeys(name for key in keys for name in spellings(key)))
+
+
+def run_tag(kind: Kind, keys: Iterable[str], row: str) -> str:
+    """SQL for the run tag of a bill's row: of the first key that has a value, in its best place."""
+    values = [value for key in keys for value in (_aws_values if kind is Kind.AWS_CUR else _values)(kind, key, row)]
+    return f"coalesce({', '.join([*dict.fromkeys(values), 'NULL'])})"
+
+
+def _values(kind: Kind, key: str, row: str) -> list[str]:
+    column, names = tag_names(kind, [key])
+    return [f"nullif({row}.{column}[{literal(name)}], '')" for name in names]
+
+
+def _aws_values(kind: Kind, key: str, row: str) -> list[str]:
+    """AWS has four places; the narrower what a tag is put on, the earlier it counts: resource, user, cost category, account."""
+
+    def entry(column: str, before: str) -> str:
+        name = literal(f"^{before}{_spelled(key)}$")
+        found = f"list_filter(map_entries({row}.{column}), lambda e: e.value <> '' AND regexp_matches(e.key, {name}))"
+        return f"list_min(list_transform({found}, lambda e: e.value))"
+
+    *of_resource, of_user = _values(kind, key, row)
+    if not tag_key(key):  # no letter or digit that AWS would keep
+        return [*of_resource, of_user]
+    return [
+        *of_resource,
+        entry("tags", "(resourceTags/)?(user[:_])?"),
+        of_user,
+        entry("tags", "(iamPrincipal|userAttribute)/"),
+        entry("cost_category", ""),
+        entry("tags", "costCategory/"),
+        entry("tags", "accountTag/"),
+    ]
+
+
+def _spelled(key: str) -> str:
+    """A pattern of the keys that are alike: AWS writes TrainingRun and training-run as training_run, TRAINING_RUN counts too."""
+
+    def initial(word: str) -> str:
+        return f"[{word[0].upper()}{word[0]}]" if word[0].isalpha() else word[0]
+
+    first, *more = words = tag_key(key).split("_")
+    gap = "[^A-Za-z0-9]"
+    starts = (f"({gap}+{initial(word)}{'|' + word[0].upper() if word[0].isalpha() else ''})" for word in more)
+    rest = "".join(start + word[1:] for start, word in zip(starts, more, strict=True))
+    return f"{gap}*({initial(first)}{first[1:]}{rest}|(?i:{f'{gap}+'.join(words)})){gap}*"

@@ -5,8 +5,10 @@ the same columns. Which rows count is said by flags, what they mean by dbt.
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, date
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -15,9 +17,9 @@ from connectors.formats.schema import Schema
 from connectors.registry import connector_for
 from dagster_project.election.election import Election
 from dagster_project.election.months import payer_months
-from dagster_project.election.run_tags import TAG_COLUMNS, tag_key, tag_names
+from dagster_project.election.run_tags import TAG_COLUMNS, run_tag, tag_key
 from dagster_project.kinds import KINDS, Kind, built_kinds
-from dagster_project.landing.deriving.typed_select import Read, literal, parts_select, quoted, read_parquet, typed_columns
+from dagster_project.landing.deriving.typed_select import Read, parts_select, quoted, read_parquet, typed_columns
 from dagster_project.landing.land import Landing
 from dagster_project.months import first_day
 from dagster_project.settings import Rules
@@ -102,7 +104,7 @@ def _small_tables(rules: Rules, election: Election, months: Sequence[date]) -> d
 
 def landed_files(landing: Landing, election: Election, kind: Kind) -> LandedFiles:
     """The elected Parquet files of a kind, as rows of FILE_COLUMNS, with their physical columns."""
-    found = []
+    found, taken = [], set[Path]()
     for member in election.members:
         generation = member.generation
         if generation.kind != kind:
@@ -116,11 +118,28 @@ def landed_files(landing: Landing, election: Election, kind: Kind) -> LandedFile
             sorted(f"{payer}/{versions.get(payer, '')}" for payer in member.version_payers),
         )
         for part in contents.parts:
-            path = str(landing.part_path(generation, contents, part))
+            path = str(_own_path(landing.part_path(generation, contents, part), taken))
             published_at = generation.published_at.astimezone(UTC).replace(tzinfo=None)
             row = (path, generation.source, generation.content_hash, part.source_object, published_at, *places)
             found.append((row, part.columns))
     return found
+
+
+def _own_path(path: Path, taken: set[Path]) -> Path:
+    """The path of a file that no object was read from yet, and mark it as taken.
+
+    The mirror of a bucket keeps objects with the same bytes as one file. The second of them is read under a link of its own: by
+    the file's own name each of its rows would be a row of both objects, and read twice.
+    """
+    own, number = path, 1
+    while own in taken:
+        number += 1
+        own = path.with_name(f"{path.stem}~{number}{path.suffix}")
+    if own != path:
+        with suppress(FileExistsError):
+            own.symlink_to(path.name)
+    taken.add(own)
+    return own
 
 
 def rows_of(kind: Kind, rules: Rules, files: LandedFiles, read: Read = read_parquet) -> str:
@@ -157,11 +176,7 @@ def _flags(kind: Kind) -> list[tuple[str, str]]:
 
 def _run_tag(kind: Kind, rules: Rules) -> list[tuple[str, str]]:
     """`_run_tag`: the first configured run tag that a bill line carries, in each spelling its provider allows for the key."""
-    if kind not in TAG_COLUMNS:
-        return []
-    column, names = tag_names(kind, rules.run_tag_keys)
-    values = [f"nullif(typed.{column}[{literal(name)}], '')" for name in names]
-    return [("_run_tag", f"coalesce({', '.join([*values, 'NULL'])})")]
+    return [("_run_tag", run_tag(kind, rules.run_tag_keys, "typed"))] if kind in TAG_COLUMNS else []
 
 
 def _quarantine(election: Election) -> list[tuple[Any, ...]]:

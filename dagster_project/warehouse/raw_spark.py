@@ -48,6 +48,8 @@ def open_session(folder: Path, cores: int = 2, memory: str = "2g", **options: st
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        # as DuckDB: of two entries of one name in a map the later one counts
+        "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     }
     builder = SparkSession.builder.master(f"local[{cores}]").appName("trainledger")
     for name, value in (settings | options).items():

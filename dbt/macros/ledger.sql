@@ -120,6 +120,16 @@ case
 regexp_extract({{ x }}, '^([a-z]+-[a-z]+[0-9]+)-([a-z]|ai[0-9]+[a-z])$', 1)
 {%- endmacro %}
 
+{# The region that a Google Cloud row states: every region has a dash; what has none is wider (global, us, EU, nam4) and no region. #}
+{% macro gcp_region(x) -%}
+case when {{ x }} like '%-%' then {{ x }} end
+{%- endmacro %}
+
+{# The region that an AWS row states, '' where it says that it is of none, null where it says nothing. #}
+{% macro aws_region(x) -%}
+case when lower({{ x }}) = 'global' then '' else nullif({{ x }}, '') end
+{%- endmacro %}
+
 {# The name of a machine without the path that Google writes before it; `projects/7/zones/us-east5-a/instances/vm` is vm. #}
 {% macro machine_name(x) -%}
 {{ replace_all(x, '^.*/(nodes|instances)/', '') }}

@@ -1,6 +1,17 @@
--- Each month opens with what the last one closed with, and the five movements explain the closing.
+-- Each month opens with what the last one closed with, and the five movements explain the closing. Only roundings take it below 0.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_prepaid'}}}) }}
-with ordered as (
+with roundings as (
+    select
+        provider_name,
+        payer_account_id,
+        commitment_id,
+        billing_currency,
+        200 * sum(stated_row_count) as rounding_units
+    from {{ ref('int_commitment_flows') }}
+    group by all
+),
+
+ordered as (
     select
         *,
         lag(closing_cost)
@@ -9,10 +20,16 @@ with ordered as (
     from {{ ref('fct_prepaid') }}
 )
 
-select *
+select ordered.*
 from ordered
+left join roundings using (provider_name, payer_account_id, commitment_id, billing_currency)
 where
-    opening_cost <> coalesce(last_closing_cost, 0)
-    or closing_cost < 0
-    or (opening_cost is null) <> (closing_cost is null)
-    or closing_cost <> opening_cost + purchased_cost - refunded_cost - amortised_used_cost - amortised_unused_cost
+    ordered.opening_cost <> coalesce(ordered.last_closing_cost, 0)
+    or {{ to_units('ordered.closing_cost', 12) }} < -coalesce(roundings.rounding_units, 0)
+    or (ordered.opening_cost is null) <> (ordered.closing_cost is null)
+    or ordered.closing_cost
+    <> ordered.opening_cost
+    + ordered.purchased_cost
+    - ordered.refunded_cost
+    - ordered.amortised_used_cost
+    - ordered.amortised_unused_cost

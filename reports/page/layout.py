@@ -25,6 +25,7 @@ class Cell:
     mark: str = ""
     title: str = ""
     is_repeated: bool = False  # the name of the row above: read aloud, not printed again
+    name: str = ""  # what people call the id in `text`
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def _cell(column: Column, row: Row, places: int, scales: dict[str, Scale], notes
     value, css = row[column.key], f"kind-{column.kind}{'' if column.is_text else ' number'}"
     if value is None and row.get("is_total") and column.is_text:
         return Cell("", css)
-    if value is None:
+    if value is None or value == "":  # no region, no project
         return Cell(EN_DASH, css + " unknown", notes.setdefault(column.note, NOTE_MARKS[len(notes) % len(NOTE_MARKS)]))
     if column.kind == "flag":
         return Cell(_text(column, value), css + (" good" if value else " bad"))
@@ -135,7 +136,8 @@ def _cell(column: Column, row: Row, places: int, scales: dict[str, Scale], notes
         return Cell(_text(column, value), f"{css} is-{value}" if str(value).isidentifier() else css)
     if column.is_text:
         text = _text(column, value)
-        return Cell(text, f"{css}{_length(column, text)}", title=str(value) if column.kind == "digest" else "")
+        name = str(row[column.name] or "") if column.name and row[column.name] != value else ""
+        return Cell(text, f"{css}{_length(column, text)}", title=str(value) if column.kind == "digest" else "", name=name)
     number = _number(column, value, places, scales)
     ends = [row[key] for key in column.bounds]
     if not ends or None in ends:

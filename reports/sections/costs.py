@@ -1,7 +1,18 @@
 """Section 3, where it went: cost by accelerator, team, model, month, run, evidence and outcome; from the runs to the bill."""
 
-from reports.model import Column, TableSpec, bounded, columns
-from reports.sections.sql import ENDS, GROUP_ORDER, PARTS, RESIDUAL_GROUP, by_period, period_columns, run_rest_all, whole, within
+from reports.model import Column, TableSpec, bounded, columns, named
+from reports.sections.sql import (
+    ENDS,
+    GROUP_ORDER,
+    PARTS,
+    RESIDUAL_GROUP,
+    account_names,
+    by_period,
+    period_columns,
+    run_rest_all,
+    whole,
+    within,
+)
 
 GROUPS = (("accelerator", "accelerator_type", "Accelerator"), ("team", "team", "Team"), ("model", "model_name", "Model"))
 NO_MONTH = "a month of the run has no figure"
@@ -232,13 +243,16 @@ order by billing_currency, {GROUP_ORDER}, part""",
 PREPAID = TableSpec(
     id="prepaid",
     title="Prepaid commitments: the roll-forward",
-    sql=f"""select provider_name, payer_account_id, commitment_id, commitment_kind, usage_month, billing_currency,
-    {", ".join(f"{flow}_cost" for flow in FLOWS)}
-from marts.fct_prepaid
-where {within()}
-order by provider_name, payer_account_id, commitment_id, usage_month, billing_currency""",
+    sql=f"""select prepaid.provider_name, prepaid.payer_account_id, payers.account_name as payer_account_name,
+    prepaid.commitment_id, prepaid.commitment_kind, prepaid.usage_month, prepaid.billing_currency,
+    {", ".join(f"prepaid.{flow}_cost" for flow in FLOWS)}
+from marts.fct_prepaid as prepaid
+{account_names("prepaid", "payer_account_id", "payers")}
+where {within("prepaid.usage_month")}
+order by prepaid.provider_name, prepaid.payer_account_id, prepaid.commitment_id, prepaid.usage_month, prepaid.billing_currency""",
     columns=(
-        *columns(payer_account_id="Payer", commitment_id="Commitment"),
+        *named("payer_account_id", "Payer", "payer_account_name", "Payer's name"),
+        *columns(commitment_id="Commitment"),
         *columns(commitment_kind="Kind", usage_month="Month", billing_currency="Currency"),
         *columns(**{f"{flow}_cost": flow.replace("_", " ").capitalize() for flow in FLOWS}),
     ),

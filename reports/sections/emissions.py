@@ -77,10 +77,12 @@ from parts
 group by provider_name, region_id, usage_month
 order by provider_name, region_id, usage_month""",
     columns=(
-        *columns(provider_name="Provider", region_id="Region", usage_month="Month"),
+        *columns(provider_name="Provider"),
+        *columns(note="usage that the provider gives no region", region_id="Region"),
+        *columns(usage_month="Month"),
         *columns(note=GAP, **FOUR, run_location_based_kgco2e="of which runs, location-based"),
     ),
-    method="Runs and residuals of each region as the provider names it; Global is usage the provider gives no region.",
+    method="Runs and residuals of each region as the provider names it; usage of no region is its own row.",
     empty="No provider emission row in this quarter.",
     page_rows=60,
 )

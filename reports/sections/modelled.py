@@ -4,8 +4,8 @@ The engineering view is never added to the book. The two meet only in the reconc
 (provider Scope 2 and facility energy times the grid's factor), both of the runs that used accelerators in a provider cell.
 """
 
-from reports.model import Column, TableSpec, bounded, columns, data_only
-from reports.sections.sql import ENDS, ON_RECORD, nine_digits, whole, within
+from reports.model import Column, TableSpec, bounded, columns, data_only, named
+from reports.sections.sql import ENDS, ON_RECORD, account_names, nine_digits, whole, within
 
 NO_SIDE = "no cell with both sides known"
 BOTH = "Runs on accelerators, location-based"
@@ -73,17 +73,25 @@ order by provider_name, usage_month, provider_model_version""",
 CELLS = TableSpec(
     id="modelled_vs_provider",
     title="Reconciliation, cell by cell: modelled against provider Scope 2, location-based",
-    sql=f"""select provider_name, source_name, payer_account_id, sub_account_id, service_code, region_id, usage_month,
-    provider_model_version, provider_total, runs_total, modelled_total, difference, ratio, reason
-from marts.fct_reconciliation
-where method = 'modelled_vs_provider' and {within()}
-order by provider_name, usage_month, region_id, payer_account_id, sub_account_id, service_code, source_name,
-    provider_model_version""",
+    sql=f"""select cells.provider_name, cells.source_name, cells.payer_account_id, payers.account_name as payer_account_name,
+    cells.sub_account_id, accounts.account_name, cells.service_code, services.service_name, cells.region_id, cells.usage_month,
+    cells.provider_model_version, cells.provider_total, cells.runs_total, cells.modelled_total, cells.difference, cells.ratio,
+    cells.reason
+from marts.fct_reconciliation as cells
+{account_names("cells", "payer_account_id", "payers")}
+{account_names("cells", "sub_account_id", "accounts")}
+left join marts.dim_services as services
+    on cells.provider_name = services.provider_name and cells.service_code = services.service_code
+where cells.method = 'modelled_vs_provider' and {within("cells.usage_month")}
+order by cells.provider_name, cells.usage_month, cells.region_id, cells.payer_account_id, cells.sub_account_id,
+    cells.service_code, cells.source_name, cells.provider_model_version""",
     columns=(
         Column("provider_name", "Provider", is_quiet_when_repeated=True),
         *columns(usage_month="Month", region_id="Region"),
-        *data_only(*columns(source_name="Source", payer_account_id="Payer")),
-        *columns(sub_account_id="Account or project", service_code="Service", provider_model_version="Version"),
+        *data_only(*columns(source_name="Source"), *named("payer_account_id", "Payer", "payer_account_name", "Payer's name")),
+        *named("sub_account_id", "Account or project", "account_name", "Name of the account or project", "of no project"),
+        *named("service_code", "Service", "service_name", "Name of the service"),
+        *columns(provider_model_version="Version"),
         *columns("mass", note="not published by the provider", provider_total="Provider's cell", runs_total="of which runs"),
         *columns("mass", note="not modelled for every run of the cell", modelled_total="Runs, modelled"),
         *columns("mass", note="one side is not known", difference="Difference"),

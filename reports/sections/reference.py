@@ -64,7 +64,7 @@ order by provider_name, region_id""",
         *SOURCED,
     ),
     key=("provider_name", "region_id"),
-    method="As the providers spell them. Global is not a region.",
+    method="As the providers spell them. Usage of no region has no row here.",
     empty="No region of this quarter is in the table of regions.",
 )
 

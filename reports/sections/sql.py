@@ -38,6 +38,12 @@ def within(column: str = "usage_month") -> str:
     return f"{column} >= $start and {column} < $end"
 
 
+def account_names(rows: str, account: str, name: str) -> str:
+    """A join that finds the display name of an account, where the bills carry one."""
+    return f"""left join marts.dim_accounts as {name}
+    on {rows}.provider_name = {name}.provider_name and {rows}.{account} = {name}.account_id"""
+
+
 def lines(parts: Iterable[str], indent: int = 4) -> str:
     """Expressions of a select, one per line."""
     return f",\n{' ' * indent}".join(parts)

@@ -5,10 +5,10 @@ Issuing is somebody's act, never this code's.
 
 from dataclasses import dataclass
 
-from reports.model import TableSpec, columns
+from reports.model import TableSpec, columns, named
 from reports.publication import Publication, Row
 from reports.quarter import Quarter, listed, month_name
-from reports.sections.sql import PRESENCE, within
+from reports.sections.sql import PRESENCE, account_names, within
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,16 @@ PRESENCE_OF_PAYERS = TableSpec(
     id="presence",
     title="Bills and carbon publications by payer and month",
     sql=f"""with {PRESENCE}
-select provider_name, payer_account_id, usage_month, has_bill, has_carbon
+select presence.provider_name, presence.payer_account_id, payers_named.account_name as payer_account_name, presence.usage_month,
+    presence.has_bill, presence.has_carbon
 from presence
-where is_this_quarter
-order by provider_name, payer_account_id, usage_month""",
+{account_names("presence", "payer_account_id", "payers_named")}
+where presence.is_this_quarter
+order by presence.provider_name, presence.payer_account_id, presence.usage_month""",
     columns=(
-        *columns(provider_name="Provider", payer_account_id="Payer", usage_month="Month"),
+        *columns(provider_name="Provider"),
+        *named("payer_account_id", "Payer", "payer_account_name", "Payer's name"),
+        *columns(usage_month="Month"),
         *columns(has_bill="Bill", has_carbon="Carbon publication"),
     ),
     key=("provider_name", "payer_account_id", "usage_month"),
@@ -68,11 +72,13 @@ order by book, usage_month""",
 
 def _lacks(rows: list[Row], flag: str, what: str) -> list[str]:
     """One sentence per payer that lacks something, its months named."""
-    lacking: dict[tuple[str, str], list[str]] = {}
+    lacking: dict[str, list[str]] = {}
     for row in rows:
         if not row[flag]:
-            lacking.setdefault((row["provider_name"], row["payer_account_id"]), []).append(month_name(row["usage_month"]))
-    return [f"No {what} of {provider} payer {payer} for {listed(months)}." for (provider, payer), months in lacking.items()]
+            name = f" {row['payer_account_name']}," if row["payer_account_name"] else ""
+            payer = f"{row['provider_name']} payer {row['payer_account_id']}{',' if name else ''}{name}"
+            lacking.setdefault(payer, []).append(month_name(row["usage_month"]))
+    return [f"No {what} of {payer} for {listed(months)}." for payer, months in lacking.items()]
 
 
 def decide(publication: Publication, quarter: Quarter) -> Status:

@@ -155,6 +155,20 @@ def test_an_empty_chunk_beside_a_full_one_adds_nothing(tmp_path: Path) -> None:
     assert (result.rows, [part.source_object for part in result.parts]) == (1, [f"{DATA}/cur-00001.csv.gz"])
 
 
+@pytest.mark.parametrize("names", [["cur-00001.csv.gz"], ["cur-00001.snappy.parquet"], ["cur-00001.csv.gz", "cur-00002.csv.gz"]])
+def test_a_bill_of_no_rows_at_all_is_refused_by_name(tmp_path: Path, names: list[str]) -> None:
+    folder = tmp_path / "cur"
+    for name in names:
+        if name.endswith(".parquet"):
+            write_parquet(folder / DATA / name, table(LINE).slice(0, 0))
+        else:
+            write_csv(folder / DATA / name, CSV_HEADER + "\n")
+    write_manifest(folder / META / "Manifest.json", [f"{DATA}/{name}" for name in names])
+    with pytest.raises(ExportContentError, match=r"the bill of 2026-04 has no rows") as caught:
+        converted("aws_cur", folder, tmp_path / "landing")
+    assert (caught.value.reason, caught.value.source_object) == ("no_rows", f"{DATA}/{names[0]}")
+
+
 def test_the_same_file_gives_the_same_bytes_again(tmp_path: Path) -> None:
     folder = csv_export(tmp_path / "cur", *[csv_line(str(n), tags=f'{{"user_x": "{n % 3}"}}') for n in range(500)])
     first, second = (converted("aws_cur", folder, tmp_path / name).parts[0].path for name in ("a", "b"))

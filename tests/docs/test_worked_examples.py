@@ -113,6 +113,19 @@ def test_a_capacity_block_rolls_forward_to_nothing() -> None:
     has("cost", "33.333333333334, 33.333333333333 and 33.333333333333")
 
 
+def test_roundings_explain_a_balance_below_nothing_and_no_missing_dollar() -> None:
+    per_row, rows, used = 4 * Decimal("1E-10") / 2, 3 + 3, 3 * Decimal("15.0000000001")
+    assert -per_row * rows <= 45 - used == Decimal("-3E-10")
+    assert 44 - used < -per_row * rows
+    has("cost", "2 x 10^-10 per row", "The balance is -0.0000000003", "With 44.00 billed instead")
+
+
+def test_a_projects_rows_add_up_under_one_number() -> None:
+    rows = {"7": (10, 10), "beta": (10,)}
+    assert {account: sum(costs) for account, costs in rows.items()} == {"7": 20, "beta": 10}
+    has("cost", "Account 7 has 20.00 and account `beta` 10.00")
+
+
 def test_a_commitments_fee_goes_to_what_it_covers() -> None:
     assert money(Decimal(120), {"a": 60, "b": 20, RESIDUAL: 20}) == {"a": 72, "b": 24, RESIDUAL: 24}
     assert money(Decimal(30), {"1": 20, "2": 5}) == {"1": 24, "2": 6}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,17 @@ class Organisation:
         root, below = self.folder / "exports" / "carbon", f"carbon_model_version={version}/usage_period={month}"
         data = root / "data" / below / "carbon-00001.snappy.parquet"
         self._deliver(rows, at, data, root / "metadata" / below / "carbon-Manifest.json")
+
+    def deliver_twice(self, rows: list[dict[str, Any]], *, at: str) -> None:
+        """A billing period of two chunks with the same bytes, and a manifest that names the second one twice."""
+        self.deliver(rows, at=at)
+        root, folder = self.folder / "exports" / "cur", "BILLING_PERIOD=2026-04"
+        first, second = (root / "data" / folder / f"cur-0000{number}.snappy.parquet" for number in (1, 2))
+        shutil.copy2(first, second)
+        manifest = root / "metadata" / folder / "cur-Manifest.json"
+        keys = [f"data/{folder}/{path.name}" for path in (first, second, second)]
+        manifest.write_text(json.dumps({"dataFiles": keys}))
+        set_time(manifest, at)
 
     def _deliver(self, rows: list[dict[str, Any]], at: str, data: Path, manifest: Path) -> None:
         write_table(data, rows)

@@ -72,6 +72,18 @@ def test_the_same_bytes_again_add_nothing_and_are_read_once(organisation: Organi
     assert organisation.outcomes() == {"unchanged": 1}
 
 
+def test_two_objects_with_the_same_bytes_both_count_and_one_object_named_twice_counts_once(tmp_path: Path) -> None:
+    """Ten requests of one second may well fill two chunks alike. What makes a chunk is its name, and not its bytes."""
+    organisation = Organisation(tmp_path)
+    organisation.deliver_twice([bill_line(1.0)], at="2026-05-02")
+    [landed] = organisation.refresh()
+    assert landed.contents is not None and landed.contents.rows == 2
+    [total] = landed.contents.controls.months
+    assert (total.line_count, total.billed_cost) == (2, "2.000000000000")
+    found = organisation.raw("select _source_object, _row_number, line_item_unblended_cost from raw.aws_cur order by 1")
+    assert found == [(f"data/BILLING_PERIOD=2026-04/cur-0000{number}.snappy.parquet", 1, 1.0) for number in (1, 2)]
+
+
 def test_a_then_b_then_a_is_news_and_the_last_wins(organisation: Organisation) -> None:
     for day, cost in ((2, 1.0), (3, 2.0), (4, 1.0)):
         organisation.deliver([bill_line(cost)], at=f"2026-05-0{day}")

@@ -75,6 +75,16 @@ def test_a_delivery_goes_up_is_read_from_the_mirror_and_the_mirror_may_go(
     assert organisation.raw(UNBLENDED) == [(2.0,)]
 
 
+def test_two_objects_with_the_same_bytes_both_count(organisation: Organisation) -> None:
+    """The mirror keeps them as one file, because it names files by what is in them."""
+    organisation.deliver_twice([bill_line(1.0)], at="2026-05-02")
+    assert organisation.outcomes() == {"landed": 1}
+    for _ in range(2):
+        found = organisation.raw("select _source_object, _row_number, line_item_unblended_cost from raw.aws_cur order by 1")
+        assert found == [(f"data/BILLING_PERIOD=2026-04/cur-0000{number}.snappy.parquet", 1, 1.0) for number in (1, 2)]
+        shutil.rmtree(organisation.settings.cache / "mirror")
+
+
 def test_objects_without_their_record_are_no_generation_and_landing_again_completes_them(
     organisation: Organisation, s3: Any, tmp_path: Path
 ) -> None:

@@ -182,10 +182,10 @@ def test_a_carbon_month_and_a_surplus_chunk_may_be_empty(story: Story) -> None:
     assert april["rows"] == 24 * 3 + 2 + 5
 
 
-def test_a_bill_without_any_row_is_refused_by_its_gate_and_the_publication_stays(
+def test_a_bill_without_any_row_is_refused_by_name_and_everybody_else_is_published(
     story: Story, trainledger: Command, tmp_path: Path
 ) -> None:
-    """Usually an export whose query lost its table: nothing of it is wrong, but a month without cost must not be published."""
+    """Usually an export whose query lost its table: a month without cost must not be published, nor stop the other sources."""
     folder = tmp_path / "copy"
     shutil.copytree(story.folder, folder, symlinks=True)
     exports = Exports(folder)
@@ -193,11 +193,12 @@ def test_a_bill_without_any_row_is_refused_by_its_gate_and_the_publication_stays
     path = folder / "exports/cur/data/BILLING_PERIOD=2026-05/cur-00001.snappy.parquet"
     pq.write_table(pq.read_table(path, partitioning=None).slice(0, 0), path)
     refused = trainledger("refresh", "--config", folder / "trainledger.yaml", now=NOW)
-    assert refused.returncode == 1, refused.stderr
-    assert "gate gx.deliveries.a_bill_has_rows: 1 failing" in refused.stderr
-    assert '"source_name": "cur", "partition": "2026-05"' in refused.stderr
-    assert "The last publication stays." in refused.stderr and "Traceback" not in refused.stderr
-    assert published_bytes(folder / "home") == story.spoiled.parquet
+    assert refused.returncode == 3, refused.stderr
+    assert "cur-00001.snappy.parquet: the bill of 2026-05 has no rows." in refused.stderr and "Traceback" not in refused.stderr
+    told = "select source_object from marts.fct_quarantine where reason = 'no_rows' and source_name = 'cur'"
+    assert query(folder / "home", told) == [("data/BILLING_PERIOD=2026-05/cur-00001.snappy.parquet",)]
+    new = {name: digest for name, digest in published_bytes(folder / "home").items() if not name.startswith("fct_quarantine")}
+    assert new.items() <= story.spoiled.parquet.items() and len(new) > 10
 
 
 def test_a_formula_in_a_tag_is_a_run_id_without_a_formula(story: Story) -> None:

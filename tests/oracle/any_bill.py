@@ -24,6 +24,7 @@ class Draw:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.pods = random.Random(seed)  # on their own: a new kind of row leaves every other draw as it is
+        self.places = random.Random(seed)
 
     def account(self, source: str) -> str:
         return PAYERS[source][:-1] + self.random.choice("12")
@@ -37,7 +38,19 @@ class Draw:
         if self.random.random() > 0.4:
             return {}
         value = self.random.choice([*RUN_IDS, "VISION_7", "GİHOST", ""])
-        return {"resource_tags": {"user_training_run_id": value, "user_team": "x"}}
+        return self.tagged(value)
+
+    def tagged(self, value: str) -> dict:
+        """A tag in one of the places a bill has for it, or in two that disagree."""
+        places = (
+            {"resource_tags": {"user_training_run_id": value, "user_team": "x"}},
+            {"resource_tags": {"user_training_run_id": value}, "cost_category": {"training_run_id": "run-2"}},
+            {"resource_tags_user_training_run_id": value},
+            {"tags": {"resourceTags/TrainingRunId": value, "accountTag/training_run_id": "run-10"}},
+            {"tags": {"costCategory/training-run-id": value, "resourceTags/team": "x"}, "resource_tags": {"user_team": "x"}},
+            {"cost_category": {"training_run_id": value}},
+        )
+        return self.places.choice(places)
 
     def usage_row(self, source: str, at: datetime, node: str, kind: str) -> dict:
         usage_type = f"USE2-{self.random.choice(['BoxUsage', 'SpotUsage'])}:{kind}"
@@ -74,6 +87,9 @@ class Draw:
                 ("RIFee", "AmazonEC2", "USE2-HeavyUsage:trn1.2xlarge"),
             ]
         )
+        if usage_type == "USE2-NatGateway-Hours":
+            kinds = ["NatGateway-Hours", "USW2-AWS-Out-Bytes", "DataProcessing-Bytes", "Select-Scanned-Bytes"]
+            usage_type = f"USE2-{self.places.choice(kinds)}"
         row = hour(at.isoformat(), self.amount(), line_item_line_item_type=kind, line_item_product_code=product, **self.tags())
         row |= {"line_item_usage_type": usage_type, "bill_payer_account_id": PAYERS[source], "pricing_unit": "GB-Mo"}
         row |= {

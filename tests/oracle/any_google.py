@@ -44,6 +44,7 @@ class Draw:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
+        self.projects = random.Random(seed)  # on their own: another way to name a project leaves every other draw as it is
 
     def amount(self, top: float = 40) -> float:
         return round(self.random.uniform(0, top), self.random.choice([2, 6, 10])) * self.random.choice([1, 1, 1, 1, 0])
@@ -88,6 +89,13 @@ class Draw:
             row["usage"] = self.random.choice([row["usage"], {"amount": -3600.0, "amount_in_pricing_units": -1.0}, None])
         return row
 
+    def named(self, project: dict | None) -> dict | None:
+        """A project by its number, by its id or by both; of `gone` no row gives the number."""
+        if not project or not project["number"]:
+            return self.projects.choice([project, project, {"id": "gone"}])
+        name = "first" if project["number"] == PROJECT else "second"
+        return self.projects.choice([project, project | {"id": name}, {"id": name}])
+
     def other_row(self, at: datetime) -> dict:
         cost = self.amount()
         row = tpu_hour(_naive(at), cost, self.random.choice(SKUS)) | self.place() | self.money(cost)
@@ -95,6 +103,7 @@ class Draw:
         row["sku"]["id"] = row["sku"]["description"][:13]  # tells memory from cores
         row["usage"] = row["usage"] | {"pricing_unit": "gibibyte hour" if "Ram" in row["sku"]["description"] else "hour"}
         row["project"] = self.random.choice([{"number": PROJECT}, {"number": "401000000002"}, None])
+        row["project"] = self.named(row["project"])
         special = self.random.choice(["", "", "", "", "tax", "rounding_error", "support", "unused"])
         if special in ("tax", "rounding_error"):
             row |= {"cost_type": special, "credits": None}
@@ -163,7 +172,9 @@ class Draw:
                 if self.random.random() < 0.8:
                     mass = self.random.choice([None, *(round(self.random.uniform(3, 90), 6) for _ in range(5))])
                     location = {"location": place, "region": place if "-" in place else None}
-                    row = kilograms(mass, project={"number": number}, location=location, service={"id": COMPUTE["id"]})
+                    row = kilograms(
+                        mass, project=self.named({"number": number}), location=location, service={"id": COMPUTE["id"]}
+                    )
                     rows += [row] * self.random.choice([1, 1, 1, 2])
         return rows
 

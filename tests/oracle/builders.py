@@ -147,7 +147,7 @@ def _write_parquet(path: Path, rows: list[dict]) -> None:
     arrays = {}
     for name in _columns(rows):
         values = [row.get(name) for row in rows]
-        if name in ("product", "resource_tags", "cost_category"):
+        if name in ("product", "resource_tags", "tags", "cost_category"):
             arrays[name] = pa.array([list((value or {}).items()) for value in values], pa.map_(pa.string(), pa.string()))
         elif name.endswith("_value") or (name.endswith(_DOUBLES) and not any(isinstance(value, str) for value in values)):
             arrays[name] = pa.array(values, pa.float64())

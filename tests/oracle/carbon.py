@@ -48,8 +48,8 @@ def version_order(version: str) -> tuple[int, ...]:
 
 
 def is_global(region: str, provider: str) -> bool:
-    """A row that names no place is of none; Google also writes countries and continents, and its regions have a dash."""
-    return region.lower() in ("global", "") or (provider == "Google Cloud" and "-" not in region)
+    """A row without a region, however its provider writes that, has an empty one."""
+    return region == ""
 
 
 def _month(row: dict) -> date:
@@ -58,9 +58,8 @@ def _month(row: dict) -> date:
 
 
 def _region(row: dict) -> str:
-    if row.get("region_code"):
-        return row["region_code"]
-    return row.get("location") or ""  # Global, or a name no region has
+    named = row.get("region_code") or row.get("location") or ""  # a region's code, Global, or a name no region has
+    return "" if named.lower() == "global" else named
 
 
 def _masses(row: dict) -> Masses:

@@ -32,7 +32,7 @@ CHIPS_PER_NODE = {
 ACCELERATED = re.compile(r"^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*\.")
 HOST = re.compile(r"BoxUsage|SpotUsage|Train|Cluster|UnusedBox|DedicatedUsage")
 STORAGE = re.compile(r"EBS|TimedStorage|VolumeUsage|Storage|Snapshot")
-NETWORK = re.compile(r"DataTransfer|-Bytes|NatGateway")
+NETWORK = re.compile(r"DataTransfer|(?:AWS|CloudFront)-(?:In|Out)-[A-Z]?Bytes|NatGateway")
 
 # A zone is a letter after its region; a Local Zone carries its parent region in front.
 REGION_OF_ZONE = re.compile(r"^[a-z]+(-[a-z]+)+-[0-9]+")

@@ -8,6 +8,7 @@ from . import google_facts as facts
 from .exports import moment
 from .google_exports import at, pairs
 from .numerals import MONEY, units
+from .projects import Projects
 from .records import microseconds
 
 QUANTITY = 9
@@ -24,7 +25,7 @@ class GoogleLine:
     source_object: str
     row_number: int
     payer_account_id: str
-    sub_account_id: str  # project number
+    sub_account_id: str  # project number, or its id where the month has no number
     service_code: str
     region_id: str
     usage_month: date
@@ -36,7 +37,7 @@ class GoogleLine:
     adjustment: str
     resource_name: str
     global_name: str
-    place: tuple[str, str, str]  # project number, project id, zone; empty where the row does not say
+    place: tuple[str, str, str]  # project number, project id, zone; empty where nothing says it
     labels: dict[str, str]
     start: int
     end: int
@@ -103,7 +104,7 @@ def _time(value: object) -> datetime:
 
 
 def region_of(row: dict) -> str:
-    if region := _text(row, "location.region"):
+    if "-" in (region := _text(row, "location.region")):
         return region
     zone = _text(row, "location.zone")
     return zone.rsplit("-", 1)[0] if zone else ""
@@ -170,3 +171,11 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         invoice=_text(row, "invoice.month"),
         has_commitment_credit=bool(kinds.keys() & facts.COMMITMENT_CREDITS), has_fee_offset=facts.FEE_OFFSET in kinds,
     )  # fmt: skip
+
+
+def name_projects(lines: list[GoogleLine], projects: Projects) -> None:
+    """A row that gives its project's id alone is of the same account as the rows of its month with the number."""
+    for line in lines:
+        number, project_id, zone = line.place
+        line.sub_account_id = projects.account_of(line.usage_month, number, project_id)
+        line.place = projects.number_of(line.usage_month, number, project_id), project_id, zone

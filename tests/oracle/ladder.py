@@ -7,7 +7,6 @@ from .lines import Line
 from .months import bounds, month_after
 from .overlap import occupation, weights
 from .records import Runs, Window
-from .rows import snake
 from .splitting import RESIDUAL, split
 
 WHOLE = 1
@@ -44,10 +43,8 @@ def _managed_job(line: Line, runs: Runs) -> str | None:
 
 def _tagged_run(line: Line, runs: Runs, tag_keys: Iterable[str]) -> str | None:
     for key in tag_keys:
-        name = snake(key)
-        for spelling in (f"user_{name}", name, f"userAttribute/{name}"):
-            if value := line.tags.get(spelling):
-                return runs.of_tag(value)
+        if found := [(tag.rank, tag.value) for tag in line.tags if tag.is_of(key)]:
+            return runs.of_tag(min(found)[1])
     return None
 
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from . import facts
+from . import facts, tags
 from .exports import moment
 from .numerals import MONEY, hours_to_microseconds, units
 from .records import microseconds
@@ -20,7 +20,8 @@ COLUMNS = {
     "line_item_resource_id", "line_item_line_item_description", "line_item_usage_amount", "line_item_currency_code",
     "line_item_operation",
     "line_item_unblended_cost", "line_item_net_unblended_cost",
-    "pricing_public_on_demand_cost", "pricing_unit", "product_region_code", "product", "resource_tags",
+    "pricing_public_on_demand_cost", "pricing_unit", "product_region_code", "product", "resource_tags", "tags", "cost_category",
+    "product_product_family", "product_servicecode",
     "reservation_reservation_a_r_n", "reservation_effective_cost", "reservation_net_effective_cost",
     "reservation_unused_amortized_upfront_fee_for_billing_period", "reservation_unused_recurring_fee",
     "reservation_net_unused_amortized_upfront_fee_for_billing_period", "reservation_net_unused_recurring_fee",
@@ -45,7 +46,7 @@ class Line:
     kind: str  # line item type
     usage_type: str
     resource_id: str
-    tags: dict[str, str]
+    tags: list[tags.Tag]
     start: int
     end: int
     usage_us: int  # billed time: the usage amount where its unit is hours, else the interval
@@ -109,7 +110,7 @@ def region_of(row: dict, product_code: str, usage_type: str) -> str:
     product = row.get("product") or {}
     for named in (row.get("product_region_code"), product.get("region_code"), product.get("region")):
         if named:
-            return named
+            return "" if named.lower() == "global" else named
     if zone := facts.REGION_OF_ZONE.match(row.get("line_item_availability_zone") or ""):
         return zone[0]
     if prefix := facts.PREFIX.match(usage_type):  # one that nobody knows says that it is not us-east-1
@@ -147,7 +148,15 @@ def purchase_of(row: dict, is_block_fee: bool) -> str:
     return "reservation" if is_reserved else ""
 
 
-def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bool, purchase: str) -> str:
+def moves_data(row: dict) -> bool:
+    """By AWS's family or service of transfer; by the usage type in bills that leave both out."""
+    family = row.get("product_product_family") or (row.get("product") or {}).get("product_family")
+    services = row.get("line_item_product_code"), row.get("product_servicecode")
+    usage_type = row.get("line_item_usage_type") or ""
+    return family == "Data Transfer" or "AWSDataTransfer" in services or facts.NETWORK.search(usage_type) is not None
+
+
+def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bool, purchase: str, is_moved: bool) -> str:
     if is_block_fee or (purchase and kind != "Refund"):
         return "fee"
     if kind in ("Credit", "Refund"):
@@ -161,7 +170,7 @@ def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bo
         return "host"
     if facts.STORAGE.search(usage_type):
         return "storage"
-    return "network" if facts.NETWORK.search(usage_type) else "other_usage"
+    return "network" if is_moved else "other_usage"
 
 
 def _first_amount(row: dict, *columns: str) -> int | None:
@@ -226,9 +235,11 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         payer_account_id=row["bill_payer_account_id"], sub_account_id=row["line_item_usage_account_id"],
         service_code=product_code, region_id=region_of(row, product_code, usage_type),
         usage_month=month, currency=row["line_item_currency_code"],
-        kind=kind, usage_type=usage_type, resource_id=resource_id, tags=row.get("resource_tags") or {},
+        kind=kind, usage_type=usage_type, resource_id=resource_id, tags=list(tags.tags_of(row)),
         start=start, end=end, usage_us=_billed_time(row, usage_type, end - start),
-        component=component_of(kind, usage_type, product_code, is_block_fee, purchase_of(row, is_block_fee)),
+        component=component_of(
+            kind, usage_type, product_code, is_block_fee, purchase_of(row, is_block_fee), moves_data(row)
+        ),
         unblended=unblended, billed=0 if kind in SAVINGS_PLAN_PAIR and not _is_pod(row) else unblended,
         effective=effective, list_cost=list_cost,
         weight=(effective if list_cost is None else list_cost) if is_usage else 0,

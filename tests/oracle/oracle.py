@@ -18,7 +18,7 @@ from .carbon import aws_rows, gather
 from .energy import hold_energy, run_rows, unknown_months
 from .exports import Delivery, bill_deliveries, carbon_deliveries, elect, moment
 from .final_bills import closed_months, cut
-from .google_carbon import google_rows
+from .google_carbon import carbon_projects, google_rows
 from .google_commitments import amortise
 from .google_exports import nested_rows, partition_deliveries
 from .holdings import holds_of
@@ -33,6 +33,7 @@ from .observed import Telemetry, observe
 from .open_ends import billed_times, decide_open_ends
 from .places import Places
 from .prepaid import aws_flows, prepaid_rows
+from .projects import Projects
 from .records import STILL_HELD, Runs, read_records, resolve
 from .rows import rows_of
 from .sizes import sizes_of
@@ -81,6 +82,13 @@ class Oracle:
         self.tag_keys = settings.get("run_tag_keys", ["training_run_id"])
         self.lines = list(_read_lines(self._elected("aws_cur", bill_deliveries)))
         self.google_lines = list(_read_google_lines(self._elected("gcp_billing", partition_deliveries)))
+        google_carbon = self._elected("gcp_carbon", partition_deliveries)
+        projects = Projects(
+            chain(
+                ((line.usage_month, line.place[1], line.place[0]) for line in self.google_lines), carbon_projects(google_carbon)
+            )
+        )
+        google_lines.name_projects(self.google_lines, projects)
         locations = self._locations("training_runs")
         self.runs = resolve([record for location in locations for record in read_records(location, as_published)])
         neuron = chain.from_iterable(read_neuron(place, as_published) for place in self._locations("neuron_monitor"))
@@ -95,8 +103,8 @@ class Oracle:
         self.flows = aws_flows(self.lines) | amortise(self.google_lines)
         self.parts = [part for line in self.lines for part in parts_of(line, self.runs, self.tag_keys)]
         self.parts += [part for line in self.google_lines for part in google_ladder.parts_of(line, self.runs, self.tag_keys)]
-        google_carbon = google_rows(self._elected("gcp_carbon", partition_deliveries))
-        self.carbon = gather(chain(aws_rows(self._elected("aws_carbon", carbon_deliveries)), google_carbon))
+        carbon_rows = google_rows(google_carbon, projects)
+        self.carbon = gather(chain(aws_rows(self._elected("aws_carbon", carbon_deliveries)), carbon_rows))
         telemetry = Telemetry(samples, self.runs)
         holds = list(cut(holds_of(self.runs), times, closed))
         places = Places(self.lines, self.google_lines, self.parts, self.runs)

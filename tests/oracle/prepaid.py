@@ -15,6 +15,7 @@ class Flow:
     refunded: int = 0
     used: int = 0
     unused: int = 0
+    stated: int = 0  # rows whose amounts AWS has rounded
 
     def pay(self, billed: int, is_discount: bool = False) -> None:
         """A discount of the purchase lowers it; whatever else comes back is a refund."""
@@ -22,6 +23,8 @@ class Flow:
         self.refunded += 0 if is_discount else max(-billed, 0)
 
 
+# AWS writes amounts with ten places, at most four of them in a row; ours have twelve
+OFF_PER_ROW = 4 * 10**2 // 2
 Flows = dict[tuple[str, str, str, str], dict[date, Flow]]  # provider, payer, commitment, currency -> month
 
 
@@ -48,6 +51,7 @@ def _book(flow: Flow, line: Line) -> None:
         else:
             flow.used += share
         return
+    flow.stated += 0 if line.is_block_fee else 1
     flow.pay(line.billed, is_discount=line.kind.endswith("Discount"))
     if line.is_usage:
         flow.used += line.effective
@@ -75,11 +79,12 @@ def prepaid_rows(flows: Flows) -> dict[tuple, dict]:
     """fct_prepaid: opening + purchased - refunded - used - unused = closing, for the months in which something moved."""
     rows = {}
     for (provider, payer, commitment_id, currency), months in flows.items():
-        opening, is_known = 0, True
+        opening, is_known, stated = 0, True, 0
         for month in sorted(months):
             flow = months[month]
             closing = opening + flow.purchased - flow.refunded - flow.used - flow.unused
-            is_known = is_known and closing >= 0  # else it was bought before the first landed month
+            stated += flow.stated
+            is_known = is_known and closing >= -OFF_PER_ROW * stated  # else it was bought before the first landed month
             amounts = {
                 "opening_cost": opening if is_known else None,
                 "purchased_cost": flow.purchased,

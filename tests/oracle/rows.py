@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 
 from .numerals import OracleError
 
-MAPS = ("product", "resource_tags", "cost_category")
+MAPS = ("product", "resource_tags", "tags", "cost_category")
+SPREAD = ("resource_tags", "cost_category")  # each entry may be a column of its own
 # Product attributes that CUR 2.0 keeps as columns; every other product attribute of a legacy bill goes into the map.
 PRODUCT_COLUMNS = {
     "product_comment", "product_fee_code", "product_fee_description", "product_from_location", "product_from_location_type",
@@ -45,7 +46,7 @@ def rows_of(path: Path, columns: set[str]) -> Iterator[dict[str, object]]:
 
 def _parquet_rows(path: Path, columns: set[str]) -> Iterator[dict[str, object]]:
     file = pq.ParquetFile(path)
-    present = [name for name in file.schema_arrow.names if name in columns]
+    present = [name for name in file.schema_arrow.names if name in columns or _place(name)[1]]
     for batch in file.iter_batches(columns=present):
         values = []
         for name in batch.schema.names:
@@ -62,7 +63,16 @@ def _parquet_rows(path: Path, columns: set[str]) -> Iterator[dict[str, object]]:
         if not names:
             yield from ({} for _ in range(batch.num_rows))
         for row in zip(*values, strict=True):
-            yield dict(zip(names, row, strict=True))
+            yield _gathered(dict(zip(names, row, strict=True)))
+
+
+def _gathered(row: dict[str, object]) -> dict[str, object]:
+    """Entries that are columns of their own, in their map."""
+    for name in [name for name in row if _place(name)[1]]:
+        column, key = _place(name)
+        if value := row.pop(name):
+            row[column] = (row.get(column) or {}) | {key: value}
+    return row
 
 
 def _csv_rows(path: Path, columns: set[str]) -> Iterator[dict[str, object]]:
@@ -91,7 +101,8 @@ def _place(header: str) -> tuple[str, str | None]:
     """Column and, for a value that belongs into a map, its key there."""
     category, slash, name = header.partition("/")
     if not slash:
-        return header, None
+        spread = next((column for column in SPREAD if header.startswith(f"{column}_")), None)
+        return (spread, header[len(spread) + 1 :]) if spread else (header, None)
     if category == "resourceTags":
         return "resource_tags", snake(name)
     if category == "costCategory":
@@ -110,7 +121,7 @@ def _placed(places: list[tuple[str, str | None]], record: list[str], columns: se
         if key is not None:
             row.setdefault(column, {}).setdefault(key, value)  # names that snake alike are merged, the first value stays
         elif column in MAPS:
-            row[column] = json.loads(value)
+            row[column] = json.loads(value) | row.get(column, {})
         else:
             row.setdefault(column, value)
     return row

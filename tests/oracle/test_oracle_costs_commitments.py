@@ -214,3 +214,13 @@ def test_a_commitment_older_than_the_bills_has_an_unknown_opening(ledger: Callab
     old = {"reservation_reservation_a_r_n": "arn:ri", "reservation_effective_cost": 9.0}
     [prepaid] = ledger([hour(TEN, 0.0, line_item_line_item_type="DiscountedUsage", **old)])["fct_prepaid"].values()
     assert (prepaid["amortised_used_cost"], prepaid["opening_cost"], prepaid["closing_cost"]) == (9, None, None)
+
+
+@pytest.mark.parametrize(("used", "closing"), [("15.0000000002", "-0.000000000200"), ("15.000000001", None)])
+def test_a_rounding_of_awss_is_not_an_older_commitment(ledger: Callable[..., Tables], used: str, closing: str | None) -> None:
+    fee = hour(TEN, 15.0, line_item_line_item_type="SavingsPlanRecurringFee", line_item_product_code="ComputeSavingsPlans")
+    fee |= {"savings_plan_savings_plan_a_r_n": PLAN, "savings_plan_total_commitment_to_date": 15.0}
+    fee |= {"savings_plan_used_commitment": 15.0, "line_item_resource_id": None}
+    covered = hour(TEN, 21.5, line_item_line_item_type="SavingsPlanCoveredUsage", savings_plan_savings_plan_a_r_n=PLAN)
+    [prepaid] = ledger([fee, covered | {"savings_plan_savings_plan_effective_cost": float(used)}])["fct_prepaid"].values()
+    assert prepaid["closing_cost"] == (None if closing is None else Decimal(closing))

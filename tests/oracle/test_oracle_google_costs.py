@@ -211,6 +211,14 @@ def test_a_node_is_known_by_either_of_its_names(ledger: Callable[..., Tables]) -
     assert by_run(tables) == {("a", "accelerator", "resource_time"): 4}
 
 
+def test_a_project_is_one_account_whether_its_rows_give_its_number_or_its_id(ledger: Callable[..., Tables]) -> None:
+    both, alone, other = ({"project": names} for names in ({"id": "a", "number": "7"}, {"id": "a"}, {"id": "b"}))
+    later = "2026-05-10T10:00:00"
+    tables = ledger([*(tpu_hour(TEN, 1.0, **project) for project in (both, alone, other)), tpu_hour(later, 1.0, **alone)])
+    accounts = {(key[3], key[6].month): row["billed_cost"] for key, row in tables["fct_residual_costs"].items()}
+    assert accounts == {("7", 4): 2, ("b", 4): 1, ("a", 5): 1}
+
+
 @pytest.mark.parametrize(
     ("columns", "place"),
     [
@@ -223,6 +231,7 @@ def test_a_node_is_known_by_either_of_its_names(ledger: Callable[..., Tables]) -
         ({"system_labels": UNUSED}, ("accelerator", "unused_commitment")),
         ({}, ("accelerator", "unlogged")),
         ({"project": None}, ("accelerator", "no_project")),
+        ({"project": {"id": "alpha"}}, ("accelerator", "unlogged")),
         ({"project": None, "cost_type": "tax"}, ("fee", "tax")),
         ({"sku": {"description": "N2 Instance Core running in Americas"}}, ("host", "non_accelerator")),
         ({"sku": {"description": "Balanced PD Capacity in Columbus"}}, ("storage", "non_accelerator")),

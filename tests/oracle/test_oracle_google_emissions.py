@@ -53,7 +53,7 @@ def test_no_region_is_global_a_zone_is_its_region_and_an_unknown_one_is_not_beli
     assert row[LOCATION_BASED] == Decimal("2.2")
     reconciled = tables["fct_reconciliation"].items()
     quarantined = {key[4]: row["quarantined_total"] for key, row in reconciled if key[6] == LOCATION_BASED}
-    assert quarantined == {"global": 0, "us-east5": 0, "us-west99": 12}
+    assert quarantined == {"": 0, "us-east5": 0, "us-west99": 12}
 
 
 @pytest.mark.parametrize("location", ["us", "EU", "nam4"])

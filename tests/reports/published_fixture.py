@@ -8,6 +8,7 @@ from tests.reports.published_reference import (
     add_build_rows,
     add_delivery_rows,
     add_google_reference_rows,
+    add_names,
     add_odd_rows,
     add_reference_rows,
 )
@@ -102,6 +103,7 @@ def write_published(
     add_reconciliation(file)
     add_modelled_reconciliation(file)
     add_factor_rows(file)
+    add_names(file, payers)
     add_reference_rows(file)
     add_google_reference_rows(file)
     add_build_rows(file)

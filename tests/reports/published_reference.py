@@ -2,8 +2,9 @@
 
 from datetime import date, timedelta
 from decimal import Decimal
+from itertools import groupby
 
-from tests.reports.published_rows import File, instant, provider_of, source_of
+from tests.reports.published_rows import PAYERS, PLACES, File, instant, provider_of, source_of
 
 
 def add_delivery_rows(file: File, payer: str, month: date, carbon: bool) -> None:
@@ -111,6 +112,26 @@ def add_reference_rows(file: File) -> None:
         source_date=date(2026, 9, 1),
         confidence="high",
     )
+
+
+def add_names(file: File, payers: tuple[str, ...]) -> None:
+    """Names as the bills carry them: Google names no billing account, and the second payer's bill has no name columns."""
+    for provider, of_provider in groupby(payers, key=provider_of):
+        account, service, _, _ = PLACES[provider]
+        named = {payer: (payer, "Example payer" if payer == PAYERS[0] else None) for payer in of_provider}
+        named[account] = (next(iter(named)), f"research <{provider}>")
+        for account_id, (payer, name) in named.items():
+            file.add(
+                "marts.dim_accounts",
+                provider_name=provider,
+                account_id=account_id,
+                account_name=name,
+                payer_account_id=payer,
+                first_usage_month=date(2026, 4, 1),
+                last_usage_month=date(2026, 9, 1),
+            )
+        name = "Amazon Elastic Compute Cloud" if provider == "AWS" else "Compute Engine"
+        file.add("marts.dim_services", provider_name=provider, service_code=service, service_name=name)
 
 
 def add_build_rows(file: File) -> None:

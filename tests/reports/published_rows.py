@@ -113,7 +113,13 @@ CELL = ("source_name", "provider_name", "payer_account_id", "sub_account_id", "s
 def _cell(payer: str, month: date, kind: str, region: str | None = None) -> dict[str, object]:
     provider = provider_of(payer)
     account, service, home, _ = PLACES[provider]
-    return dict(zip(CELL, (source_of(payer, kind), provider, payer, account, service, region or home, month), strict=True))
+    return dict(
+        zip(
+            CELL,
+            (source_of(payer, kind), provider, payer, account, service, home if region is None else region, month),
+            strict=True,
+        )
+    )
 
 
 def cell_of(row: dict[str, object]) -> dict[str, object]:
@@ -252,7 +258,7 @@ def add_residual_rows(file: File, payer: str, month: date, carbon: bool, currenc
         ("idle", 480, None),
         ("non_accelerator", 1300, None),
         ("non_accelerator", 90, "eu-north-1"),
-        ("global", 33, "global" if payer == BILLING_ACCOUNT else "Global"),
+        ("global", 33, ""),
     )
     for reason, kg, region in places if carbon else ():
         file.add(

@@ -3,6 +3,21 @@
 create schema marts;
 create schema ops;
 
+create table marts.dim_accounts (
+    provider_name varchar not null,
+    account_id varchar not null,
+    account_name varchar,
+    payer_account_id varchar,
+    first_usage_month date not null,
+    last_usage_month date not null
+);
+
+create table marts.dim_services (
+    provider_name varchar not null,
+    service_code varchar not null,
+    service_name varchar
+);
+
 create table marts.dim_training_runs (
     training_run_id varchar not null,
     recorded_id varchar not null,

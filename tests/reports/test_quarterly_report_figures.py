@@ -56,7 +56,7 @@ def test_headline_figures_equal_what_a_person_adds_up(tmp_path: Path) -> None:
 def test_a_quarter_without_its_last_carbon_month_is_draft_and_names_payer_and_month(published: Path, tmp_path: Path) -> None:
     report = rendered(published, "2026Q3", tmp_path)
     assert report.status == "draft"
-    expected = f"No carbon publication of AWS payer {PAYERS[0]} for September 2026."
+    expected = f"No carbon publication of AWS payer {PAYERS[0]}, Example payer, for September 2026."
     assert expected in report.reasons and expected in report.html.read_text()
 
 
@@ -64,7 +64,7 @@ def test_a_quarter_without_a_bill_is_draft_and_has_no_total_cost(tmp_path: Path)
     path = write_published(tmp_path / "p.duckdb", TWO_RUNS, payers=PAYERS[:1])
     changed(path, "delete from marts.fct_reconciliation where measure like '%_cost' and usage_month = date '2026-05-01'")
     report = rendered(path, "2026Q2", tmp_path)
-    assert f"No bill of AWS payer {PAYERS[0]} for May 2026." in report.reasons
+    assert f"No bill of AWS payer {PAYERS[0]}, Example payer, for May 2026." in report.reasons
     cost = figures_of(record_of(report))["effective_cost"]
     assert cost["value"] is None and cost["absent"] == "a bill of 2026Q2 is missing"
 

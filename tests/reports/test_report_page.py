@@ -59,6 +59,28 @@ def page(report: QuarterlyReport) -> Page:
     return Page(report.html.read_text(encoding="utf-8"))
 
 
+def rows_of(report: QuarterlyReport, table: str) -> list[dict[str, str]]:
+    [path] = [path for path in report.tables if path.stem == table]
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_accounts_and_services_have_their_names_beside_their_ids(report: QuarterlyReport, page: Page) -> None:
+    cells = rows_of(report, "modelled_vs_provider")
+    assert {(row["sub_account_id"], row["account_name"], row["service_code"], row["service_name"]) for row in cells} == {
+        ("000011112222", "research <AWS>", "AmazonEC2", "Amazon Elastic Compute Cloud"),
+        ("112233445566", "research <Google Cloud>", "6F81-5844-456A", "Compute Engine"),
+    }
+    assert {row["payer_account_name"] for row in rows_of(report, "presence")} == {"Example payer", ""}
+    shown = {text for _, text in page.text}
+    assert {"research <AWS>", "research <Google Cloud>", "Compute Engine", "Example payer"} <= shown
+
+
+def test_no_region_is_empty_in_the_data_and_a_dash_with_a_footnote_on_the_page(report: QuarterlyReport, page: Page) -> None:
+    assert {row["region_id"] for row in rows_of(report, "emissions_by_region")} >= {"", "us-east-2"}
+    assert any("usage that the provider gives no region" in text for _, text in page.text)
+
+
 def test_hostile_names_are_shown_and_do_nothing(report: QuarterlyReport, page: Page) -> None:
     assert {tag for tag, _ in page.elements} & {"script", "i", "b", "iframe", "object", "img", "link", "base", "form"} == set()
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]

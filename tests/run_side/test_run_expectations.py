@@ -94,11 +94,6 @@ def test_a_sound_build_passes_all_that_blocks_and_a_collapse_is_a_warning(
 @pytest.mark.parametrize(
     ("change", "gate", "row"),
     [
-        (
-            "update ops.dim_deliveries set rows = 0 where content_hash = 'h1'",
-            "deliveries.a_bill_has_rows",
-            '"partition": "2026-04"',
-        ),
         ("delete from raw.training_runs", "deliveries.every_landed_row_is_in_raw", '"source_name": "runs"'),
         ("update raw.delivery_totals set line_count = 3", "deliveries.control_totals_count_every_row", '"source_name": "cur"'),
         ("delete from marts.fct_reconciliation", "publication.every_billed_month_is_reconciled", '"usage_month": "2026-04"'),

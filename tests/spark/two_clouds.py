@@ -45,7 +45,8 @@ def _aws_rows() -> list[dict]:
     covered = {"line_item_resource_id": "i-shared", "savings_plan_savings_plan_a_r_n": PLAN}
     return [
         *day_of_hours("i-tagged", EXACT, resource_tags={"user_training_run_id": "Run A"}),
-        *day_of_hours("i-tagged", EXACT, resource_tags={"user_training_run_id": "run-a"}),
+        *day_of_hours("i-tagged", EXACT, tags={"resourceTags/TrainingRunId": "run-a", "accountTag/training_run_id": "run-z"}),
+        *day_of_hours("i-tagged", EXACT, resource_tags_user_training_run_id="run-a", cost_category={"training_run_id": "run-z"}),
         *day_of_hours("i-shared", 7.000000000001, line_item_net_unblended_cost=6.333333333333),
         *day_of_hours("i-idle", EXACT, product={"region": "us-east-2"}, product_region_code=None),
         BLOCK_FEE | block_term | {"line_item_unblended_cost": 400.000000000001, "reservation_reservation_a_r_n": BLOCK},

@@ -55,11 +55,15 @@ def typed_columns(schema: Schema) -> list[tuple[str, str]]:
 
 def expressions(schema: Schema, physical: Mapping[str, str]) -> list[str]:
     """`<cast> AS <name>` for every declared column of one physical shape; an absent one is a typed null."""
-    return [text for one in schema for text in _typed(one.name, one.type, physical.get(one.name, "").upper())]
+    return [
+        text
+        for one in schema
+        for text in _typed(one.name, one.type, physical.get(one.name, "").upper(), schema.entries_of(one, physical))
+    ]
 
 
-def _typed(name: str, declared: str, physical: str) -> list[str]:
-    """What a declared column is in files that have it as `physical`, or lack it ('')."""
+def _typed(name: str, declared: str, physical: str, entries: Mapping[str, str]) -> list[str]:
+    """What a declared column is in files that have it as `physical`, or lack it (''), and some of its entries as columns."""
     column = f"source.{quoted(name)}" if physical else "NULL"
     if declared == "Number":
         number = column if physical == "DOUBLE" else "CAST(NULL AS DOUBLE)"
@@ -69,9 +73,16 @@ def _typed(name: str, declared: str, physical: str) -> list[str]:
     value = f"CAST({column} AS {SQL_TYPES[declared]})"
     if declared == "TextMap":  # a column whose writer saw no value has no type of its own
         value = f"coalesce({value}, {EMPTY_MAP})" if physical.startswith("MAP") else EMPTY_MAP
+        value = _with_entries(value, entries) if entries else value
     elif declared == "Timestamp" and physical == "TIMESTAMP WITH TIME ZONE":
         value = f"CAST({column} AT TIME ZONE 'UTC' AS TIMESTAMP)"
     return [f"{value} AS {quoted(name)}"]
+
+
+def _with_entries(value: str, entries: Mapping[str, str]) -> str:
+    """A map and the entries that are columns of their own, which hold the same where a row has both."""
+    pairs = (f"{{'name': {literal(key)}, 'value': CAST(source.{quoted(name)} AS VARCHAR)}}" for name, key in entries.items())
+    return f"map_concat({value}, map_from_entries(list_filter([{', '.join(pairs)}], lambda e: e.value <> '')))"
 
 
 def empty_select(columns: Iterable[tuple[str, str]]) -> str:

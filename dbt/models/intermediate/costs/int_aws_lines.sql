@@ -75,7 +75,7 @@ select
             instance_type like '%.%'
             and {{ matches('usage_type', '(BoxUsage|SpotUsage|Train|Cluster|UnusedBox|DedicatedUsage)') }} then 'host'
         when {{ matches('usage_type', '(EBS|TimedStorage|VolumeUsage|Storage|Snapshot)') }} then 'storage'
-        when {{ matches('usage_type', '(DataTransfer|-Bytes|NatGateway)') }} then 'network'
+        when is_data_transfer then 'network'
         else 'other_usage'
     end as cost_component,
     billed_cost,

@@ -23,7 +23,7 @@ with named_rows as (
         account_name,
         service_code,
         nullif(service_description, '') as service_name
-    from {{ ref('stg_gcp_billing__lines') }}
+    from {{ ref('int_gcp_project_lines') }}
 )
 
 select

@@ -25,7 +25,8 @@ flows as (
             else 0
         end as refunded_cost,
         case when lines.is_usage then lines.effective_cost else 0 end as amortised_used_cost,
-        case when not lines.is_usage then lines.effective_cost else 0 end as amortised_unused_cost
+        case when not lines.is_usage then lines.effective_cost else 0 end as amortised_unused_cost,
+        case when lines.commitment_kind = 'capacity_block' then 0 else 1 end as stated_row_count
     from {{ ref('int_aws_lines') }} as lines
     left join plans
         on
@@ -44,7 +45,8 @@ flows as (
         0 as purchased_cost,
         0 as refunded_cost,
         case when lines.is_unused_reservation then 0 else shares.effective_cost end as amortised_used_cost,
-        case when lines.is_unused_reservation then shares.effective_cost else 0 end as amortised_unused_cost
+        case when lines.is_unused_reservation then shares.effective_cost else 0 end as amortised_unused_cost,
+        0 as stated_row_count
     from {{ ref('int_aws_block_shares') }} as shares
     inner join {{ ref('int_aws_lines') }} as lines using (line_id)
 
@@ -59,7 +61,8 @@ flows as (
         case when billed_cost > 0 then billed_cost else 0 end as purchased_cost,
         case when billed_cost < 0 then -billed_cost else 0 end as refunded_cost,
         0 as amortised_used_cost,
-        case when is_amortised_fee then 0 else billed_cost end as amortised_unused_cost
+        case when is_amortised_fee then 0 else billed_cost end as amortised_unused_cost,
+        0 as stated_row_count
     from {{ ref('int_gcp_lines') }}
     where is_commitment_fee
 
@@ -73,7 +76,8 @@ flows as (
         0 as purchased_cost,
         0 as refunded_cost,
         case when shares.is_used then shares.effective_cost else 0 end as amortised_used_cost,
-        case when shares.is_used then 0 else shares.effective_cost end as amortised_unused_cost
+        case when shares.is_used then 0 else shares.effective_cost end as amortised_unused_cost,
+        0 as stated_row_count
     from {{ ref('int_gcp_commitment_shares') }} as shares
     inner join {{ ref('int_gcp_lines') }} as lines using (line_id)
 )
@@ -83,6 +87,7 @@ select
     billing_currency,
     commitment_kind,
     commitment_id,
-    {{ sums(['purchased_cost', 'refunded_cost', 'amortised_used_cost', 'amortised_unused_cost'], 12) }}
+    {{ sums(['purchased_cost', 'refunded_cost', 'amortised_used_cost', 'amortised_unused_cost'], 12) }},
+    sum(stated_row_count) as stated_row_count
 from flows
 group by all

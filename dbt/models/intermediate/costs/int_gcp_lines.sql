@@ -41,7 +41,7 @@ classified_lines as (
             -credits.resource_credit - case when skus.instance_type <> '' then credits.spend_credit else 0 end, 0
         ) as decimal(38, 12)) as taken_off,
         coalesce(credits.has_fee_offset, false) as has_fee_offset
-    from {{ ref('stg_gcp_billing__lines') }} as lines
+    from {{ ref('int_gcp_project_lines') }} as lines
     inner join {{ ref('int_gcp_skus') }} as skus using (service_code, service_description, sku_description)
     left join credits using (source_name, source_object, row_number)
     where lines.is_book

@@ -43,7 +43,7 @@ gcp_costs as (
             when {{ gcp_is_usage('lines', 'skus') }} then coalesce(lines.cost_at_contract, lines.cost)
             else cast(0 as decimal(38, 12))
         end as contracted_cost
-    from {{ ref('stg_gcp_billing__lines') }} as lines
+    from {{ ref('int_gcp_project_lines') }} as lines
     left join {{ ref('int_gcp_skus') }} as skus using (service_code, service_description, sku_description)
     left join gcp_credits using (source_name, source_object, row_number)
 ),

@@ -1,15 +1,24 @@
 {%- set shared %}{{ cell() }}, source_object, row_number, provider_model_version, is_elected, is_global, is_negative,
     {{ masses() }}{% endset %}
 
-with gcp_rows as (
+with gcp_rows_of_projects as (
+    select
+        emissions.*,
+        coalesce(emissions.project_number, projects.project_number, emissions.project_id, '') as sub_account_id
+    from {{ ref('stg_gcp_carbon__emissions') }} as emissions
+    left join {{ ref('int_gcp_projects') }} as projects
+        on emissions.usage_month = projects.usage_month and emissions.project_id = projects.project_id
+    where emissions.is_book
+),
+
+gcp_rows as (
     select
         *,
         row_number() over (
             partition by {{ cell() }}, location_id, provider_model_version, {{ masses() }}
             order by source_object, row_number
         ) as copy_number
-    from {{ ref('stg_gcp_carbon__emissions') }}
-    where is_book
+    from gcp_rows_of_projects
 ),
 
 rows_of_book as (

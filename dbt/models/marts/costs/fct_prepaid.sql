@@ -6,7 +6,8 @@ with flows as (
         max(commitment_kind) as commitment_kind,
         usage_month,
         billing_currency,
-        {{ sums(['purchased_cost', 'refunded_cost', 'amortised_used_cost', 'amortised_unused_cost'], 12) }}
+        {{ sums(['purchased_cost', 'refunded_cost', 'amortised_used_cost', 'amortised_unused_cost'], 12) }},
+        sum(stated_row_count) as stated_row_count
     from {{ ref('int_commitment_flows') }}
     group by all
 ),
@@ -18,7 +19,13 @@ balances as (
             partition by provider_name, payer_account_id, commitment_id, billing_currency
             order by usage_month
             rows between unbounded preceding and current row
-        ) as decimal(38, 12)) as closing_cost
+        ) as decimal(38, 12)) as closing_cost,
+        -- AWS states amounts to ten places, at most four in a row (fee, net fee, commitment, used): each is off by half a unit
+        cast(200 * sum(stated_row_count) over (
+            partition by provider_name, payer_account_id, commitment_id, billing_currency
+            order by usage_month
+            rows between unbounded preceding and current row
+        ) as decimal(38, 0)) as rounding_units
     from flows
 ),
 
@@ -26,7 +33,7 @@ known_balances as (
     select
         *,
         -- used up more than was bought: bought before the first landed month, and nobody can say for how much
-        min(closing_cost) over (
+        min({{ to_units('closing_cost', 12) }} + rounding_units) over (
             partition by provider_name, payer_account_id, commitment_id, billing_currency
             order by usage_month
             rows between unbounded preceding and current row

@@ -26,7 +26,7 @@ bill_regions as (
         count(*) as line_count
     from bill_lines as lines
     left join {{ ref('regions') }} as regions using (provider_name, region_id)
-    where regions.region_id is null and lines.region_id not in ('', 'global')
+    where regions.region_id is null and lines.region_id <> ''
     group by all
 ),
 

@@ -21,11 +21,7 @@ with renamed as (
         -- everything that is not broken out sits in Other, SageMaker and HyperPod too
         case when product_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront') then product_code else 'Other' end
             as service_code,
-        case
-            when nullif(region_code, '') is not null then region_code
-            when lower(coalesce(location, '')) = 'global' then 'Global'
-            else coalesce(location, '')
-        end as region_id,
+        coalesce({{ aws_region('region_code') }}, {{ aws_region('location') }}, '') as region_id,
         cast(date_trunc('month', usage_period_start) as date) as usage_month,
         model_version as provider_model_version
         {%- for mass, column in tonnes.items() %},
@@ -37,6 +33,6 @@ with renamed as (
 
 select
     *,
-    lower(region_id) in ('global', '') as is_global,
+    region_id = '' as is_global,
     {{ any_mass_is_negative() }} as is_negative
 from renamed

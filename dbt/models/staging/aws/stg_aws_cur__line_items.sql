@@ -16,9 +16,9 @@ with renamed as (
         coalesce(line_item_product_code, '') as service_code,
         nullif({{ map_get('product', 'product_name') }}, '') as service_name,
         coalesce(
-            nullif(product_region_code, ''),
-            nullif({{ map_get('product', 'region_code') }}, ''),
-            nullif({{ map_get('product', 'region') }}, ''),
+            {{ aws_region('product_region_code') }},
+            {{ aws_region(map_get('product', 'region_code')) }},
+            {{ aws_region(map_get('product', 'region')) }},
             nullif(regexp_extract(line_item_availability_zone, '^([a-z]+(-[a-z]+)+-[0-9]+)', 1), '')
         ) as stated_region_id,
         cast(date_trunc('month', line_item_usage_start_date) as date) as usage_month,
@@ -28,6 +28,8 @@ with renamed as (
         line_item_line_item_type as line_item_type,
         coalesce(line_item_operation in ('EKSPod-EC2', 'ECSTask-EC2'), false) as is_pod,
         coalesce(line_item_usage_type, '') as usage_type,
+        coalesce(product_product_family, {{ map_get('product', 'product_family') }}, '') as product_family,
+        coalesce(product_servicecode, '') as product_service_code,
         nullif(line_item_resource_id, '') as resource_id,
         coalesce(line_item_line_item_description, '') as charge_description,
         nullif(bill_invoice_id, '') as invoice_id,
@@ -86,6 +88,11 @@ select
         else unblended_cost
     end as billed_cost,
     service_code like '%Support%' as is_support,
+    -- AWS bills transfer under the service it leaves, with the family or the service of transfer beside it; where an export lacks
+    -- both columns the usage type says it. Bytes alone do not: DataProcessing-Bytes are logs, Select-Scanned-Bytes a query
+    product_family = 'Data Transfer'
+    or 'AWSDataTransfer' in (service_code, product_service_code)
+    or {{ matches('usage_type', '(DataTransfer|(AWS|CloudFront)-(In|Out)-[A-Z]?Bytes|NatGateway)') }} as is_data_transfer,
     -- without its reservation a block fee cannot be laid onto hours and stays a plain fee; tax on it and a credit for it never
     -- reach a run
     usage_type like '%CapacityBlockFee%'

@@ -5,17 +5,15 @@ select
     line_number as row_number,
     _is_book as is_book,
     billing_account_id as payer_account_id,
-    coalesce(project_number, '') as sub_account_id,
+    nullif(project_number, '') as project_number,
+    nullif(project_id, '') as project_id,
     nullif(project_name, '') as account_name,
     coalesce(service_id, '') as service_code,
     coalesce(service_description, '') as service_description,
     coalesce(sku_id, '') as sku_id,
     coalesce(sku_description, '') as sku_description,
     -- global and multi-region charges have no region
-    case
-        when lower(location_region) = 'global' then ''
-        else coalesce(nullif(location_region, ''), nullif({{ gcp_region_of_zone('location_zone') }}, ''), '')
-    end as region_id,
+    coalesce({{ gcp_region('location_region') }}, nullif({{ gcp_region_of_zone('location_zone') }}, ''), '') as region_id,
     -- corrections and late rows keep the time of use; the invoice month is only an attribute
     cast(date_trunc('month', usage_start_time) as date) as usage_month,
     usage_start_time as charge_period_start,
@@ -26,8 +24,7 @@ select
     nullif(invoice_month, '') as invoice_month,
     nullif(resource_name, '') as resource_name,
     nullif(regexp_extract(resource_global_name, '([^/]+)$', 1), '') as resource_path_end,
-    -- which of the machines of that name it is, as far as the row says: project number, project id, zone
-    coalesce(project_number, '') || '|' || coalesce(project_id, '') || '|' || coalesce(location_zone, '') as machine_place,
+    coalesce(location_zone, '') as zone,
     -- Vertex AI bills a custom job under its full name
     coalesce(
         nullif(regexp_extract(resource_global_name, '(projects/[^/]+/locations/[^/]+/customJobs/[0-9]+)', 1), ''),

@@ -16,10 +16,15 @@ with renamed as (
         _is_book as is_book,
         _is_elected_version as is_elected,
         billing_account_id as payer_account_id,
-        coalesce(project_number, '') as sub_account_id,
+        nullif(project_number, '') as project_number,
+        nullif(project_id, '') as project_id,
         coalesce(service_id, '') as service_code,
-        coalesce(nullif(location_region, ''), nullif({{ gcp_region_of_zone('location_location') }}, ''), location_location, '')
-            as region_id,
+        coalesce(
+            {{ gcp_region('location_region') }},
+            nullif({{ gcp_region_of_zone('location_location') }}, ''),
+            {{ gcp_region('location_location') }},
+            ''
+        ) as region_id,
         coalesce(location_location, '') as location_id,
         cast(date_trunc('month', usage_month) as date) as usage_month,
         coalesce(cast(carbon_model_version as string), '') as provider_model_version
@@ -32,7 +37,6 @@ with renamed as (
 
 select
     *,
-    -- every region has a dash in its name; what has none is wider: global, a country or continent (us, eu, nam4), or nothing
-    region_id not like '%-%' as is_global,
+    region_id = '' as is_global,
     {{ any_mass_is_negative() }} as is_negative
 from renamed
