@@ -1,4 +1,7 @@
-"""`trainledger status`: sources by months, from the landing alone. Reads no source, opens no Parquet, changes nothing."""
+"""`trainledger status`: sources by months from the landing, and how much telemetry met a run from the published file.
+
+Reads no source, opens no Parquet, changes nothing.
+"""
 
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -11,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from connectors.layouts.accounting import Counts
+from dagster_project.commands.telemetry import TelemetryMet, telemetry_line, telemetry_met
 from dagster_project.election.election import Election, elect
 from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
@@ -18,6 +22,7 @@ from dagster_project.landing.land import Landing
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.records import Generation, RefusalRecord, calendar_month
 from dagster_project.months import bill_closed_from, carbon_final_from, month_end, months_between
+from dagster_project.publishing.publish import FILE_NAME
 from dagster_project.settings import Settings, SourceSettings
 
 CARBON_EXPECTED_AFTER = timedelta(days=21)  # both publish month M between the 15th and the 21st of M + 1
@@ -71,13 +76,15 @@ class Status:
 
     at: datetime
     sources: list[SourceStatus]
+    telemetry: TelemetryMet | None = None  # of the last publication
 
 
 def read_status(settings: Settings) -> Status:
     """Read the landing's records and lay them out by source and month."""
     landing = open_landing(settings)
     election = elect(settings.sources, landing, contents_of=landing.contents_to_show)
-    return Status(election.at, [_source_status(source, landing, election) for source in settings.sources])
+    sources = [_source_status(source, landing, election) for source in settings.sources]
+    return Status(election.at, sources, telemetry_met(settings.home / "published" / FILE_NAME))
 
 
 def _source_status(source: SourceSettings, landing: Landing, election: Election) -> SourceStatus:
@@ -209,4 +216,6 @@ def table_text(status: Status, width: int | None = None) -> str:
                 console.print(f"objects of {name}: {counts}")
             if source.unknown_columns:
                 console.print(f"unknown columns in {name}: {escape(', '.join(source.unknown_columns))}")
+        if status.telemetry:
+            console.print(escape(telemetry_line(status.telemetry)))
     return captured.get().rstrip()

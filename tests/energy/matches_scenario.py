@@ -43,6 +43,9 @@ def contradictions(line: Line) -> None:
     line.samples(NEURON, series("i-no-type", 0, START, 2, 60, 0.5), states=(NODE, 8))
     line.run("part-of-node", "AWS", ("i-part", NODE, 4, START, END))
     line.samples(NEURON, series("i-part", 0, START, 2, 60, 0.5), states=(NODE, 16))
+    # the container of a run sees what the run was given
+    line.run("in-a-container", "AWS", ("i-container", NODE, 8, START, END))
+    line.samples(NEURON, series("i-container", 0, START, 2, 60, 0.5), key="in-a-container", states=(NODE, 8))
     line.run("small-tpu", "Google Cloud", ("node-small", "v6e", 4, START, END))
     for chip in range(8):
         line.samples(TPU, [("node-small", chip, None, START + timedelta(minutes=n), 0.5) for n in (1, 2)], states=("v6e", None))

@@ -65,6 +65,7 @@ def test_more_chips_than_the_machine_has_contradict_the_record(marts) -> None:
 
 def test_a_part_of_a_machine_and_chips_that_were_numbered_anew_contradict_nothing(marts) -> None:
     assert match(marts, "i-part") == ("part-of-node", 2, 2, None)
+    assert match(marts, "i-container", "in-a-container") == ("in-a-container", 2, 2, None)
     assert match(marts, "projects/p/zones/us-central1-a/instances/t5")[3] is None
     assert conflicts(marts, "part-of-node") == conflicts(marts, "renumbered") == []
 

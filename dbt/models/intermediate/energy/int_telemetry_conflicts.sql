@@ -6,6 +6,7 @@ with machines as (
         coalesce({{ machine_name('resource_id') }}, '') as met_machine,
         accelerator_type as recorded_type,
         max(machine_chips) as machine_chips,
+        min(coalesce(recorded_chips, machine_chips)) as run_chips,
         max(node_chips) as node_chips
     from {{ ref('int_month_holdings') }}
     where not is_ambiguous
@@ -16,24 +17,31 @@ machines_met as (
     select
         matches.*,
         machines.recorded_type,
-        coalesce(machines.machine_chips, types.chips_per_node) as machine_chips,
         machines.node_chips,
         machines.machine_chips is null as is_by_document,
-        -- one record may name machines of several types under one name
-        bool_or(coalesce(matches.accelerator_type = machines.recorded_type, true)) over (
-            partition by
-                matches.usage_month, matches.source_name, matches.host, matches.run_key, matches.training_run_id,
-                matches.met_machine, matches.accelerator_type, matches.device_count
-        ) as is_type_recorded,
-        bool_or(coalesce(matches.device_count = coalesce(machines.machine_chips, types.chips_per_node), true)) over (
-            partition by
-                matches.usage_month, matches.source_name, matches.host, matches.run_key, matches.training_run_id,
-                matches.met_machine, matches.accelerator_type, matches.device_count
-        ) as is_count_recorded
+        coalesce(machines.machine_chips, types.chips_per_node) as machine_chips,
+        -- a container may see only the devices that its run was given
+        coalesce(machines.run_chips, machines.machine_chips, types.chips_per_node) as run_chips
     from {{ ref('int_telemetry_matches') }} as matches
     inner join machines using (usage_month, training_run_id, met_machine)
     left join {{ ref('accelerator_types') }} as types on matches.accelerator_type = types.accelerator_type
     where matches.matched_sample_count > 0
+),
+
+-- a record may name machines of several types under one name: one that agrees is enough
+machines_compared as (
+    select
+        *
+        {%- for name, agrees in [
+            ('is_type_recorded', 'accelerator_type = recorded_type'),
+            ('is_count_recorded', 'device_count between run_chips and machine_chips'),
+        ] %},
+        bool_or(coalesce({{ agrees }}, true)) over (
+            partition by
+                usage_month, source_name, host, run_key, training_run_id, met_machine, accelerator_type, device_count
+        ) as {{ name }}
+        {%- endfor %}
+    from machines_met
 )
 
 select distinct
@@ -46,7 +54,7 @@ select distinct
     'run records' as evidence,
     recorded_type as recorded_value,
     accelerator_type as telemetry_value
-from machines_met
+from machines_compared
 where not is_type_recorded
 
 union
@@ -60,9 +68,9 @@ select distinct
     training_run_id,
     'devices' as what,
     case when is_by_document then 'type in the documents' else 'run records' end as evidence,
-    cast(machine_chips as string) as recorded_value,
+    cast(case when device_count > machine_chips then machine_chips else run_chips end as string) as recorded_value,
     cast(device_count as string) as telemetry_value
-from machines_met
+from machines_compared
 where not is_count_recorded
 
 union
@@ -78,5 +86,5 @@ select distinct
     'run records' as evidence,
     cast(node_chips as string) as recorded_value,
     cast(seen_chips as string) as telemetry_value
-from machines_met
+from machines_compared
 where not is_document and seen_chips > node_chips
