@@ -45,7 +45,7 @@ samples as (
 
 holdings as (
     select distinct
-        usage_month,
+        holdings.usage_month,
         holdings.training_run_id,
         coalesce({{ machine_name('holdings.resource_id') }}, '') as machine_name,
         {{ instant_us('holdings.held_from') }} - {{ telemetry_gap_us() }} as held_from_us,
@@ -55,17 +55,21 @@ holdings as (
     where not holdings.is_ambiguous
 ),
 
+seen_machines as (
+    select distinct usage_month, machine_name, true as is_seen from samples
+),
+
 -- machines of runs that no sample names
 unseen_holdings as (
     select holdings.*
     from holdings
-    left join (select distinct usage_month, machine_name, true as is_seen from samples) as seen using (usage_month, machine_name)
-    where seen.is_seen is null
+    left join seen_machines using (usage_month, machine_name)
+    where seen_machines.is_seen is null
 ),
 
 -- a name counts as a run's in the months in which that run was there
 keys_of_month as (
-    select distinct usage_month, run_keys.run_key, training_run_id as keyed_run_id
+    select distinct holdings.usage_month, run_keys.run_key, training_run_id as keyed_run_id
     from run_keys
     inner join holdings using (training_run_id)
 ),
@@ -133,30 +137,46 @@ chips_at_one_time as (
         group by all
     ) as chips
     group by all
+),
+
+counted_samples as (
+    select
+        usage_month,
+        source_name,
+        host,
+        run_key,
+        keyed_run_id,
+        met_run_id,
+        met_machine,
+        accelerator_type,
+        device_count,
+        is_document,
+        count(*) as sample_count,
+        {%- for name, condition in [('measured_us', 'is_measured'), ('present_us', 'not is_measured')] %}
+        cast(sum(case
+            when {{ condition }} then cast(greatest(sample_to_us - greatest(sample_from_us, reached_us), 0) as decimal(38, 0))
+            else 0
+        end) as decimal(38, 0)) as {{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from samples_with_run
+    group by all
 )
 
 select
     usage_month,
     source_name,
     host,
-    run_key,
-    coalesce(met_run_id, samples_with_run.keyed_run_id, '') as training_run_id,
+    counted_samples.run_key,
+    coalesce(met_run_id, counted_samples.keyed_run_id, '') as training_run_id,
     met_machine,
-    accelerator_type,
-    device_count,
-    is_document,
-    bool_or(samples_with_run.keyed_run_id is not null) as is_known_key,
-    count(*) as sample_count,
-    count(met_run_id) as matched_sample_count,
-    max(chips_at_one_time.seen_chips) as seen_chips
-    {%- for name, condition in [('measured_us', 'is_measured'), ('present_us', 'not is_measured')] %},
-    cast(sum(case
-        when {{ condition }} then cast(greatest(sample_to_us - greatest(sample_from_us, reached_us), 0) as decimal(38, 0))
-        else 0
-    end) as decimal(38, 0)) as {{ name }}
-    {%- endfor %}
-from samples_with_run
+    counted_samples.accelerator_type,
+    counted_samples.device_count,
+    counted_samples.is_document,
+    counted_samples.keyed_run_id is not null as is_known_key,
+    counted_samples.sample_count,
+    case when met_run_id is null then 0 else counted_samples.sample_count end as matched_sample_count,
+    chips_at_one_time.seen_chips,
+    counted_samples.measured_us,
+    counted_samples.present_us
+from counted_samples
 left join chips_at_one_time using (usage_month, source_name, host, met_run_id, met_machine)
-group by
-    usage_month, source_name, host, run_key, coalesce(met_run_id, samples_with_run.keyed_run_id, ''), met_machine,
-    accelerator_type, device_count, is_document
