@@ -9,10 +9,10 @@
     'provider_scope_3_unsplit_kgco2e': ['scope3', 'scope3'],
 } %}
 with bill_lines as (
-    select line_id, provider_name, source_name, source_object, row_number, region_id, 'product_region_code' as column_name
+    select provider_name, source_name, source_object, row_number, region_id, 'product_region_code' as column_name
     from {{ ref('int_aws_lines') }}
     union all
-    select line_id, provider_name, source_name, source_object, row_number, region_id, 'location_region' as column_name
+    select provider_name, source_name, source_object, row_number, region_id, 'location_region' as column_name
     from {{ ref('int_gcp_lines') }}
 ),
 
@@ -28,37 +28,6 @@ bill_regions as (
     left join {{ ref('regions') }} as regions using (provider_name, region_id)
     where regions.region_id is null and lines.region_id not in ('', 'global')
     group by all
-),
-
-types_of_runs as (
-    select nodes.accelerator_type, nodes.source_name, nodes.source_object, nodes.row_number
-    from {{ ref('stg_training_runs__nodes') }} as nodes
-    union all
-    select charges.instance_type, lines.source_name, lines.source_object, lines.row_number
-    from {{ ref('int_line_attributions') }} as attributions
-    inner join {{ ref('int_charges') }} as charges using (line_id)
-    inner join bill_lines as lines using (line_id)
-    where attributions.training_run_id is not null and charges.is_accelerator_type and charges.instance_type <> ''
-),
-
--- one row for each type, where it comes first
-unknown_types as (
-    select
-        accelerator_type,
-        types_of_runs.source_name,
-        types_of_runs.source_object,
-        types_of_runs.row_number
-    from types_of_runs
-    left join {{ ref('accelerator_types') }} as known using (accelerator_type)
-    where accelerator_type is not null and known.chip_name is null
-    qualify row_number() over (
-        partition by accelerator_type
-        order by types_of_runs.source_name, types_of_runs.source_object, types_of_runs.row_number
-    ) = 1
-),
-
-known_types as (
-    select string_agg(accelerator_type, ', ' order by accelerator_type) as names from {{ ref('accelerator_types') }}
 ),
 
 unknown_tpus as (
@@ -153,16 +122,15 @@ from unknown_tpus
 union all
 
 select
-    unknown_types.source_name,
-    unknown_types.source_object,
-    unknown_types.row_number,
+    source_name,
+    source_object,
+    row_number,
     'accelerator_type' as column_name,
-    unknown_types.accelerator_type as value,
+    accelerator_type as value,
     'unknown_accelerator_type' as reason,
     'runs on it keep its name, chips and hours and have no energy; correct the name, or add the type with its source to the '
-    || 'catalogue, which knows ' || known_types.names as remedy
-from unknown_types
-cross join known_types
+    || 'catalogue, which knows ' || known_types as remedy
+from {{ ref('int_unknown_types') }}
 
 union all
 
