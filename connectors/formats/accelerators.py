@@ -1,7 +1,27 @@
-"""Which AWS instance types have accelerators: the only list of their families in Python.
+"""What an accelerator is called, whoever names it: the one normaliser, and the only list of AWS families in Python.
 
-The SQL of the ledger decides by the same expression (dbt/models/intermediate/costs/int_aws_lines.sql); a test compares them.
+Bills, run records and telemetry must mean one type by one name: `ml.trn1.32xlarge` is trn1.32xlarge, `ct6e-standard-8t` is v6e.
+A name that nobody knows keeps its own spelling. The SQL of the ledger decides by the same expression of families
+(dbt/models/intermediate/costs/int_aws_lines.sql); a test compares them.
 """
+
+from __future__ import annotations
+
+import re
+
+from connectors.formats.tpu_names import tpu_type_of
 
 # Trainium, Inferentia, GPUs (P and G with a generation: p5, g6e), Gaudi
 AWS_FAMILIES = "trn|inf|p[0-9]|g[0-9]|dl"
+_AWS = re.compile(rf"(?:{AWS_FAMILIES})[0-9a-z-]*\.[0-9a-z-]+", re.I)
+
+
+def accelerator_type_of(name: str | None) -> str | None:
+    """The type that a name means; a name of no known shape means itself, an empty one nothing."""
+    name = re.sub(r"^ml\.", "", (name or "").strip(), flags=re.I)  # as SageMaker writes the types of EC2
+    return name.lower() if is_aws_accelerator(name) else tpu_type_of(name) or name or None
+
+
+def is_aws_accelerator(instance_type: str) -> bool:
+    """Whether a machine of this type has accelerators."""
+    return _AWS.fullmatch(instance_type) is not None

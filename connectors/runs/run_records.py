@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from connectors.formats.accelerators import accelerator_type_of
+from connectors.formats.tpu_names import node_chips_of
 from connectors.times import parse_utc, recorded_time
 
 _MAX_BIGINT = 2**63 - 1
@@ -174,6 +177,8 @@ def _attempt_rows(attempt: Attempt, index: int, known: set[str]) -> Iterator[dic
     start, end = (time_of(getattr(attempt, name), f"{field}.{name}") for name in ("started_at", "ended_at"))
     times = in_order(start, end, f"{field}.ended_at")
     yield {"part": "attempt", "attempt_id": attempt_id, "state": state_of(attempt.state), **times}
+    named = {(node.accelerator_type, node.resource_id) for node in attempt.nodes or ()}
+    nodes_of = Counter(type_ for type_, _ in named)
     for number, node in enumerate(attempt.nodes or ()):
         at = f"{field}.nodes[{number}]"
         node_start, node_end = (time_of(getattr(node, name), f"{at}.{name}") for name in ("started_at", "ended_at"))
@@ -186,8 +191,11 @@ def _attempt_rows(attempt: Attempt, index: int, known: set[str]) -> Iterator[dic
             "part": "node",
             "attempt_id": attempt_id,
             "resource_id": node.resource_id,
-            "accelerator_type": node.accelerator_type,
-            "chips": _whole(node.chips, f"{at}.chips"),
+            "accelerator_type": accelerator_type_of(node.accelerator_type),
+            # what the record counts goes before what a name such as v6e-8 states
+            "chips": node_chips_of(node.accelerator_type, nodes_of[node.accelerator_type])
+            if node.chips is None
+            else _whole(node.chips, f"{at}.chips"),
             "node_count": 1,
             "started_at": node_start,
             "ended_at": node_end,

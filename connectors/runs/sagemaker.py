@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from connectors.formats.accelerators import AWS_FAMILIES
+from connectors.formats.accelerators import accelerator_type_of, is_aws_accelerator
 from connectors.runs.run_records import RecordError, in_order, job_rows, state_of, time_of
 from connectors.times import recorded_time
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_ACCELERATED = re.compile(f"(?:{AWS_FAMILIES})")  # plain machines beside them hold no chips
 
 
 def sagemaker_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -41,9 +39,10 @@ def _nodes(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
             raise RecordError("is no text", field="ResourceConfig.InstanceType", value=type_)
         if not isinstance(count, int) or isinstance(count, bool) or not 0 < count < 1_000_000:
             raise RecordError("is no count", field="ResourceConfig.InstanceCount", value=count)
-        name = type_.removeprefix("ml.") if type_ else None
+        name = accelerator_type_of(type_)
         found[name] = found.get(name, 0) + count  # two groups of one type hold the machines of both
-    accelerated = {name: count for name, count in found.items() if name and _ACCELERATED.match(name)}
+    # plain machines beside them hold no chips
+    accelerated = {name: count for name, count in found.items() if name and is_aws_accelerator(name)}
     for name, count in (accelerated or found).items():
         yield {"accelerator_type": name, "node_count": count}
 

@@ -50,12 +50,15 @@ def _nodes(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
             raise RecordError("is no object", field="jobSpec.workerPoolSpecs.machineSpec", value=machine)
         machine_type, accelerator = _text(machine, "machineType"), _text(machine, "acceleratorType")
         accelerator = None if accelerator == "ACCELERATOR_TYPE_UNSPECIFIED" else accelerator
-        # the enumeration of accelerators ends at v5e: later TPUs are known by their machine type alone
-        type_ = tpu_type_of(machine_type) or tpu_type_of(accelerator) or (accelerator and machine_type)
+        slice_chips = topology_chips_of(_text(machine, "tpuTopology"))
+        # the enumeration of accelerators ends at v5e: later TPUs are known by their machine type alone, one of a generation
+        # that has no name here yet by its topology or the chips of its type
+        type_ = tpu_type_of(machine_type) or tpu_type_of(accelerator)
+        if not type_ and (accelerator or slice_chips or tpu_chips_of(machine_type)):
+            type_ = machine_type or accelerator
         count = _count(pool, "replicaCount", default=1)
         if type_ and count:
-            chips = tpu_chips_of(machine_type) or _count(machine, "acceleratorCount", default=None) or None
-            slice_chips = topology_chips_of(_text(machine, "tpuTopology"))
+            chips = tpu_chips_of(machine_type) or _count(machine, "acceleratorCount", default=None) or slice_chips
             # one replica is one slice, and a slice of several machines is still one replica
             machines = max(count, slice_chips // chips) if slice_chips and chips else count
             # a chief and a worker of one kind are two machines: as two equal rows they would be read as one row delivered twice

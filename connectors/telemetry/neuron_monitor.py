@@ -14,6 +14,7 @@ from functools import partial
 
 import msgspec
 
+from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
@@ -140,7 +141,7 @@ def _devices(line: Line, document: Document, facts: KeyFacts, number: int, start
         raise SampleError("missing_host", "host.resource_id", "Name the host in the wrapper or in the key as host=<resource_id>.")
     devices = devices_of(document)
     is_idle = not document.neuron_runtime_data
-    type_ = (instance.instance_type if instance else None) or host.instance_type or None
+    type_ = accelerator_type_of((instance.instance_type if instance else None) or host.instance_type)
     run = facts.run or run_tag_of(document)
     # of what is read, with host and time: spelling, order of fields and other metrics do not count
     read = [getattr(document, name) for name in Document.__struct_fields__]

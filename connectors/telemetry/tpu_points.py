@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.tpu_names import tpu_type_of
 from connectors.telemetry.samples import KeyFacts, Sample, SampleError
 
@@ -21,6 +22,7 @@ _METRIC = re.compile(
 )
 _HOSTS = ("resource_id", "instance_id", "node_id", "node_name", "instance", "host")
 _RUNS = ("training_run_id", "run_id", "run")
+_TYPE_LABEL = re.compile(r"^(?:model|accelerator_type)$|gke[-_]tpu[-_]accelerator$")
 _CHIP_NUMBER = re.compile(r"\d{1,4}", re.ASCII)
 _INSTANCE = re.compile(r"\d{10,}", re.ASCII)
 _RATIOS = frozenset({"1", "10^2.%", "ratio"})  # 10^2.% is a ratio that is shown as a percentage
@@ -36,7 +38,8 @@ def samples_of(
     if not match or labels.get("make", "cloud-tpu") != "cloud-tpu":
         return
     accelerator = labels.get("accelerator_id")
-    is_of_tpu = accelerator or "tpu" in metric or "make" in labels
+    # of a TPU's node also the labels say so: gke-tpu-accelerator, gke-tpu-topology
+    is_of_tpu = accelerator or "tpu" in metric or "make" in labels or any("tpu" in name for name in labels)
     if not is_of_tpu:
         return  # a metric of the same name that some other exporter writes
     host, index = _chip(accelerator)
@@ -48,7 +51,8 @@ def samples_of(
     if index is None:
         names = ("chip", "chip_id", "device")
         index = next((int(labels[name]) for name in names if _CHIP_NUMBER.fullmatch(labels.get(name, ""))), None)
-    type_ = tpu_type_of(labels.get("model")) or labels.get("model") or tpu_type_of(labels.get("accelerator_type"))
+    named = [value for name, value in labels.items() if _TYPE_LABEL.search(name) and value]
+    type_ = next(filter(None, map(tpu_type_of, named)), None) or accelerator_type_of(labels.get("model"))
     scale = 1.0 if unit in _RATIOS else 100.0  # what a full chip reads
     is_utilisation = match[1] == "duty_cycle"
     evidence, is_idle = ("measured", False) if is_utilisation else ("presence", is_complete)

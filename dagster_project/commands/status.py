@@ -1,4 +1,7 @@
-"""`trainledger status`: sources by months, from the landing alone. Reads no source, opens no Parquet, changes nothing."""
+"""`trainledger status`: sources by months from the landing, and how much telemetry met a run from the published file.
+
+Reads no source, opens no Parquet, changes nothing.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,6 +16,7 @@ from rich.text import Text
 
 from connectors.layouts.accounting import Counts, nothing_there
 from dagster_project.commands.status_table import legend, older_wrong, tables
+from dagster_project.commands.telemetry import TelemetryMet, telemetry_line, telemetry_met
 from dagster_project.election.election import Election, elect
 from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
@@ -20,6 +24,7 @@ from dagster_project.landing.land import Landing
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.records import Generation, RefusalRecord, calendar_month
 from dagster_project.months import bill_closed_from, carbon_final_from, month_end, months_between
+from dagster_project.publishing.publish import FILE_NAME
 from dagster_project.settings import Settings, SourceSettings
 
 CARBON_EXPECTED_AFTER = timedelta(days=21)  # both publish month M between the 15th and the 21st of M + 1
@@ -66,13 +71,15 @@ class Status:
 
     at: datetime
     sources: list[SourceStatus]
+    telemetry: TelemetryMet | None = None  # of the last publication
 
 
 def read_status(settings: Settings) -> Status:
     """Read the landing's records and lay them out by source and month."""
     landing = open_landing(settings)
     election = elect(settings.sources, landing, contents_of=landing.contents_to_show)
-    return Status(election.at, [_source_status(source, landing, election) for source in settings.sources])
+    sources = [_source_status(source, landing, election) for source in settings.sources]
+    return Status(election.at, sources, telemetry_met(settings.home / "published" / FILE_NAME))
 
 
 def _source_status(source: SourceSettings, landing: Landing, election: Election) -> SourceStatus:
@@ -193,13 +200,17 @@ def table_text(status: Status, width: int | None = None, *, everything: bool = F
             console.print(f"{words}\n")
         for source in status.sources:
             for style, head, text in _lines(source, status, everything):
-                line = fill(
-                    f"{head} {text}", console.width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
-                )
-                told = Text(line)
-                told.stylize(style, 0, len(head))
-                console.print(told, soft_wrap=True)
+                _tell(console, style, head, text)
+        if status.telemetry:
+            _tell(console, "", "telemetry", telemetry_line(status.telemetry))
     return captured.get().rstrip()
+
+
+def _tell(console: Console, style: str, head: str, text: str) -> None:
+    line = fill(f"{head} {text}", console.width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    told = Text(line)
+    told.stylize(style, 0, len(head))
+    console.print(told, soft_wrap=True)
 
 
 def _lines(source: SourceStatus, status: Status, everything: bool) -> Iterator[tuple[str, str, str]]:

@@ -86,6 +86,8 @@ select
     case when run_key <> '' then {{ normalised_run_id('run_key') }} end as run_key,
     nullif(host_id, '') as host_id,
     coalesce(device_index, 0) as device_index,
+    device_count,
+    accelerator_type,
     case when sample_start < sample_end then {{ instant_us('sample_start') }} end as sample_from_us,
     {{ instant_us('sample_end') }} as sample_to_us,
     evidence = 'measured' as is_measured,

@@ -154,3 +154,13 @@ case when lower({{ x }}) = 'global' then '' else nullif({{ x }}, '') end
                 or ({{ skus }}.cost_component in ('accelerator', 'host') and {{ lines }}.has_usage_amount)
             ))
 {%- endmacro %}
+
+{# The family of an accelerator type that the catalogue does not list, by its name; null where the name does not tell. #}
+{% macro family_of_type(x) -%}
+case
+            when {{ matches(x, '^trn[0-9]') }} then 'trainium'
+            when {{ matches(x, '^inf[0-9]') }} then 'inferentia'
+            when {{ matches(x, '(^v[0-9]+[a-z]*$|-[0-9]+t$)') }} then 'tpu'
+            when {{ matches(x, '^[pg][0-9][0-9a-z-]*[.]') }} then 'gpu'
+        end
+{%- endmacro %}

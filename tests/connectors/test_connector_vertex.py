@@ -171,11 +171,27 @@ def test_only_a_custom_job_is_one() -> None:
         ("ct5lp-hightpu-4t", "v5e"), ("ct5l-hightpu-1t", "v5e"), ("tpu-v5-lite-podslice", "v5e"), ("TPU_V5_LITEPOD", "v5e"),
         ("ct5p-hightpu-4t", "v5p"), ("tpu-v5p-slice", "v5p"), ("ct6e-standard-8t", "v6e"), ("tpu-v6e-slice", "v6e"),
         ("tpu7x", "v7x"), ("tpu7x-standard-4t", "v7x"), ("ct4p-hightpu-4t", "v4"), ("tpu-v4-podslice", "v4"), ("TPU_V3", "v3"),
-        ("n2-standard-8", None), ("a3-megagpu-8g", None), (None, None),
+        ("ct3p-hightpu-4t", "v3"), ("TPU_V4_POD", "v4"), ("v5litepod-8", "v5e"), ("v5p-1024", "v5p"), ("TPU v6 lite", "v6e"),
+        ("tpu8t-standard-4t", "v8t"), ("ct8i-standard-8t", "v8i"), ("TPU 8t", "v8t"), ("tpu-v8-slice", "v8"), ("8i", "v8i"),
+        ("n2-standard-8", None), ("a3-megagpu-8g", None), ("NVIDIA_TESLA_V100", None), ("cloud-tpu", None), (None, None),
     ],
 )  # fmt: skip
 def test_every_name_of_a_generation_means_one_type(name: str | None, type_: str | None) -> None:
     assert tpu_type_of(name) == type_
+
+
+@pytest.mark.parametrize(
+    ("machine", "expected"),
+    [
+        ({"machineType": "tpu8t-standard-4t"}, [("v8t", 4, 2)]),
+        ({"machineType": "zeta-4t"}, [("zeta-4t", 4, 2)]),
+        ({"machineType": "zeta-standard", "tpuTopology": "4x4"}, [("zeta-standard", 16, 2)]),
+        ({"machineType": "zeta-4t", "tpuTopology": "4x4"}, [("zeta-4t", 4, 4)]),
+        ({"acceleratorType": "TPU_V9", "acceleratorCount": 8}, [("v9", 8, 2)]),
+    ],
+)
+def test_a_generation_that_nobody_knows_keeps_its_name_and_chips(machine: dict[str, Any], expected: list[Any]) -> None:
+    assert nodes(job({"machineSpec": machine, "replicaCount": 2})) == expected
 
 
 def test_chips_stand_in_the_name_of_a_machine_and_of_a_slice() -> None:

@@ -94,13 +94,15 @@ class Line:
             machine = {"resource_id": resource, "accelerator_type": kind, "chips": chips, "node_count": count}
             insert(self.connection, "training_runs", part="node", **machine, **attempt)
 
-    def samples(self, table: str, rows: list[tuple], key: str | None = None, evidence: str = "measured") -> None:
-        """Telemetry rows: host, device, start (None for a point), end, utilisation."""
+    def samples(
+        self, table: str, rows: list[tuple], key: str | None = None, evidence: str = "measured", states: tuple = (None, None)
+    ) -> None:
+        """Telemetry rows: host, device, start (None for a point), end, utilisation; all state one type and number of devices."""
         meta = self.meta(table)
         self.connection.executemany(
             f"insert into raw.{table} (run_key, host_id, device_index, sample_start, sample_end, utilisation_ratio, "
-            "evidence, is_idle_by_absence, document_hash, _source_name, _source_object, _row_number, _published_at, _is_book) "
-            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, true)",
+            "evidence, is_idle_by_absence, document_hash, _source_name, _source_object, _row_number, _published_at, "
+            "accelerator_type, device_count, _is_book) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, true)",
             [
                 [
                     *(
@@ -114,7 +116,7 @@ class Line:
                         evidence == "presence",
                         f"{host}-{device}-{end}-{use}-{evidence}",
                     ),
-                    *(table, meta["_source_object"], number, self.published_at),
+                    *(table, meta["_source_object"], number, self.published_at, *states),
                 ]
                 for number, (host, device, start, end, use) in enumerate(rows, start=1)
             ],

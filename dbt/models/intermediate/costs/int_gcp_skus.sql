@@ -1,3 +1,15 @@
+{#- where a description names the generation: after the word, before it, or alone in a flex-start SKU. A generation is a number
+    that may have letters: v5e, 7x, 8t, v8. The "v1" of "Commitment v1: TpuV5e" is none -#}
+{%- set spellings = [
+    'tpu[ -]?v([0-9]+[a-z]*)',
+    'tpu[ -]?([0-9]+[a-z]+)',
+    'tpu([0-9]+)(?:[^0-9a-z]|$)',
+    '(?:^|[^0-9a-z])v?([0-9]+[a-z]) tpu',
+    '(?:^|[^0-9a-z])v([0-9]+) tpu',
+    '^dws defined duration (?:tpu )?v?([0-9]+[a-z])(?:[^0-9a-z]|$)',
+    '^dws defined duration (?:tpu )?v([0-9]+)(?:[^0-9a-z]|$)',
+    '^(?:dws|reserved).*[^0-9a-z]v([0-9]+[a-z])',
+] %}
 with skus as (
     select distinct
         service_code,
@@ -13,8 +25,16 @@ recognised_skus as (
         *,
         {{ matches('sku', 'management[ -]?fee') }} as is_management_fee,
         -- a letter before "tpu" is another word: "output tokens"; flex-start SKUs leave the prefix out
-        ({{ matches('sku', '(^|[^a-z])(cloud)?tpu') }} or {{ matches('sku', '^dws defined duration v[0-9]+[a-z]') }})
+        (
+            {{ matches('sku', '(^|[^a-z])(cloud)?tpu') }}
+            or {{ matches('sku', '^dws defined duration (v[0-9]+[a-z]?|[0-9]+[a-z])([^0-9a-z]|$)') }}
+        )
         and not {{ matches('sku', 'management[ -]?fee') }} as is_tpu,
+        coalesce(
+            {%- for spelling in spellings %}
+            nullif(regexp_extract(sku, '{{ spelling }}', 1), ''){{ ',' if not loop.last }}
+            {%- endfor %}
+        ) as generation,
         {{ matches('sku', '(^|[^a-z])(gpu|nvidia)([^a-z]|$)') }}
         and not {{ matches('sku', '(management[ -]?fee|licens)') }} as is_gpu
     from skus
@@ -27,18 +47,8 @@ select
     service like '%support%' as is_support,
     sku like 'commitment%' as is_commitment,
     is_tpu or is_gpu as is_accelerator_type,
-    -- the "v1" of "Commitment v1: TpuV5e" is not a generation: the version must follow the word, or be alone in a flex or
-    -- reserved SKU
-    case
-        when not is_tpu then ''
-        when {{ matches('sku', 'tpu[ -]?v[0-9]') }} then 'v' || regexp_extract(sku, 'tpu[ -]?v([0-9]+[a-z]*)', 1)
-        when {{ matches('sku', 'tpu[ -]?[0-9]+[a-z]') }} then 'v' || regexp_extract(sku, 'tpu[ -]?([0-9]+[a-z]+)', 1)
-        when {{ matches('sku', '^(dws|reserved).*[^a-z0-9]v[0-9]+[a-z]') }}
-            then 'v' || regexp_extract(sku, '[^a-z0-9]v([0-9]+[a-z]+)', 1)
-        else ''
-    end as instance_type,
-    is_tpu
-    and not {{ matches('sku', '(tpu[ -]?v[0-9]|tpu[ -]?[0-9]+[a-z]|^(dws|reserved).*[^a-z0-9]v[0-9]+[a-z])') }} as is_unknown_tpu,
+    case when is_tpu then coalesce('v' || generation, '') else '' end as instance_type,
+    is_tpu and generation is null as is_unknown_tpu,
     case
         when sku like 'commitment%' then 'commitment'
         when {{ matches('sku', '(^reserved|calendar mode)') }} then 'reserved'

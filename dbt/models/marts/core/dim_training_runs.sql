@@ -159,7 +159,12 @@ select
     training_run_id,
     coalesce(records.recorded_id, training_run_id) as recorded_id,
     coalesce(records.provider_name, billed_any.provider_name, held_types.provider_name, 'AWS') as provider_name,
-    coalesce(catalogue.accelerator_family, billed_families.accelerator_family, 'none') as accelerator_family,
+    coalesce(
+        catalogue.accelerator_family,
+        billed_families.accelerator_family,
+        {{ family_of_type('coalesce(held_types.accelerator_type, billed_types.accelerator_type)') }},
+        'none'
+    ) as accelerator_family,
     coalesce(held_types.accelerator_type, billed_types.accelerator_type) as accelerator_type,
     coalesce(held_types.is_multi_accelerator, billed_types.is_multi_accelerator, false) as is_multi_accelerator,
     main_places.region_id,

@@ -125,6 +125,19 @@ select
     source_name,
     source_object,
     row_number,
+    'accelerator_type' as column_name,
+    accelerator_type as value,
+    'unknown_accelerator_type' as reason,
+    'runs on it keep its name, chips and hours and have no energy; correct the name, or add the type with its source to the '
+    || 'catalogue, which knows ' || known_types as remedy
+from {{ ref('int_unknown_types') }}
+
+union all
+
+select
+    source_name,
+    source_object,
+    row_number,
     'training_run_id' as column_name,
     recorded_id as value,
     'ambiguous_run_id' as reason,

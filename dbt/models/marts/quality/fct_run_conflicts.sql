@@ -53,6 +53,18 @@ places_of_twins as (
     group by all
 ),
 
+telemetry_conflicts as (
+    select distinct
+        training_run_id,
+        case what when 'type' then 'accelerator type' else 'devices' end
+        || ' of ' || host || ' in ' || substr(cast(usage_month as string), 1, 7) as field,
+        evidence,
+        recorded_value,
+        source_name,
+        telemetry_value
+    from {{ ref('int_telemetry_conflicts') }}
+),
+
 line_holders as (
     select line_id, string_agg(part_id, ', ' order by part_id) as holders
     from {{ ref('int_line_overlaps') }}
@@ -102,6 +114,20 @@ select
     cast(case when is_final then {{ hours('billed_us * 1000000') }} else {{ hours('held_us * 1000000') }} end as string) as chosen
 from held_times
 where billed_us < held_us
+
+union all
+
+-- telemetry of another type of machine, or of another number of devices, than the record or the document itself states
+select
+    training_run_id,
+    field,
+    evidence as source_a,
+    min(recorded_value) as value_a,
+    'telemetry ' || source_name as source_b,
+    string_agg(telemetry_value, ', ' order by telemetry_value) as value_b,
+    min(recorded_value) as chosen
+from telemetry_conflicts
+group by training_run_id, field, evidence, source_name
 
 union all
 

@@ -1,0 +1,182 @@
+{{ config(materialized='by_month') }}
+{%- set interval = 'usage_month, host, run_key, sample_from_us, sample_to_us' %}
+
+with run_keys as (
+    {{ run_keys() }}
+),
+
+months as (
+    {{ month_bounds() }}
+    from ({{ months_to_build() }}) as months_to_build
+),
+
+delivered as (
+    select *, true as is_document from {{ ref('stg_neuron_monitor__samples') }}
+    union all
+    select *, false as is_document from {{ ref('stg_tpu_monitoring__samples') }}
+),
+
+-- what the points of a gauge cover
+covered as (
+    select distinct usage_month, host_id, device_index, is_measured, sample_from_us, sample_to_us
+    from {{ ref('int_gauge_intervals') }}
+),
+
+-- each sample in the month in which it ends: one that ends at midnight lies in the month before
+samples as (
+    select
+        usage_month,
+        delivered.source_name,
+        coalesce(delivered.host_id, '') as host,
+        coalesce(delivered.run_key, '') as run_key,
+        {{ machine_name("coalesce(delivered.host_id, '')") }} as machine_name,
+        delivered.accelerator_type,
+        delivered.device_count,
+        delivered.is_document,
+        delivered.device_index,
+        delivered.is_measured,
+        coalesce(delivered.sample_from_us, covered.sample_from_us, delivered.sample_to_us) as sample_from_us,
+        delivered.sample_to_us
+    from delivered
+    inner join months
+        on delivered.sample_to_us > months.month_from_us and delivered.sample_to_us <= months.month_to_us
+    left join covered using (usage_month, host_id, device_index, is_measured, sample_to_us)
+),
+
+holdings as (
+    select distinct
+        holdings.usage_month,
+        holdings.training_run_id,
+        coalesce({{ machine_name('holdings.resource_id') }}, '') as machine_name,
+        {{ instant_us('holdings.held_from') }} - {{ telemetry_gap_us() }} as held_from_us,
+        coalesce({{ instant_us('holdings.held_to') }}, months.month_to_us) + {{ telemetry_gap_us() }} as held_to_us
+    from {{ ref('int_month_holdings') }} as holdings
+    inner join months using (usage_month)
+    where not holdings.is_ambiguous
+),
+
+seen_machines as (
+    select distinct usage_month, machine_name, true as is_seen from samples
+),
+
+-- machines of runs that no sample names
+unseen_holdings as (
+    select holdings.*
+    from holdings
+    left join seen_machines using (usage_month, machine_name)
+    where seen_machines.is_seen is null
+),
+
+-- a name counts as a run's in the months in which that run was there
+keys_of_month as (
+    select distinct holdings.usage_month, run_keys.run_key, training_run_id as keyed_run_id
+    from run_keys
+    inner join holdings using (training_run_id)
+),
+
+intervals as (
+    select distinct {{ interval }}, samples.machine_name, keys_of_month.keyed_run_id
+    from samples
+    left join keys_of_month using (usage_month, run_key)
+),
+
+meetings as (
+    select {{ interval }}, holdings.training_run_id, machine_name
+    from intervals
+    inner join holdings using (usage_month, machine_name)
+    where
+        intervals.sample_from_us < holdings.held_to_us
+        and intervals.sample_to_us > holdings.held_from_us
+        and coalesce(intervals.keyed_run_id = holdings.training_run_id, true)
+
+    union all
+
+    -- machines of a managed job have no names in its record: a key makes the connection
+    select {{ interval }}, holdings.training_run_id, holdings.machine_name
+    from intervals
+    inner join unseen_holdings as holdings using (usage_month)
+    where
+        intervals.keyed_run_id = holdings.training_run_id
+        and intervals.sample_from_us < holdings.held_to_us
+        and intervals.sample_to_us > holdings.held_from_us
+),
+
+-- a sample of a machine that several runs shared counts once, with the first of them
+first_meetings as (
+    select *
+    from meetings
+    qualify row_number() over (partition by {{ interval }} order by training_run_id, machine_name) = 1
+),
+
+samples_with_run as (
+    select
+        samples.*,
+        keys_of_month.keyed_run_id,
+        first_meetings.training_run_id as met_run_id,
+        first_meetings.machine_name as met_machine,
+        -- time that an earlier sample of the device observed already is not observed twice
+        coalesce(max(samples.sample_to_us) over (
+            partition by
+                samples.usage_month, samples.source_name, samples.host, samples.run_key, samples.device_index, samples.is_measured
+            order by samples.sample_from_us, samples.sample_to_us rows between unbounded preceding and 1 preceding
+        ), samples.sample_from_us) as reached_us
+    from samples
+    left join keys_of_month using (usage_month, run_key)
+    left join first_meetings using ({{ interval }})
+),
+
+-- points name the chips they are of: how many of a machine are seen at one time. Over longer times chips may be numbered anew
+chips_at_one_time as (
+    select usage_month, source_name, host, met_run_id, met_machine, max(chip_count) as seen_chips
+    from (
+        select
+            usage_month, source_name, host, met_run_id, met_machine, is_measured, sample_to_us,
+            count(distinct device_index) as chip_count
+        from samples_with_run
+        where not is_document and met_run_id is not null
+        group by all
+    ) as chips
+    group by all
+),
+
+counted_samples as (
+    select
+        usage_month,
+        source_name,
+        host,
+        run_key,
+        keyed_run_id,
+        met_run_id,
+        met_machine,
+        accelerator_type,
+        device_count,
+        is_document,
+        count(*) as sample_count,
+        {%- for name, condition in [('measured_us', 'is_measured'), ('present_us', 'not is_measured')] %}
+        cast(sum(case
+            when {{ condition }} then cast(greatest(sample_to_us - greatest(sample_from_us, reached_us), 0) as decimal(38, 0))
+            else 0
+        end) as decimal(38, 0)) as {{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from samples_with_run
+    group by all
+)
+
+select
+    usage_month,
+    source_name,
+    host,
+    counted_samples.run_key,
+    coalesce(met_run_id, counted_samples.keyed_run_id, '') as training_run_id,
+    met_machine,
+    counted_samples.accelerator_type,
+    counted_samples.device_count,
+    counted_samples.is_document,
+    counted_samples.keyed_run_id is not null as is_known_key,
+    counted_samples.sample_count,
+    case when met_run_id is null then 0 else counted_samples.sample_count end as matched_sample_count,
+    chips_at_one_time.seen_chips,
+    counted_samples.measured_us,
+    counted_samples.present_us
+from counted_samples
+left join chips_at_one_time using (usage_month, source_name, host, met_run_id, met_machine)

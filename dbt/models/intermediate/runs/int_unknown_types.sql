@@ -1,0 +1,46 @@
+with known_types as (
+    select string_agg(accelerator_type, ', ' order by accelerator_type) as known_types from {{ ref('accelerator_types') }}
+),
+
+bill_lines as (
+    select line_id, source_object, row_number from {{ ref('int_aws_lines') }}
+    union all
+    select line_id, source_object, row_number from {{ ref('int_gcp_lines') }}
+),
+
+types_of_runs as (
+    select accelerator_type, source_name, source_object, row_number
+    from {{ ref('stg_training_runs__nodes') }}
+    where accelerator_type is not null
+
+    union all
+
+    select
+        charges.instance_type as accelerator_type,
+        charges.source_name,
+        bill_lines.source_object,
+        bill_lines.row_number
+    from {{ ref('int_line_attributions') }} as attributions
+    inner join {{ ref('int_charges') }} as charges using (line_id)
+    inner join bill_lines using (line_id)
+    where attributions.training_run_id is not null and charges.is_accelerator_type and charges.instance_type <> ''
+),
+
+unknown_types as (
+    select types_of_runs.*
+    from types_of_runs
+    left join {{ ref('accelerator_types') }} as types using (accelerator_type)
+    where types.accelerator_family is null
+),
+
+-- one row for each type, where it comes first
+first_places as (
+    select * from unknown_types
+    qualify row_number() over (partition by accelerator_type order by source_name, source_object, row_number) = 1
+)
+
+select
+    first_places.*,
+    known_types.known_types
+from first_places
+cross join known_types
