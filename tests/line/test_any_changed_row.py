@@ -105,7 +105,7 @@ class Company:
 
     def tables(self) -> None:
         at = self.at()
-        rates = "".join(f"{month}-01,USD,EUR,{rate},ECB\n" for month, rate in self.rates.items())
+        rates = "".join(f"{month}-28,USD,EUR,{rate},ECB\n" for month, rate in self.rates.items())
         own = f"kind,key,value,unit,source\npue,us-east-1,{self.pue},ratio,meter\n"
         for name, text in (
             ("fx/fx.csv", f"rate_date,base_currency,quote_currency,rate,source\n{rates}"),
@@ -213,7 +213,8 @@ def test_every_kind_of_source_has_a_row_that_is_changed_here() -> None:
 
 def test_after_any_changed_row_the_publication_is_that_of_a_full_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-10-10T00:00:00Z")
-    company = Company(Organisation(tmp_path, *({"name": name, "kind": kind} for kind, name in NAMES.items())))
+    euros = {"name": "Test", "reporting_currency": "EUR"}  # the bills are in dollars, so that a rate converts them
+    company = Company(Organisation(tmp_path, *({"name": name, "kind": kind} for kind, name in NAMES.items()), organisation=euros))
     company.deliver_all()
     settings, draw = company.organisation.settings, random.Random(SEED)
     kinds = draw.sample(sorted(CHANGES), len(CHANGES))
