@@ -15,7 +15,8 @@ select
     region_months.region_id,
     pue.pue_ratio,
     pue.source || ', ' || cast(pue.data_year as string)
-    || case when pue.region_id = '*' then ', fleet' else ', ' || pue.region_id end as pue_source
+    || case when pue.region_id = '*' then ', fleet' else ', ' || pue.region_id end
+    || case when pue.confidence = 'assumed' then ', assumed' else '' end as pue_source
 from region_months
 inner join {{ ref('pue') }} as pue using (provider_name)
 where
