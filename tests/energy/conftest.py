@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from dagster_project.warehouse import modelling
-from tests.energy import raw_tables, scenario
+from tests.energy import own_figures, raw_tables, scenario
 from tests.warm import run_dbt
 
 
@@ -58,7 +58,9 @@ def marts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marts]:
     database = work / "build.duckdb"
     with duckdb.connect(str(database)) as connection:
         raw_tables.create(connection)
-        scenario.write(raw_tables.Line(connection, datetime(2026, 7, 15, 12)))  # noqa: DTZ001 raw times are UTC without a zone
+        line = raw_tables.Line(connection, datetime(2026, 7, 15, 12))  # noqa: DTZ001 raw times are UTC without a zone
+        scenario.write(line)
+        own_figures.write(line)
     dbt_build(database, work)
     with duckdb.connect(str(database), read_only=True) as connection:
         yield Marts(connection)
