@@ -1,4 +1,7 @@
-"""`trainledger status`: sources by months, from the landing alone. Reads no source, opens no Parquet, changes nothing."""
+"""`trainledger status`: sources by months, from the landing; and what of the published file runs out soon.
+
+Reads no source, opens no Parquet, changes nothing.
+"""
 
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -18,7 +21,9 @@ from dagster_project.landing.land import Landing
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.records import Generation, RefusalRecord, calendar_month
 from dagster_project.months import bill_closed_from, carbon_final_from, month_end, months_between
+from dagster_project.publishing.factors import expiring_factors
 from dagster_project.settings import Settings, SourceSettings
+from dagster_project.warehouse.site import Site
 
 CARBON_EXPECTED_AFTER = timedelta(days=21)  # both publish month M between the 15th and the 21st of M + 1
 STATE_STYLES = {
@@ -71,13 +76,15 @@ class Status:
 
     at: datetime
     sources: list[SourceStatus]
+    warnings: list[str]  # what will be missing soon unless somebody acts
 
 
 def read_status(settings: Settings) -> Status:
     """Read the landing's records and lay them out by source and month."""
     landing = open_landing(settings)
     election = elect(settings.sources, landing, contents_of=landing.contents_to_show)
-    return Status(election.at, [_source_status(source, landing, election) for source in settings.sources])
+    sources = [_source_status(source, landing, election) for source in settings.sources]
+    return Status(election.at, sources, expiring_factors(Site.of_home(settings.home).published_file, election.at))
 
 
 def _source_status(source: SourceSettings, landing: Landing, election: Election) -> SourceStatus:
@@ -209,4 +216,6 @@ def table_text(status: Status, width: int | None = None) -> str:
                 console.print(f"objects of {name}: {counts}")
             if source.unknown_columns:
                 console.print(f"unknown columns in {name}: {escape(', '.join(source.unknown_columns))}")
+        for warning in status.warnings:
+            console.print(f"[bold yellow]warning[/] {escape(warning)}")
     return captured.get().rstrip()
