@@ -5,7 +5,7 @@ from collections.abc import Callable
 from reports.model import Section, Table, TableSpec, answer
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import compared, costs, emissions, energy, modelled, quality, reference, status
+from reports.sections import compared, costs, currencies, emissions, energy, modelled, quality, reference, status
 from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts, ratio_chart
 from reports.sections.side_by_side import PAIR_RATIOS, medians
 
@@ -67,7 +67,7 @@ def sections(publication: Publication, quarter: Quarter) -> list[Section]:
         return Section(id, title, absent=f"Nothing is shown: {missing}." if missing else unknown)
 
     return [
-        section("glance", "At a glance", emissions.TOTALS_TWICE, costs.BY_CURRENCY, costs.IN_REPORTING_CURRENCY),
+        section("glance", "At a glance", emissions.TOTALS_TWICE, currencies.BY_CURRENCY, currencies.IN_REPORTING_CURRENCY),
         _side_by_side(publication, quarter),
         section(
             "where_it_went",

@@ -106,7 +106,7 @@ class Company:
     def tables(self) -> None:
         at = self.at()
         rates = "".join(f"{month}-28,USD,EUR,{rate},ECB\n" for month, rate in self.rates.items())
-        own = f"kind,key,value,unit,source\npue,us-east-1,{self.pue},ratio,meter\n"
+        own = f"kind,key,value,unit,source\npue,us-west4,{self.pue},ratio,meter\n"
         for name, text in (
             ("fx/fx.csv", f"rate_date,base_currency,quote_currency,rate,source\n{rates}"),
             ("own/own.csv", own),

@@ -15,8 +15,10 @@ select
     figures.source_date,
     figures.stated_by,
     -- named by what it is of, so that it is the same in whatever order the rows of the file stand
-    'user:' || figures.kind || ':' || figures.key || coalesce(':run=' || figures.run_key, '')
-    || coalesce(':region=' || figures.region_id, '') || coalesce(':' || cast(figures.valid_from as string), '') as figure_id,
+    'user:' || figures.kind || ':' || figures.key
+    || case when figures.kind = 'measured_energy' then '' else coalesce(':run=' || figures.run_key, '') end
+    || case when figures.kind in ('pue', 'factor') then '' else coalesce(':region=' || figures.region_id, '') end
+    || coalesce(':' || cast(figures.valid_from as string), '') as figure_id,
     figures.source_name,
     figures.source_object,
     figures.row_number
