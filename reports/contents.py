@@ -5,7 +5,7 @@ from collections.abc import Callable
 from reports.model import Section, Table, TableSpec, answer
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import compared, costs, emissions, energy, modelled, quality, reference, status
+from reports.sections import compared, costs, currencies, emissions, energy, modelled, quality, reference, status
 from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts, ratio_chart
 from reports.sections.side_by_side import PAIR_RATIOS, medians
 
@@ -56,7 +56,8 @@ def sections(publication: Publication, quarter: Quarter) -> list[Section]:
     def section(
         id: str, title: str, *specs: TableSpec, lead: str = "", charts: Callable[[dict[str, Table]], Charts] | None = None
     ) -> Section:
-        tables = {spec.id: answer(publication, quarter, spec) for spec in specs}
+        answers = (answer(publication, quarter, spec) for spec in specs)
+        tables = {table.id: table for table in answers if table.rows or not table.spec.is_dropped_when_empty}
         return Section(id, title, lead, tuple(tables.values()), charts(tables) if charts else {})
 
     def later(id: str, title: str, table: str) -> Section:
@@ -66,7 +67,7 @@ def sections(publication: Publication, quarter: Quarter) -> list[Section]:
         return Section(id, title, absent=f"Nothing is shown: {missing}." if missing else unknown)
 
     return [
-        section("glance", "At a glance", emissions.TOTALS_TWICE, costs.BY_CURRENCY),
+        section("glance", "At a glance", emissions.TOTALS_TWICE, currencies.BY_CURRENCY, currencies.IN_REPORTING_CURRENCY),
         _side_by_side(publication, quarter),
         section(
             "where_it_went",

@@ -105,6 +105,7 @@ class TableSpec:
     _: KW_ONLY
     method: str
     empty: str = "No rows."
+    is_dropped_when_empty: bool = False  # where an answer is to nobody's question: costs of one currency need no conversion
     page_rows: int = 40  # more rows are in the data file alone; the page counts them
 
     @property

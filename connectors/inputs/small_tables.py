@@ -37,6 +37,7 @@ def convert_table(
     if not count:
         return Converted(unknown_columns=unknown)
     rows = Rows(info.key, uri)
+    key = [name for name in key if name in header]
     seen: dict[tuple[Any, ...], int] = {}
     for index, row in enumerate(open_parquet(target, info.key, uri).read().to_pylist()):
         check(row, index, rows)

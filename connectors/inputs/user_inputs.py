@@ -1,10 +1,13 @@
 """The organisation's own figures as a CSV: what it knows better than our seeds, each with its unit, its source and its dates.
 
-A row replaces nothing here. Which kinds of input there are, and what each of them overrides, is decided in SQL.
+Which figures there are and in which units is declared here, and a row that is none of them is refused by name. What each of them
+takes the place of is decided in SQL.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import date, timedelta
 from functools import partial
 from typing import Any
 
@@ -18,21 +21,73 @@ KIND = "user_inputs"
 SCHEMA = Schema(
     columns=(
         required("kind", Text, filled=True),
-        required("key", Text, filled=True),
+        required("key", Text, filled=True),  # what the figure is of: a run, a region or an accelerator type
         required("value", Number, filled=True, below=1e24),
         required("unit", Text, filled=True),
         required("source", Text, filled=True),  # a figure without a source cannot be disclosed
-        *optional("valid_from valid_to", Date),  # valid_to is excluded; null: no limit
+        *optional("training_run_id region_id basis", Text),  # of this run or region only; what was measured
+        *optional("valid_from valid_to source_date", Date),  # valid_to is excluded; null: no limit
     ),
     remedy_page="docs/sources/user_inputs.md",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One kind of figure: its units, each with what makes it the first one, and what a value in the first unit may be."""
+
+    units: dict[str, float]
+    least: float
+    most: float
+    narrows: tuple[str, ...]  # the columns that may say for which runs or regions only; `key` says the rest
+    bases: tuple[str, ...]
+
+
+PER_KWH = {"kgCO2e/kWh": 1.0, "gCO2e/kWh": 0.001, "kgCO2e/MWh": 0.001, "tCO2e/MWh": 1.0}
+WATTS = Figure({"W": 1.0, "kW": 1000.0}, 0, 100_000, ("training_run_id", "region_id"), ())
+FIGURES = {
+    "measured_energy": Figure(
+        {"kWh": 1.0, "Wh": 0.001, "MWh": 1e3, "GWh": 1e6}, 0, 1e11, ("region_id",), ("chip", "chip_host", "it", "facility")
+    ),
+    "pue": Figure({"ratio": 1.0}, 1, 10, ("training_run_id",), ()),
+    "idle_power": WATTS,
+    "max_power": WATTS,
+    # no grid emits more than 1.5 kg; a market-based or lifecycle factor would be another quantity under the same name
+    "factor": Figure(PER_KWH, 0, 1.5, ("training_run_id",), ("location_based",)),
+}
 
 
 def _check(row: dict[str, Any], index: int, rows: Rows) -> None:
     start, end = row.get("valid_from"), row.get("valid_to")
     if start and end and end <= start:
         raise rows.error("valid_to", index, end.isoformat(), "not after valid_from", "ends_before_start")
+    figure = FIGURES.get(row["kind"])
+    if figure is None:
+        raise rows.error("kind", index, row["kind"], f"where a kind is one of {', '.join(FIGURES)}", "wrong_value")
+    if row["unit"] not in figure.units:
+        raise rows.error("unit", index, row["unit"], f"where {row['kind']} is given in {', '.join(figure.units)}", "wrong_value")
+    if not figure.least <= float(row["value"]) * figure.units[row["unit"]] <= figure.most:
+        bounds = f"from {figure.least:g} to {figure.most:g} {next(iter(figure.units))}"
+        raise rows.error("value", index, row["value"], f"where {row['kind']} lies {bounds}", "wrong_value")
+    for name in ("training_run_id", "region_id"):
+        if row.get(name) and name not in figure.narrows:
+            raise rows.error(name, index, row[name], f"which {row['kind']} does not take: its key says it", "wrong_value")
+    if (row.get("basis") or row["kind"] == "measured_energy") and row.get("basis") not in figure.bases:
+        words = f"one of {', '.join(figure.bases)}" if figure.bases else "empty"
+        raise rows.error("basis", index, row.get("basis"), f"where the basis of {row['kind']} is {words}", "wrong_value")
+    if row["kind"] == "measured_energy":
+        _check_month(start, end, index, rows)
 
 
+def _check_month(start: date | None, end: date | None, index: int, rows: Rows) -> None:
+    """Energy is of one month: divided over several by a guess, the reading of May would change April."""
+    if start is None or start.day != 1:
+        told = start and start.isoformat()
+        raise rows.error("valid_from", index, told, "where measured_energy names its month by the first day", "wrong_value")
+    if end and end != (start + timedelta(days=31)).replace(day=1):
+        raise rows.error("valid_to", index, end.isoformat(), "where measured_energy is of one calendar month", "wrong_value")
+
+
+KEY = ("kind", "key", "training_run_id", "region_id", "valid_from")
 find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(".csv", ".csv.gz"))
-convert = partial(convert_table, schema=SCHEMA, check=_check, key=("kind", "key", "valid_from"))
+convert = partial(convert_table, schema=SCHEMA, check=_check, key=KEY)

@@ -51,6 +51,8 @@ sources:
 
   # Exchange rates of your own: a CSV with rate_date, base_currency, quote_currency, rate, source.
   # - {name: fx, kind: fx_rates, location: ./inputs/fx.csv}
+  # Figures of your own (metered energy, PUE, watts, factors): a CSV with kind, key, value, unit, source, source_date.
+  # - {name: own, kind: user_inputs, location: ./inputs/own.csv}
 
   # Run records: *.run.json, SageMaker DescribeTrainingJob and Vertex CustomJob documents, in any folders below the location.
   - name: runs

@@ -1,11 +1,11 @@
-"""`trainledger status`: sources by months from the landing, and how much telemetry met a run from the published file.
+"""`trainledger status`: sources by months from the landing; which published telemetry met a run, and what runs out soon.
 
 Reads no source, opens no Parquet, changes nothing.
 """
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from textwrap import fill
 from typing import Any
@@ -24,8 +24,9 @@ from dagster_project.landing.land import Landing
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.records import Generation, RefusalRecord, calendar_month
 from dagster_project.months import bill_closed_from, carbon_final_from, month_end, months_between
-from dagster_project.publishing.publish import FILE_NAME
+from dagster_project.publishing.factors import expiring_factors
 from dagster_project.settings import Settings, SourceSettings
+from dagster_project.warehouse.site import Site
 
 CARBON_EXPECTED_AFTER = timedelta(days=21)  # both publish month M between the 15th and the 21st of M + 1
 SHOWN = 3  # quarantined places and unknown columns of one source; `--all` and `--json` have the others
@@ -72,6 +73,7 @@ class Status:
     at: datetime
     sources: list[SourceStatus]
     telemetry: TelemetryMet | None = None  # of the last publication
+    warnings: list[str] = field(default_factory=list)  # what will be missing soon unless somebody acts
 
 
 def read_status(settings: Settings) -> Status:
@@ -79,7 +81,8 @@ def read_status(settings: Settings) -> Status:
     landing = open_landing(settings)
     election = elect(settings.sources, landing, contents_of=landing.contents_to_show)
     sources = [_source_status(source, landing, election) for source in settings.sources]
-    return Status(election.at, sources, telemetry_met(settings.home / "published" / FILE_NAME))
+    published = Site.of_home(settings.home).published_file
+    return Status(election.at, sources, telemetry_met(published), expiring_factors(published, election.at))
 
 
 def _source_status(source: SourceSettings, landing: Landing, election: Election) -> SourceStatus:
@@ -203,6 +206,8 @@ def table_text(status: Status, width: int | None = None, *, everything: bool = F
                 _tell(console, style, head, text)
         if status.telemetry:
             _tell(console, "", "telemetry", telemetry_line(status.telemetry))
+        for warning in status.warnings:
+            _tell(console, "bold yellow", "warning", warning)
     return captured.get().rstrip()
 
 

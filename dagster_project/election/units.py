@@ -95,6 +95,15 @@ def _samples(inputs: Inputs, provider: str, month: str) -> list[Any]:
     return [_digest_of(member) for member in members if month in member.contents.controls.reached_months]
 
 
+def _rates(inputs: Inputs, provider: str, month: str) -> list[Any]:
+    """An exchange rate belongs to the month in whose last eight days it lies; of two of a day the one published last counts."""
+    return [
+        [*_place(member), member.contents.controls.rate_months[month]]
+        for member in _by_publication(inputs.election)
+        if month in member.contents.controls.rate_months
+    ]
+
+
 def _flags(inputs: Inputs, provider: str, month: str) -> list[Any]:
     """Whether a month is billed, closed, published and final: the only way in which the clock reaches a figure."""
     return [asdict(flag) for flag in inputs.flags.get((provider, month), [])]
@@ -106,6 +115,7 @@ DEPENDENCIES: dict[str, Callable[[Inputs, str, str], list[Any]]] = {
     "carbon": _carbon,
     "runs": _runs,
     "samples": _samples,
+    "rates": _rates,
     "flags": _flags,
 }
 
@@ -118,7 +128,7 @@ def fingerprints(rules: Rules, election: Election) -> dict[str, str]:
         "code": code_version(),
         "rules": asdict(rules),
         "ambiguous": _ambiguous(inputs.run_groups),
-        "inputs": [_digest_of(m) for m in election.of_fact("inputs") if m.generation.kind != Kind.FX_RATES],
+        "inputs": [_digest_of(m) for m in _by_publication(election) if m.generation.kind != Kind.FX_RATES],
     }
     units = {}
     for month in inputs.months:
@@ -133,7 +143,7 @@ def _shared(election: Election) -> dict[str, Any]:
     """What only the small tables read that every build writes again: run records, refusals, exchange rates."""
     return {
         "runs": [_digest_of(member) for member in election.of_fact("runs")],
-        "inputs": [_digest_of(member) for member in election.of_fact("inputs")],
+        "inputs": [_digest_of(member) for member in _by_publication(election)],
         "refusals": sorted([r.source, r.partition, r.identity] for r in election.refusals),
         "row_refusals": sorted([*_place(m), m.generation.content_hash] for m in election.members if m.contents.refusals),
     }
@@ -148,6 +158,11 @@ def months_to_build(units: dict[str, str], published_units: dict[str, str]) -> l
     """Months whose fingerprint is not the published one, also those that are no longer there."""
     changed = {name for name in units.keys() | published_units.keys() if units.get(name) != published_units.get(name)}
     return sorted({first_day(name.rpartition("/")[2]) for name in changed if name != SHARED})
+
+
+def _by_publication(election: Election) -> list[Elected]:
+    """The user's tables in the order in which they were published: where two say the same thing, the later one counts."""
+    return sorted(election.of_fact("inputs"), key=lambda member: (*member.generation.order, *_place(member)))
 
 
 def _place(member: Elected) -> list[str]:

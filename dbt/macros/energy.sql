@@ -98,3 +98,29 @@ select
 from {{ source('raw', kind) }}
 where sample_end is not null
 {%- endmacro %}
+
+{# Watts of a chip at one end and level: the organisation's own (alias `own`), which has no bounds, else the catalogue's (`power`). Idle power is
+   never above full power. Mean power by the written method (docs/methodology/energy.md) wherever an end is the organisation's own. #}
+{% macro chip_power(end, level='mid') -%}
+{%- if end == 'max' -%}
+coalesce(cast(own.max_power_w as decimal(18, 3)), power.chip_power_max_w_{{ level }})
+{%- elif end == 'idle' -%}
+least(coalesce(cast(own.idle_power_w as decimal(18, 3)), power.chip_power_idle_w_{{ level }}), {{ chip_power('max', level) }})
+{%- else -%}
+case
+            when coalesce(own.idle_power_w, own.max_power_w) is null then power.chip_power_mean_w
+            else cast(
+                {{ chip_power('idle') }} + cast(0.784 as decimal(4, 3)) * ({{ chip_power('max') }} - {{ chip_power('idle') }})
+                as decimal(18, 3)
+            )
+        end
+{%- endif -%}
+{%- endmacro %}
+
+{# kWh times a factor in whole units of 1e-k, half up at nine decimals. #}
+{% macro scaled(kwh, factor, k) -%}
+{{ from_units(int_div(
+                'cast(2 * ' ~ to_units(kwh, 9) ~ ' * ' ~ factor ~ ' + 1' ~ '0' * k ~ ' as decimal(38, 0))',
+                'cast(2' ~ '0' * k ~ ' as decimal(38, 0))'
+            ), 9) }}
+{%- endmacro %}

@@ -33,6 +33,24 @@ cast(cast({{ u }} as decimal({{ 37 - s }},0)) * cast(0.{{ '0' * (s - 1) }}1 as d
 cast({% for term in terms %}{{ ' + ' if not loop.first }}cast({{ term }} as decimal({{ 39 - terms | length }},{{ s }})){% endfor %} as decimal(38,{{ s }}))
 {%- endmacro %}
 
+{# Money in another currency, half away from zero at twelve decimals. The rate's whole units and its decimals multiply apart, so that no product
+   needs more than 38 digits; what would be 1e12 or more, as with a rate that lost its decimal point, is unknown. #}
+{% macro converted(x, rate) -%}
+{%- set units, rate_units = to_units('abs(' ~ x ~ ')', 12), to_units(rate, 12) -%}
+{%- set decimals = '(' ~ rate_units ~ ' % cast(1000000000000 as decimal(13,0)))' -%}
+case
+            when abs(cast({{ x }} as double)) * cast({{ rate }} as double) < 1e12
+                then {{ from_units(
+                    'case when ' ~ x ~ ' < 0 then -1 else 1 end * (cast(' ~ units ~ ' * '
+                    ~ int_div(rate_units, 'cast(1000000000000 as decimal(38,0))') ~ ' as decimal(38,0)) + '
+                    ~ int_div(
+                        'cast(2 * ' ~ units ~ ' * ' ~ decimals ~ ' + 1000000000000 as decimal(38,0))',
+                        'cast(2000000000000 as decimal(38,0))'
+                    ) ~ ')', 12
+                ) }}
+        end
+{%- endmacro %}
+
 {#
   Divide amounts among parts, exactly: whole units, floor, largest remainder, ties by part id, `~residual` last.
   charges(charge_id, <measures>): a measure may be null, then all its parts are null.

@@ -9,4 +9,6 @@ where
     + energy_kwh_time_model is distinct from facility_energy_kwh
     or coalesce(energy_kwh_utilisation_model < 0 or energy_kwh_time_model < 0, false)
     or (energy_basis = 'utilisation_model' and coalesce(energy_kwh_time_model <> 0, false))
-    or (energy_basis = 'utilisation_model') <> (telemetry_coverage_ratio = 1 and chip_energy_kwh is not null)
+    or (energy_basis = 'utilisation_model') <> (
+        telemetry_coverage_ratio = 1 and chip_energy_kwh is not null and energy_basis <> 'measured'
+    )

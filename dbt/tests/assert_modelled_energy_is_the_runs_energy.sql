@@ -3,6 +3,7 @@
 with regions as (
     select training_run_id, usage_month, {{ whole_sum('facility_energy_kwh', 'decimal(38, 9)') }} as facility_energy_kwh
     from {{ ref('fct_training_run_emissions_modelled') }}
+    where factor_set_id = 'location_direct_v1'
     group by all
 )
 

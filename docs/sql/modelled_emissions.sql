@@ -1,4 +1,5 @@
 -- What are the modelled emissions of each run, with which factor and how old is it? Location-based only, the book is fct_training_run_emissions.
+-- Set user are the organisation's own factors, beside the default for the same runs: filter on one set before you add.
 -- A region without a factor in force is shown with its energy and without emissions.
 select
     modelled.training_run_id,

@@ -16,7 +16,9 @@ select
     max_by(energy.energy_basis, case energy.energy_basis
         when 'measured' then 1 when 'driver_power' then 2 when 'utilisation_model' then 3 else 4
     end) as weakest_basis,
-    max_by(energy.power_confidence, case energy.power_confidence when 'published' then 1 when 'third_party' then 2 else 3 end)
+    max_by(energy.power_confidence, case energy.power_confidence
+        when 'published' then 1 when 'third_party' then 2 when 'user' then 3 else 4
+    end)
         as weakest_power_confidence
 from marts.fct_training_run_energy as energy
 inner join marts.dim_training_runs as runs on energy.training_run_id = runs.training_run_id

@@ -43,6 +43,7 @@ run_energy as (
 run_modelled as (
     select training_run_id, {_wholes(MODELLED)}
     from marts.fct_training_run_emissions_modelled
+    where factor_set_id = 'location_direct_v1'
     group by training_run_id
 ),
 run_emissions as (

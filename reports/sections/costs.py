@@ -4,12 +4,10 @@ from reports.model import Column, TableSpec, bounded, columns, named
 from reports.sections.sql import (
     ENDS,
     GROUP_ORDER,
-    PARTS,
     RESIDUAL_GROUP,
     account_names,
     by_period,
     period_columns,
-    run_rest_all,
     whole,
     within,
 )
@@ -259,37 +257,4 @@ order by prepaid.provider_name, prepaid.payer_account_id, prepaid.commitment_id,
     key=("provider_name", "payer_account_id", "commitment_id", "usage_month", "billing_currency"),
     method="Opening + purchased − refunded − amortised on used hours − amortised on unused hours = closing.",
     empty="No commitment was paid ahead, used or carried in this quarter.",
-)
-
-MEASURES = ("effective", "billed")
-COSTS = ",\n    ".join(
-    f"{f'coalesce(sum({measure}_cost){only}, 0)' if only else f'sum({measure}_cost)'} as {part}_{measure}_cost"
-    for measure in MEASURES
-    for part, only in PARTS
-)
-BY_CURRENCY = TableSpec(
-    id="totals_by_currency",
-    title="Cost by cloud, one total per currency",
-    sql=f"""with parts as (
-    select true as is_run, provider_name, billing_currency, billed_cost, effective_cost
-    from marts.fct_run_cell_costs
-    where {within()}
-    union all
-    select false, provider_name, billing_currency, billed_cost, effective_cost
-    from marts.fct_residual_costs
-    where {within()}
-)
-select provider_name, billing_currency,
-    {COSTS},
-    grouping(provider_name) > 0 as is_total
-from parts
-group by grouping sets ((billing_currency, provider_name), (billing_currency))
-order by billing_currency, is_total, provider_name""",
-    columns=(
-        *columns(provider_name="Cloud", billing_currency="Currency"),
-        *(column for measure in MEASURES for column in run_rest_all(f"{measure}_cost", f"{measure.title()} cost")),
-    ),
-    method="Months billed so far. Effective: commitments over the hours they serve, promotions and credits apart. Billed: "
-    "the invoice's. Currencies are never added and nothing here is converted.",
-    empty="No bill in this quarter.",
 )

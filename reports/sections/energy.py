@@ -103,7 +103,7 @@ select runs.accelerator_type, runs.accelerator_family, {COUNTS},
         as busy_ratio,
     {_wholes(*BASES)},
     {_weakest("energy_basis", "measured", "driver_power", "utilisation_model", "time_model")},
-    {_weakest("power_confidence", "published", "third_party", "assumed")}
+    {_weakest("power_confidence", "published", "third_party", "user", "assumed")}
 from energy
 inner join marts.dim_training_runs as runs using (training_run_id)
 group by runs.accelerator_type, runs.accelerator_family
@@ -212,13 +212,14 @@ order by runs.provider_name, runs.region_id, energy.pue_ratio, energy.pue_source
     columns=(
         *columns(provider_name="Provider"),
         *columns(note="no region on record", region_id="Region"),
-        *columns("statistic", note="no energy figure", pue_ratio="PUE"),
-        *columns(note="no energy figure", pue_source="Source, year, region or fleet"),
+        *columns("statistic", note="no energy figure, or measured at the facility", pue_ratio="PUE"),
+        *columns(note="no energy figure", pue_source="Source, year, region or fleet; what was measured"),
         *columns(run_months="Run-months"),
         *columns(note="no energy figure", facility_energy_kwh="Facility energy on it"),
     ),
     key=("provider_name", "region_id", "pue_ratio", "pue_source"),
     method="The latest year not after the month's, at most four years old, of the region itself, else of the provider's "
-    "fleet. A run in several regions: facility over IT energy.",
+    "fleet; the organisation's own figure stands before both. A run in several regions: facility over IT energy. Of energy "
+    "that the organisation measured: where, and who says so.",
     empty=NONE,
 )

@@ -10,6 +10,7 @@ from reports.sections.sql import ENDS, ON_RECORD, account_names, nine_digits, wh
 NO_SIDE = "no cell with both sides known"
 BOTH = "Runs on accelerators, location-based"
 NO_FACTOR = "the set has no factor for this region"
+NO_AGE = "no factor, or one of the organisation's own without a data year"
 NO_ENERGY = "no energy or no factor for a run-month of the group"
 PAIRED = f"""count(*) as cell_count,
     count(*) filter (where runs_total is null or modelled_total is null) as one_sided_cells,
@@ -111,7 +112,7 @@ MASSES = ",\n    ".join(
 BY_REGION = TableSpec(
     id="modelled_by_region",
     title="Modelled emissions of training runs by region: facility energy times the grid's factor",
-    sql=f"""select runs.provider_name, modelled.region_id, factors.grid_zone, modelled.factor_id,
+    sql=f"""select runs.provider_name, modelled.region_id, modelled.factor_set_id, factors.grid_zone, modelled.factor_id,
     factors.value as factor_value,
     max(modelled.factor_age_years) as factor_age_years, count(distinct modelled.training_run_id) as run_count,
     {whole("modelled.facility_energy_kwh", "facility_energy_kwh")},
@@ -120,21 +121,23 @@ from marts.fct_training_run_emissions_modelled as modelled
 inner join marts.dim_training_runs as runs using (training_run_id)
 left join marts.dim_emission_factors as factors using (factor_id)
 where {within("modelled.usage_month")} and {ON_RECORD}
-group by runs.provider_name, modelled.region_id, factors.grid_zone, modelled.factor_id, factors.value
-order by runs.provider_name, modelled.region_id, modelled.factor_id""",
+group by runs.provider_name, modelled.region_id, modelled.factor_set_id, factors.grid_zone, modelled.factor_id, factors.value
+order by runs.provider_name, modelled.region_id, modelled.factor_set_id, modelled.factor_id""",
     columns=(
         *columns(provider_name="Provider"),
         *columns(note="no region on record", region_id="Region"),
+        *columns(factor_set_id="Set"),
         *columns(note=NO_FACTOR, grid_zone="Grid zone", factor_id="Factor"),
         Column("factor_value", "Factor", "number", note=NO_FACTOR, unit="kgCO2e/kWh"),
-        Column("factor_age_years", "Age", "count", note=NO_FACTOR, unit="years"),
+        Column("factor_age_years", "Age", "count", note=NO_AGE, unit="years"),
         *columns(run_count="Runs"),
         *columns(note=NO_ENERGY, facility_energy_kwh="Facility energy"),
         *bounded("modelled_location_based_kgco2e", "Modelled, location-based", "mass", NO_ENERGY),
     ),
-    key=("provider_name", "region_id", "factor_id"),
-    method="Set location_direct_v1: direct emissions of generation, no upstream. The engineering view, never the book and "
-    "never added to it. Runs known by a tag only have no energy and are not here. Bounds: those of the energy; the "
+    key=("provider_name", "region_id", "factor_set_id", "factor_id"),
+    method="Set location_direct_v1: direct emissions of generation, no upstream; it has every run. Set user: factors that the "
+    "organisation put in, beside the default for the same runs; the two are never added. The engineering view, never the book "
+    "and never added to it. Runs known by a tag only have no energy and are not here. Bounds: those of the energy; the "
     "factor's own error is not in them.",
     empty="No run has a modelled row in this quarter.",
 )
@@ -151,28 +154,28 @@ FACTORS = TableSpec(
     group by factor_id
 )
 select factors.factor_id, factors.factor_set_id, factors.grid_zone, used.regions, factors.value, factors.unit, factors.method,
-    factors.basis, factors.gases, factors.gwp_set, factors.data_year, used.factor_age_years, used.facility_energy_kwh,
-    factors.source, factors.source_date, factors.licence, factors.confidence
+    factors.basis, factors.gases, factors.gwp_set, factors.data_year, used.factor_age_years, factors.valid_to,
+    used.facility_energy_kwh, factors.source, factors.source_date, factors.licence, factors.confidence
 from used
 inner join marts.dim_emission_factors as factors using (factor_id)
 order by factors.factor_id""",
     columns=(
         *columns(factor_id="Factor"),
-        *data_only(*columns(factor_set_id="Set")),
-        *columns(grid_zone="Grid zone", regions="Regions"),
+        *columns(factor_set_id="Set", grid_zone="Grid zone", regions="Regions"),
         Column("value", "Value", "number", unit="kgCO2e/kWh"),
         *data_only(*columns(unit="Unit")),
         *data_only(*columns("state", method="Method", basis="Basis")),
         Column("gases", "Gases"),
         *data_only(*columns(gwp_set="GWP")),
-        Column("data_year", "Data year", "year"),
-        Column("factor_age_years", "Age", "count", unit="years"),
+        Column("data_year", "Data year", "year", note=NO_AGE),
+        Column("factor_age_years", "Age", "count", note=NO_AGE, unit="years"),
+        Column("valid_to", "Expires", "date", note="no end stated"),
         *columns(note="no energy figure", facility_energy_kwh="Energy on it"),
         *columns(source="Source", source_date="Dated", licence="Licence", confidence="Confidence"),
     ),
     key=("factor_id",),
-    method="Set location_direct_v1, the factors used in this quarter: latest data year not after the year of use and "
-    "known by its end, at most four years old. Age: year of use less data year. Provider-reported figures use no factor "
-    "of ours.",
+    method="The factors used in this quarter. Set location_direct_v1: latest data year not after the year of use and "
+    "known by its end, at most four years old. Age: year of use less data year. Set user: the organisation's own. "
+    "Provider-reported figures use no factor of ours.",
     empty="No figure of this quarter rests on an emission factor of ours.",
 )

@@ -13,7 +13,7 @@ from reports.sections.sql import PRESENCE, account_names, within
 
 @dataclass(frozen=True)
 class Status:
-    """The stamp and the sentences that give its reasons, worst first."""
+    """The stamp and the sentences that give its reasons, worst first; last, what will be missing soon."""
 
     name: str
     reasons: tuple[str, ...]
@@ -70,6 +70,34 @@ order by book, usage_month""",
 )
 
 
+EXPIRING = f"""with newest as (
+    select factor_id, region_id, factor_age_years from marts.fct_training_run_emissions_modelled
+    where usage_month = (
+        select max(usage_month) from marts.fct_training_run_emissions_modelled where factor_id is not null and {within()}
+    )
+)
+select factors.valid_to, max(newest.factor_age_years) as factor_age_years,
+    string_agg(distinct newest.region_id, ', ' order by newest.region_id) as regions
+from newest
+inner join marts.dim_emission_factors as factors using (factor_id)
+where factors.valid_to <= $end + interval 3 month
+group by factors.valid_to
+order by factors.valid_to"""
+
+
+def _expiring(publication: Publication, quarter: Quarter) -> tuple[str, ...]:
+    """Factors of the quarter's newest month that run out before the next quarter is over."""
+    sql = quarter.fill(EXPIRING)
+    if publication.missing(sql):
+        return ()
+    return tuple(
+        f"The emission factor of {row['regions']} expires on {row['valid_to']}"
+        + (f" (its data are {row['factor_age_years']} years old)" if row["factor_age_years"] is not None else "")
+        + ": months from then on have no modelled emissions there without a newer one."
+        for row in publication.rows(sql)
+    )
+
+
 def _lacks(rows: list[Row], flag: str, what: str) -> list[str]:
     """One sentence per payer that lacks something, its months named."""
     lacking: dict[str, list[str]] = {}
@@ -89,6 +117,7 @@ def decide(publication: Publication, quarter: Quarter) -> Status:
     payers, counts = (publication.rows(spec.sql) for spec in specs)
     if not payers:
         return Status("draft", (f"No payer has a bill or a carbon publication in {quarter.name} or the quarter before.",))
+    expiring = _expiring(publication, quarter)
     gaps = _lacks(payers, "has_bill", "bill") + _lacks(payers, "has_carbon", "carbon publication")
     open_rows = []
     for book, words in (("cost", "Cost"), ("emissions", "Emission")):
@@ -96,5 +125,6 @@ def decide(publication: Publication, quarter: Quarter) -> Status:
         if months:
             open_rows.append(f"{words} rows of {listed(months)} are preliminary.")
     if gaps:
-        return Status("draft", (*gaps, *open_rows))
-    return Status("preliminary", tuple(open_rows) or ("Every figure is final; the report has not been issued.",))
+        return Status("draft", (*gaps, *open_rows, *expiring))
+    reasons = tuple(open_rows) or ("Every figure is final; the report has not been issued.",)
+    return Status("preliminary", (*reasons, *expiring))

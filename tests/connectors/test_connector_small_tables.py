@@ -81,6 +81,58 @@ def test_an_input_has_its_unit_source_and_dates(tmp_path: Path) -> None:
     assert (second["valid_from"], second["valid_to"]) == (None, None)
 
 
+ALL_INPUTS = "kind,key,value,unit,source,training_run_id,region_id,basis,valid_from,valid_to,source_date\n"
+GOOD_INPUTS = (
+    "measured_energy,Run A,1.287,GWh,meter 7,,us-east-1,facility,2026-07-01,2026-08-01,2026-08-02",
+    "measured_energy,Run A,0,Wh,meter 7,,,chip,2026-12-01,2027-01-01,2027-01-02",
+    "pue,*,1.21,ratio,hall report,run-a,,,,,2026-08-02",
+    "idle_power,trn1.32xlarge,0.043,kW,bench,,us-east-1,,2026-01-01,,2026-08-02",
+    "max_power,v100,300,W,data sheet,run-a,,,,,2026-08-02",
+    "factor,us-east-1,429,gCO2e/kWh,contract,,,location_based,2026-01-01,2027-01-01,2026-08-02",
+    "factor,us-east-2,0.429,tCO2e/MWh,contract,,,,,,",
+)
+
+
+def test_figures_of_every_kind_are_taken(tmp_path: Path) -> None:
+    write_csv(tmp_path / "inputs/own.csv", ALL_INPUTS + "\n".join(GOOD_INPUTS) + "\n")
+    taken = rows_of(converted("user_inputs", tmp_path / "inputs", tmp_path / "landing"))
+    assert len(taken) == len(GOOD_INPUTS)
+    assert (taken[0]["basis"], taken[0]["region_id"], taken[0]["source_date"]) == ("facility", "us-east-1", dt.date(2026, 8, 2))
+
+
+@pytest.mark.parametrize(
+    ("row", "column"),
+    [
+        ("power,trn1.32xlarge,300,W,x,,,,,,", "kind"),
+        ("pue,us-east-1,1.1,percent,x,,,,,,", "unit"),
+        ("measured_energy,a,1,J,x,,,it,2026-07-01,,", "unit"),
+        ("pue,us-east-1,0.99,ratio,x,,,,,,", "value"),
+        ("factor,us-east-1,429,kgCO2e/kWh,x,,,,,,", "value"),
+        ("measured_energy,a,-1,kWh,x,,,it,2026-07-01,,", "value"),
+        ("measured_energy,a,1e9,GWh,x,,,it,2026-07-01,,", "value"),
+        ("pue,us-east-1,1.1,ratio,x,,us-east-2,,,,", "region_id"),
+        ("measured_energy,a,1,kWh,x,b,,it,2026-07-01,,", "training_run_id"),
+        ("measured_energy,a,1,kWh,x,,,,2026-07-01,,", "basis"),
+        ("measured_energy,a,1,kWh,x,,,rack,2026-07-01,,", "basis"),
+        ("factor,us-east-1,0.2,kgCO2e/kWh,x,,,market_based,,,", "basis"),
+        ("max_power,v100,300,W,x,,,board,,,", "basis"),
+        ("measured_energy,a,1,kWh,x,,,it,,,", "valid_from"),
+        ("measured_energy,a,1,kWh,x,,,it,2026-07-02,,", "valid_from"),
+        ("measured_energy,a,1,kWh,x,,,it,2026-07-01,2026-09-01,", "valid_to"),
+    ],
+)
+def test_a_figure_that_is_none_of_them_is_refused_by_its_row_and_column(tmp_path: Path, row: str, column: str) -> None:
+    write_csv(tmp_path / "inputs/own.csv", f"{ALL_INPUTS}{GOOD_INPUTS[0]}\n{row}\n")
+    with pytest.raises(ExportContentError) as refused:
+        converted("user_inputs", tmp_path / "inputs", tmp_path / "landing")
+    assert (refused.value.row_number, refused.value.column_name, refused.value.reason) == (2, column, "wrong_value")
+
+
+def test_the_figure_of_a_run_stands_beside_that_of_the_region(tmp_path: Path) -> None:
+    write_csv(tmp_path / "inputs/own.csv", f"{ALL_INPUTS}pue,a,1.1,ratio,x,,,,,,\npue,a,1.2,ratio,x,run-a,,,,,\n")
+    assert len(rows_of(converted("user_inputs", tmp_path / "inputs", tmp_path / "landing"))) == 2
+
+
 @pytest.mark.parametrize(
     ("row", "column", "reason"),
     [

@@ -119,7 +119,7 @@ def test_the_date_of_a_run_records_file_says_nothing(organisation: Organisation)
         assert changed(organisation, before) == []
 
 
-def test_rates_are_read_by_every_build_and_rebuild_no_month_and_own_inputs_all(
+def test_a_rate_rebuilds_the_month_in_whose_last_eight_days_it_lies_and_own_inputs_rebuild_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-08-01T00:00:00Z")
@@ -142,6 +142,11 @@ def test_rates_are_read_by_every_build_and_rebuild_no_month_and_own_inputs_all(
     assert changed(organisation, before) == []
     after = units(organisation)
     assert after["~shared"] != before["~shared"], "and yet something is to be built"
+    for day, months in (("04-22", []), ("04-23", [APRIL]), ("04-30", [APRIL]), ("05-01", []), ("05-31", [])):
+        before = after
+        fx.write_text(fx.read_text() + f"2026-{day},USD,EUR,0.93,ECB\n")
+        assert changed(organisation, before) == months, day
+        after = units(organisation)
     inputs.write_text(inputs.read_text().replace("1.15", "1.16"))
     assert changed(organisation, after) == [APRIL]
 

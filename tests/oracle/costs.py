@@ -8,6 +8,7 @@ from typing import Self
 from .ladder import Part
 from .lines import SAVINGS_PLAN_PAIR, Line
 from .numerals import MONEY, to_decimal
+from .rates import Rates, in_currency
 from .splitting import RESIDUAL, split
 
 Key = tuple
@@ -118,7 +119,7 @@ def residual_rows(costs: Costs) -> dict[Key, dict]:
     return {key: _row(measures, "spread") for key, measures in costs.residuals.items()}
 
 
-def run_rows(costs: Costs, run_months: set[tuple], reporting_currency: str) -> dict[Key, dict]:
+def run_rows(costs: Costs, run_months: set[tuple], reporting_currency: str, rates: Rates) -> dict[Key, dict]:
     """fct_training_run_costs: (run, month, currency, component, rule). A month with chips held but no bill row stands empty."""
     sums: dict[Key, Measures] = defaultdict(Measures)
     for (run, *cell, currency, component, rule), measures in costs.runs.items():
@@ -128,7 +129,11 @@ def run_rows(costs: Costs, run_months: set[tuple], reporting_currency: str) -> d
         total.loaded_effective += measures.loaded_effective
     for run, month in {key[:2] for key in run_months} - {key[:2] for key in sums}:
         sums[run, month, reporting_currency, "accelerator", "resource_time"] = Measures(list_cost=None, contracted=None)
-    return {key: _row(measures, "idle_share") for key, measures in sums.items()}
+    rows = {key: _row(measures, "idle_share") for key, measures in sums.items()}
+    for key, measures in sums.items():
+        converted, day = in_currency(rates, measures.effective, key[2], reporting_currency, key[1])
+        rows[key] |= {"reporting_currency_effective_cost": to_decimal(converted, MONEY), "fx_rate_date": day}
+    return rows
 
 
 def conservation_rows(lines: Iterable[Line], rounding: dict[Key, int], costs: Costs) -> dict[Key, dict]:

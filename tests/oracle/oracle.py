@@ -34,6 +34,7 @@ from .open_ends import billed_times, decide_open_ends
 from .places import Places
 from .prepaid import aws_flows, prepaid_rows
 from .projects import Projects
+from .rates import read_rates
 from .records import STILL_HELD, Runs, read_records, resolve
 from .rows import rows_of
 from .sizes import sizes_of
@@ -79,6 +80,7 @@ class Oracle:
         self._sources = settings["sources"]
         self._as_published = as_published
         self.reporting_currency = settings.get("organisation", {}).get("reporting_currency", "USD")
+        self.rates = read_rates(self._locations("fx_rates"), as_published)
         self.tag_keys = settings.get("run_tag_keys", ["training_run_id"])
         self.lines = list(_read_lines(self._elected("aws_cur", bill_deliveries)))
         self.google_lines = list(_read_google_lines(self._elected("gcp_billing", partition_deliveries)))
@@ -133,7 +135,7 @@ class Oracle:
         return {
             "fct_run_cell_costs": cost_tables.run_cell_rows(costs),
             "fct_residual_costs": cost_tables.residual_rows(costs),
-            "fct_training_run_costs": cost_tables.run_rows(costs, run_months, self.reporting_currency),
+            "fct_training_run_costs": cost_tables.run_rows(costs, run_months, self.reporting_currency, self.rates),
             "fct_prepaid": prepaid_rows(self.flows),
             "fct_run_cell_emissions": emission_tables.run_cell_rows(emissions, self.carbon),
             "fct_residual_emissions": emission_tables.residual_rows(emissions, self.carbon),

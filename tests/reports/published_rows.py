@@ -195,6 +195,7 @@ def add_cost_rows(file: File, run: Run, month: date, list_known: bool) -> None:
             **costs,
             list_cost_coverage_ratio=1.0,
             status=status,
+            reporting_currency_effective_cost=cost if run.currency == "USD" else None,
         )
         file.add(
             "marts.fct_run_cell_costs",

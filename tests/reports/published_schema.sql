@@ -64,7 +64,9 @@ create table marts.fct_training_run_costs (
     list_cost_coverage_ratio double not null,
     idle_share_billed_cost decimal(38, 12) not null,
     idle_share_effective_cost decimal(38, 12) not null,
-    status varchar not null
+    status varchar not null,
+    reporting_currency_effective_cost decimal(38, 12),
+    fx_rate_date date
 );
 
 create table marts.fct_run_cell_costs (
@@ -291,6 +293,11 @@ create table marts.dim_prices (
     price_id varchar, provider_name varchar, accelerator_type varchar, region_id varchar, purchase_option varchar,
     price_per_unit decimal(38, 12), unit varchar, currency varchar, valid_from date, source varchar, source_date date,
     confidence varchar, note varchar
+);
+
+create table marts.dim_fx_rates (
+    rate_date date, base_currency varchar, quote_currency varchar, rate decimal(38, 12), is_to_reporting_currency boolean,
+    source varchar, source_name varchar
 );
 
 create table ops.dim_deliveries (

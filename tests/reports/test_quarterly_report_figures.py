@@ -209,6 +209,32 @@ def test_currencies_are_never_added(tmp_path: Path) -> None:
     assert {row["billing_currency"] for row in values_of(record, "cost_by_team")} == {"USD", "EUR"}
 
 
+def test_costs_of_several_currencies_stand_beside_what_they_are_in_the_reporting_currency(tmp_path: Path) -> None:
+    euro = replace(TWO_RUNS[1], payer=PAYERS[1], currency="EUR")
+    path = write_published(tmp_path / "p.duckdb", (TWO_RUNS[0], euro))
+    before = values_of(record_of(rendered(path, "2026Q2", tmp_path)), "cost_in_reporting_currency")
+    assert (before[-1]["reporting_currency_effective_cost"], before[-1]["effective_cost"]) == (None, None)
+    changed(
+        path,
+        "insert into marts.dim_fx_rates values (date '2026-05-29', 'EUR', 'USD', 1.25, true, 'ECB', 'fx'),"
+        " (date '2026-05-29', 'EUR', 'GBP', 0.85, false, 'ECB', 'fx')",
+        "update marts.fct_training_run_costs set reporting_currency_effective_cost = effective_cost * 1.25,"
+        " fx_rate_date = date '2026-05-29' where billing_currency = 'EUR'",
+    )
+    rows = values_of(record_of(rendered(path, "2026Q2", tmp_path)), "cost_in_reporting_currency")
+    (converted,) = [row for row in rows if row["billing_currency"] == "EUR"]
+    assert Decimal(converted["effective_cost"]) == 501
+    assert Decimal(converted["reporting_currency_effective_cost"]) == Decimal("626.25")
+    assert (converted["reporting_currency"], Decimal(converted["fx_rate"]), converted["fx_rate_date"]) == (
+        "USD",
+        Decimal("1.25"),
+        "2026-05-29",
+    )
+    assert Decimal(rows[-1]["reporting_currency_effective_cost"]) == 3000 + Decimal("626.25")
+    alone = record_of(rendered(write_published(tmp_path / "usd.duckdb", TWO_RUNS), "2026Q2", tmp_path))
+    assert "cost_in_reporting_currency" not in tables_of(alone), "nothing was converted, so nothing is said of it"
+
+
 def test_only_the_gates_of_the_published_build_are_shown(published: Path, tmp_path: Path) -> None:
     gates = {row["gate"] for row in values_of(record_of(rendered(published, "2026Q2", tmp_path)), "gates")}
     assert "dbt.keys" in gates and "dbt.of_an_older_build" not in gates

@@ -84,7 +84,7 @@ def test_a_quarter_is_three_utc_months_with_its_end_excluded() -> None:
 def test_the_fixture_has_the_columns_types_and_nulls_of_the_contract() -> None:
     base, more = (yaml.safe_load((Path(SHARED) / name).read_text()) for name in ("contract.yml", "contract-2.yml"))
     doors = in_force(base, more, ["doors"])["tables"]
-    ahead = ("fct_prepaid", "dim_accounts", "dim_services")  # published before their section is whole
+    ahead = ("fct_prepaid", "dim_accounts", "dim_services", "fct_training_run_costs")  # published before their section is whole
     contract = base["tables"] | {name: doors[name] for name in ahead}
     with duckdb.connect() as connection:
         connection.execute(SCHEMA.read_text())

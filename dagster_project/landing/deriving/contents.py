@@ -63,6 +63,7 @@ class Controls(msgspec.Struct, frozen=True, kw_only=True):
     reached_months: list[str] = []  # and those they can change: a point's length is found from the points around it
     sample_runs: list[str] = []  # run ids in keys and labels, as recorded
     sample_hosts: list[str] = []
+    rate_months: dict[str, str] = {}  # usage month -> digest of the exchange rates that may convert it
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ import duckdb
 from connectors.formats.schema import Schema
 from dagster_project.kinds import Kind
 from dagster_project.landing.deriving.contents import BillMonth, Commitment, Controls, highest_version
-from dagster_project.landing.deriving.controls_runs import no_controls, run_controls, sample_controls
+from dagster_project.landing.deriving.controls_runs import run_controls, sample_controls, user_controls
 from dagster_project.landing.deriving.exact_sql import MONEY, exact
 from dagster_project.landing.deriving.typed_select import row_hash
 
@@ -130,6 +130,17 @@ def _gcp_carbon(con: duckdb.DuckDBPyConnection, partition: str, relation: str, s
     return Controls(payers=sorted(versions), payer_versions=versions, model_version=highest_version(versions.values()) or None)
 
 
+def _fx_rates(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
+    """A rate converts the month in whose last eight days it lies; one of the first days of a month converts none."""
+    rows = con.execute(
+        f"""
+        SELECT strftime(rate_date, '%Y-%m') AS usage_month, {_digest(schema)}
+        FROM {relation} WHERE rate_date >= last_day(rate_date) - 7 GROUP BY usage_month ORDER BY usage_month
+        """
+    ).fetchall()
+    return Controls(rate_months=dict(rows))
+
+
 CONTROLS: dict[Kind, Callable[[Any, str, str, Any], Controls]] = {
     Kind.AWS_CUR: _aws_cur,
     Kind.AWS_CARBON: _aws_carbon,
@@ -138,6 +149,6 @@ CONTROLS: dict[Kind, Callable[[Any, str, str, Any], Controls]] = {
     Kind.TRAINING_RUNS: run_controls,
     Kind.NEURON_MONITOR: sample_controls,
     Kind.TPU_MONITORING: sample_controls,
-    Kind.FX_RATES: no_controls,
-    Kind.USER_INPUTS: no_controls,
+    Kind.FX_RATES: _fx_rates,
+    Kind.USER_INPUTS: user_controls,
 }

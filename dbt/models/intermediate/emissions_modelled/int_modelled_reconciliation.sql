@@ -31,6 +31,10 @@ charges as (
         training_run_id || '|' || cast(usage_month as string) || '|' || region_id as charge_id,
         modelled_location_based_kgco2e
     from {{ ref('fct_training_run_emissions_modelled') }}
+    -- a cell is of one region: where the organisation has a factor of its own there, it is the one that is compared
+    qualify row_number() over (
+        partition by training_run_id, usage_month, region_id order by case when factor_set_id = 'user' then 0 else 1 end
+    ) = 1
 ),
 
 parts as (

@@ -5,7 +5,7 @@ with region_months as (
         region_id,
         regions.grid_zone,
         cast(extract(year from energy.usage_month) as bigint) as usage_year
-    from {{ ref('int_run_region_energy') }} as energy
+    from {{ ref('int_measured_run_energy') }} as energy
     inner join {{ ref('regions') }} as regions using (provider_name, region_id)
     where regions.grid_zone is not null
 )

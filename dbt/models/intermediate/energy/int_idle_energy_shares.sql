@@ -59,7 +59,7 @@ machines_with_power as (
         machines.usage_month,
         coalesce(machines.cell_id, 'machine|' || machines.resource_id || '|' || cast(machines.usage_month as string)) as pool_id,
         cast(machines.reserve_us as decimal(38, 0)) as reserve_us,
-        {{ to_units('power.chip_power_idle_w_mid', 6) }} as idle_uw,
+        {{ to_units(chip_power('idle'), 6) }} as idle_uw,
         {{ to_units('host.host_power_w_mid', 6) }} as host_uw,
         cast(host.chips_per_node as decimal(38, 0)) as host_chips,
         cast(1000000 + {{ to_units('overhead.network_storage_share_mid', 6) }} as decimal(38, 0)) as it_factor,
@@ -76,6 +76,12 @@ machines_with_power as (
             machines.usage_month = pue.usage_month
             and types.provider_name = pue.provider_name
             and coalesce(nullif(machines.region_id, ''), regions.region_id, '') = pue.region_id
+    left join {{ ref('int_own_figures_by_place') }} as own
+        on
+            machines.usage_month = own.usage_month
+            and own.training_run_id = ''
+            and coalesce(nullif(machines.region_id, ''), regions.region_id, '') = own.region_id
+            and machines.accelerator_type = own.accelerator_type
     -- of a machine that a run held until nobody knows when, nobody knows how much was left
     where machines.reserve_us > 0 and unknown_ends.resource_id is null
 ),

@@ -1,7 +1,5 @@
 {%- set levels = ['low', 'mid', 'high'] %}
-{%- set unseen = {
-    'low': 'power.chip_power_idle_w_low', 'mid': 'power.chip_power_mean_w', 'high': 'power.chip_power_max_w_high',
-} %}
+{%- set unseen = {'low': chip_power('idle', 'low'), 'mid': chip_power('mean'), 'high': chip_power('max', 'high')} %}
 {#- what the energy of each part is divided by, to be the run's share of the node in 1e-12 J -#}
 {%- set divisors = {
     'seen_chip': 'cast(shares * 1000000 as decimal(38, 0))', 'unseen_chip': 'shares',
@@ -29,15 +27,15 @@ chip_time_with_power as (
     select
         chip_time.*,
         types.provider_name,
-        power.power_confidence,
+        case when own.max_power_w is not null then 'user' else power.power_confidence end as power_confidence,
         cast(chip_time.reserved_us - chip_time.observed_us as decimal(38, 0)) as unseen_us,
         -- no energy is known where the chips are not
         case when chip_time.is_chips_known then chip_time.share_numerator end as known_numerator,
         cast(chip_time.share_denominator as decimal(38, 0)) as shares,
         cast(chip_time.share_denominator * host.chips_per_node as decimal(38, 0)) as host_shares
         {%- for level in levels %},
-        {{ to_units('power.chip_power_idle_w_' ~ level, 6) }} as idle_uw_{{ level }},
-        {{ to_units('power.chip_power_max_w_' ~ level, 6) }} as max_uw_{{ level }},
+        {{ to_units(chip_power('idle', level), 6) }} as idle_uw_{{ level }},
+        {{ to_units(chip_power('max', level), 6) }} as max_uw_{{ level }},
         {{ to_units(unseen[level], 6) }} as unseen_uw_{{ level }},
         {{ to_units('host.host_power_w_' ~ level, 6) }} as host_uw_{{ level }}
         {%- endfor %}
@@ -45,6 +43,7 @@ chip_time_with_power as (
     left join {{ ref('accelerator_types') }} as types using (accelerator_type)
     left join {{ ref('accelerator_power') }} as power using (accelerator_type)
     left join {{ ref('host_power') }} as host using (accelerator_type)
+    left join {{ ref('int_own_figures_by_place') }} as own using (usage_month, training_run_id, region_id, accelerator_type)
 ),
 
 -- multiplied by the run's share of the node; null where chips or watts are unknown
@@ -78,7 +77,8 @@ run_regions as (
         case when count(*) = count(provider_name) then min(provider_name) end as known_provider_name,
         case
             when count(*) = count(power_confidence)
-                then max(case power_confidence when 'published' then 1 when 'third_party' then 2 else 3 end) else 3
+                then max(case power_confidence when 'published' then 1 when 'third_party' then 2 when 'user' then 3 else 4 end)
+            else 4
         end as confidence_rank
         {%- for time in ['reserved_ps', 'observed_ps', 'used_ps'] %},
         cast(sum({{ int_div('share_' ~ time, 'shares') }}) as decimal(38, 0)) as {{ time }}
@@ -94,9 +94,9 @@ run_regions as (
 region_boundaries as (
     select
         run_regions.*,
-        pue.pue_ratio,
-        pue.pue_source,
-        {{ to_units('pue.pue_ratio', 4) }} as pue_units,
+        coalesce(own.pue_ratio, pue.pue_ratio) as pue_ratio,
+        coalesce(own.pue_source, pue.pue_source) as pue_source,
+        {{ to_units('coalesce(own.pue_ratio, pue.pue_ratio)', 4) }} as pue_units,
         run_regions.seen_chip_mid + run_regions.seen_host_mid as seen_chip_host
         {%- for level in levels %},
         1000000 + {{ to_units('overhead.network_storage_share_' ~ level, 6) }} as it_factor_{{ level }},
@@ -115,6 +115,12 @@ region_boundaries as (
             run_regions.usage_month = pue.usage_month
             and run_regions.known_provider_name = pue.provider_name
             and run_regions.region_id = pue.region_id
+    left join {{ ref('int_own_figures_by_place') }} as own
+        on
+            run_regions.usage_month = own.usage_month
+            and run_regions.training_run_id = own.training_run_id
+            and run_regions.region_id = own.region_id
+            and own.accelerator_type = ''
 ),
 
 region_it as (

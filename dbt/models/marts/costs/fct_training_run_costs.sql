@@ -37,45 +37,80 @@ statuses as (
     from {{ ref('int_run_months') }}
     where is_billed
     group by all
+),
+
+run_costs as (
+    select
+        training_run_id,
+        usage_month,
+        billing_currency,
+        cost_component,
+        attribution_rule,
+        case evidence.confidence_rank when 1 then 'low' when 2 then 'medium' else 'high' end as attribution_confidence,
+        costs.billed_cost,
+        costs.effective_cost,
+        costs.list_cost,
+        costs.contracted_cost,
+        cast({{ nine_digits('evidence.list_cost_coverage_ratio') }} as double) as list_cost_coverage_ratio,
+        costs.idle_share_billed_cost,
+        costs.idle_share_effective_cost,
+        statuses.status
+    from costs
+    inner join evidence using (training_run_id, usage_month, billing_currency, cost_component, attribution_rule)
+    inner join statuses using (training_run_id, usage_month)
+
+    union all
+
+    -- chips were held but no bill has a row for it: without this row the month would disappear; its status tells why it is empty
+    select
+        run_months.training_run_id,
+        run_months.usage_month,
+        settings.reporting_currency as billing_currency,
+        'accelerator' as cost_component,
+        'resource_time' as attribution_rule,
+        'low' as attribution_confidence,
+        cast(0 as decimal(38, 12)) as billed_cost,
+        cast(0 as decimal(38, 12)) as effective_cost,
+        cast(null as decimal(38, 12)) as list_cost,
+        cast(null as decimal(38, 12)) as contracted_cost,
+        cast(0 as double) as list_cost_coverage_ratio,
+        cast(0 as decimal(38, 12)) as idle_share_billed_cost,
+        cast(0 as decimal(38, 12)) as idle_share_effective_cost,
+        run_months.cost_status as status
+    from {{ ref('int_run_months') }} as run_months
+    cross join {{ source('raw', 'settings') }} as settings
+    where not run_months.is_billed
+),
+
+-- of the last day of the month, or of one of the seven days before it: a later rate changes no earlier month
+month_rates as (
+    select
+        months.usage_month,
+        months.billing_currency,
+        rates.rate,
+        rates.rate_date
+    from (select distinct usage_month, billing_currency from run_costs) as months
+    inner join {{ ref('dim_fx_rates') }} as rates
+        on
+            months.billing_currency = rates.base_currency
+            and rates.is_to_reporting_currency
+            and rates.quote_currency <> months.billing_currency
+            and rates.rate_date < cast(months.usage_month + interval 1 month as date)
+            and rates.rate_date >= cast(months.usage_month + interval 1 month - interval 8 day as date)
+    qualify row_number() over (
+        partition by months.usage_month, months.billing_currency
+        order by rates.rate_date desc
+    ) = 1
 )
 
 select
-    training_run_id,
-    usage_month,
-    billing_currency,
-    cost_component,
-    attribution_rule,
-    case evidence.confidence_rank when 1 then 'low' when 2 then 'medium' else 'high' end as attribution_confidence,
-    costs.billed_cost,
-    costs.effective_cost,
-    costs.list_cost,
-    costs.contracted_cost,
-    cast({{ nine_digits('evidence.list_cost_coverage_ratio') }} as double) as list_cost_coverage_ratio,
-    costs.idle_share_billed_cost,
-    costs.idle_share_effective_cost,
-    statuses.status
-from costs
-inner join evidence using (training_run_id, usage_month, billing_currency, cost_component, attribution_rule)
-inner join statuses using (training_run_id, usage_month)
-
-union all
-
--- chips were held but no bill has a row for it: without this row the month would disappear; its status tells why it is empty
-select
-    run_months.training_run_id,
-    run_months.usage_month,
-    settings.reporting_currency as billing_currency,
-    'accelerator' as cost_component,
-    'resource_time' as attribution_rule,
-    'low' as attribution_confidence,
-    cast(0 as decimal(38, 12)) as billed_cost,
-    cast(0 as decimal(38, 12)) as effective_cost,
-    cast(null as decimal(38, 12)) as list_cost,
-    cast(null as decimal(38, 12)) as contracted_cost,
-    cast(0 as double) as list_cost_coverage_ratio,
-    cast(0 as decimal(38, 12)) as idle_share_billed_cost,
-    cast(0 as decimal(38, 12)) as idle_share_effective_cost,
-    run_months.cost_status as status
-from {{ ref('int_run_months') }} as run_months
+    run_costs.*,
+    -- beside the bill's own currency, never instead of it
+    case
+        when run_costs.billing_currency = settings.reporting_currency then run_costs.effective_cost
+        else {{ converted('run_costs.effective_cost', 'month_rates.rate') }}
+    end as reporting_currency_effective_cost,
+    month_rates.rate_date as fx_rate_date
+from run_costs
 cross join {{ source('raw', 'settings') }} as settings
-where not run_months.is_billed
+left join month_rates using (usage_month, billing_currency)

@@ -8,6 +8,7 @@ energy as (
         usage_month,
         {{ sums(['reserved_ps', 'observed_ps', 'used_ps'], 0) }},
         max(confidence_rank) as confidence_rank,
+        bool_and(is_measured) as is_measured,
         min(pue_ratio) as least_pue_ratio,
         max(pue_ratio) as greatest_pue_ratio,
         min(pue_source) as first_pue_source,
@@ -15,8 +16,9 @@ energy as (
         {%- for boundary in ['chip', 'chip_host', 'it', 'facility'] %}{% for level in ['low', 'mid', 'high'] %},
         {{ whole_sum(boundary ~ '_energy_kwh_' ~ level, 'decimal(38, 9)') }} as {{ boundary }}_energy_kwh_{{ level }}
         {%- endfor %}{% endfor %},
+        {{ whole_sum('energy_kwh_measured', 'decimal(38, 9)') }} as energy_kwh_measured,
         {{ whole_sum('energy_kwh_utilisation_model', 'decimal(38, 9)') }} as energy_kwh_utilisation_model
-    from {{ ref('int_run_region_energy') }}
+    from {{ ref('int_measured_run_energy') }}
     group by all
 ),
 
@@ -44,14 +46,17 @@ select
         when idle_shares.training_run_id is null then cast(0 as decimal(38, 9))
         else idle_shares.facility_energy_kwh
     end as idle_share_facility_energy_kwh,
-    -- no source of these two is read yet; where the facility figure is known, nothing of it rests on them
-    case when energy.facility_energy_kwh_mid is not null then cast(0 as decimal(38, 9)) end as energy_kwh_measured,
+    energy.energy_kwh_measured,
+    -- no source of it is read yet; where the facility figure is known, nothing of it rests on it
     case when energy.facility_energy_kwh_mid is not null then cast(0 as decimal(38, 9)) end as energy_kwh_driver_power,
     energy.energy_kwh_utilisation_model,
     -- the weakest basis takes the rounding, so that the four add up to the facility figure
-    cast(energy.facility_energy_kwh_mid - energy.energy_kwh_utilisation_model as decimal(38, 9)) as energy_kwh_time_model,
+    cast(
+        energy.facility_energy_kwh_mid - energy.energy_kwh_measured - energy.energy_kwh_utilisation_model as decimal(38, 9)
+    ) as energy_kwh_time_model,
     -- a row without a figure has the weaker of both; where nobody knows how long chips were held, nothing is known of them
     case
+        when energy.is_measured then 'measured'
         when unknown_ends.is_unknown then null
         when
             energy.chip_energy_kwh_mid is not null and energy.observed_ps = energy.reserved_ps and energy.reserved_ps > 0
@@ -59,10 +64,12 @@ select
         else 'time_model'
     end as energy_basis,
     case
+        when energy.is_measured then 'user'
         when unknown_ends.is_unknown then null
         when energy.chip_energy_kwh_mid is null then 'assumed'
         when energy.confidence_rank = 1 then 'published'
         when energy.confidence_rank = 2 then 'third_party'
+        when energy.confidence_rank = 3 then 'user'
         else 'assumed'
     end as power_confidence,
     -- never rounded up to 1: 1 means that every interval was observed

@@ -1,0 +1,169 @@
+{%- set levels = ['low', 'mid', 'high'] %}
+{%- set boundaries = ['chip', 'chip_host', 'it', 'facility'] %}
+
+with run_months as (
+    select training_run_id, usage_month, min(provider_name) as provider_name
+    from {{ ref('int_run_months') }}
+    group by all
+),
+
+readings as (
+    select
+        figures.valid_from as usage_month,
+        figures.training_run_id,
+        figures.region_id,
+        figures.basis,
+        figures.value,
+        figures.stated_by,
+        figures.figure_id
+    from {{ ref('int_own_figures') }} as figures
+    where figures.kind = 'measured_energy'
+    -- a reading of the whole run stands before readings of its regions
+    qualify rank() over (
+        partition by figures.valid_from, figures.training_run_id order by case when figures.region_id is null then 0 else 1 end
+    ) = 1
+),
+
+-- a reading of a region; or of a run, whose regions share it by chip time. A run that held no chips on record has it in no region
+region_parts as (
+    select
+        readings.figure_id as charge_id,
+        coalesce(readings.region_id, modelled.region_id, '') as part_id,
+        case
+            when sum(coalesce(modelled.reserved_ps, 0)) over (partition by readings.figure_id) > 0
+                then cast(coalesce(modelled.reserved_ps, 0) as decimal(38, 0))
+            else cast(1 as decimal(38, 0))
+        end as w
+    from readings
+    left join {{ ref('int_run_region_energy') }} as modelled
+        on
+            readings.usage_month = modelled.usage_month
+            and readings.training_run_id = modelled.training_run_id
+            and modelled.region_id = coalesce(readings.region_id, modelled.region_id)
+),
+
+charges as (
+    select figure_id as charge_id, value from readings
+),
+
+shares as (
+    {{ exact_split('charges', 'region_parts', ['value'], 9) }}
+),
+
+measured as (
+    select
+        readings.usage_month,
+        readings.training_run_id,
+        shares.part_id as region_id,
+        readings.basis,
+        shares.value as measured_kwh,
+        readings.stated_by
+    from shares
+    inner join readings on shares.charge_id = readings.figure_id
+),
+
+both_sides as (
+    select
+        run_months.usage_month,
+        run_months.training_run_id,
+        coalesce(measured.region_id, modelled.region_id) as region_id,
+        coalesce(modelled.provider_name, run_months.provider_name) as provider_name,
+        modelled.confidence_rank,
+        coalesce(modelled.reserved_ps, 0) as reserved_ps,
+        coalesce(modelled.observed_ps, 0) as observed_ps,
+        coalesce(modelled.used_ps, 0) as used_ps,
+        modelled.energy_kwh_utilisation_model,
+        measured.basis,
+        measured.measured_kwh,
+        measured.stated_by,
+        coalesce(modelled.pue_ratio, own.pue_ratio) as pue_ratio,
+        coalesce(modelled.pue_source, own.pue_source) as pue_source
+        {%- for level in levels %}{% for boundary in boundaries %},
+        modelled.{{ boundary }}_energy_kwh_{{ level }}
+        {%- endfor %},
+        cast(1000000 + {{ to_units('overhead.network_storage_share_' ~ level, 6) }} as decimal(38, 0)) as it_factor_{{ level }}
+        {%- endfor %}
+    from {{ ref('int_run_region_energy') }} as modelled
+    full outer join measured using (usage_month, training_run_id, region_id)
+    inner join run_months using (usage_month, training_run_id)
+    left join {{ ref('it_overhead') }} as overhead
+        on coalesce(modelled.provider_name, run_months.provider_name) = overhead.provider_name
+    left join {{ ref('int_own_figures_by_place') }} as own
+        on
+            run_months.usage_month = own.usage_month
+            and run_months.training_run_id = own.training_run_id
+            and coalesce(measured.region_id, modelled.region_id) = own.region_id
+            and own.accelerator_type = ''
+),
+
+-- what lies inside the meter is not known; what lies outside is added by the written method
+with_host as (
+    select
+        *
+        {%- for level in levels %},
+        case basis
+            when 'chip' then cast(measured_kwh + chip_host_energy_kwh_{{ level }} - chip_energy_kwh_{{ level }} as decimal(38, 9))
+            when 'chip_host' then measured_kwh
+        end as measured_chip_host_{{ level }}
+        {%- endfor %}
+    from both_sides
+),
+
+with_it as (
+    select
+        *
+        {%- for level in levels %},
+        case
+            when basis = 'it' then measured_kwh
+            else {{ scaled('measured_chip_host_' ~ level, 'it_factor_' ~ level, 6) }}
+        end as measured_it_{{ level }}
+        {%- endfor %}
+    from with_host
+),
+
+with_facility as (
+    select
+        *
+        {%- for level in levels %},
+        case
+            when basis = 'facility' then measured_kwh
+            else {{ scaled('measured_it_' ~ level, to_units('pue_ratio', 4), 4) }}
+        end as measured_facility_{{ level }}
+        {%- endfor %}
+    from with_it
+)
+
+select
+    usage_month,
+    training_run_id,
+    region_id,
+    provider_name,
+    basis is not null as is_measured,
+    case when basis is null then confidence_rank else 3 end as confidence_rank,
+    reserved_ps,
+    observed_ps,
+    used_ps,
+    case when basis is null or basis <> 'facility' then pue_ratio end as pue_ratio,
+    case
+        when basis is null then pue_source
+        when basis = 'facility' then 'user: measured at the facility, ' || stated_by
+        else pue_source || ' | user: measured at ' || replace(basis, '_', ' and ') || ', ' || stated_by
+    end as pue_source
+    {%- for level in levels %},
+    case when basis is null then chip_energy_kwh_{{ level }} when basis = 'chip' then measured_kwh end
+        as chip_energy_kwh_{{ level }},
+    case when basis is null then chip_host_energy_kwh_{{ level }} else measured_chip_host_{{ level }} end
+        as chip_host_energy_kwh_{{ level }},
+    case when basis is null then it_energy_kwh_{{ level }} else measured_it_{{ level }} end as it_energy_kwh_{{ level }},
+    case when basis is null then facility_energy_kwh_{{ level }} else measured_facility_{{ level }} end
+        as facility_energy_kwh_{{ level }}
+    {%- endfor %},
+    case
+        when basis is not null then measured_facility_mid
+        when facility_energy_kwh_mid is not null then cast(0 as decimal(38, 9))
+    end as energy_kwh_measured,
+    case
+        when basis is null then energy_kwh_utilisation_model
+        when measured_facility_mid is not null then cast(0 as decimal(38, 9))
+    end as energy_kwh_utilisation_model
+from with_facility
