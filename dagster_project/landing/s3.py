@@ -11,7 +11,7 @@ from pathlib import Path
 from connectors.errors import ConnectorError
 from connectors.stores import ObjectInfo
 from connectors.stores.s3 import S3Bucket
-from dagster_project import durable
+from dagster_project import durable, modes
 from dagster_project.failures import SourceError
 from dagster_project.landing.records import RECORD, REFUSED, TOMBSTONE, Generation, LandedObject, encode, safe_name
 from dagster_project.landing.store import SourceLanding, clear, source_landing
@@ -51,8 +51,9 @@ class S3Landing:
         if path.exists():
             return path.read_bytes()
         data = self.bucket.get(info.key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        durable.write(path, data)
+        with modes.owner_alone():  # a look at the landing needs no lock
+            path.parent.mkdir(parents=True, exist_ok=True)
+            durable.write(path, data)
         return data
 
     def commit(self, generation: Generation, folder: Path, read_next: set[str]) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from dagster_project import clock, durable
+from dagster_project import clock, durable, modes
 from dagster_project.failures import GateError
 from dagster_project.publishing.publish import Identity, publish
 from dagster_project.publishing.tables import published_tables
@@ -66,6 +66,8 @@ def create_raw(site: Site, build: Build, settings: Settings, landing: Landing, e
     if build.is_full:
         for path in (site.build_file, site.build_file.with_name(f"{site.build_file.name}.wal")):
             path.unlink(missing_ok=True)
+    if site == Site.of_home(settings.home):
+        modes.keep(settings.home, settings.landing, settings.publish_mode)
     with opened(site) as connection:
         create(connection, settings.rules, landing, election, build.month_dates)
         write_deliveries(connection, settings.by_name, landing, election)

@@ -74,7 +74,9 @@ def test_a_query_that_asks_nothing_is_told_so(file: Path, sql: str) -> None:
         ask(file, sql, Format.csv)
 
 
-@pytest.mark.parametrize("sql", ["select 1 as a; select 2 as b", "select 1 as a;\n-- two\nselect 2 as b;", "select 1; drop table x"])
+@pytest.mark.parametrize(
+    "sql", ["select 1 as a; select 2 as b", "select 1 as a;\n-- two\nselect 2 as b;", "select 1; drop table x"]
+)
 def test_two_statements_are_one_too_many(file: Path, sql: str) -> None:
     with pytest.raises(UsageError, match=r"this is 2 statements, .* begins with: .*(select 2|drop table x)"):
         ask(file, sql, Format.csv)
