@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,42 +36,39 @@ def owner_alone() -> Iterator[None]:
         os.umask(before)
 
 
-def are_kept(home: Path, landing: str, publish_mode: int) -> bool:
-    """Whether a home has its modes, as far as the tops of its folders say."""
-    tops = [(path, mode) for path, mode in _tops(home, landing, publish_mode) if path.exists()]
-    return _is_traversable(home) and all(_mode(path) == _wanted(path, mode) for path, mode in tops)
+def prepare(home: Path, landing: str, publish_mode: int) -> None:
+    """Make the folders that readers read, and give a home its modes."""
+    for name in OPEN:
+        (home / name).mkdir(exist_ok=True)
+    keep(home, landing, publish_mode)
 
 
 def keep(home: Path, landing: str, publish_mode: int) -> None:
-    """Give a home its modes, also one that an older version made or a person changed; the caller holds the lock."""
-    for name in OPEN:
-        (home / name).mkdir(exist_ok=True)
-    for path, mode in _tops(home, landing, publish_mode):
+    """Give a home its modes, also one that an older version made or a person changed. Needs no lock: no byte is written."""
+    closed = [home / name for name in CLOSED] + ([] if "://" in landing else [Path(landing)])
+    for path, mode in [*((path, OWNER) for path in closed), *((home / name, publish_mode) for name in OPEN)]:
         if path.exists() and _mode(path) != _wanted(path, mode):
             give(path, mode)
-    if not _is_traversable(home):  # a list of its names stays allowed where a person allowed it
+    if _mode(home) & 0o033 != 0o011:  # readers come through it and change nothing; a list of its names stays where it was allowed
         home.chmod(_mode(home) & ~0o022 | 0o011)
 
 
 def give(path: Path, mode: int) -> None:
     """A file, or all in a folder and the folder last, so that what was cut short is found again. Links are left alone."""
-    for folder, _, names in os.walk(path, topdown=False):
-        for one in (*(Path(folder, name) for name in names), Path(folder)):
+    below = (
+        one
+        for folder, _, names in os.walk(path, topdown=False)
+        for one in (*(Path(folder, name) for name in names), Path(folder))
+    )
+    for one in [path] if path.is_file() else below:
+        with suppress(FileNotFoundError):  # a writer at work has replaced or removed it
             if not one.is_symlink() and _mode(one) != (wanted := _wanted(one, mode)):
                 one.chmod(wanted)
-    if path.is_file():
-        path.chmod(_wanted(path, mode))
 
 
 def as_in(folder: Path) -> int:
     """The mode of files that whoever may read a folder may read."""
     return _mode(folder) & 0o644
-
-
-def _tops(home: Path, landing: str, publish_mode: int) -> list[tuple[Path, int]]:
-    """What is looked at, each with the mode of its files."""
-    closed = [home / name for name in CLOSED] + ([] if "://" in landing else [Path(landing)])
-    return [*((path, OWNER) for path in closed), *((home / name, publish_mode) for name in OPEN)]
 
 
 def _wanted(path: Path, mode: int) -> int:
@@ -82,8 +79,3 @@ def _wanted(path: Path, mode: int) -> int:
 
 def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
-
-
-def _is_traversable(home: Path) -> bool:
-    """Readers of `published/` come through the home and change nothing in it."""
-    return _mode(home) & 0o033 == 0o011

@@ -7,14 +7,13 @@ the Dagster instance of the home at its end, in one go, so that the UI shows it.
 import json
 from collections import Counter
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dagster_project import modes
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import fingerprints
-from dagster_project.failures import LockHeldError, TrainledgerError
+from dagster_project.failures import TrainledgerError
 from dagster_project.landing.land import Landed, Landing, NotDerivedError
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import Plan, Problem, land_all, make_plan, refusal_problems, unreadable_problems
@@ -91,12 +90,9 @@ def refresh(
 
 
 def _put_right(settings: Settings) -> None:
-    """The side file of a killed writer, and the modes of the home; a writer that is at work sees to both."""
+    """The side file of a killed writer, and the modes of the home."""
     forget_dead_writer(settings.home)
-    wanted = (settings.home, settings.landing, settings.publish_mode)
-    if not modes.are_kept(*wanted):
-        with suppress(LockHeldError), writer_lock(settings.home, "trainledger refresh"):
-            modes.keep(*wanted)
+    modes.keep(settings.home, settings.landing, settings.publish_mode)
 
 
 def _current_election(settings: Settings, landing: Landing, site: Site) -> Election | None:

@@ -67,7 +67,7 @@ def create_raw(site: Site, build: Build, settings: Settings, landing: Landing, e
         for path in (site.build_file, site.build_file.with_name(f"{site.build_file.name}.wal")):
             path.unlink(missing_ok=True)
     if site == Site.of_home(settings.home):
-        modes.keep(settings.home, settings.landing, settings.publish_mode)
+        modes.prepare(settings.home, settings.landing, settings.publish_mode)
     with opened(site) as connection:
         create(connection, settings.rules, landing, election, build.month_dates)
         write_deliveries(connection, settings.by_name, landing, election)

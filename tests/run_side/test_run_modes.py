@@ -31,7 +31,7 @@ def modes_below(folder: Path) -> set[str]:
 
 @pytest.mark.parametrize(("mode", "published"), [(0o600, {"d700", "600"}), (0o640, {"d750", "640"}), (0o644, {"d755", "644"})])
 def test_readers_are_those_that_publish_mode_names(home: Path, mode: int, published: set[str]) -> None:
-    modes.keep(home, str(home / "landing"), mode)
+    modes.prepare(home, str(home / "landing"), mode)
     publish(write_build(home / "build.duckdb", ROWS), home / "published", TABLES, identity("build-1"))
     assert modes_below(home / "published") == published
     assert modes_below(home / "build.duckdb") == {"600"}
@@ -39,7 +39,7 @@ def test_readers_are_those_that_publish_mode_names(home: Path, mode: int, publis
 
 
 def test_a_reader_keeps_what_it_may_read_through_the_next_publication(home: Path) -> None:
-    modes.keep(home, str(home / "landing"), 0o644)
+    modes.prepare(home, str(home / "landing"), 0o644)
     for number, name in enumerate(("build-1", "build-2")):
         file = write_build(home / f"{number}.duckdb", ROWS)
         publish(file, home / "published", TABLES, identity(name))  # equal Parquet is the same file on disk
@@ -53,10 +53,9 @@ def test_a_landing_elsewhere_is_closed_and_links_are_not_followed(home: Path, tm
     outside.chmod(0o644)
     (landing / "cur" / "link").symlink_to(outside)
     landing.chmod(0o755)
-    assert not modes.are_kept(home, str(landing), 0o640)
-    modes.keep(home, str(landing), 0o640)
+    modes.prepare(home, str(landing), 0o640)
     assert modes_below(landing) == {"d700"} and stat.S_IMODE(outside.stat().st_mode) == 0o644
-    assert modes.are_kept(home, str(landing), 0o640) and modes.are_kept(home, "s3://bucket/prefix", 0o640)
+    modes.keep(home, "s3://bucket/prefix", 0o640)
 
 
 @pytest.mark.parametrize(("written", "mode"), [("0640", 0o640), ("'0644'", 0o644), ("0o600", 0o600)])
