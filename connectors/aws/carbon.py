@@ -43,6 +43,7 @@ SCHEMA = Schema(
     ),
     remedy_page="docs/sources/aws_carbon.md",
 )
+MEASURES = dict.fromkeys(_VALUES, 9)  # tonnes
 
 _OTHER_NAMES = {
     "usage_period_start": ("usage_period_start_date",),

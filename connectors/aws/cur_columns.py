@@ -85,3 +85,4 @@ SCHEMA = Schema(
     documented=frozenset(_DOCUMENTED.split()),
     remedy_page="docs/sources/aws_cur.md",
 )
+MEASURES = {column.name: 12 for column in SCHEMA if column.type == Number}  # all of them: costs, commitments, hours

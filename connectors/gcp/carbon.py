@@ -50,6 +50,7 @@ SCHEMA = Schema(
     documented=_DOCUMENTED,
     remedy_page=PAGE,
 )
+MEASURES = {column.name: 9 for column in SCHEMA if column.type == Number}  # kilograms
 
 
 # a month's folder is named by its first day

@@ -26,6 +26,7 @@ SCHEMA = Schema(
     ),
     remedy_page="docs/sources/fx_rates.md",
 )
+MEASURES = {"rate": 12}
 
 _CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
 

@@ -26,6 +26,7 @@ SCHEMA = Schema(
     ),
     remedy_page="docs/sources/user_inputs.md",
 )
+MEASURES = {"value": 9}
 
 
 def _check(row: dict[str, Any], index: int, rows: Rows) -> None:

@@ -14,11 +14,12 @@ from msgspec.structs import replace
 from connectors.deliveries import Delivery, Part, refusal_of
 from connectors.errors import ExportContentError, Place
 from connectors.formats.schema import Schema
-from connectors.registry import connector_for
+from connectors.registry import Connector, connector_for
 from dagster_project.failures import machine_failure
 from dagster_project.kinds import Kind
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
 from dagster_project.landing.deriving.controls import CONTROLS, row_digest
+from dagster_project.landing.deriving.measures import measure_totals
 from dagster_project.landing.deriving.typed_select import file_list, parts_select, row_hash
 
 SMALL = 16 << 20
@@ -53,7 +54,7 @@ class Deriver:
             return replace(made, is_taken=False)
         made = replace(made, unknown_columns=sorted(converted.unknown_columns))
         try:
-            return self._described(made, delivery, converted.parts, set(files.values()), connector.SCHEMA)
+            return self._described(made, delivery, converted.parts, set(files.values()), connector)
         except duckdb.Error as error:
             fault = _fault_of(converted.parts, connector.SCHEMA, store_uri) if machine_failure(error) is None else None
             if fault is None:
@@ -62,8 +63,9 @@ class Deriver:
             return replace(made, refusals=[row_refusal(refusal_of(delivery, fault))], is_taken=False)
 
     def _described(
-        self, made: Contents, delivery: Delivery, parts: tuple[Part, ...], originals: set[Path], schema: Schema
+        self, made: Contents, delivery: Delivery, parts: tuple[Part, ...], originals: set[Path], connector: Connector
     ) -> Contents:
+        schema = connector.SCHEMA
         with self._engine.cursor() as con:  # a connection of its own: what it makes goes with it
             con.execute("SET TimeZone = 'UTC'")
             is_small = sum(part.path.stat().st_size for part in parts) < SMALL
@@ -87,6 +89,7 @@ class Deriver:
                 rows=sum(rows.values()),
                 row_digest=row_digest(con, "landed", schema),
                 controls=CONTROLS[Kind(delivery.kind)](con, delivery.partition, "landed", schema),
+                measures=measure_totals(con, "landed", schema, connector.MEASURES),
             )
 
 
