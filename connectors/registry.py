@@ -37,7 +37,9 @@ class Connector(Protocol):
 
     KIND: str
     SCHEMA: Schema
-    MEASURES: Mapping[str, int]  # columns of SCHEMA that have a control total, each with the decimals of its exact figures
+    MEASURES: Mapping[
+        str, int
+    ]  # columns of SCHEMA that have a control total, each with the decimals of its exact figures: 12, 9 or none
 
     def find_deliveries(self, store: ObjectStore) -> Iterator[Delivery | Refusal]:
         """Yield each complete delivery by partition, oldest first; only manifests are read."""

@@ -64,6 +64,5 @@ SCHEMA = Schema(
 )
 MEASURES = {
     **dict.fromkeys(("cost", "cost_at_list", "cost_at_effective_price_default", "credit_amount", "currency_conversion_rate"), 12),
-    "usage_amount": 6,  # bytes, seconds: many digits before the point
-    "usage_amount_in_pricing_units": 9,
+    **dict.fromkeys(("usage_amount", "usage_amount_in_pricing_units"), 9),
 }

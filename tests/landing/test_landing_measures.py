@@ -40,6 +40,14 @@ def test_every_number_of_every_kind_is_a_measure(kind: str) -> None:
     places = {"line_number", "device_index", "carbon_model_version"}  # whole numbers that nobody adds up
     whole = {column.name for column in connector.SCHEMA if column.type == "BigInt"} - places
     assert set(connector.MEASURES) == numbers | whole
+    assert set(connector.MEASURES.values()) <= {12, 9, 0}  # what the exact casts are written for
+
+
+def test_a_large_number_of_bytes_is_summed() -> None:
+    assert totals("SELECT unnest([987654321098765, 123456789.5])::DOUBLE AS x, NULL::VARCHAR AS x__text", 9) == (
+        2,
+        "987654444555554.500000000",
+    )
 
 
 def totals(rows: str, decimals: int, type_: str = Number) -> tuple[int, str | None]:

@@ -65,7 +65,7 @@ class Controls(msgspec.Struct, frozen=True, kw_only=True):
     sample_hosts: list[str] = []
 
 
-class MeasureTotal(msgspec.Struct, frozen=True, kw_only=True):
+class MeasureTotal(msgspec.Struct, frozen=True):
     """Control total of one measure over all rows of a generation."""
 
     name: str

@@ -73,6 +73,8 @@ class Deriver:
             columns = {str(part.path): physical_columns(con, part.path) for part in parts}
             con.execute(f"CREATE TEMP VIEW landed AS {parts_select(schema, columns.items())}")
             rows = dict(con.execute("SELECT _file, count(*) FROM landed GROUP BY _file").fetchall())
+            there = {name for physical in columns.values() for name in physical}
+            measures = {name: decimals for name, decimals in connector.MEASURES.items() if name in there}
             return replace(
                 made,
                 parts=[
@@ -89,7 +91,7 @@ class Deriver:
                 rows=sum(rows.values()),
                 row_digest=row_digest(con, "landed", schema),
                 controls=CONTROLS[Kind(delivery.kind)](con, delivery.partition, "landed", schema),
-                measures=measure_totals(con, "landed", schema, connector.MEASURES),
+                measures=measure_totals(con, "landed", schema, measures),
             )
 
 
