@@ -6,7 +6,7 @@ The only list of kinds that can be read. Modules are imported when they are aske
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -37,9 +37,6 @@ class Connector(Protocol):
 
     KIND: str
     SCHEMA: Schema
-    MEASURES: Mapping[
-        str, int
-    ]  # columns of SCHEMA that have a control total, each with the decimals of its exact figures: 12, 9 or none
 
     def find_deliveries(self, store: ObjectStore) -> Iterator[Delivery | Refusal]:
         """Yield each complete delivery by partition, oldest first; only manifests are read."""

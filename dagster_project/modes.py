@@ -45,6 +45,8 @@ def prepare(home: Path, landing: str, publish_mode: int) -> None:
 
 def keep(home: Path, landing: str, publish_mode: int) -> None:
     """Give a home its modes, also one that an older version made or a person changed. Needs no lock: no byte is written."""
+    if not home.exists():
+        return
     closed = [home / name for name in CLOSED] + ([] if "://" in landing else [Path(landing)])
     for path, mode in [*((path, OWNER) for path in closed), *((home / name, publish_mode) for name in OPEN)]:
         if path.exists() and _mode(path) != _wanted(path, mode):

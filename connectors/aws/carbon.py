@@ -42,8 +42,8 @@ SCHEMA = Schema(
         *optional(_UNITS, Text),
     ),
     remedy_page="docs/sources/aws_carbon.md",
+    measures=dict.fromkeys(_VALUES, 9),  # tonnes
 )
-MEASURES = dict.fromkeys(_VALUES, 9)  # tonnes
 
 _OTHER_NAMES = {
     "usage_period_start": ("usage_period_start_date",),

@@ -10,7 +10,7 @@ import re
 from functools import partial
 from pathlib import Path
 
-from connectors.aws.cur_columns import MEASURES, SCHEMA
+from connectors.aws.cur_columns import SCHEMA
 from connectors.aws.cur_legacy import legacy_plan
 from connectors.deliveries import Converted, Delivery, Part, merged
 from connectors.errors import ExportContentError, Place
@@ -22,7 +22,7 @@ from connectors.layouts.exports import Layout, find_export_deliveries
 from connectors.stores import ObjectInfo
 from connectors.times import is_month
 
-__all__ = ["KIND", "LAYOUTS", "MEASURES", "SCHEMA", "convert", "find_deliveries"]
+__all__ = ["KIND", "LAYOUTS", "SCHEMA", "convert", "find_deliveries"]
 
 KIND = "aws_cur"
 

@@ -19,10 +19,10 @@ from connectors.formats.lazy import pa, pc
 from connectors.formats.nested import NestedFile, flat, open_nested
 from connectors.formats.parquet import named_errors, write_tables
 from connectors.formats.values import Rows
-from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, MAPS, MEASURES, SCHEMA, SHAPE
+from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, MAPS, SCHEMA, SHAPE
 from connectors.layouts.partition_folders import find_partition_deliveries
 
-__all__ = ["KIND", "MEASURES", "SCHEMA", "convert", "find_deliveries"]
+__all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
 
 KIND = "gcp_billing"
 

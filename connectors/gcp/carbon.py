@@ -49,8 +49,8 @@ SCHEMA = Schema(
     ),
     documented=_DOCUMENTED,
     remedy_page=PAGE,
+    measures={column.name: 9 for column in _COLUMNS.values() if column.type == Number},  # kilograms
 )
-MEASURES = {column.name: 9 for column in SCHEMA if column.type == Number}  # kilograms
 
 
 # a month's folder is named by its first day

@@ -25,8 +25,8 @@ SCHEMA = Schema(
         *optional("source", Text),
     ),
     remedy_page="docs/sources/fx_rates.md",
+    measures={"rate": 12},
 )
-MEASURES = {"rate": 12}
 
 _CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
 

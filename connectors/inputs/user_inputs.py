@@ -25,8 +25,8 @@ SCHEMA = Schema(
         *optional("valid_from valid_to", Date),  # valid_to is excluded; null: no limit
     ),
     remedy_page="docs/sources/user_inputs.md",
+    measures={"value": 9},
 )
-MEASURES = {"value": 9}
 
 
 def _check(row: dict[str, Any], index: int, rows: Rows) -> None:

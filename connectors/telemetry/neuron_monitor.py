@@ -31,8 +31,7 @@ from connectors.telemetry.samples import (
 )
 
 KIND = "neuron_monitor"
-SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/neuron_monitor.md")
-MEASURES = SAMPLE_MEASURES
+SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/neuron_monitor.md", measures=SAMPLE_MEASURES)
 
 _REMEDY = "Deliver neuron-monitor's documents as it prints them."
 _NO_TIME = "Wrap each document with collected_at, or name the object by its UTC start."

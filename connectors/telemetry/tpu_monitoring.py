@@ -34,8 +34,7 @@ from connectors.telemetry.samples import (
 from connectors.telemetry.tpu_points import samples_of
 
 KIND = "tpu_monitoring"
-SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/tpu_monitoring.md")
-MEASURES = SAMPLE_MEASURES
+SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/tpu_monitoring.md", measures=SAMPLE_MEASURES)
 
 _PACKED = ("", ".gz", ".zst")
 _TEXT = tuple(f"{name}{packed}" for name in (".prom", ".txt") for packed in _PACKED)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from connectors.deliveries import Delivery, Part, refusal_of
 from connectors.errors import ExportContentError, Place
 from connectors.formats.schema import Schema
-from connectors.registry import Connector, connector_for
+from connectors.registry import connector_for
 from dagster_project.failures import machine_failure
 from dagster_project.kinds import Kind
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
@@ -54,7 +54,7 @@ class Deriver:
             return replace(made, is_taken=False)
         made = replace(made, unknown_columns=sorted(converted.unknown_columns))
         try:
-            return self._described(made, delivery, converted.parts, set(files.values()), connector)
+            return self._described(made, delivery, converted.parts, set(files.values()), connector.SCHEMA)
         except duckdb.Error as error:
             fault = _fault_of(converted.parts, connector.SCHEMA, store_uri) if machine_failure(error) is None else None
             if fault is None:
@@ -63,9 +63,8 @@ class Deriver:
             return replace(made, refusals=[row_refusal(refusal_of(delivery, fault))], is_taken=False)
 
     def _described(
-        self, made: Contents, delivery: Delivery, parts: tuple[Part, ...], originals: set[Path], connector: Connector
+        self, made: Contents, delivery: Delivery, parts: tuple[Part, ...], originals: set[Path], schema: Schema
     ) -> Contents:
-        schema = connector.SCHEMA
         with self._engine.cursor() as con:  # a connection of its own: what it makes goes with it
             con.execute("SET TimeZone = 'UTC'")
             is_small = sum(part.path.stat().st_size for part in parts) < SMALL
@@ -74,7 +73,7 @@ class Deriver:
             con.execute(f"CREATE TEMP VIEW landed AS {parts_select(schema, columns.items())}")
             rows = dict(con.execute("SELECT _file, count(*) FROM landed GROUP BY _file").fetchall())
             there = {name for physical in columns.values() for name in physical}
-            measures = {name: decimals for name, decimals in connector.MEASURES.items() if name in there}
+            measures = {name: decimals for name, decimals in schema.measures.items() if name in there}
             return replace(
                 made,
                 parts=[
