@@ -41,7 +41,7 @@ required = partial(Column, required=True)  # a column without which a file is re
 class Schema:
     """The columns of a kind. `documented` names are further columns of the provider: not read, and not reported as unknown.
 
-    `measures` are the columns that are added up and so have control totals, each with the decimals of its exact figures: 12, 9, none.
+    `measures` are the columns that are added up and have control totals, each with the decimals of its exact figures (12, 9, 0).
     """
 
     columns: tuple[Column, ...]
