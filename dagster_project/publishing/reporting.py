@@ -17,7 +17,8 @@ def render_quarter(
     try:
         with writing_to(folder):
             report = render(published_file, quarter, folder, organisation=organisation, status_note=status_note)
-            modes.give(report.html.parent, modes.as_in(folder))  # whoever may read the folder of reports may read this one
+            if folder == published_file.parents[1] / "reports":  # whoever may read the home's reports may read this one
+                modes.give(report.html.parent, modes.as_in(folder))
             return report
     except ReportError as error:
         raise UsageError(str(error).rstrip(".")) from None

@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from run_side_kit import ROWS, TABLES, identity, write_build
@@ -12,6 +13,7 @@ from dagster_project import modes
 from dagster_project.failures import UsageError
 from dagster_project.locking import writer_lock
 from dagster_project.publishing.publish import publish
+from dagster_project.publishing.reporting import render_quarter
 from dagster_project.settings import load_settings
 
 
@@ -44,6 +46,26 @@ def test_a_reader_keeps_what_it_may_read_through_the_next_publication(home: Path
         file = write_build(home / f"{number}.duckdb", ROWS)
         publish(file, home / "published", TABLES, identity(name))  # equal Parquet is the same file on disk
         assert modes_below(home / "published") == {"d755", "644"}
+
+
+def test_a_report_in_the_home_has_publish_mode_and_one_elsewhere_the_umask(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def render(_: Path, quarter: str, folder: Path, **__: object) -> SimpleNamespace:
+        (folder / quarter / "tables").mkdir(parents=True)
+        (folder / quarter / "report.html").touch()
+        return SimpleNamespace(html=folder / quarter / "report.html")
+
+    monkeypatch.setattr("dagster_project.publishing.reporting.render", render)
+    modes.prepare(home, str(home / "landing"), 0o640)
+    file = home / "published" / "trainledger.duckdb"
+    file.touch()
+    umask = os.umask(0o077)
+    render_quarter(file, home / "reports", "2026Q2", "A")
+    render_quarter(file, tmp_path / "elsewhere", "2026Q2", "A")
+    os.umask(umask)
+    assert modes_below(home / "reports") == {"d750", "640"}
+    assert modes_below(tmp_path / "elsewhere") == {"d700", "600"}
 
 
 def test_a_landing_elsewhere_is_closed_and_links_are_not_followed(home: Path, tmp_path: Path) -> None:
