@@ -224,6 +224,28 @@ def digest(
 
 @app.command()
 @guarded
+def verify(
+    landing: Annotated[bool, typer.Option("--landing", help="Read every landed object.")] = False,
+    config: Config = DEFAULT_CONFIG,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Compare every landed object with the sha256 that was taken when it was fetched. Exit code 1: one differs. Changes nothing.
+
+    Example: trainledger verify --landing
+    """
+    from dagster_project.commands.progress import shown
+    from dagster_project.commands.verifying import require_a_subject, verify_landing
+    from dagster_project.settings import load_settings
+
+    settings = load_settings(config)
+    require_a_subject(landing)
+    with shown() as listener:
+        return verify_landing(settings, typer.echo, as_json=as_json, listener=listener)
+
+
+@app.command()
+@guarded
 def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Really remove; without it only what would go is shown.")] = False,
     config: Config = DEFAULT_CONFIG,

@@ -23,9 +23,9 @@ def write(path: Path, data: bytes | str, mode: int | None = None) -> None:
     sync(path.parent)
 
 
-def write_json(path: Path, document: Any) -> None:
+def write_json(path: Path, document: Any, mode: int | None = None) -> None:
     """Replace a small JSON file, indented for people."""
-    write(path, json.dumps(document, indent=1) + "\n")
+    write(path, json.dumps(document, indent=1) + "\n", mode)
 
 
 def sync(path: Path) -> None:

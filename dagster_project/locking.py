@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from dagster_project import durable
+from dagster_project import durable, modes
 from dagster_project.failures import LockHeldError, writing_to
 
 LOCK_NAME = ".writer.lock"
@@ -41,18 +41,26 @@ def writer_lock(home: Path, command: str, wait: float = 0.0, say: Callable[[str]
     Raises LockHeldError, which names the holder, when it is still held after `wait` seconds.
     """
     with writing_to(home):
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(0o711, parents=True, exist_ok=True)
         # one object per path and process: a command takes it around the whole refresh, the Dagster run inside takes it again
-        lock = FileLock(home / LOCK_NAME, is_singleton=True, thread_local=False)
+        lock = FileLock(home / LOCK_NAME, mode=modes.OWNER, is_singleton=True, thread_local=False)
         _acquire(lock, home, wait, say)
     try:
-        if lock.lock_counter == 1:
-            _write_holder(home, command)
-        yield
+        with modes.owner_alone():
+            if lock.lock_counter == 1:
+                _write_holder(home, command)
+            yield
     finally:
         if lock.lock_counter == 1:
             (home / HOLDER_NAME).unlink(missing_ok=True)
         lock.release()
+
+
+def forget_dead_writer(home: Path) -> None:
+    """Remove the side file of a writer that was killed: its lock died with it, and nobody must be told to wait for it."""
+    if (home / HOLDER_NAME).exists():
+        with contextlib.suppress(LockHeldError), writer_lock(home, "trainledger"):  # held: the writer is alive
+            pass
 
 
 def _acquire(lock: FileLock, home: Path, wait: float, say: Callable[[str], None]) -> None:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from dagster_project.failures import UsageError, meant
 from dagster_project.kinds import KINDS, Kind, KindFacts, built_kinds
+from dagster_project.modes import readers_mode
 from dagster_project.months import MONTHS
 
 _DEEP = 50  # no configuration has so many brackets in each other
@@ -119,6 +120,7 @@ class Settings(_Strict):
     landing: str
     run_tag_keys: Annotated[list[str], Field(min_length=1)] = ["training_run_id"]
     carbon_weights: Literal["list_cost", "energy"] = "list_cost"
+    publish_mode: Annotated[int, BeforeValidator(readers_mode)] = 0o640  # of what readers read: the operating user's group may
     sources: Annotated[list[SourceSettings], Field(min_length=1)]
 
     @model_validator(mode="after")

@@ -42,6 +42,7 @@ SCHEMA = Schema(
         *optional(_UNITS, Text),
     ),
     remedy_page="docs/sources/aws_carbon.md",
+    measures=dict.fromkeys(_VALUES, 9),  # tonnes
 )
 
 _OTHER_NAMES = {

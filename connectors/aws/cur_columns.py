@@ -35,6 +35,15 @@ split_line_item_reserved_usage split_line_item_split_cost split_line_item_split_
 split_line_item_unused_cost
 """
 
+_MEASURES = """
+line_item_usage_amount line_item_unblended_cost line_item_net_unblended_cost pricing_public_on_demand_cost
+reservation_effective_cost reservation_net_effective_cost
+reservation_unused_amortized_upfront_fee_for_billing_period reservation_unused_recurring_fee
+reservation_net_unused_amortized_upfront_fee_for_billing_period reservation_net_unused_recurring_fee
+savings_plan_savings_plan_effective_cost savings_plan_net_savings_plan_effective_cost
+savings_plan_total_commitment_to_date savings_plan_used_commitment
+"""
+
 SCHEMA = Schema(
     columns=(
         required("identity_line_item_id", Text),
@@ -86,4 +95,5 @@ SCHEMA = Schema(
     ),
     documented=frozenset(_DOCUMENTED.split()),
     remedy_page="docs/sources/aws_cur.md",
+    measures=dict.fromkeys(_MEASURES.split(), 12),
 )

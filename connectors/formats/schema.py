@@ -7,8 +7,8 @@ is then null; an unknown one is reported and left in the landed bytes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePosixPath
 
@@ -45,11 +45,15 @@ required = partial(Column, required=True)  # a column without which a file is re
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The columns of a kind. `documented` names are further columns of the provider: not read, and not reported as unknown."""
+    """The columns of a kind. `documented` names are further columns of the provider: not read, and not reported as unknown.
+
+    `measures` are the columns that are added up and have control totals, each with the decimals of its exact figures (12, 9, 0).
+    """
 
     columns: tuple[Column, ...]
     documented: frozenset[str] = frozenset()
     remedy_page: str = "docs/sources"
+    measures: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)

@@ -61,4 +61,10 @@ SCHEMA = Schema(
         *(Column(column.name, column.type, below=column.below) for column in CREDIT_COLUMNS.values()),
     ),
     remedy_page=PAGE,
+    measures={
+        **dict.fromkeys(
+            ("cost", "cost_at_list", "cost_at_effective_price_default", "credit_amount", "currency_conversion_rate"), 12
+        ),
+        **dict.fromkeys(("usage_amount", "usage_amount_in_pricing_units"), 9),
+    },
 )

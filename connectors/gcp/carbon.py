@@ -49,6 +49,7 @@ SCHEMA = Schema(
     ),
     documented=_DOCUMENTED,
     remedy_page=PAGE,
+    measures={column.name: 9 for column in _COLUMNS.values() if column.type == Number},  # kilograms
 )
 
 

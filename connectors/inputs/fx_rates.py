@@ -25,6 +25,7 @@ SCHEMA = Schema(
         *optional("source", Text),
     ),
     remedy_page="docs/sources/fx_rates.md",
+    measures={"rate": 12},
 )
 
 _CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)

@@ -29,6 +29,7 @@ SCHEMA = Schema(
         *optional("valid_from valid_to source_date", Date),  # valid_to is excluded; null: no limit
     ),
     remedy_page="docs/sources/user_inputs.md",
+    measures={"value": 9},
 )
 
 

@@ -42,6 +42,10 @@ SCHEMA = Schema(
         *optional("tag_key tag_value", Text),
     ),
     remedy_page="docs/sources/training_runs.md",
+    measures={
+        **dict.fromkeys(("tokens", "useful_tokens", "steps", "model_flops", "chips", "node_count"), 0),
+        **dict.fromkeys(("target_value", "final_value"), 9),
+    },
 )
 
 _REMEDY = f"Correct the record and write it again; its last good version stays in force until then. See {SCHEMA.remedy_page}."

@@ -21,6 +21,7 @@ from connectors.layouts.single_files import find_file_deliveries
 from connectors.telemetry.neuron_documents import Document, devices_of, periods_of, run_tag_of
 from connectors.telemetry.samples import (
     COLUMNS,
+    SAMPLE_MEASURES,
     KeyFacts,
     Problems,
     Sample,
@@ -31,7 +32,7 @@ from connectors.telemetry.samples import (
 )
 
 KIND = "neuron_monitor"
-SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/neuron_monitor.md")
+SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/neuron_monitor.md", measures=SAMPLE_MEASURES)
 
 _REMEDY = "Deliver neuron-monitor's documents as it prints them."
 _NO_TIME = "Wrap each document with collected_at, or name the object by its UTC start."

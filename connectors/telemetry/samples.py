@@ -50,6 +50,7 @@ COLUMNS = (
     *optional("accelerator_type", Text),
     *optional("effective_flops", Number),  # per second
 )
+SAMPLE_MEASURES = {"device_count": 0, "utilisation_ratio": 12, "effective_flops": 0}
 
 
 class Sample(NamedTuple):

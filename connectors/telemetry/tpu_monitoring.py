@@ -20,6 +20,7 @@ from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
 from connectors.telemetry.samples import (
     COLUMNS,
+    SAMPLE_MEASURES,
     KeyFacts,
     Problems,
     Sample,
@@ -33,7 +34,7 @@ from connectors.telemetry.samples import (
 from connectors.telemetry.tpu_points import samples_of
 
 KIND = "tpu_monitoring"
-SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/tpu_monitoring.md")
+SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/tpu_monitoring.md", measures=SAMPLE_MEASURES)
 
 _PACKED = ("", ".gz", ".zst")
 _TEXT = tuple(f"{name}{packed}" for name in (".prom", ".txt") for packed in _PACKED)

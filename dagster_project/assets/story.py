@@ -11,6 +11,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from dagster_project import modes
 from dagster_project.assets import results
 from dagster_project.assets.columns import learn_columns
 from dagster_project.assets.instance import prepare_instance
@@ -97,9 +98,10 @@ def _first_error(done: dg.ExecuteInProcessResult) -> str:
 
 @contextmanager
 def _instance(home: Path) -> Iterator[dg.DagsterInstance]:
-    prepare_instance(home)
-    with dg.DagsterInstance.get() as instance:
-        yield instance
+    with modes.owner_alone():
+        prepare_instance(home)
+        with dg.DagsterInstance.get() as instance:
+            yield instance
 
 
 @contextmanager

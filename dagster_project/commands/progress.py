@@ -24,6 +24,7 @@ LABELS = {
     "expectations": "Expectations",
     "publication": "Publication",
     "report": "Report",
+    "verify": "Landed bytes",
 }
 
 

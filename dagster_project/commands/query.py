@@ -68,6 +68,7 @@ def answer(file: Path, sql: str, form: Format, out: TextIO, target: Path | None 
         connection.execute("set TimeZone = 'UTC'; set search_path = 'marts,ops'")
         connection.execute("set enable_external_access = false; set lock_configuration = true")
         try:
+            _require_one(connection, sql)
             cursor = connection.execute(sql)
             if cursor is None or cursor.description is None:  # nothing, or only a remark, or a statement without an answer
                 raise UsageError("the statement returns no rows")
@@ -77,6 +78,18 @@ def answer(file: Path, sql: str, form: Format, out: TextIO, target: Path | None 
                 _WRITERS[form](cursor, out)
         except duckdb.Error as error:
             raise UsageError(f"the query does not run: {str(error).strip().rstrip('.!')}") from None
+
+
+def _require_one(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Of several statements only the last would be answered. PIVOT without a list is one, although the engine makes two of it."""
+    made_by_engine = duckdb.StatementType.CREATE  # the list of a PIVOT: it has no text of its own
+    asked = [one for one in connection.extract_statements(sql) if one.query or one.type != made_by_engine]
+    if len(asked) > 1:
+        second = " ".join(asked[1].query.split())[:60]
+        raise UsageError(
+            f"this is {len(asked)} statements, and one is answered; the second begins with: {second}",
+            remedy="Ask one at a time.",
+        )
 
 
 def _write_parquet(cursor: duckdb.DuckDBPyConnection, target: Path | None) -> None:

@@ -10,13 +10,14 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dagster_project import modes
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import fingerprints
 from dagster_project.failures import TrainledgerError
 from dagster_project.landing.land import Landed, Landing, NotDerivedError
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import Plan, Problem, land_all, make_plan, refusal_problems, unreadable_problems
-from dagster_project.locking import writer_lock
+from dagster_project.locking import forget_dead_writer, writer_lock
 from dagster_project.settings import Settings
 from dagster_project.warehouse import builds
 from dagster_project.warehouse.building import Built, Listener, build_all, no_listener
@@ -73,6 +74,7 @@ def refresh(
     done = Refreshed(problems=plan.unreadable)
     election = None if full or months or not plan.is_empty else _current_election(settings, landing, site)
     if election is not None:
+        _put_right(settings)
         say("Nothing is new and nothing changed: the publication is up to date.")
     else:
         with writer_lock(settings.home, "trainledger refresh", wait, say):
@@ -85,6 +87,12 @@ def refresh(
     for problem in done.problems:
         say(f"Unreadable or quarantined: {problem}")
     return done
+
+
+def _put_right(settings: Settings) -> None:
+    """The side file of a killed writer, and the modes of the home."""
+    forget_dead_writer(settings.home)
+    modes.keep(settings.home, settings.landing, settings.publish_mode)
 
 
 def _current_election(settings: Settings, landing: Landing, site: Site) -> Election | None:

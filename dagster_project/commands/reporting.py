@@ -13,6 +13,7 @@ from dagster_project.election.units import fingerprints
 from dagster_project.election.winners import View
 from dagster_project.landing.opening import open_landing
 from dagster_project.locking import writer_lock
+from dagster_project.modes import owner_alone
 from dagster_project.publishing.reporting import render_quarter
 from dagster_project.settings import Settings
 from dagster_project.warehouse import builds
@@ -37,7 +38,7 @@ def site_of(settings: Settings, view: View, wait: float, say: Say, listener: Lis
     if view.instant is None:
         return Site.of_home(settings.home)
     site = Site.of_instant(settings.home, "as-of" if view.as_of else "as-published", view.instant)
-    with writer_lock(site.root, f"trainledger report, {note_of(view)}", wait):
+    with owner_alone(), writer_lock(site.root, f"trainledger report, {note_of(view)}", wait):
         landing = open_landing(settings)
         election = elect(settings.sources, landing, view)
         units = fingerprints(settings.rules, election)

@@ -15,6 +15,7 @@ organisation:
   reporting_currency: USD      # totals are shown in it; other currencies are never added to it
 
 home: ./trainledger-home       # landing/, build.duckdb, published/, asof/, reports/, cache/, .dagster/; keep it on a local disk
+publish_mode: 0640             # who reads what is published and reported: 0600 the owner, 0640 the group too, 0644 everybody
 landing: null                  # null: home/landing; or s3://bucket/prefix to keep what was landed off this machine
 
 run_tag_keys: [training_run_id]   # cost-allocation tags and labels that carry a run id; the first that is present counts

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dagster_project.assets.instance import prepare_instance
+from dagster_project.modes import owner_alone
 from dagster_project.settings import Settings
 
 MODULE = "dagster_project.definitions"
@@ -18,7 +19,8 @@ MODULE = "dagster_project.definitions"
 
 def serve(settings: Settings, port: int, say: Callable[[str], None]) -> int:
     """Start both, say where, wait; stop both when one ends or a signal comes. Returns the exit code of who ended first."""
-    prepare_instance(settings.home)
+    with owner_alone():
+        prepare_instance(settings.home)
     surroundings = os.environ | {"TRAINLEDGER_CONFIG": str(settings.path)}
     programs = Path(sys.executable).parent
     commands: list[list[str | Path]] = [
@@ -27,7 +29,8 @@ def serve(settings: Settings, port: int, say: Callable[[str], None]) -> int:
     ]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     signal.signal(signal.SIGINT, signal.default_int_handler)  # both end the children first
-    children = [subprocess.Popen(command, env=surroundings) for command in commands]
+    with owner_alone():
+        children = [subprocess.Popen(command, env=surroundings) for command in commands]
     say(f"http://127.0.0.1:{port} shows {settings.path}; Ctrl-C stops it.")
     try:
         return os.waitstatus_to_exitcode(os.wait()[1])

@@ -39,6 +39,7 @@ from dagster_project.landing.shelf import Shelf
 from dagster_project.landing.sources import open_source
 from dagster_project.landing.store import LocalLanding, SourceLanding, same_bytes_before, tombstone_path
 from dagster_project.landing.surprises import surprise_of
+from dagster_project.landing.verifying import difference, require_same
 from dagster_project.landing.versions import connector_version
 from dagster_project.settings import SourceSettings
 
@@ -75,6 +76,7 @@ class Landing:
         self.shelf = Shelf(cache / "derived")
         self._cache = cache
         self._base = base
+        self._compared: set[str] = set()  # generations whose bytes were compared with their hashes, or hashed as they came
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
         """Every record the landing holds of one source, or of one of its partitions."""
@@ -116,6 +118,13 @@ class Landing:
             return self.shelf.path(generation, contents, part)
         landed = next(landed for landed in generation.objects if landed.file == part.file)
         return self.store.object_path(generation, landed)
+
+    def require_same(self, generation: Generation) -> None:
+        """Compare what a build will read of a generation with its hashes, once; SourceError names what differs."""
+        if generation.path not in self._compared:
+            found = [difference(generation, one, self.store.hash_to_read(generation, one)) for one in generation.objects]
+            require_same(found)
+            self._compared.add(generation.path)
 
     def seen(self, source: str) -> set[str]:
         """Identities of deliveries whose bytes were already there. A cache: without it they are read once more."""
@@ -179,6 +188,7 @@ class Landing:
             )
             self.store.commit(generation, folder, {part.file for part in contents.parts if part.is_original})
             self.shelf.put(generation, contents, made)
+        self._compared.add(generation.path)
         return Landed("landed", source.name, delivery.partition, generation, contents)
 
     def _derive_again(self, source: SourceSettings, generation: Generation, version: str) -> Contents:
@@ -195,6 +205,7 @@ class Landing:
             objects=tuple(info for landed, info in infos.items() if landed.role == "data"),
             manifest=next((info for landed, info in infos.items() if landed.role == "manifest"), None),
         )
+        self.require_same(generation)  # damaged bytes may read as other figures
         # in a place of its own: an as-of report derives too, while a refresh may be clearing what killed landings left behind
         with _folder_in(self.shelf.again) as folder, _folder_in(self.shelf.again) as made:
             files = {}

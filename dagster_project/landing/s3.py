@@ -6,15 +6,18 @@ reads exports.
 
 import hashlib
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from connectors.errors import ConnectorError
 from connectors.stores import ObjectInfo
 from connectors.stores.s3 import S3Bucket
-from dagster_project import durable
+from dagster_project import durable, modes
 from dagster_project.failures import SourceError
 from dagster_project.landing.records import RECORD, REFUSED, TOMBSTONE, Generation, LandedObject, encode, safe_name
 from dagster_project.landing.store import SourceLanding, clear, source_landing
+from dagster_project.landing.verifying import difference, hash_of, require_same
 
 
 class S3Landing:
@@ -51,8 +54,9 @@ class S3Landing:
         if path.exists():
             return path.read_bytes()
         data = self.bucket.get(info.key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        durable.write(path, data)
+        with modes.owner_alone():  # a look at the landing needs no lock
+            path.parent.mkdir(parents=True, exist_ok=True)
+            durable.write(path, data)
         return data
 
     def commit(self, generation: Generation, folder: Path, read_next: set[str]) -> None:
@@ -81,8 +85,23 @@ class S3Landing:
         """The object in the mirror, fetched and checked against its hash when it is not there."""
         path = self._mirrored(landed.sha256)
         if not path.exists():
-            self._fetch(f"{generation.path}/{landed.file}", landed.sha256)
+            self._fetch(generation, landed)
         return path
+
+    def found_hash(self, generation: Generation, landed: LandedObject) -> str | None:
+        """The sha256 of an object as it lies in the bucket; None when it is gone."""
+        key = f"{generation.path}/{landed.file}"
+        if not any(info.key == key for info in self._listed(key)):
+            return None
+        with modes.owner_alone(), self._work() as folder:
+            return self.bucket.download_hashed(key, folder / "object")
+
+    def hash_to_read(self, generation: Generation, landed: LandedObject) -> str | None:
+        """The sha256 of what a build reads. A mirrored file that lost a bit goes; the object is fetched, and compared, again."""
+        path = self._mirrored(landed.sha256)
+        if path.exists() and hash_of(path) != landed.sha256:
+            path.unlink()
+        return landed.sha256
 
     def _mirrored(self, sha256: str) -> Path:
         return self.mirror / sha256[:2] / f"{sha256}.parquet"
@@ -93,17 +112,19 @@ class S3Landing:
         durable.sync(path)
         path.replace(target)
 
-    def _fetch(self, key: str, sha256: str) -> None:
+    def _fetch(self, generation: Generation, landed: LandedObject) -> None:
+        key = f"{generation.path}/{landed.file}"
+        with self._work() as folder:
+            found = self.bucket.download_hashed(key, folder / "object")
+            require_same([difference(generation, landed, found)])
+            self._into_mirror(folder / "object", landed.sha256)
+
+    @contextmanager
+    def _work(self) -> Iterator[Path]:
+        """A folder for one object, on the disk of the mirror."""
         self.staging.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.staging) as folder:
-            fetched = Path(folder) / "object"
-            if self.bucket.download_hashed(key, fetched) != sha256:
-                raise SourceError(
-                    "a landed object has other bytes than were landed",
-                    where=self.bucket.uri_of(key),
-                    remedy="Restore the object's version, or remove its generation to land it again.",
-                )
-            self._into_mirror(fetched, sha256)
+            yield Path(folder)
 
     def recover(self) -> None:
         """Empty the local staging folder. Objects without a record are not seen; landing their delivery again replaces them."""

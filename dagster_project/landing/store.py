@@ -26,6 +26,7 @@ from dagster_project.landing.records import (
     encode,
     safe_name,
 )
+from dagster_project.landing.verifying import hash_of
 
 
 @dataclass(slots=True)
@@ -112,6 +113,12 @@ class LocalLanding:
         if not path.exists():
             raise SourceError("a landed object is gone", where=str(path), remedy="Restore it, or remove its generation's folder.")
         return path
+
+    def found_hash(self, generation: Generation, landed: LandedObject) -> str | None:
+        """The sha256 of an object as it lies in the landing; None when it is gone."""
+        return hash_of(self.root / generation.path / landed.file)
+
+    hash_to_read = found_hash  # a build reads objects where they are
 
     def recover(self) -> None:
         """Empty the staging folder, and delete temporary names of records."""

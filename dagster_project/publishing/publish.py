@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dagster_project import durable
+from dagster_project import durable, modes
 from dagster_project.publishing.contract import CONTRACT, write_bare_names, write_contract
 from dagster_project.publishing.digest import TableDigest, columns_of, literal, quoted, table_digest
 from dagster_project.publishing.parts import remove_old_parts, swap_parts, write_parts
@@ -43,6 +43,9 @@ def publish(build_file: Path, published: Path, tables: Sequence[PublishedTable],
     new_file = published / f".{identity.build_id}.duckdb"
     digests = _write_file(build_file, new_file, tables, identity.build_id)
     parts_folder, hashes = write_parts(new_file, published, tables, identity.build_id)
+    readers = modes.as_in(published)
+    for made in (new_file, parts_folder):
+        modes.give(made, readers)
     record = {
         **asdict(identity),
         "units": dict(sorted(identity.units.items())),
@@ -53,7 +56,7 @@ def publish(build_file: Path, published: Path, tables: Sequence[PublishedTable],
     new_file.replace(published / FILE_NAME)
     durable.sync(published)
     swap_parts(published, parts_folder)
-    durable.write_json(published / COMMIT_RECORD, record)
+    durable.write_json(published / COMMIT_RECORD, record, readers)
     remove_old_parts(published, parts_folder)
     return record
 

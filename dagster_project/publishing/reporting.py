@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from dagster_project import modes
 from dagster_project.failures import UsageError, writing_to
 from reports.errors import ReportError
 from reports.quarterly import QuarterlyReport, render
@@ -15,6 +16,9 @@ def render_quarter(
         raise UsageError("nothing is published yet", where=str(published_file), remedy="Run `trainledger refresh` first.")
     try:
         with writing_to(folder):
-            return render(published_file, quarter, folder, organisation=organisation, status_note=status_note)
+            report = render(published_file, quarter, folder, organisation=organisation, status_note=status_note)
+            if folder == published_file.parents[1] / "reports":  # whoever may read the home's reports may read this one
+                modes.give(report.html.parent, modes.as_in(folder))
+            return report
     except ReportError as error:
         raise UsageError(str(error).rstrip(".")) from None

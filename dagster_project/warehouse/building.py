@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from dagster_project import clock, durable
+from dagster_project import clock, durable, modes
+from dagster_project.election.months import is_read_by
 from dagster_project.failures import GateError
+from dagster_project.landing.verifying import landed_differences, require_same
 from dagster_project.publishing.publish import Identity, publish
 from dagster_project.publishing.tables import published_tables
 from dagster_project.warehouse import gates, modelling
@@ -63,9 +65,12 @@ def create_raw(site: Site, build: Build, settings: Settings, landing: Landing, e
     from dagster_project.warehouse.delivery_table import write_deliveries, write_listed
     from dagster_project.warehouse.raw import create_raw as create
 
+    compare_landed(build, settings, landing, election)
     if build.is_full:
         for path in (site.build_file, site.build_file.with_name(f"{site.build_file.name}.wal")):
             path.unlink(missing_ok=True)
+    if site == Site.of_home(settings.home):
+        modes.prepare(settings.home, settings.landing, settings.publish_mode)
     with opened(site) as connection:
         create(connection, settings.rules, landing, election, build.month_dates)
         write_deliveries(connection, settings.by_name, landing, election)
@@ -80,6 +85,18 @@ def create_raw(site: Site, build: Build, settings: Settings, landing: Landing, e
             is_full=build.is_full,
             months=build.month_dates,
         )
+
+
+def compare_landed(build: Build, settings: Settings, landing: Landing, election: Election) -> None:
+    """Compare landed bytes with their hashes: those that the months of a build are made of, with `--full` all. Once a refresh."""
+    if build.reads_all and election.view.instant is None:
+        generations = (one for source in settings.sources for one in landing.read(source.name).generations)
+        require_same(landed_differences(landing.store, generations))
+        return
+    months = {f"{month:%Y-%m}" for month in build.month_dates}
+    for member in election.members:
+        if build.is_full or is_read_by(member, months):
+            landing.require_same(member.generation)
 
 
 def dbt_arguments(build: Build) -> list[str]:

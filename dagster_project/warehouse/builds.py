@@ -29,6 +29,7 @@ class Build:
     units: dict[str, str]
     months: list[str]  # first days of the months that are built again
     is_full: bool
+    reads_all: bool = False  # all landed bytes are compared with their hashes, also those that no longer count
     is_whole: bool = True  # false: single models were run; such a state is never published
 
     @property
@@ -61,6 +62,7 @@ def start(site: Site, units: dict[str, str], *, full: bool = False, also: Collec
         units=units,
         months=[month.isoformat() for month in sorted(months)],
         is_full=is_full,
+        reads_all=full,
     )
     _mark(site, build)
     return build

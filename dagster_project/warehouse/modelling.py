@@ -55,7 +55,7 @@ def dbt_executable(target: Path) -> Path:
     text = f'#!/bin/sh\nexec {command} "$PPID" "$@"\n'
     if not launcher.exists() or launcher.read_text() != text:
         target.mkdir(parents=True, exist_ok=True)
-        durable.write(launcher, text, mode=0o755)  # never written in place: another process may be running it
+        durable.write(launcher, text, mode=0o700)  # never written in place: another process may be running it
     return launcher
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from msgspec.structs import astuple
 
 from connectors.formats.schema import Schema
 from connectors.registry import connector_for
 from dagster_project.election.election import Election
-from dagster_project.election.months import payer_months
+from dagster_project.election.months import is_read_by, payer_months
 from dagster_project.election.run_tags import TAG_COLUMNS, run_tag, tag_key
 from dagster_project.kinds import KINDS, Kind, built_kinds
 from dagster_project.landing.deriving.typed_select import Read, parts_select, quoted, read_parquet, typed_columns
@@ -58,6 +59,17 @@ TABLES: dict[str, dict[str, str]] = {
         "line_count": "BIGINT",
         "billed_cost": "DECIMAL(38, 12)",
     },
+    "measure_totals": {  # of the deliveries that this build reads
+        "source_name": "VARCHAR",
+        "kind": "VARCHAR",
+        "partition": "VARCHAR",
+        "content_hash": "VARCHAR",
+        "measure": "VARCHAR",
+        "column_type": "VARCHAR",
+        "decimals": "BIGINT",
+        "value_count": "BIGINT",
+        "total": "VARCHAR",  # exact, of as many decimals as the measure has
+    },
     "run_tag_keys": {"position": "BIGINT", "tag_key": "VARCHAR"},
     "settings": {"carbon_weights": "VARCHAR", "reporting_currency": "VARCHAR"},
     "months": {
@@ -95,6 +107,7 @@ def _small_tables(rules: Rules, election: Election, months: Sequence[date]) -> d
     return {
         "quarantine": _quarantine(election),
         "delivery_totals": _delivery_totals(election),
+        "measure_totals": _measure_totals(election, {f"{month:%Y-%m}" for month in months}),
         "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in rules.run_tag_keys))),
         "settings": [(rules.carbon_weights, rules.reporting_currency)],
         "months": [tuple((asdict(m) | {"usage_month": first_day(m.usage_month)}).values()) for m in payer_months(election)],
@@ -202,8 +215,19 @@ def _delivery_totals(election: Election) -> list[tuple[Any, ...]]:
     ]
 
 
+def _measure_totals(election: Election, months: set[str]) -> list[tuple[Any, ...]]:
+    return [
+        (landed.source, str(landed.kind), landed.partition, landed.content_hash, *astuple(total))
+        for member in election.members
+        if is_read_by(member, months)
+        for landed in [member.generation]
+        for total in member.contents.measures
+    ]
+
+
 def _fill(con: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
     declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
     con.execute(f"CREATE OR REPLACE TABLE {table} ({declared})")
-    if filled := list(rows):
-        con.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' for _ in columns)})", filled)
+    if filled := list(rows):  # by column: thousands of run records are ten thousands of totals
+        values = [list(column) for column in zip(*filled, strict=True)]
+        con.execute(f"INSERT INTO {table} SELECT {', '.join('unnest(?)' for _ in columns)}", values)

@@ -27,6 +27,11 @@ class Site:
         root = home / "asof" / f"{kind}-{instant:%Y%m%dT%H%M%S.%fZ}"
         return cls(root, root / "dbt")
 
+    @classmethod
+    def all_below(cls, home: Path) -> list[Self]:
+        """The line's own site and those of every earlier view."""
+        return [cls.of_home(home), *(cls(root, root / "dbt") for root in sorted((home / "asof").glob("*")))]
+
     @property
     def build_file(self) -> Path:
         """The writer's DuckDB file."""

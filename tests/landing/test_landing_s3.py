@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from dagster_project.commands.verifying import verify_landing
 from dagster_project.failures import SourceError
 from dagster_project.landing.retention import prune
 from dagster_project.landing.store import SourceLanding
+from dagster_project.warehouse.building import compare_landed
+from dagster_project.warehouse.builds import Build
 from tests.landing.kit import Organisation, bill_line
 
 UNBLENDED = "select line_item_unblended_cost from raw.aws_cur order by 1"
@@ -122,6 +125,31 @@ def test_other_bytes_than_were_landed_are_refused(organisation: Organisation, s3
     shutil.rmtree(organisation.settings.cache)
     with pytest.raises(SourceError, match="other bytes than were landed"):
         organisation.raw(UNBLENDED)
+
+
+def test_a_mirrored_file_that_lost_a_bit_is_fetched_again(organisation: Organisation) -> None:
+    organisation.deliver([bill_line(1.0)], at="2026-05-02")
+    organisation.refresh()
+    (mirrored,) = (organisation.settings.cache / "mirror").glob("??/*.parquet")
+    good = mirrored.read_bytes()
+    mirrored.write_bytes(good[:-20] + b"x" * 20)
+    line = organisation.line
+    build = Build("b", "", "", "", {}, ["2026-04-01"], is_full=False)
+    compare_landed(build, organisation.settings, line.landing, line.elect())
+    assert not mirrored.exists()
+    assert organisation.raw(UNBLENDED) == [(1.0,)] and mirrored.read_bytes() == good
+
+
+def test_verify_reads_the_bucket_and_not_the_mirror(organisation: Organisation, s3: Any, tmp_path: Path) -> None:
+    organisation.deliver([bill_line(1.0)], at="2026-05-02")
+    organisation.refresh()
+    told: list[str] = []
+    assert verify_landing(organisation.settings, told.append) == 0
+    data, manifest = sorted(key for key in keys(s3, tmp_path) if "cur-" in key)
+    s3.put_object(Bucket=bucket_of(tmp_path), Key=data, Body=b"other")
+    s3.delete_object(Bucket=bucket_of(tmp_path), Key=manifest)
+    assert verify_landing(organisation.settings, told.append) == 1
+    assert "found" in told[1] and told[2].endswith("gone") and told[3].startswith("0 of 2")
 
 
 def test_a_removed_generation_leaves_only_its_tombstone(

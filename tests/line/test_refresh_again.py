@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import resource
 import shutil
+import stat
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -40,7 +42,11 @@ def children_seconds() -> float:
 def refreshed(tmp_path_factory: pytest.TempPathFactory, trainledger: Command) -> Exports:
     """The small organisation, refreshed once."""
     exports = write_small_exports(tmp_path_factory.mktemp("refreshed"))
-    assert trainledger("refresh", "--config", exports.folder / "trainledger.yaml", now=NOW).returncode == 0
+    before = os.umask(0)  # a shell that lets everybody write
+    try:
+        assert trainledger("refresh", "--config", exports.folder / "trainledger.yaml", now=NOW).returncode == 0
+    finally:
+        os.umask(before)
     return exports
 
 
@@ -74,6 +80,49 @@ def test_a_refresh_that_finds_nothing_new_writes_nothing_and_loads_no_engine(
         cwd=Path(__file__).resolve().parents[2],
     )
     assert "LOADED []" in loaded.stdout
+
+
+def modes_of(home: Path) -> dict[str, set[str]]:
+    """Modes of folders and files in a home, by the part of it they are in."""
+    found: dict[str, set[str]] = {}
+    for path in [home, *home.rglob("*")]:
+        if not path.is_symlink():
+            place = path.relative_to(home).parts[0] if path != home else "home"
+            found.setdefault(place, set()).add(f"{'d' if path.is_dir() else ''}{stat.S_IMODE(path.stat().st_mode):o}")
+    return found
+
+
+def test_a_home_is_its_owners_alone_but_for_what_is_published(refreshed: Exports) -> None:
+    found = modes_of(refreshed.folder / "home")
+    assert found.pop("home") == {"d711"}
+    assert found.pop("published") == {"d750", "640"}
+    assert found.pop("reports") == {"d750"}
+    assert found.pop("cache") <= {"d700", "600", "700"}  # 700: the program that starts dbt
+    assert found.keys() >= {"landing", "evidence", "build.duckdb"}
+    assert set().union(*found.values()) == {"d700", "600"}
+
+
+def test_a_refresh_without_news_mends_modes_and_forgets_a_killed_writer(
+    small: Exports, tmp_path: Path, trainledger: Command
+) -> None:
+    home, config = tmp_path / "home", tmp_path / "trainledger.yaml"
+    for path in [home, *home.rglob("*")]:
+        if not path.is_symlink():
+            path.chmod(0o777 if path.is_dir() else 0o666)
+    (home / "reports" / "2026Q2").mkdir()
+    (home / ".writer.json").write_text('{"name": "ana", "pid": 1, "command": "trainledger refresh"}')
+    config.write_text(config.read_text() + "publish_mode: 0644\n")
+    before = os.umask(0o077)
+    try:
+        again = trainledger("refresh", "--config", config, now=NOW)
+    finally:
+        os.umask(before)
+    assert again.returncode == 0 and "Nothing is new" in again.stderr
+    assert not (home / ".writer.json").exists()
+    found = modes_of(home)
+    assert found.pop("home") == {"d755"}  # a list of names was allowed and stays so
+    assert found.pop("published") == {"d755", "644"} and found.pop("reports") == {"d755"}
+    assert set().union(*found.values()) <= {"d700", "600", "700"}
 
 
 def test_a_full_rebuild_and_one_thread_give_the_same_bytes(

@@ -19,7 +19,7 @@ from dagster_project.cli import app
 from dagster_project.commands.refreshing import Refreshed
 
 COMMANDS = [
-    *(["demo"], ["init"], ["doctor"], ["refresh"], ["status"], ["sql"], ["dbt"], ["ui"], ["digest"], ["prune"]),
+    *(["demo"], ["init"], ["doctor"], ["refresh"], ["status"], ["sql"], ["dbt"], ["ui"], ["digest"], ["verify"], ["prune"]),
     ["report", "quarterly"],
 ]
 ROOT = Path(__file__).resolve().parents[2]

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -131,6 +132,34 @@ def test_killed_between_two_steps_readers_have_whole_files_and_the_next_publicat
     assert hashes(folder)  # the link points at a whole folder
     published(tmp_path, ROWS[:1], "build-3")
     assert {path.name for path in folder.iterdir()} == {"trainledger.duckdb", "PUBLICATION.json", "parquet", ".parquet-build-3"}
+
+
+@pytest.mark.parametrize("step", ["swap_parts", "durable.write_json", "remove_old_parts"])
+def test_the_page_tells_how_to_hold_one_version_at_every_moment_of_a_publication(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Between two renames the file is the new one, and the link or the record may be the old one's."""
+    page = (Path(__file__).resolve().parents[2] / "docs/operations.md").read_text()
+    recipe = page.partition("### Holding one version")[2].partition("```python\n")[2].partition("```")[0]
+    recipe = recipe.replace("fct_training_run_costs", "fct_costs")  # the one this small publication has
+    published(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    held: list[dict[str, Any]] = []
+
+    def meanwhile(*_: object) -> None:
+        held.append({})
+        exec(recipe, held[-1])
+        raise SystemExit(step)
+
+    with monkeypatch.context() as patched, pytest.raises(SystemExit):
+        patched.setattr(f"dagster_project.publishing.publish.{step}", meanwhile)
+        published(tmp_path, ROWS[:1], "build-2")
+    [reader] = held
+    assert reader["build"] == "build-2" and reader["files"] == reader["table"] and len(reader["table"]) == 1
+    published(tmp_path, ROWS, "build-3")
+    assert reader["ledger"].execute("from fct_costs").fetchall() == reader["table"]  # still its version
+    with pytest.raises(duckdb.IOException):
+        reader["ledger"].execute("from 'published/.parquet-build-2/fct_costs/*.parquet'")
 
 
 def test_a_table_without_rows_is_one_typed_empty_file(tmp_path: Path) -> None:

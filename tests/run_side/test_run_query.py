@@ -74,6 +74,26 @@ def test_a_query_that_asks_nothing_is_told_so(file: Path, sql: str) -> None:
         ask(file, sql, Format.csv)
 
 
+@pytest.mark.parametrize(
+    "sql", ["select 1 as a; select 2 as b", "select 1 as a;\n-- two\nselect 2 as b;", "select 1; drop table x"]
+)
+def test_two_statements_are_one_too_many(file: Path, sql: str) -> None:
+    with pytest.raises(UsageError, match=r"this is 2 statements, .* begins with: .*(select 2|drop table x)"):
+        ask(file, sql, Format.csv)
+
+
+@pytest.mark.parametrize(
+    "sql", ["select 1 as a;", "/* one; */ select 1 as a -- two; three", "select 1 as a ; ; -- end", "select ';' as a"]
+)
+def test_a_trailing_semicolon_and_remarks_are_no_second_statement(file: Path, sql: str) -> None:
+    assert ask(file, sql, Format.csv).startswith("a\n")
+
+
+def test_a_pivot_that_finds_its_columns_is_one_statement(file: Path) -> None:
+    sql = "pivot fct_costs on training_run_id using count(*) group by list_cost order by 1;"
+    assert ask(file, sql, Format.csv).startswith("list_cost,a,")
+
+
 @pytest.mark.parametrize("form", [Format.csv, Format.parquet])
 def test_an_answer_that_cannot_be_written_names_its_place(file: Path, tmp_path: Path, form: Format) -> None:
     with pytest.raises(UsageError, match=r"cannot be written: .* \(.*nowhere/answer\)\. Give a place"):

@@ -1,6 +1,8 @@
 """What the command line did, as Dagster shows it: one run with every materialisation and check, in one commit."""
 
 import json
+import os
+import stat
 from pathlib import Path
 
 import dagster as dg
@@ -97,6 +99,17 @@ def test_a_report_is_a_materialisation_of_its_quarter(settings: Settings, monkey
     with instance_of(settings, monkeypatch) as instance:
         report = instance.get_latest_materialization_event(names.QUARTERLY).asset_materialization
         assert (report.partition, report.metadata["status"].value) == ("2026Q2", "final")
+
+
+def test_what_dagster_is_told_is_for_the_owner_alone(settings: Settings) -> None:
+    before = os.umask(0)
+    try:
+        tell_report(settings, "2026Q2", settings.home / "reports/2026Q2/report.html", "final", [].append)
+    finally:
+        os.umask(before)
+    paths = [settings.home / ".dagster", *(settings.home / ".dagster").rglob("*")]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in paths if path.is_dir()} == {0o700}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in paths if path.is_file()} == {0o600}
 
 
 def test_what_dagster_cannot_be_told_is_said_and_costs_nothing_else(settings: Settings, columns_known: None) -> None:

@@ -66,6 +66,16 @@ class Controls(msgspec.Struct, frozen=True, kw_only=True):
     rate_months: dict[str, str] = {}  # usage month -> digest of the exchange rates that may convert it
 
 
+class MeasureTotal(msgspec.Struct, frozen=True):
+    """Control total of one measure over all rows of a generation."""
+
+    name: str
+    column_type: str  # as declared: a Number may be text or a double, a BigInt is whole
+    decimals: int
+    value_count: int
+    total: str | None  # null: no value is small enough for an exact figure
+
+
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
     """What one version of a connector made of one generation.
 
@@ -81,6 +91,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     unknown_columns: list[str] = []
     refusals: list[RowRefusal] = []
     controls: Controls = Controls()
+    measures: list[MeasureTotal] = []
     is_taken: bool = True
 
 

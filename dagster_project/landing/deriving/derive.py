@@ -19,6 +19,7 @@ from dagster_project.failures import machine_failure
 from dagster_project.kinds import Kind
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
 from dagster_project.landing.deriving.controls import CONTROLS, row_digest
+from dagster_project.landing.deriving.measures import measure_totals
 from dagster_project.landing.deriving.typed_select import file_list, parts_select, row_hash
 
 SMALL = 16 << 20
@@ -71,6 +72,8 @@ class Deriver:
             columns = {str(part.path): physical_columns(con, part.path) for part in parts}
             con.execute(f"CREATE TEMP VIEW landed AS {parts_select(schema, columns.items())}")
             rows = dict(con.execute("SELECT _file, count(*) FROM landed GROUP BY _file").fetchall())
+            there = {name for physical in columns.values() for name in physical}
+            measures = {name: decimals for name, decimals in schema.measures.items() if name in there}
             return replace(
                 made,
                 parts=[
@@ -87,6 +90,7 @@ class Deriver:
                 rows=sum(rows.values()),
                 row_digest=row_digest(con, "landed", schema),
                 controls=CONTROLS[Kind(delivery.kind)](con, delivery.partition, "landed", schema),
+                measures=measure_totals(con, "landed", schema, measures),
             )
 
 

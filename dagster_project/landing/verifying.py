@@ -1,0 +1,72 @@
+"""Landed bytes against the sha256 that was taken when they were fetched: a disk that lost a bit, a file changed by hand.
+
+Whatever differs is named with both hashes; nothing is mended here. A backup has the bytes, or the provider.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dagster_project.failures import SourceError
+from dagster_project.landing.records import Generation, LandedObject
+
+if TYPE_CHECKING:
+    from dagster_project.landing.s3 import S3Landing
+    from dagster_project.landing.store import LocalLanding
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One landed object that has other bytes than were landed."""
+
+    source: str
+    partition: str
+    generation: str  # its folder below the landing
+    object: str  # the provider's key
+    expected: str
+    found: str | None  # None: it is gone
+
+    def __str__(self) -> str:
+        found = f"sha256 {self.found} found" if self.found else "gone"
+        return f"{self.source} {self.partition}: {self.object} in {self.generation}: sha256 {self.expected} expected, {found}"
+
+
+def hash_of(path: Path) -> str | None:
+    """The sha256 of a file's bytes; None when it is not there."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+def difference(generation: Generation, landed: LandedObject, found: str | None) -> Difference | None:
+    """How an object differs from its record, if it does."""
+    if found == landed.sha256:
+        return None
+    return Difference(generation.source, generation.partition, generation.path, landed.key, landed.sha256, found)
+
+
+def landed_differences(store: LocalLanding | S3Landing, generations: Iterable[Generation]) -> Iterator[Difference | None]:
+    """Read every object in the landing itself: for each its difference, or None."""
+    for generation in generations:
+        for landed in generation.objects:
+            yield difference(generation, landed, store.found_hash(generation, landed))
+
+
+def require_same(differences: Iterable[Difference | None]) -> None:
+    """Raise SourceError, naming the first, if any object differs."""
+    differing = [one for one in differences if one]
+    if differing:
+        what = "has other bytes than were landed" if differing[0].found else "is gone"
+        more = f", and {len(differing) - 1} more differ" if len(differing) > 1 else ""
+        raise SourceError(
+            f"a landed object {what}{more}",
+            where=str(differing[0]),
+            remedy="Restore it from a backup, or remove its generation's folder to land it again;"
+            " `trainledger verify --landing` names every one.",
+        )

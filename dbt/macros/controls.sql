@@ -1,0 +1,25 @@
+{# Which measures of which deliveries have control totals, by kind: [name, type, decimals] and hashes, as landing wrote them down. Generic
+   over kinds: the connectors say which columns are measures. Empty while dbt only parses. #}
+{% macro controlled_kinds() -%}
+{%- set kinds = {} -%}
+{%- if execute -%}
+    {%- for row in run_query('select distinct kind, measure, column_type, decimals from raw.measure_totals order by all').rows -%}
+        {%- do kinds.setdefault(row[0], {'measures': [], 'hashes': []}).measures.append([row[1], row[2], row[3] | int]) -%}
+    {%- endfor -%}
+    {%- for row in run_query('select distinct kind, content_hash from raw.measure_totals order by all').rows -%}
+        {%- do kinds[row[0]].hashes.append(row[1]) -%}
+    {%- endfor -%}
+{%- endif -%}
+{{ return(kinds) }}
+{%- endmacro %}
+
+{# How many values a measure of a raw view has, and their exact sum as text: a second writing of landing.deriving.measures. #}
+{% macro measure_sums(name, type, decimals) -%}
+{%- set number = 'coalesce(cast(' ~ name ~ '__text as double), ' ~ name ~ ')' if type == 'Number' else name -%}
+{%- if decimals == 0 -%}
+{%- set figure = 'try_cast(' ~ number ~ ' as decimal(38, 0))' -%}
+{%- else -%}
+{%- set figure = 'case when abs(' ~ number ~ ') < 1e' ~ (24 - decimals) ~ ' then ' ~ to_exact(name, decimals) ~ ' end' -%}
+{%- endif -%}
+count({{ number }}) as {{ name }}__count, cast(cast(sum({{ figure }}) as decimal(38, {{ decimals }})) as varchar) as {{ name }}__total
+{%- endmacro %}

@@ -1,0 +1,47 @@
+-- What the raw views read of each delivery sums up, measure by measure, to the control totals taken when it was landed.
+-- Only deliveries that this build reads are looked at: a build of one month reads the files of one month.
+{{ config(meta={'dagster': {'ref': {'name': 'int_provider_cost_totals'}}}) }}
+{%- set kinds = controlled_kinds() %}
+with landed as (
+    select * from {{ source('raw', 'measure_totals') }}
+),
+{% for kind, of in kinds.items() %}
+{{ kind }}_sums as (
+    select
+        _source_name as source_name,
+        _delivery_content_hash as content_hash
+        {%- for name, type, decimals in of.measures %},
+        {{ measure_sums(name, type, decimals) }}
+        {%- endfor %}
+    from raw.{{ kind }}
+    where _delivery_content_hash in ('{{ of.hashes | join("', '") }}')
+    group by all
+),
+{% endfor %}
+loaded as (
+    {%- for kind, of in kinds.items() %}
+    {%- for name, type, decimals in of.measures %}
+    select source_name, content_hash, '{{ name }}' as measure, {{ name }}__count as value_count, {{ name }}__total as total
+    from {{ kind }}_sums
+    where {{ name }}__count > 0
+    union all
+    {%- endfor %}
+    {%- endfor %}
+    select source_name, content_hash, measure, value_count, total
+    from landed
+    where false
+)
+
+select
+    source_name,
+    measure,
+    content_hash,
+    landed.kind,
+    landed.partition,
+    landed.value_count as landed_values,
+    loaded.value_count as loaded_values,
+    landed.total as landed_total,
+    loaded.total as loaded_total
+from landed
+full outer join loaded using (source_name, measure, content_hash)
+where landed.value_count is distinct from loaded.value_count or landed.total is distinct from loaded.total

@@ -1,0 +1,133 @@
+"""Control totals of measures: exact sums when a delivery is landed, and a gate that holds what a build reads against them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from connectors.formats.schema import BigInt, Column, Number, Schema
+from connectors.registry import KINDS, connector_for
+from dagster_project.landing.deriving.contents import MeasureTotal
+from dagster_project.landing.deriving.measures import measure_totals
+from tests.landing.kit import Organisation
+from tests.landing.test_landing_fuzz import write_good
+from tests.warm import run_dbt
+
+GATE = "assert_every_measure_equals_its_control_total"
+# one measure of each kind: the gate must not miss that one of its figures changed
+CHANGED = {
+    "aws_cur": "line_item_usage_amount",
+    "aws_carbon": "total_lbm_emissions_value",
+    "gcp_billing": "cost_at_list",
+    "gcp_carbon": "scope2_market_based",
+    "training_runs": "tokens",
+    "neuron_monitor": "device_count",
+    "tpu_monitoring": "utilisation_ratio",
+    "fx_rates": "rate",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_number_of_every_kind_is_a_measure(kind: str) -> None:
+    schema = connector_for(kind).SCHEMA
+    numbers = {column.name for column in schema if column.type == "Number"}
+    assert numbers <= set(schema.measures) <= set(schema.names)
+    places = {"line_number", "device_index", "carbon_model_version"}  # whole numbers that nobody adds up
+    whole = {column.name for column in schema if column.type == "BigInt"} - places
+    assert set(schema.measures) == numbers | whole
+    assert set(schema.measures.values()) <= {12, 9, 0}  # what the exact casts are written for
+
+
+def test_a_large_number_of_bytes_is_summed() -> None:
+    assert totals("SELECT unnest([987654321098765, 123456789.5])::DOUBLE AS x, NULL::VARCHAR AS x__text", 9) == (
+        2,
+        "987654444555554.500000000",
+    )
+
+
+def totals(rows: str, decimals: int, type_: str = Number) -> tuple[int, str | None]:
+    """Number and sum of the column x of some rows."""
+    with duckdb.connect() as con:
+        [found] = measure_totals(con, f"({rows})", Schema((Column("x", type_),)), {"x": decimals})
+    assert found == MeasureTotal(name="x", column_type=type_, decimals=decimals, value_count=found.value_count, total=found.total)
+    return found.value_count, found.total
+
+
+def test_a_sum_is_exact_whether_the_file_holds_text_or_doubles() -> None:
+    doubles = "SELECT unnest([0.1, 0.2, 0.3, NULL])::DOUBLE AS x, NULL::VARCHAR AS x__text"
+    texts = "SELECT NULL::DOUBLE AS x, unnest(['0.1', '0.2', '3e-1', NULL]) AS x__text"
+    assert totals(doubles, 12) == totals(texts, 12) == (3, "0.600000000000")
+
+
+def test_what_is_too_large_for_an_exact_figure_is_counted_and_not_summed() -> None:
+    assert totals("SELECT unnest([1.5, 1e12, 1e30])::DOUBLE AS x, NULL::VARCHAR AS x__text", 12) == (3, "1.500000000000")
+    assert totals("SELECT unnest([1e25, 3e25])::DOUBLE AS x, NULL::VARCHAR AS x__text", 0)[0] == 2
+    assert totals("SELECT unnest([9223372036854775807, 1]) AS x", 0, BigInt) == (2, "9223372036854775808")
+    assert totals("SELECT 1e300::DOUBLE AS x, NULL::VARCHAR AS x__text", 9) == (1, None)
+
+
+def test_a_measure_without_a_value_has_no_total() -> None:
+    with duckdb.connect() as con:
+        rows = "(SELECT NULL::DOUBLE AS x, NULL::VARCHAR AS x__text)"
+        assert measure_totals(con, rows, Schema((Column("x", Number),)), {"x": 9}) == []
+
+
+@pytest.fixture
+def organisation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Organisation:
+    """A source of every kind that is landed."""
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-06-10T00:00:00Z")
+    made = write_good(tmp_path / "organisation")
+    made.refresh()
+    return made
+
+
+def failing(organisation: Organisation, work: Path) -> set[tuple[str, str]]:
+    """Kind and measure of every row that the gate shows on a fresh schema raw."""
+    work.mkdir()
+    line, build = organisation.line, work / "build.duckdb"
+    election = line.elect()
+    with duckdb.connect(str(build)) as con:
+        line.create_raw(con, election, line.months_to_build(election, full=True))
+    (work / "target").mkdir()
+    run_dbt(["test", "--select", GATE], build, work / "target")
+    [result] = json.loads((work / "target" / "run_results.json").read_text())["results"]
+    with duckdb.connect(str(build)) as con:
+        rows = con.execute(f"select distinct kind, measure from ({result['compiled_code']})").fetchall()
+    assert result["status"] == ("fail" if rows else "pass")
+    return set(rows)
+
+
+def add_to_one_row(path: Path, column: str) -> None:
+    """A file with the same rows but for one figure."""
+    table = pq.read_table(path, partitioning=None)
+    values, field = table[column].to_pylist(), table.schema.field(column)
+    place = next(number for number, value in enumerate(values) if value is not None)
+    values[place] = type(values[place])(float(values[place]) + (1 if column in ("tokens", "device_count") else 1e-6))
+    pq.write_table(table.set_column(table.column_names.index(column), field, pa.array(values, field.type)), path)
+
+
+@pytest.mark.slow
+def test_a_figure_of_any_kind_that_is_not_the_landed_one_fails_the_gate(organisation: Organisation, tmp_path: Path) -> None:
+    assert failing(organisation, tmp_path / "sound") == set()
+    line = organisation.line
+    for member in line.elect().members:
+        kind, contents = str(member.generation.kind), member.contents
+        column = CHANGED[kind]
+        if member.source.name != "good" and any(total.name == column for total in contents.measures):
+            add_to_one_row(line.landing.part_path(member.generation, contents, contents.parts[0]), column)
+    assert failing(organisation, tmp_path / "changed") == set(CHANGED.items())
+
+
+@pytest.mark.slow
+def test_only_deliveries_of_the_months_of_a_build_are_summed_again(organisation: Organisation, tmp_path: Path) -> None:
+    line = organisation.line
+    election = line.elect()
+    with duckdb.connect() as con:
+        line.create_raw(con, election, [])
+        [(kinds,)] = con.execute("select list(distinct kind) from raw.measure_totals").fetchall()
+    assert kinds == ["fx_rates"]  # it is of no month
