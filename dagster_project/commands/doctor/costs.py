@@ -7,7 +7,7 @@ from connectors.registry import connector_for
 from dagster_project.commands.doctor.checks import KEPT, Check, Outcome, counted, percent, share, some
 from dagster_project.commands.doctor.evidence import Evidence
 from dagster_project.commands.doctor.reading import Reading
-from dagster_project.election.run_tags import tag_key
+from dagster_project.election.run_tags import TAG_COLUMNS, tag_key
 from dagster_project.failures import meant
 
 _NO_TAGS = {"product", "system_labels"}  # maps of the provider's own
@@ -108,7 +108,9 @@ def _tags(evidence: Evidence, bill: Reading, keys: list[str], *, is_needed: bool
         f"SELECT unnest(map_keys({name})) AS name FROM raw.{bill.source.kind} WHERE _source_name = $source" for name in columns
     )
     found = [name for (name,) in evidence.rows(f"{names} ORDER BY name", source=bill.source.name)]
-    facts = {"run_tag_keys": keys, "rows": rows, "tagged_rows": tagged, "has_column": bool(bill.columns & set(columns))}
+    # an export's query may make single tags columns of their own: resource_tags_user_team
+    has_column = any(name == column or name.startswith(f"{column}_") for name in bill.columns for column in columns)
+    facts = {"run_tag_keys": keys, "rows": rows, "tagged_rows": tagged, "has_column": has_column}
     facts["tags"] = found[:KEPT]
     wanted = ", ".join(keys)
     if tagged:
@@ -120,7 +122,7 @@ def _tags(evidence: Evidence, bill: Reading, keys: list[str], *, is_needed: bool
     outcome: Outcome = "warning" if is_needed else "ok"
     if not facts["has_column"]:
         remedy = f"Add the column to the export. {remedy}"
-        message = f"the export has no column {columns[0]}"
+        message = f"the export has no column {TAG_COLUMNS[bill.source.kind][0]}"
         return _answer(bill, "run_tag", outcome, message, remedy if is_needed else "", facts)
     spelt = {tag_key(name).removeprefix("user_"): name for name in found}
     near = next((text for key in keys if (text := meant(tag_key(key), spelt))), "")
