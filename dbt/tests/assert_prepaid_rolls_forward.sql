@@ -1,4 +1,4 @@
--- Each month opens with what the last one closed with, and the five movements explain the closing. Only roundings take it below 0.
+-- Each month opens with what the last one closed with, and five movements explain the closing. Only roundings take it below 0.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_prepaid'}}}) }}
 with roundings as (
     select
