@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from connectors.formats.tpu_names import node_chips_of
 from connectors.runs.run_records import run_json_rows
 from connectors.telemetry.samples import KeyFacts
 from connectors.telemetry.tpu_points import samples_of
+from tests.connectors.kit import rows_of
+from tests.connectors.neuron import document, read, wrapped
 
 
 def nodes(*nodes: dict[str, Any]) -> list[tuple[str | None, int | None]]:
@@ -79,3 +82,9 @@ def test_a_point_with_the_labels_of_a_tpu_node_is_a_tpus(labels: dict[str, str],
     facts = KeyFacts(None, "host", None)
     samples = samples_of("duty_cycle", labels, None, facts, [(1, None, 10, 50.0)], is_complete=True)
     assert [sample.accelerator_type for sample in samples] == expected
+
+
+def test_a_document_of_a_managed_machine_has_the_type_of_its_instance(tmp_path: Path) -> None:
+    instance = {"instance_id": "", "instance_type": "ml.trn1.2xlarge", "error": ""}
+    rows = rows_of(read(tmp_path, wrapped(document({}, instance_info=instance))))
+    assert {row["accelerator_type"] for row in rows} == {"trn1.2xlarge"}

@@ -76,7 +76,7 @@ def test_every_file_belongs_to_a_kind_but_the_registry_the_clients_of_stores_and
         ("formats/nested.py", {"gcp_billing", "gcp_carbon"}),
         ("gcp/__init__.py", {"gcp_billing", "gcp_carbon"}),
         ("telemetry/samples.py", {"neuron_monitor", "tpu_monitoring"}),
-        ("formats/tpu_names.py", {"training_runs", "tpu_monitoring", "neuron_monitor"}),
+        ("formats/tpu_names.py", {"training_runs", "neuron_monitor", "tpu_monitoring"}),
         ("inputs/small_tables.py", {"fx_rates", "user_inputs"}),
         ("errors.py", set(KINDS)),
         ("stores/s3.py", set()),

@@ -25,6 +25,7 @@ from .google_builders import (
 
 MONTHS = {"2026-04": datetime(2026, 4, 1, tzinfo=UTC), "2026-05": datetime(2026, 5, 1, tzinfo=UTC)}
 NODES = {"tpu-0": "v6e", "tpu-1": "v5e", "tpu-2": "v5p", "tpu-3": "v4"}
+SPELLINGS = {"v6e": "tpu-v6e-slice", "v5e": "TPU_V5_LITEPOD", "v5p": "v5p", "v4": "TPU v4"}  # of people and systems
 RUN_IDS = ["g-run-1", "g-run-10", "g-run-2", "G_Vision.7"]
 TRAINIUM = "i-0feed"
 TRAINIUM_RUNS = ["a-run-1", "a-run-2", "a-run-3"]
@@ -162,7 +163,7 @@ class Draw:
     def record(self, run_id: str) -> dict:
         record = tpu_run(run_id, *self.holdings(NODES))
         for node in record["attempts"][0]["nodes"]:
-            node["accelerator_type"] = NODES[node["resource_id"]]
+            node["accelerator_type"] = SPELLINGS[NODES[node["resource_id"]]]
         return record
 
     def carbon_rows(self) -> list[dict]:

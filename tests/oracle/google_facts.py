@@ -26,8 +26,9 @@ MANAGEMENT = re.compile("management fee", re.I)
 _TPU = re.compile(r"(?<![a-z])tpu", re.I)
 _GPU = re.compile(r"(?<![a-z])gpu", re.I)
 _GENERATIONS = (
-    re.compile(r"(?<![a-z])TPU[ _-]?v?(7x)", re.I),
+    re.compile(r"(?<![a-z])TPU[ _-]?v?(\d+[a-z]+)", re.I),
     re.compile(r"(?<![a-z])TPU[ _-]?v(\d+[a-z]*)", re.I),
+    re.compile(r"\b(?:DWS Defined Duration|Reserved) v?(\d+[a-z]+)\b", re.I),
     re.compile(r"\b(?:DWS Defined Duration|Reserved)\b.*?\bV(\d+[a-z]+)\b", re.I),
 )
 _HOST = re.compile(r"\b(core|ram|vcpu)\b", re.I)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+from . import spellings
 from .exports import modified_at, moment
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -96,7 +97,10 @@ def _own_record(document: dict) -> Record:
             start = _first(_time(node.get("started_at")), _time(attempt.get("started_at")))
             end = _first(_time(node.get("ended_at")), _time(attempt.get("ended_at")), STILL_HELD)
             if start is not None:
-                record.holdings.append((node["resource_id"], start, end, node.get("chips"), node.get("accelerator_type"), 1))
+                name = node.get("accelerator_type")
+                alike = {other["resource_id"] for other in attempt["nodes"] if other.get("accelerator_type") == name}
+                kind, chips = spellings.read(name, len(alike))
+                record.holdings.append((node["resource_id"], start, end, _first(node.get("chips"), chips), kind, 1))
     return record
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import date
 from fractions import Fraction
 
+from . import google_facts as facts
 from .google_lines import QUANTITY, GoogleLine
 from .months import bounds, by_month
 from .records import STILL_HELD, Runs, Window, is_job
@@ -45,7 +46,8 @@ def sizes_of(lines: Iterable[GoogleLine], runs: Runs) -> Sizes:
     """Sizes that evidence tells; what is missing here has that of its type."""
     billed: dict[tuple[date, str], dict[tuple[int, int], Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     for line in lines:
-        if line.is_usage and not line.is_unused and line.generation and line.pricing_unit in _HOUR_UNITS:
+        is_tpu = line.generation != "" or (line.component == "accelerator" and facts.is_tpu(line.sku))
+        if line.is_usage and not line.is_unused and is_tpu and line.pricing_unit in _HOUR_UNITS:
             unit = 4 if line.generation in FOUR_CHIPS_A_UNIT else 1
             for name in line.machines:
                 billed[line.usage_month, name][line.start, line.end] += Fraction(line.pricing_units * unit, 10**QUANTITY)

@@ -13,7 +13,8 @@ with billed_intervals as (
     where
         {{ in_build_months() }}
         and lines.is_usage
-        and lines.instance_type <> ''
+        -- also of a generation whose name nobody can read: later ones than the boards' are priced by chips
+        and (lines.instance_type <> '' or lines.is_unknown_tpu)
         and lines.fixed_reason is null
         and lines.pricing_unit in ('', 'h', 'hour', 'hours')
         and lines.charge_period_end > lines.charge_period_start
