@@ -133,7 +133,8 @@ def status(
 
     Example: trainledger status --all
     """
-    from dagster_project.commands.status import json_text, read_status, table_text
+    from dagster_project.commands.status import json_text, read_status
+    from dagster_project.commands.status_table import table_text
     from dagster_project.settings import load_settings
 
     found = read_status(load_settings(config))

@@ -4,19 +4,14 @@ Reads no source, opens no Parquet, changes nothing.
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from textwrap import fill
 from typing import Any
 
 import msgspec
-from rich.console import Console
-from rich.text import Text
 
-from connectors.layouts.accounting import Counts, nothing_there
-from dagster_project.commands.status_table import legend, older_wrong, tables
-from dagster_project.commands.telemetry import TelemetryMet, telemetry_line, telemetry_met
+from connectors.layouts.accounting import Counts
+from dagster_project.commands.telemetry import TelemetryMet, telemetry_met
 from dagster_project.election.election import Election, elect
 from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
@@ -29,7 +24,6 @@ from dagster_project.settings import Settings, SourceSettings
 from dagster_project.warehouse.site import Site
 
 CARBON_EXPECTED_AFTER = timedelta(days=21)  # both publish month M between the 15th and the 21st of M + 1
-SHOWN = 3  # quarantined places and unknown columns of one source; `--all` and `--json` have the others
 
 
 @dataclass(frozen=True)
@@ -189,50 +183,3 @@ def _quarantined(members: list[Elected], refused: list[RefusalRecord]) -> list[d
 def json_text(status: Status) -> str:
     """The status for programs; times are ISO 8601 in UTC."""
     return msgspec.json.format(msgspec.json.encode(status), indent=2).decode()
-
-
-def table_text(status: Status, width: int | None = None, *, everything: bool = False) -> str:
-    """The status for people: the newest twelve months of each source, then whatever is wrong; `everything` leaves nothing out."""
-    console = Console(width=width, highlight=False)
-    with console.capture() as captured:
-        title = f"Landing at {status.at:%Y-%m-%d %H:%M} UTC"
-        for table in tables(status.sources, title, everything=everything):
-            console.print(table)
-            console.print()
-        if words := legend(status.sources):
-            console.print(f"{words}\n")
-        for source in status.sources:
-            for style, head, text in _lines(source, status, everything):
-                _tell(console, style, head, text)
-        if status.telemetry:
-            _tell(console, "", "telemetry", telemetry_line(status.telemetry))
-        for warning in status.warnings:
-            _tell(console, "bold yellow", "warning", warning)
-    return captured.get().rstrip()
-
-
-def _tell(console: Console, style: str, head: str, text: str) -> None:
-    line = fill(f"{head} {text}", console.width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-    told = Text(line)
-    told.stylize(style, 0, len(head))
-    console.print(told, soft_wrap=True)
-
-
-def _lines(source: SourceStatus, status: Status, everything: bool) -> Iterator[tuple[str, str, str]]:
-    """What is to be told of one source below the table: how its head looks, the head, the text."""
-    name, shown = source.name, len(source.quarantined) if everything else SHOWN
-    if not everything and (wrong := older_wrong(source, status.sources)):
-        yield "bold red", "earlier months", f"of {name}: {wrong}"
-    for item in source.quarantined[:shown]:
-        yield "bold red", "quarantined", f"{name}: {item['message']} {item['remedy']}"
-    if len(source.quarantined) > shown:
-        yield "bold red", "quarantined", f"{name}: {len(source.quarantined) - shown} more; --all shows them"
-    objects = source.objects
-    if objects and (objects.refused or objects.awaited or objects.not_understood):
-        counts = ", ".join(f"{number} {word.replace('_', ' ')}" for word, number in asdict(objects).items())
-        yield "", "objects", f"of {name}: {counts}"
-    if objects and (empty := nothing_there(source.location, objects)):
-        yield "yellow", "empty", f"{name}: {empty[0]}. {empty[1]}"
-    if columns := source.unknown_columns:
-        more = f" and {len(columns) - SHOWN} more" if len(columns) > SHOWN and not everything else ""
-        yield "", "unknown columns", f"in {name}: {', '.join(columns if everything else columns[:SHOWN])}{more}"

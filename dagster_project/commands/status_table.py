@@ -1,17 +1,21 @@
-"""How `trainledger status` lays out months: a table of twelve, and in lines what is wrong in the months before them."""
+"""How `trainledger status` looks: a table of twelve months, then in lines whatever is wrong, also in the months before them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from itertools import groupby
-from typing import TYPE_CHECKING
+from textwrap import fill
 
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from connectors.layouts.accounting import nothing_there
+from dagster_project.commands.status import SourceStatus, Status
+from dagster_project.commands.telemetry import telemetry_line
 from dagster_project.months import months_between
 
-if TYPE_CHECKING:
-    from dagster_project.commands.status import SourceStatus
-
+SHOWN = 3  # quarantined places and unknown columns of one source; `--all` and `--json` have the others
 SHOWN_MONTHS = 12
 # four letters a month: twelve of them fit on 120 columns beside the source
 STATES = {
@@ -25,7 +29,54 @@ STATES = {
 WRONG = ("missing", "quarantined")
 
 
-def tables(sources: "Sequence[SourceStatus]", title: str, *, everything: bool) -> list[Table]:
+def table_text(status: Status, width: int | None = None, *, everything: bool = False) -> str:
+    """The status for people: the newest twelve months of each source, then whatever is wrong; `everything` leaves nothing out."""
+    console = Console(width=width, highlight=False)
+    with console.capture() as captured:
+        title = f"Landing at {status.at:%Y-%m-%d %H:%M} UTC"
+        for table in tables(status.sources, title, everything=everything):
+            console.print(table)
+            console.print()
+        if words := legend(status.sources):
+            console.print(f"{words}\n")
+        for source in status.sources:
+            for style, head, text in _lines(source, status, everything):
+                _tell(console, style, head, text)
+        if status.telemetry:
+            _tell(console, "", "telemetry", telemetry_line(status.telemetry))
+        for warning in status.warnings:
+            _tell(console, "bold yellow", "warning", warning)
+    return captured.get().rstrip()
+
+
+def _tell(console: Console, style: str, head: str, text: str) -> None:
+    line = fill(f"{head} {text}", console.width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    told = Text(line)
+    told.stylize(style, 0, len(head))
+    console.print(told, soft_wrap=True)
+
+
+def _lines(source: SourceStatus, status: Status, everything: bool) -> Iterator[tuple[str, str, str]]:
+    """What is to be told of one source below the table: how its head looks, the head, the text."""
+    name, shown = source.name, len(source.quarantined) if everything else SHOWN
+    if not everything and (wrong := older_wrong(source, status.sources)):
+        yield "bold red", "earlier months", f"of {name}: {wrong}"
+    for item in source.quarantined[:shown]:
+        yield "bold red", "quarantined", f"{name}: {item['message']} {item['remedy']}"
+    if len(source.quarantined) > shown:
+        yield "bold red", "quarantined", f"{name}: {len(source.quarantined) - shown} more; --all shows them"
+    objects = source.objects
+    if objects and (objects.refused or objects.awaited or objects.not_understood):
+        counts = ", ".join(f"{number} {word.replace('_', ' ')}" for word, number in asdict(objects).items())
+        yield "", "objects", f"of {name}: {counts}"
+    if objects and (empty := nothing_there(source.location, objects)):
+        yield "yellow", "empty", f"{name}: {empty[0]}. {empty[1]}"
+    if columns := source.unknown_columns:
+        more = f" and {len(columns) - SHOWN} more" if len(columns) > SHOWN and not everything else ""
+        yield "", "unknown columns", f"in {name}: {', '.join(columns if everything else columns[:SHOWN])}{more}"
+
+
+def tables(sources: Sequence[SourceStatus], title: str, *, everything: bool) -> list[Table]:
     """The newest twelve months, or with `everything` all of them, in tables of twelve, the newest last."""
     months = sorted({cell.month for source in sources for cell in source.months})
     blocks = [months[max(end - SHOWN_MONTHS, 0) : end] for end in range(len(months), 0, -SHOWN_MONTHS)] or [[]]
@@ -33,13 +84,13 @@ def tables(sources: "Sequence[SourceStatus]", title: str, *, everything: bool) -
     return [_table(sources, title if number == 0 else "", block) for number, block in enumerate(shown)]
 
 
-def legend(sources: "Sequence[SourceStatus]") -> str:
+def legend(sources: Sequence[SourceStatus]) -> str:
     """What the words of the cells mean, as far as they are used."""
     used = {cell.state for source in sources for cell in source.months}
     return ", ".join(f"[{style}]{word}[/] {state.replace('_', ' ')}" for state, (word, style) in STATES.items() if state in used)
 
 
-def older_wrong(source: "SourceStatus", sources: "Sequence[SourceStatus]") -> str:
+def older_wrong(source: SourceStatus, sources: Sequence[SourceStatus]) -> str:
     """What is wrong in months before the newest twelve: `missing 2019-03, 2019-05..2019-08`; '' where nothing is."""
     months = sorted({cell.month for one in sources for cell in one.months})[:-SHOWN_MONTHS]
     found = {state: [cell.month for cell in source.months if cell.state == state and cell.month in months] for state in WRONG}
@@ -54,7 +105,7 @@ def ranges(months: Iterable[str]) -> list[str]:
     return [run[0] if len(run) == 1 else f"{run[0]}..{run[-1]}" for run in runs]
 
 
-def _table(sources: "Sequence[SourceStatus]", title: str, months: list[str]) -> Table:
+def _table(sources: Sequence[SourceStatus], title: str, months: list[str]) -> Table:
     table = Table(title=title or None, title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("source", max_width=25, overflow="fold")
     table.add_column("kind", no_wrap=True)

@@ -9,14 +9,17 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from dagster_project.failures import SourceError
 from dagster_project.landing.records import Generation, LandedObject
 
-if TYPE_CHECKING:
-    from dagster_project.landing.s3 import S3Landing
-    from dagster_project.landing.store import LocalLanding
+
+class Store(Protocol):
+    """A landing, on a disk or in S3."""
+
+    def found_hash(self, generation: Generation, landed: LandedObject) -> str | None:
+        """The sha256 of an object's bytes in the landing itself; None when it is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ def difference(generation: Generation, landed: LandedObject, found: str | None) 
     return Difference(generation.source, generation.partition, generation.path, landed.key, landed.sha256, found)
 
 
-def landed_differences(store: LocalLanding | S3Landing, generations: Iterable[Generation]) -> Iterator[Difference | None]:
+def landed_differences(store: Store, generations: Iterable[Generation]) -> Iterator[Difference | None]:
     """Read every object in the landing itself: for each its difference, or None."""
     for generation in generations:
         for landed in generation.objects:

@@ -28,6 +28,11 @@ def write(line: Line) -> None:
     figure(line, "idle_power", CHIP, "500", "W", run="own-idle-power")
     line.run("own-factor", "AWS", ("arn:aws:sagemaker:eu-west-2:1:training-job/own-factor", CHIP, 1, START, START + HOUR))
     figure(line, "factor", "eu-west-2", "100", FACTOR, run="own-factor")
+    figure(line, "pue", "eu-sout-2", "1.4", "ratio")
+    # half a node in a region that no other run is in
+    line.run("own-region", "AWS", ("arn:aws:ec2:eu-south-2:1:instance/i-own", "trn1.32xlarge", 8, START, START + HOUR))
+    figure(line, "idle_power", "trn1.32xlarge", "100", "W", region_id="eu-south-2")
+    figure(line, "pue", "eu-south-2", "1.5", "ratio")
     studies(line)
 
 

@@ -85,9 +85,22 @@ def test_an_own_factor_is_a_set_of_its_own_with_the_default_beside_it(marts) -> 
     assert (factor["grid_zone"], str(factor["source_date"]), factor["note"]) == ("eu-west-2", "2026-08-02", "of run own-factor")
 
 
-def test_a_reading_of_a_run_that_nobody_knows_is_named(marts) -> None:
-    (row,) = marts.rows("select * from marts.fct_quarantine where reason = 'unknown_run'")
-    assert (row["column_name"], row["value"], row["source_name"]) == ("key", "no-such-run 2026-07-01", "own")
+def test_own_figures_of_a_region_hold_for_its_runs_and_its_idle_machines(marts) -> None:
+    row = marts.energy("own-region")
+    # idle 100 W, full 142 W, so mean 100 + 0.784 x 42 = 132.928 W
+    assert row["chip_energy_kwh"] == D("1.063424")
+    assert row["facility_energy_kwh"] == (D("1.063424") + D("0.2615")) * D("1.05") * D("1.5")
+    # eight free chips: (8 x 100 + 523 / 2) W
+    assert row["idle_share_facility_energy_kwh"] == D("1.0615") * D("1.05") * D("1.5")
+    assert (row["pue_ratio"], row["power_confidence"]) == (1.5, "assumed")
+
+
+def test_figures_of_runs_and_regions_that_nobody_knows_are_named(marts) -> None:
+    rows = marts.rows("select * from marts.fct_quarantine where source_name = 'own' order by reason")
+    assert [(row["reason"], row["column_name"], row["value"]) for row in rows] == [
+        ("unknown_key", "key", "eu-sout-2"),
+        ("unknown_run", "key", "no-such-run 2026-07-01"),
+    ]
 
 
 @pytest.mark.parametrize(("run_id", "kilowatt_hours"), [("llama-3-1-hours", 27_510_000), ("llama-3-1-405b-hours", 21_588_000)])

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from connectors.layouts.accounting import Counts
-from dagster_project.commands.status import SourceMonth, SourceStatus, Status, json_text, read_status, table_text
+from dagster_project.commands.status import SourceMonth, SourceStatus, Status, json_text, read_status
+from dagster_project.commands.status_table import table_text
 from dagster_project.durable import write as write_durably
 from dagster_project.landing.records import encode
 from dagster_project.months import months_between

@@ -6,7 +6,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dagster_project.commands.status import Status, table_text
+from dagster_project.commands.status import Status
+from dagster_project.commands.status_table import table_text
 from dagster_project.commands.telemetry import TelemetryMet, telemetry_line, telemetry_met
 
 ROWS = [

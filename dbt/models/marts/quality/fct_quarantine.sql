@@ -147,16 +147,17 @@ where is_ambiguous
 
 union all
 
--- what was measured for a run and month that the ledger does not have stands nowhere else
+-- a figure of nothing that the ledger knows stands nowhere else
 select
-    figures.source_name,
-    figures.source_object,
-    figures.row_number,
+    source_name,
+    source_object,
+    row_number,
     'key' as column_name,
-    figures.training_run_id || ' ' || cast(figures.valid_from as string) as value,
-    'unknown_run' as reason,
-    'no run of this name was billed or held chips in the month; correct the key or valid_from, or add its record' as remedy
-from {{ ref('int_own_figures') }} as figures
-left join {{ ref('int_run_months') }} as run_months
-    on figures.training_run_id = run_months.training_run_id and figures.valid_from = run_months.usage_month
-where figures.kind = 'measured_energy' and run_months.training_run_id is null
+    unknown_name as value,
+    reason,
+    case reason
+        when 'unknown_run'
+            then 'no run of this name was billed or held chips in the month; correct the key or valid_from, or add its record'
+        else 'no region or accelerator type has this name; correct the key or region_id, until then the figure counts nowhere'
+    end as remedy
+from {{ ref('int_unknown_figures') }}
