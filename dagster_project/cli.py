@@ -106,18 +106,17 @@ def refresh(
     Example: trainledger refresh --wait 600
     """
     from dagster_project.clock import now
+    from dagster_project.commands import refreshing
     from dagster_project.commands.progress import shown
-    from dagster_project.commands.refreshing import json_text
-    from dagster_project.commands.refreshing import refresh as run
     from dagster_project.months import month_range
     from dagster_project.settings import load_settings
 
     asked = month_range(months, f"{now():%Y-%m}") if months else ()
     settings = load_settings(config)
     with shown() as listener:
-        done = run(settings, only=only, full=full, months=asked, wait=wait, say=say, listener=listener)
+        done = refreshing.refresh(settings, only=only, full=full, months=asked, wait=wait, say=say, listener=listener)
     if as_json:
-        typer.echo(json_text(done, settings.home))
+        typer.echo(refreshing.json_text(done, settings.home))
     return done.exit_code
 
 
