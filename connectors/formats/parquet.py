@@ -29,7 +29,9 @@ def open_parquet(path: Path, key: str, uri: str) -> Any:
         # times of 96 bits would else wrap around outside the years 1677 to 2262
         file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
         _ = file.schema_arrow.names  # a damaged name is only found when it is asked for
-    size = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
+    groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+    _must_be_all(sum(group.num_rows for group in groups), file, key, uri)
+    size = sum(group.total_byte_size for group in groups)
     if size > MAX_BYTES:
         what = f"{uri} holds {size} bytes when decompressed; the limit is {MAX_BYTES}."
         raise ExportContentError(what, place=Place(key, value=str(size)), reason="too_large")
@@ -63,6 +65,15 @@ def read_rows(file: Any, names: Sequence[str], rows: Rows, size: int = _BATCH) -
                 _must_be_whole(name, values, rows)
             yield rows, batch
             rows = rows.after(batch.num_rows)
+    if names:
+        _must_be_all(rows.before, file, rows.key, rows.uri)
+
+
+def _must_be_all(rows: int, file: Any, key: str, uri: str) -> None:
+    """Refuse a file that gives fewer rows than its footer tells of: a damaged column may end early without an error."""
+    if rows != (told := file.metadata.num_rows):
+        what = f"{uri} is damaged: its footer tells of {told} rows, and it has {rows}."
+        raise ExportContentError(what, place=Place(key), reason="truncated")
 
 
 def _must_be_whole(name: str, values: pa.Array, rows: Rows) -> None:

@@ -34,6 +34,7 @@ pytestmark = pytest.mark.slow
 
 RUNS = int(os.environ.get("TRAINLEDGER_FUZZ_RUNS", "200"))
 FIRST_SEED = int(os.environ.get("TRAINLEDGER_FUZZ_SEED", "1"))
+FOUND = (2238,)  # seeds that once found something: here a column that ends before its file, without an error of its reader
 AT = "2026-05-02"
 HOSTILE = [
     "",
@@ -127,7 +128,7 @@ def fuzz(good: Organisation, kept: Path) -> Counter[str]:
     files = sorted(path.relative_to(kept) for path in kept.rglob("*") if path.is_file() and "good" not in path.parts)
     outcomes: Counter[str] = Counter()
     line = good.line
-    for seed in range(FIRST_SEED, FIRST_SEED + RUNS):
+    for seed in (*FOUND, *range(FIRST_SEED, FIRST_SEED + RUNS)):
         draw = random.Random(seed)
         file = files[seed % len(files)]
         shutil.copyfile(kept / file, exports / file)
