@@ -1,0 +1,133 @@
+{{ config(materialized='by_month') }}
+{%- set device = 'usage_month, resource_id, device_id' %}
+{%- set piece = device ~ ', span_from_us' %}
+{%- set greatest_use = 'case when slice_samples.utilisation_ppm = slice_samples.owner_use then slice_samples.owner_run_id end' %}
+
+with samples_with_reach as (
+    select
+        *,
+        max(sample_to_us) over (
+            partition by {{ device }} order by sample_from_us range between unbounded preceding and 1 preceding
+        ) as reached_us
+    from {{ ref('int_node_samples') }}
+    where {{ in_build_months() }}
+),
+
+gapless_samples as (
+    select
+        {{ device }},
+        keyed_run_id,
+        is_measured,
+        utilisation_ppm,
+        case
+            when sample_from_us > reached_us and sample_from_us - reached_us <= {{ telemetry_gap_us() }} then reached_us
+            else sample_from_us
+        end as sample_from_us,
+        sample_to_us
+    from samples_with_reach
+),
+
+-- where a run holds the node, samples that carry the key of a run that does not are of another time or machine
+pieces as (
+    select
+        {{ device }},
+        times.span_from_us,
+        greatest(samples.sample_from_us, times.span_from_us) as piece_from_us,
+        least(samples.sample_to_us, times.span_to_us) as piece_to_us,
+        samples.is_measured,
+        samples.utilisation_ppm,
+        -- alone on the node a run has what was measured there, whoever wrote it; of too few chips nobody has some of its own
+        case when times.holder_count > 1 and not times.is_oversubscribed then samples.keyed_run_id end as owner_run_id
+    from gapless_samples as samples
+    inner join {{ ref('int_node_times') }} as times using (usage_month, resource_id)
+    left join {{ ref('int_node_spans') }} as holders
+        on
+            samples.usage_month = holders.usage_month
+            and samples.resource_id = holders.resource_id
+            and times.span_from_us = holders.span_from_us
+            and samples.keyed_run_id = holders.training_run_id
+    where
+        samples.sample_from_us < times.span_to_us
+        and samples.sample_to_us > times.span_from_us
+        and (samples.keyed_run_id is null or holders.training_run_id is not null or times.holder_count = 0)
+),
+
+pieces_with_reach as (
+    select
+        *,
+        max(piece_to_us) over (
+            partition by {{ piece }} order by piece_from_us, piece_to_us rows between unbounded preceding and 1 preceding
+        ) as reached_us
+    from pieces
+),
+
+pieces_with_cluster as (
+    select
+        *,
+        sum(case when reached_us is null or piece_from_us >= reached_us then 1 else 0 end) over (
+            partition by {{ piece }} order by piece_from_us, piece_to_us rows between unbounded preceding and current row
+        ) as cluster
+    from pieces_with_reach
+),
+
+cluster_pieces as (
+    select *, count(*) over (partition by {{ piece }}, cluster) as piece_count
+    from pieces_with_cluster
+),
+
+overlapping_pieces as (
+    select *, max(piece_to_us - piece_from_us) over (partition by {{ piece }}, cluster) as bucket_us
+    from cluster_pieces
+    where piece_count > 1
+),
+
+bucketed_pieces as (
+    {{ bucketed('overlapping_pieces', 'piece_from_us', 'piece_to_us') }}
+),
+
+slices as (
+    {{ slices('overlapping_pieces', piece ~ ', cluster, bucket_us', 'piece_from_us', 'piece_to_us') }}
+),
+
+slice_samples as (
+    select
+        slices.*,
+        bucketed_pieces.is_measured,
+        bucketed_pieces.utilisation_ppm,
+        bucketed_pieces.owner_run_id,
+        max(case when bucketed_pieces.owner_run_id is not null then bucketed_pieces.utilisation_ppm end) over (
+            partition by {{ piece }}, cluster, slices.slice_from
+        ) as owner_use
+    from slices
+    inner join bucketed_pieces using ({{ piece }}, cluster, bucket_us)
+    where
+        {{ bucket_of('slices.slice_from') }} = bucketed_pieces.bucket
+        and bucketed_pieces.piece_from_us <= slices.slice_from
+        and bucketed_pieces.piece_to_us >= slices.slice_to
+)
+
+select
+    {{ piece }},
+    piece_from_us as observed_from_us,
+    piece_to_us as observed_to_us,
+    is_measured,
+    utilisation_ppm,
+    owner_run_id
+from cluster_pieces
+where piece_count = 1
+
+union all
+
+select
+    {{ piece }},
+    slice_from as observed_from_us,
+    slice_to as observed_to_us,
+    bool_or(is_measured) as is_measured,
+    {{ use_together() }} as utilisation_ppm,
+    -- monitors of two runs list all chips of a machine: a chip is the run's under whose key it was used more
+    case
+        when min(owner_run_id) = max(owner_run_id) then min(owner_run_id)
+        when min({{ greatest_use }}) = max({{ greatest_use }}) then min({{ greatest_use }})
+    end as owner_run_id
+from slice_samples
+group by {{ piece }}, slice_from, slice_to
