@@ -74,7 +74,8 @@ def write(line: Line) -> int:
         for key, stream in node.streams.items():
             begins = {sample: START + sample * STEP * MINUTE for sample in range(MINUTES // STEP)}
             rows = [
-                (node.name, device, begins[sample], begins[sample] + STEP * MINUTE, use) for (device, sample), use in stream.items()
+                (node.name, device, begins[sample], begins[sample] + STEP * MINUTE, use)
+                for (device, sample), use in stream.items()
             ]
             line.samples("neuron_monitor", rows, key=key)
         for hour in range(2 if node.is_billed else 0):

@@ -35,7 +35,8 @@ run_devices as (
     group by all
 ),
 
--- the chips of runs that hold part of a node are those they used most in the month, so that cutting a record in two changes nothing
+-- the chips of runs that hold part of a node are those they used most in the month, so that cutting a record in two
+-- changes nothing
 ranked_devices as (
     select
         {{ span }},
@@ -44,7 +45,7 @@ ranked_devices as (
             partition by {{ span }}
             order by sum(run_devices.used_ppm_us) desc, sum(run_devices.known_us) desc, run_devices.device_id
         ) as device_rank
-    from {{ ref('int_node_spans') }} as holders
+    from {{ ref('int_node_spans') }}
     inner join run_devices using ({{ node }}, training_run_id)
     group by {{ span }}, run_devices.device_id
 ),

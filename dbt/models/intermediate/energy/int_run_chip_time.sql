@@ -36,15 +36,15 @@ shares as (
     select
         {{ span }},
         training_run_id,
-        share_numerator,
-        share_denominator,
+        chip_use.share_numerator,
+        chip_use.share_denominator,
         case
-            when spans.has_part or share_denominator = 1 then 0
-            else cast(share_denominator as decimal(19, 0)) * cast(time_us as decimal(18, 0))
+            when spans.has_part or chip_use.share_denominator = 1 then 0
+            else cast(chip_use.share_denominator as decimal(19, 0)) * cast(chip_use.time_us as decimal(18, 0))
         end as reserved_us,
-        known_us as observed_us,
-        used_ppm_us
-    from {{ ref('int_chip_use') }}
+        chip_use.known_us as observed_us,
+        chip_use.used_ppm_us
+    from {{ ref('int_chip_use') }} as chip_use
     inner join spans using ({{ span }}, training_run_id)
 
     union all
@@ -55,12 +55,12 @@ shares as (
         training_run_id,
         1 as share_numerator,
         1 as share_denominator,
-        -cast(share_numerator as decimal(19, 0)) * cast(time_us as decimal(18, 0)) as reserved_us,
+        -cast(chip_use.share_numerator as decimal(19, 0)) * cast(chip_use.time_us as decimal(18, 0)) as reserved_us,
         cast(0 as decimal(38, 0)) as observed_us,
         cast(0 as decimal(38, 0)) as used_ppm_us
-    from {{ ref('int_chip_use') }}
+    from {{ ref('int_chip_use') }} as chip_use
     inner join spans using ({{ span }}, training_run_id)
-    where not spans.has_part and share_denominator > 1
+    where not spans.has_part and chip_use.share_denominator > 1
 )
 
 select

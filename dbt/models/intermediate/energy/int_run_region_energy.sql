@@ -81,10 +81,10 @@ run_regions as (
                 then max(case power_confidence when 'published' then 1 when 'third_party' then 2 else 3 end) else 3
         end as confidence_rank
         {%- for time in ['reserved_ps', 'observed_ps', 'used_ps'] %},
-        cast(sum({{ int_div('share_' ~ time, 'shares') }}) as decimal(38, 0)) as {{ time }}
+        cast(sum({{ cut_up('share_' ~ time, 'shares') }}) as decimal(38, 0)) as {{ time }}
         {%- endfor %}
         {%- for level in levels %}{% for part, divisor in divisors.items() %},
-        {{ whole_sum(int_div(part ~ '_' ~ level, divisor), 'decimal(38, 0)') }} as {{ part }}_{{ level }}
+        {{ whole_sum(cut_up(part ~ '_' ~ level, divisor), 'decimal(38, 0)') }} as {{ part }}_{{ level }}
         {%- endfor %}{% endfor %}
     from energy_of_counted_chips
     group by all
