@@ -13,6 +13,7 @@ from .records import Runs, Window, is_job
 from .samples import FULL, NO_GAP, Device, Heard, Sample, Span, machines_of, spans_within, without_gaps
 
 Host = tuple[str, int]
+Place = tuple[Device, str | None]  # and the run whose monitor gave the number, if it shows that run's chips alone
 
 
 def _places(sample: Sample, held: list[tuple[str, Window]]) -> list[str]:
@@ -53,7 +54,12 @@ class Node:
     holds: list[Hold]
     devices: dict[Device, list[Heard]]
     is_partial: bool  # idle chips are left out by its telemetry
-    used: dict[str, dict[Device, tuple[int, int]]] = field(default_factory=lambda: defaultdict(dict))  # by run: use, known time
+    used: dict[str, dict[Place, tuple[int, int]]] = field(default_factory=lambda: defaultdict(dict))  # by run: use, known time
+
+    def shown_under(self, run: str) -> int:
+        """Chips that the samples with a run's key number."""
+        found = [[each.sample.is_life for each in heard if each.run == run] for heard in self.devices.values()]
+        return max(sum(is_life in kinds for kinds in found) for is_life in (True, False)) if found else 0
 
     def chips_of(self, host: Host) -> int:
         if host == (self.resource_id, 0):
@@ -95,11 +101,16 @@ class Together:
         self.start, self.end = first.start, first.end
         self.is_too_much = any(hold.part < 1 for hold in self.holds)
         self.places = first.node_chips if self.is_too_much else sum(hold.promised for hold in self.holds)
-        runs = {hold.run for hold in self.holds}
-        self.spans = {
-            device: spans_within(heard, self.start, self.end, runs) for device, heard in self.node.devices.items()
-        }  # fmt: skip
         self.are_told_apart = len(self.holds) > 1 and not self.is_too_much
+        runs = {hold.run for hold in self.holds}
+        own = {hold.run for hold in self.holds if self.are_told_apart and self.node.shown_under(hold.run) <= hold.promised}
+        self.spans: dict[Place, list[Span]] = {}
+        for device, heard in self.node.devices.items():
+            common = [each for each in heard if each.run not in own]
+            self.spans[device, None] = spans_within(common, self.start, self.end, runs)
+            for run in own:
+                mine = [each for each in heard if each.run == run]
+                self.spans[device, run] = spans_within(mine, self.start, self.end, runs)
 
     def owner(self, span: Span) -> str | None:
         return span.owner if self.are_told_apart else None
@@ -115,16 +126,16 @@ class Together:
                 known = sum(span.end - span.start for span in own if span.use is not None)
                 used[device] = before[0] + use, before[1] + known
 
-    def _rank(self, device: Device) -> tuple:
-        use, known = (sum(self.node.used[hold.run].get(device, (0, 0))[place] for hold in self.holds) for place in (0, 1))
-        host, machine, number = device
-        return -use, -known, f"{host}|{machine + 1}|{number}"
+    def _rank(self, place: Place) -> tuple:
+        use, known = (sum(self.node.used[hold.run].get(place, (0, 0))[number] for hold in self.holds) for number in (0, 1))
+        (host, machine, number), run = place
+        return -use, -known, f"{host}|{machine + 1}|{number}" + (f"|{run}" if run else "")
 
-    def _instants(self) -> Iterator[tuple[int, list[tuple[Device, Span]]]]:
+    def _instants(self) -> Iterator[tuple[int, list[tuple[Host, Span]]]]:
         """How long, and which devices were seen then, in the order in which they count; a host has no more than its chips."""
         edges = sorted({edge for spans in self.spans.values() for span in spans for edge in (span.start, span.end)})
         order = sorted(self.spans, key=self._rank)
-        hosts = {device[:2]: self.node.chips_of(device[:2]) for device in self.spans}
+        hosts = {device[:2]: self.node.chips_of(device[:2]) for device, _ in self.spans}
         reading = {device: iter(self.spans[device]) for device in order}
         ahead = {device: next(reading[device], None) for device in order}
         for left, right in pairwise(edges):
@@ -136,12 +147,13 @@ class Together:
                     now.append((device, span))
             taken: dict[Host, int] = defaultdict(int)
             chosen = []
-            for device, span in sorted(now, key=lambda each: not each[1].is_measured):
+            now = sorted(now, key=lambda each: not each[1].is_measured)
+            for (device, run), span in sorted(now, key=lambda each: each[0][1] is None):
                 if taken[device[:2]] < hosts[device[:2]]:
                     taken[device[:2]] += 1
-                    chosen.append((device, span))
+                    chosen.append(((device, run), span))
             if chosen:
-                yield right - left, chosen
+                yield right - left, [(place[0][:2], span) for place, span in now if (place, span) in chosen]
 
     def seen(self) -> dict[Hold, Seen]:
         found = dict.fromkeys(self.holds, NOTHING)
@@ -159,7 +171,7 @@ class Together:
             common = rest[: self.places - taken]
             known = sum(span.use is not None for span in common)
             if self.node.is_partial:
-                alive = sum(self.node.chips_of(host) for host in {device[:2] for device, _ in devices})
+                alive = sum(self.node.chips_of(host) for host in {host for host, _ in devices})
                 known += max(min(alive, self.places) - taken - len(common), 0)
             shared = Seen(Fraction(known * length), Fraction(sum(span.use or 0 for span in common) * length, FULL))
             for hold in self.holds:

@@ -4,7 +4,6 @@
 with devices as (
     select
         devices.*,
-        {{ host_of_device('devices.device_id') }} as host_key,
         cast(devices.observed_to_us - devices.observed_from_us as decimal(18, 0)) as seen_us
     from {{ ref('int_node_device_spans') }} as devices
 ),
@@ -96,6 +95,7 @@ slice_devices as (
         devices.host_key,
         devices.owner_run_id,
         devices.utilisation_ppm,
+        devices.is_own_view,
         case when devices.is_measured then 0 else 1 end as evidence_rank,
         coalesce(ranked_devices.device_rank, 0) as device_rank
     from slices
@@ -111,7 +111,8 @@ placed_on_hosts as (
     select
         *,
         row_number() over (
-            partition by {{ span }}, slice_from, host_key order by evidence_rank, device_rank, device_id
+            partition by {{ span }}, slice_from, host_key
+            order by case when is_own_view then 0 else 1 end, evidence_rank, device_rank, device_id
         ) as place_on_host
     from slice_devices
 ),

@@ -1,6 +1,8 @@
 {{ config(materialized='by_month') }}
 {%- set device = 'usage_month, resource_id, device_id' %}
-{%- set piece = device ~ ', span_from_us' %}
+{%- set piece = device ~ ', host_key, span_from_us, is_own_view' %}
+{#- several samples may be alike after they are cut -#}
+{%- set in_order = 'piece_from_us, piece_to_us, sample_from_us, sample_to_us, keyed_run_id' %}
 {%- set greatest_use = 'case when slice_samples.utilisation_ppm = slice_samples.owner_use then slice_samples.owner_run_id end' %}
 
 with samples_with_reach as (
@@ -27,17 +29,32 @@ gapless_samples as (
     from samples_with_reach
 ),
 
--- where a run holds the node, samples that carry the key of a run that does not are of another time or machine
-pieces as (
+-- how many chips a key's samples show
+views as (
     select
-        {{ device }},
+        usage_month,
+        resource_id,
+        keyed_run_id,
+        greatest(
+            count(distinct case when is_measured then device_id end), count(distinct case when is_present then device_id end)
+        ) as chips
+    from {{ ref('int_node_samples') }}
+    where keyed_run_id is not null and {{ in_build_months() }}
+    group by all
+),
+
+-- where a run holds the node, samples that carry the key of a run that does not are of another time or machine
+held_pieces as (
+    select
+        samples.*,
         times.span_from_us,
         greatest(samples.sample_from_us, times.span_from_us) as piece_from_us,
         least(samples.sample_to_us, times.span_to_us) as piece_to_us,
-        samples.is_measured,
-        samples.utilisation_ppm,
         -- alone on the node a run has what was measured there, whoever wrote it; of too few chips nobody has some of its own
-        case when times.holder_count > 1 and not times.is_oversubscribed then samples.keyed_run_id end as owner_run_id
+        case when times.holder_count > 1 and not times.is_oversubscribed then samples.keyed_run_id end as owner_run_id,
+        coalesce(
+            times.holder_count > 1 and not times.is_oversubscribed and views.chips <= holders.run_chips, false
+        ) as is_own_view
     from gapless_samples as samples
     inner join {{ ref('int_node_times') }} as times using (usage_month, resource_id)
     left join {{ ref('int_node_spans') }} as holders
@@ -46,17 +63,43 @@ pieces as (
             and samples.resource_id = holders.resource_id
             and times.span_from_us = holders.span_from_us
             and samples.keyed_run_id = holders.training_run_id
+    left join views
+        on
+            samples.usage_month = views.usage_month
+            and samples.resource_id = views.resource_id
+            and samples.keyed_run_id = views.keyed_run_id
     where
         samples.sample_from_us < times.span_to_us
         and samples.sample_to_us > times.span_from_us
         and (samples.keyed_run_id is null or holders.training_run_id is not null or times.holder_count = 0)
 ),
 
+-- a key that shows no more chips than its run holds shows that run's chips, whatever numbers its container gives them;
+-- one that shows more shows the node, and the same number is the same chip under every key
+pieces as (
+    select
+        usage_month,
+        resource_id,
+        case when is_own_view then device_id || '|' || owner_run_id else device_id end as device_id,
+        {{ host_of_device() }} as host_key,
+        span_from_us,
+        is_own_view,
+        piece_from_us,
+        piece_to_us,
+        sample_from_us,
+        sample_to_us,
+        keyed_run_id,
+        owner_run_id,
+        is_measured,
+        utilisation_ppm
+    from held_pieces
+),
+
 pieces_with_reach as (
     select
         *,
         max(piece_to_us) over (
-            partition by {{ piece }} order by piece_from_us, piece_to_us rows between unbounded preceding and 1 preceding
+            partition by {{ piece }} order by {{ in_order }} rows between unbounded preceding and 1 preceding
         ) as reached_us
     from pieces
 ),
@@ -65,7 +108,7 @@ pieces_with_cluster as (
     select
         *,
         sum(case when reached_us is null or piece_from_us >= reached_us then 1 else 0 end) over (
-            partition by {{ piece }} order by piece_from_us, piece_to_us rows between unbounded preceding and current row
+            partition by {{ piece }} order by {{ in_order }} rows between unbounded preceding and current row
         ) as cluster
     from pieces_with_reach
 ),
