@@ -205,7 +205,7 @@ def edges(line: Line) -> None:
     """Types without watts, month ends, and a run nobody has ended."""
     line.run("no-watts", "AWS", ("i-no-watts", "g5.xlarge", 1, START, END))
     line.run("no-chips", "AWS", ("i-no-chips", "trn3", None, START, END))
-    line.run("no-node", "AWS", ("i-no-host", "trn3", 2, START, END))
+    line.run("stated-chips", "AWS", ("i-no-host", "trn3", 2, START, END))
     midnight = datetime(2026, 8, 1)  # noqa: DTZ001
     half = timedelta(minutes=30)
     line.run("over-midnight", "AWS", ("i-midnight", CHIP, 1, midnight - half, midnight + half))

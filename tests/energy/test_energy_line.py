@@ -239,10 +239,11 @@ def test_unknown_chips_or_watts_are_null_and_the_row_is_there(marts, run_id: str
     assert row["reserved_chip_hours"] == (1 if run_id == "no-watts" else 0)
 
 
-def test_chips_without_a_known_host_stop_at_the_chip(marts) -> None:
-    row = marts.energy("no-node")
+def test_stated_chips_of_nodes_of_several_sizes_have_the_host_of_a_chip(marts) -> None:
+    row = marts.energy("stated-chips")
     assert row["chip_energy_kwh"] == D("1.188")  # 2 x 594 W
-    assert row["chip_host_energy_kwh"] is row["it_energy_kwh"] is row["facility_energy_kwh"] is None
+    assert row["chip_host_energy_kwh"] == D("1.51")  # 23 % of 700 W for each chip: 161 W
+    assert row["facility_energy_kwh"] == D("1.80747")  # x 1.05 x 1.14
 
 
 def test_a_run_over_the_end_of_a_month_is_cut_there(marts) -> None:
