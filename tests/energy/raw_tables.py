@@ -94,7 +94,9 @@ class Line:
             machine = {"resource_id": resource, "accelerator_type": kind, "chips": chips, "node_count": count}
             insert(self.connection, "training_runs", part="node", **machine, **attempt)
 
-    def samples(self, table: str, rows: list[tuple], key: str | None = None, evidence: str = "measured") -> None:
+    def samples(
+        self, table: str, rows: list[tuple], key: str | None = None, evidence: str = "measured", source: str | None = None
+    ) -> None:
         """Telemetry rows: host, device, start (None for a point), end, utilisation."""
         meta = self.meta(table)
         self.connection.executemany(
@@ -114,7 +116,7 @@ class Line:
                         evidence == "presence",
                         f"{host}-{device}-{end}-{use}-{evidence}",
                     ),
-                    *(table, meta["_source_object"], number, self.published_at),
+                    *(source or table, meta["_source_object"], number, self.published_at),
                 ]
                 for number, (host, device, start, end, use) in enumerate(rows, start=1)
             ],

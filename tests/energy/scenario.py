@@ -151,6 +151,12 @@ def tpus(line: Line) -> None:
     # nobody saw the node from 01:20 to 01:40: the next point speaks for three minutes
     line.run("tpu-silent", "Google Cloud", (f"{node}4", "v6e", 1, START, END))
     line.samples(TPU, [row for row in points(f"{node}4", [(0, 1.0)]) if not 20 < (row[3] - START) / MINUTE <= 40])
+    # nor at 01:21 and 01:22
+    line.run("tpu-short-silence", "Google Cloud", (f"{node}7", "v6e", 1, START, END))
+    line.samples(TPU, [row for row in points(f"{node}7", [(0, 1.0)]) if (row[3] - START) / MINUTE not in (21, 22)])
+    # an export of memory metrics alone
+    line.run("memory-only", "Google Cloud", (f"{node}8", "v6e", 1, START, END))
+    line.samples(TPU, points(f"{node}8", [(0, 0.0)]), evidence="presence", source="memory")
     # the second attempt is in another slice, so that duty cycles number the same four chips anew
     cut = START + 30 * MINUTE
     line.run("renumbered", "Google Cloud", (f"{node}5", "v6e", 4, START, cut), (f"{node}5", "v6e", 4, cut, END))

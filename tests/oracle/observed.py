@@ -2,10 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from .holdings import Hold
 from .months import bounds, by_month
@@ -81,12 +81,26 @@ def _node(resource_id: str, month: date, holds: list[Hold], samples: list[tuple[
 class Seen:
     observed: Fraction  # chip-microseconds
     busy: Fraction  # of them, at full use
+    filled: Fraction = Fraction(0)  # short silences, unobserved
+    filled_busy: Fraction = Fraction(0)
 
     def __add__(self, other: "Seen") -> "Seen":
-        return Seen(self.observed + other.observed, self.busy + other.busy)
+        return Seen(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Seen)))
+
+    def times(self, part: Fraction) -> "Seen":
+        return Seen(*(getattr(self, each.name) * part for each in fields(Seen)))
 
 
 NOTHING = Seen(Fraction(0), Fraction(0))
+
+
+def _counted(spans: Iterable[Span], length: int, idle_beside: int = 0) -> Seen:
+    uses = [(span.use, span.is_filled) for span in spans if span.use is not None]
+    seen, filled = ([use for use, is_filled in uses if is_filled is wanted] for wanted in (False, True))
+    return Seen(
+        Fraction((len(seen) + idle_beside) * length), Fraction(sum(seen) * length, FULL),
+        Fraction(len(filled) * length), Fraction(sum(filled) * length, FULL),
+    )  # fmt: skip
 
 
 @dataclass
@@ -147,7 +161,7 @@ class Together:
                     now.append((device, span))
             taken: dict[Host, int] = defaultdict(int)
             chosen = []
-            now = sorted(now, key=lambda each: not each[1].is_measured)
+            now = sorted(now, key=lambda each: (each[1].is_filled, not each[1].is_measured))
             for (device, run), span in sorted(now, key=lambda each: each[0][1] is None):
                 if taken[device[:2]] < hosts[device[:2]]:
                     taken[device[:2]] += 1
@@ -169,19 +183,17 @@ class Together:
                     rest.append(span)
             taken = sum(len(spans) for spans in own.values())
             common = rest[: self.places - taken]
-            known = sum(span.use is not None for span in common)
+            silent = 0
             if self.node.is_partial:
-                alive = sum(self.node.chips_of(host) for host in {host for host, _ in devices})
-                known += max(min(alive, self.places) - taken - len(common), 0)
-            shared = Seen(Fraction(known * length), Fraction(sum(span.use or 0 for span in common) * length, FULL))
+                alive = sum(self.node.chips_of(host) for host in {host for host, span in devices if not span.is_filled})
+                lit = [span for span in chain(common, *own.values()) if not span.is_filled]
+                silent = max(min(min(alive, self.places) - len(lit), self.places - taken - len(common)), 0)
+            shared = _counted(common, length, silent)
             for hold in self.holds:
                 mine = own.get(hold.run, ())
                 lacks = hold.promised * hold.part if self.is_too_much else Fraction(hold.promised - len(mine))
                 part = lacks / (self.places - taken) if lacks else Fraction(0)
-                found[hold] += Seen(
-                    Fraction(sum(span.use is not None for span in mine) * length) + shared.observed * part,
-                    Fraction(sum(span.use or 0 for span in mine) * length, FULL) + shared.busy * part,
-                )
+                found[hold] += _counted(mine, length) + shared.times(part)
         return found
 
 

@@ -24,6 +24,7 @@ class Sample:
     is_life: bool  # the device was seen alive, its use was not
     document: str  # equal for copies of one document
     is_partial: bool  # of a source that leaves idle chips out
+    is_filled: bool = False  # a short silence with what came after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Span:
     use: int | None
     is_measured: bool  # else the device was only seen alive
     owner: str | None  # the run that used it, as far as keys tell
+    is_filled: bool
 
 
 def without_gaps(samples: Iterable[tuple[Sample, str | None]]) -> list[Heard]:
@@ -69,8 +71,10 @@ def spans_within(heard: list[Heard], start: int, end: int, holders: set[str]) ->
     spans = []
     for left, right in pairwise(edges):
         if now := [each for each in near if each.start <= left and each.end >= right]:
+            is_filled = all(each.sample.is_filled for each in now)
+            now = [each for each in now if each.sample.is_filled == is_filled]
             is_measured = not all(each.sample.is_life for each in now)
-            spans.append(Span(left, right, _use(each.sample for each in now), is_measured, _owner(now)))
+            spans.append(Span(left, right, _use(each.sample for each in now), is_measured, _owner(now), is_filled))
     return spans
 
 

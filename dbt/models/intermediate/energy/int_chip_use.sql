@@ -95,8 +95,9 @@ slice_devices as (
         devices.host_key,
         devices.owner_run_id,
         devices.utilisation_ppm,
+        devices.is_filled,
         devices.is_own_view,
-        case when devices.is_measured then 0 else 1 end as evidence_rank,
+        case when devices.is_filled then 2 else 0 end + case when devices.is_measured then 0 else 1 end as evidence_rank,
         coalesce(ranked_devices.device_rank, 0) as device_rank
     from slices
     inner join bucketed_devices as devices using ({{ span }}, bucket_us)
@@ -151,8 +152,10 @@ own_use as (
         owner_run_id as training_run_id,
         slice_to - slice_from as slice_us,
         cast(count(*) as bigint) as chips,
-        count(utilisation_ppm) as known_chips,
-        sum(coalesce(utilisation_ppm, 0)) as used_ppm
+        count(case when not is_filled then utilisation_ppm end) as known_chips,
+        sum(case when is_filled then 0 else coalesce(utilisation_ppm, 0) end) as used_ppm,
+        count(case when is_filled then utilisation_ppm end) as filled_chips,
+        sum(case when is_filled then coalesce(utilisation_ppm, 0) else 0 end) as filled_ppm
     from placed_with_owners
     where is_own
     group by all
@@ -169,6 +172,10 @@ placed as (
     from placed_with_owners
 ),
 
+shared_places as (
+    select *, not is_own and place <= held_chips - own_chips as is_shared from placed
+),
+
 slice_use as (
     select
         {{ span }},
@@ -176,25 +183,29 @@ slice_use as (
         slice_to - slice_from as slice_us,
         own_chips,
         held_chips - own_chips as chips,
-        sum(case when not is_own and place <= held_chips - own_chips and utilisation_ppm is not null then 1 else 0 end)
+        sum(case when is_shared and not is_filled and utilisation_ppm is not null then 1 else 0 end)
         -- where a machine lives, a chip of it that is silent is idle
         + case
             when is_tpu
                 then greatest(
-                    least(sum(case when place_on_host = 1 then host_chips else 0 end), held_chips)
-                    - own_chips
-                    - sum(case when not is_own and place <= held_chips - own_chips then 1 else 0 end),
+                    least(
+                        least(sum(case when place_on_host = 1 and not is_filled then host_chips else 0 end), held_chips)
+                        - sum(case when (is_own or is_shared) and not is_filled then 1 else 0 end),
+                        held_chips - own_chips - sum(case when is_shared then 1 else 0 end)
+                    ),
                     0
                 )
             else 0
         end as known_chips,
-        sum(case when not is_own and place <= held_chips - own_chips then coalesce(utilisation_ppm, 0) else 0 end) as used_ppm,
+        sum(case when is_shared and not is_filled then coalesce(utilisation_ppm, 0) else 0 end) as used_ppm,
+        sum(case when is_shared and is_filled and utilisation_ppm is not null then 1 else 0 end) as filled_chips,
+        sum(case when is_shared and is_filled then coalesce(utilisation_ppm, 0) else 0 end) as filled_ppm,
         sum(case
             when not is_own and place > held_chips - own_chips and place <= node_chips - own_chips
                 then coalesce(utilisation_ppm, 0)
             else 0
         end) as free_used_ppm
-    from placed
+    from shared_places
     group by {{ span }}, slice_from, slice_to, own_chips, held_chips, is_tpu
 ),
 
@@ -206,7 +217,9 @@ pools as (
         chips,
         sum(cast(slice_us as decimal(18, 0))) as time_us,
         sum(cast(known_chips as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as known_us,
-        sum(cast(used_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as used_ppm_us
+        sum(cast(used_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as used_ppm_us,
+        sum(cast(filled_chips as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as filled_us,
+        sum(cast(filled_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as filled_ppm_us
     from slice_use
     group by {{ span }}, case when own_chips > 0 then slice_from end, chips
 
@@ -218,7 +231,9 @@ pools as (
         max(times.held_chips) as chips,
         max(cast(times.span_to_us - times.span_from_us as decimal(18, 0))) as time_us,
         sum(device_times.known_us) as known_us,
-        sum(device_times.used_ppm_us) as used_ppm_us
+        sum(device_times.used_ppm_us) as used_ppm_us,
+        0 as filled_us,
+        0 as filled_ppm_us
     from device_times
     inner join plain_spans using ({{ span }})
     inner join {{ ref('int_node_times') }} as times using ({{ span }})
@@ -235,7 +250,9 @@ run_pools as (
         case when times.is_oversubscribed then times.span_chips else pools.chips end as all_chips,
         pools.time_us,
         pools.known_us,
-        pools.used_ppm_us
+        pools.used_ppm_us,
+        pools.filled_us,
+        pools.filled_ppm_us
     from pools
     inner join {{ ref('int_node_times') }} as times using ({{ span }})
     inner join {{ ref('int_node_spans') }} as holders using ({{ span }})
@@ -249,7 +266,9 @@ select
     case when part_chips = all_chips then 1 else all_chips end as share_denominator,
     cast(sum(time_us) as decimal(38, 0)) as time_us,
     cast(sum(known_us) as decimal(38, 0)) as known_us,
-    cast(sum(used_ppm_us) as decimal(38, 0)) as used_ppm_us
+    cast(sum(used_ppm_us) as decimal(38, 0)) as used_ppm_us,
+    cast(sum(filled_us) as decimal(38, 0)) as filled_us,
+    cast(sum(filled_ppm_us) as decimal(38, 0)) as filled_ppm_us
 from run_pools
 where part_chips > 0
 group by all
@@ -263,7 +282,9 @@ select
     1 as share_denominator,
     cast(sum(slice_us) as decimal(38, 0)) as time_us,
     cast(sum(cast(known_chips as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as known_us,
-    cast(sum(cast(used_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as used_ppm_us
+    cast(sum(cast(used_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as used_ppm_us,
+    cast(sum(cast(filled_chips as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as filled_us,
+    cast(sum(cast(filled_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as filled_ppm_us
 from own_use
 group by all
 
@@ -276,7 +297,9 @@ select
     1 as share_denominator,
     cast(sum(slice_us) as decimal(38, 0)) as time_us,
     cast(0 as decimal(38, 0)) as known_us,
-    cast(sum(cast(free_used_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as used_ppm_us
+    cast(sum(cast(free_used_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as used_ppm_us,
+    cast(0 as decimal(38, 0)) as filled_us,
+    cast(0 as decimal(38, 0)) as filled_ppm_us
 from slice_use
 where free_used_ppm > 0
 group by all

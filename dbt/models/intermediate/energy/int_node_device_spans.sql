@@ -2,7 +2,7 @@
 {%- set device = 'usage_month, resource_id, device_id' %}
 {%- set piece = device ~ ', host_key, span_from_us, is_own_view' %}
 {#- several samples may be alike after they are cut -#}
-{%- set in_order = 'piece_from_us, piece_to_us, sample_from_us, sample_to_us, keyed_run_id' %}
+{%- set in_order = 'piece_from_us, piece_to_us, sample_from_us, sample_to_us, keyed_run_id, is_filled' %}
 {%- set greatest_use = 'case when slice_samples.utilisation_ppm = slice_samples.owner_use then slice_samples.owner_run_id end' %}
 
 with samples_with_reach as (
@@ -20,6 +20,7 @@ gapless_samples as (
         {{ device }},
         keyed_run_id,
         is_measured,
+        is_filled,
         utilisation_ppm,
         case
             when sample_from_us > reached_us and sample_from_us - reached_us <= {{ telemetry_gap_us() }} then reached_us
@@ -91,6 +92,7 @@ pieces as (
         keyed_run_id,
         owner_run_id,
         is_measured,
+        is_filled,
         utilisation_ppm
     from held_pieces
 ),
@@ -132,21 +134,31 @@ slices as (
     {{ slices('overlapping_pieces', piece ~ ', cluster, bucket_us', 'piece_from_us', 'piece_to_us') }}
 ),
 
-slice_samples as (
+slice_pieces as (
     select
         slices.*,
         bucketed_pieces.is_measured,
+        bucketed_pieces.is_filled,
         bucketed_pieces.utilisation_ppm,
         bucketed_pieces.owner_run_id,
-        max(case when bucketed_pieces.owner_run_id is not null then bucketed_pieces.utilisation_ppm end) over (
-            partition by {{ piece }}, cluster, slices.slice_from
-        ) as owner_use
+        bool_and(bucketed_pieces.is_filled) over (partition by {{ piece }}, cluster, slices.slice_from) as is_all_filled
     from slices
     inner join bucketed_pieces using ({{ piece }}, cluster, bucket_us)
     where
         {{ bucket_of('slices.slice_from') }} = bucketed_pieces.bucket
         and bucketed_pieces.piece_from_us <= slices.slice_from
         and bucketed_pieces.piece_to_us >= slices.slice_to
+),
+
+-- what was seen stands before what is filled
+slice_samples as (
+    select
+        *,
+        max(case when owner_run_id is not null then utilisation_ppm end) over (
+            partition by {{ piece }}, cluster, slice_from
+        ) as owner_use
+    from slice_pieces
+    where is_filled = is_all_filled
 )
 
 select
@@ -154,6 +166,7 @@ select
     piece_from_us as observed_from_us,
     piece_to_us as observed_to_us,
     is_measured,
+    is_filled,
     utilisation_ppm,
     owner_run_id
 from cluster_pieces
@@ -166,6 +179,7 @@ select
     slice_from as observed_from_us,
     slice_to as observed_to_us,
     bool_or(is_measured) as is_measured,
+    bool_and(is_filled) as is_filled,
     {{ use_together() }} as utilisation_ppm,
     -- monitors of two runs list all chips of a machine: a chip is the run's under whose key it was used more
     case

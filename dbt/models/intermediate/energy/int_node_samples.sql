@@ -1,7 +1,7 @@
 {%- set sample_columns %}
         samples.usage_month, nodes.resource_id, samples.keyed_run_id, samples.device_index,
         samples.document_hash, samples.is_document, samples.is_measured,
-        samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm
+        samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm, samples.is_filled
 {%- endset %}
 {{ config(materialized='by_month') }}
 
@@ -131,6 +131,7 @@ select
     keyed_run_id,
     sample_from_us,
     sample_to_us,
+    is_filled,
     bool_or(is_measured) as is_measured,
     bool_or(not is_measured) as is_present,
     {{ use_together() }} as utilisation_ppm

@@ -28,7 +28,9 @@ shares as (
         case when has_part then span_chips else 1 end as share_denominator,
         cast(case when has_part then node_chips else coalesce(run_chips, 0) end as decimal(19, 0)) * span_us as reserved_us,
         cast(0 as decimal(38, 0)) as observed_us,
-        cast(0 as decimal(38, 0)) as used_ppm_us
+        cast(0 as decimal(38, 0)) as used_ppm_us,
+        cast(0 as decimal(38, 0)) as filled_us,
+        cast(0 as decimal(38, 0)) as filled_ppm_us
     from spans
 
     union all
@@ -43,7 +45,9 @@ shares as (
             else cast(chip_use.share_denominator as decimal(19, 0)) * cast(chip_use.time_us as decimal(18, 0))
         end as reserved_us,
         chip_use.known_us as observed_us,
-        chip_use.used_ppm_us
+        chip_use.used_ppm_us,
+        chip_use.filled_us,
+        chip_use.filled_ppm_us
     from {{ ref('int_chip_use') }} as chip_use
     inner join spans using ({{ span }}, training_run_id)
 
@@ -57,7 +61,9 @@ shares as (
         1 as share_denominator,
         -cast(chip_use.share_numerator as decimal(19, 0)) * cast(chip_use.time_us as decimal(18, 0)) as reserved_us,
         cast(0 as decimal(38, 0)) as observed_us,
-        cast(0 as decimal(38, 0)) as used_ppm_us
+        cast(0 as decimal(38, 0)) as used_ppm_us,
+        cast(0 as decimal(38, 0)) as filled_us,
+        cast(0 as decimal(38, 0)) as filled_ppm_us
     from {{ ref('int_chip_use') }} as chip_use
     inner join spans using ({{ span }}, training_run_id)
     where not spans.has_part and chip_use.share_denominator > 1
@@ -74,7 +80,9 @@ select
     bool_and(spans.run_chips is not null and unknown_ends.training_run_id is null) as is_chips_known,
     cast(sum(shares.reserved_us) as decimal(38, 0)) as reserved_us,
     cast(sum(shares.observed_us) as decimal(38, 0)) as observed_us,
-    cast(sum(shares.used_ppm_us) as decimal(38, 0)) as used_ppm_us
+    cast(sum(shares.used_ppm_us) as decimal(38, 0)) as used_ppm_us,
+    cast(sum(shares.filled_us) as decimal(38, 0)) as filled_us,
+    cast(sum(shares.filled_ppm_us) as decimal(38, 0)) as filled_ppm_us
 from shares
 inner join spans using ({{ span }}, training_run_id)
 left join unknown_ends using (usage_month, training_run_id)
