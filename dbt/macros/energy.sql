@@ -29,6 +29,11 @@ select
     {{ instant_us('cast(usage_month as timestamp) + interval 1 month') }} as month_to_us
 {%- endmacro %}
 
+{# A share in whole units. Up, not down: 3/7 and 4/7 of 1.8e-3 J are half a unit of 1e-9 kWh together, which two parts cut down would miss. #}
+{% macro cut_up(a, b) -%}
+{{ int_div('cast(' ~ a ~ ' + ' ~ b ~ ' - 1 as decimal(38, 0))', b) }}
+{%- endmacro %}
+
 {# Whole units of 1e-12 J times 10^k become kWh at nine decimals: half up, once. #}
 {% macro kwh(e, k=0) -%}
 {{ from_units(int_div('cast(2 * (' ~ e ~ ') + 36' ~ '0' * (8 + k) ~ ' as decimal(38,0))', 'cast(72' ~ '0' * (8 + k) ~ ' as decimal(38,0))'), 9) }}

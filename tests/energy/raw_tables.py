@@ -95,7 +95,13 @@ class Line:
             insert(self.connection, "training_runs", part="node", **machine, **attempt)
 
     def samples(
-        self, table: str, rows: list[tuple], key: str | None = None, evidence: str = "measured", states: tuple = (None, None)
+        self,
+        table: str,
+        rows: list[tuple],
+        key: str | None = None,
+        evidence: str = "measured",
+        source: str | None = None,
+        states: tuple = (None, None),
     ) -> None:
         """Telemetry rows: host, device, start (None for a point), end, utilisation; all state one type and number of devices."""
         meta = self.meta(table)
@@ -116,10 +122,34 @@ class Line:
                         evidence == "presence",
                         f"{host}-{device}-{end}-{use}-{evidence}",
                     ),
-                    *(table, meta["_source_object"], number, self.published_at, *states),
+                    *(source or table, meta["_source_object"], number, self.published_at, *states),
                 ]
                 for number, (host, device, start, end, use) in enumerate(rows, start=1)
             ],
+        )
+
+    def bill_hour(self, resource: str, kind: str, start: datetime, account: str = "2") -> None:
+        """A machine's hour at 1.34375 USD in us-east-1."""
+        insert(
+            self.connection,
+            "aws_cur",
+            identity_line_item_id=f"{resource}-{start}",
+            bill_payer_account_id="1",
+            bill_invoice_id="invoice",
+            line_item_usage_account_id=account,
+            line_item_line_item_type="Usage",
+            line_item_product_code="AmazonEC2",
+            line_item_usage_type=f"BoxUsage:{kind}",
+            line_item_resource_id=resource,
+            line_item_usage_start_date=start,
+            line_item_usage_end_date=start + timedelta(hours=1),
+            line_item_usage_amount__text="1",
+            line_item_unblended_cost__text="1.34375",
+            pricing_public_on_demand_cost__text="1.34375",
+            line_item_currency_code="USD",
+            pricing_unit="Hrs",
+            product_region_code="us-east-1",
+            **self.meta("cur"),
         )
 
 

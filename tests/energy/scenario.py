@@ -7,7 +7,9 @@ give its figures.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from decimal import Decimal
 
+from tests.energy import drawn_nodes
 from tests.energy.raw_tables import Line, insert, series
 
 START = datetime(2026, 7, 10, 1)  # noqa: DTZ001 raw times are UTC without a zone
@@ -30,7 +32,7 @@ def write(line: Line) -> None:
     tpus(line)
     managed_jobs(line)
     edges(line)
-    billed(line)
+    billed(line, 4 + drawn_nodes.write(line))
     insert(
         line.connection,
         "fx_rates",
@@ -118,6 +120,13 @@ def shared_nodes(line: Line) -> None:
     for device in range(16):
         line.samples(NEURON, hour("i-half", 1.0 if device in (1, 3, 5, 7, 9, 11, 13, 15) else 0.0, device), key="half-node")
 
+    for name in ("two-a", "two-b"):
+        line.run(name, "AWS", ("i-two-of-four", NODE, 4, START, END))
+    line.run("two-of-eight", "AWS", ("i-two-of-eight", NODE, 2, START, END))
+    for device in range(16):
+        for node in ("i-two-of-four", "i-two-of-eight"):
+            line.samples(NEURON, series(node, device, START, 1, 3600, 1.0 if device < 8 else 0.0))
+
     # the second run comes after half the hour, and from then on nobody tells their samples apart
     cut = START + 30 * MINUTE
     line.run("joined", "AWS", ("i-joined", NODE, 16, START, cut), ("i-joined", NODE, 8, cut, END))
@@ -142,6 +151,12 @@ def tpus(line: Line) -> None:
     # nobody saw the node from 01:20 to 01:40: the next point speaks for three minutes
     line.run("tpu-silent", "Google Cloud", (f"{node}4", "v6e", 1, START, END))
     line.samples(TPU, [row for row in points(f"{node}4", [(0, 1.0)]) if not 20 < (row[3] - START) / MINUTE <= 40])
+    # nor at 01:21 and 01:22
+    line.run("tpu-short-silence", "Google Cloud", (f"{node}7", "v6e", 1, START, END))
+    line.samples(TPU, [row for row in points(f"{node}7", [(0, 1.0)]) if (row[3] - START) / MINUTE not in (21, 22)])
+    # an export of memory metrics alone
+    line.run("memory-only", "Google Cloud", (f"{node}8", "v6e", 1, START, END))
+    line.samples(TPU, points(f"{node}8", [(0, 0.0)]), evidence="presence", source="memory")
     # the second attempt is in another slice, so that duty cycles number the same four chips anew
     cut = START + 30 * MINUTE
     line.run("renumbered", "Google Cloud", (f"{node}5", "v6e", 4, START, cut), (f"{node}5", "v6e", 4, cut, END))
@@ -196,7 +211,7 @@ def edges(line: Line) -> None:
     """Types without watts, month ends, and a run nobody has ended."""
     line.run("no-watts", "AWS", ("i-no-watts", "g5.xlarge", 1, START, END))
     line.run("no-chips", "AWS", ("i-no-chips", "trn3", None, START, END))
-    line.run("no-node", "AWS", ("i-no-host", "trn3", 2, START, END))
+    line.run("stated-chips", "AWS", ("i-no-host", "trn3", 2, START, END))
     midnight = datetime(2026, 8, 1)  # noqa: DTZ001
     half = timedelta(minutes=30)
     line.run("over-midnight", "AWS", ("i-midnight", CHIP, 1, midnight - half, midnight + half))
@@ -220,34 +235,13 @@ def edges(line: Line) -> None:
     line.run("still-going", "AWS", ("i-going", CHIP, 1, datetime(2026, 7, 15, 10), None))  # noqa: DTZ001
 
 
-def billed(line: Line) -> None:
+def billed(line: Line, hours: int) -> None:
     """A machine paid for four hours and held for one; the carbon of its cell is 0.2 kg of Scope 2, a quarter of it the run's."""
     line.run("billed", "AWS", ("i-billed", CHIP, 1, START, END))
     line.samples(NEURON, hour("i-billed"), key="billed")
     for number in range(4):
-        start = START + number * timedelta(hours=1)
-        insert(
-            line.connection,
-            "aws_cur",
-            identity_line_item_id=f"line-{number}",
-            bill_payer_account_id="1",
-            bill_invoice_id="invoice",
-            line_item_usage_account_id="2",
-            line_item_line_item_type="Usage",
-            line_item_product_code="AmazonEC2",
-            line_item_usage_type="BoxUsage:trn1.2xlarge",
-            line_item_resource_id="i-billed",
-            line_item_usage_start_date=start,
-            line_item_usage_end_date=start + timedelta(hours=1),
-            line_item_usage_amount__text="1",
-            line_item_unblended_cost__text="1.34375",
-            pricing_public_on_demand_cost__text="1.34375",
-            line_item_currency_code="USD",
-            pricing_unit="Hrs",
-            product_region_code="us-east-1",
-            **line.meta("cur"),
-        )
-    # what landing added up before any model saw it: four times 1.34375
+        line.bill_hour("i-billed", CHIP, START + number * timedelta(hours=1))
+    # what landing added up before any model saw it: 1.34375 for each hour
     insert(
         line.connection,
         "delivery_totals",
@@ -258,8 +252,8 @@ def billed(line: Line) -> None:
         payer_account_id="1",
         usage_month="2026-07-01",
         currency="USD",
-        line_count=4,
-        billed_cost="5.375",
+        line_count=hours,
+        billed_cost=str(Decimal("1.34375") * hours),
     )
     insert(
         line.connection,

@@ -18,7 +18,7 @@ from tests.oracle.google_builders import TPU, GoogleExports, gauge, kilograms, n
 from tests.oracle.oracle import Oracle
 
 NOW = "2026-06-20T00:00:00Z"
-NODE, IDLE, UNBILLED = "i-0aaa", "i-0idle", "i-0unbilled"
+NODE, IDLE, UNBILLED, LAST = "i-0aaa", "i-0idle", "i-0unbilled", "tpu-last-hour"
 
 
 def april(exports: GoogleExports) -> None:
@@ -30,10 +30,13 @@ def april(exports: GoogleExports) -> None:
     exports.runs(
         run("a", (NODE, *HELD, 8), (UNBILLED, *HELD, None)),
         run("b", (NODE, *HELD, 4), provider_name=None),
-        tpu_run("t", (TPU, *HELD, 4)),
+        tpu_run("t", (TPU, *HELD, 4), (LAST, "2026-04-30T23:00:00Z", "2026-05-01T00:00:00Z", 4)),
     )
     exports.neuron(NODE, [("2026-04-10T11:00:00Z", neuron_document(dict.fromkeys(range(32), 50.0)))], run="later")
     exports.tpu(*(gauge("duty_cycle", TPU, chip, _points(datetime(2026, 4, 10, 10, tzinfo=UTC))) for chip in range(4)))
+    # twenty minutes apart, and in May ten
+    points = {f"2026-04-30T23:{minute:02d}:00Z": 75.0 for minute in (5, 25, 45)}
+    exports.tpu(*(gauge("duty_cycle", LAST, chip, points) for chip in range(4)), name="last-hour")
     exports.carbon([carbon(0.5)])
     exports.google_carbon([kilograms(13.0)])
 
@@ -64,6 +67,10 @@ def may(exports: GoogleExports) -> None:
     exports.tpu(
         *(gauge("duty_cycle", TPU, chip, _points(datetime(2026, 5, 10, 10, tzinfo=UTC)), "later") for chip in range(16)),
         name="may",
+    )
+    exports.tpu(
+        *(gauge("duty_cycle", LAST, chip, _points(datetime(2026, 4, 30, 23, 55, tzinfo=UTC))) for chip in range(4)),
+        name="first-hour",
     )
     exports.neuron(NODE, [("2026-05-10T11:00:00Z", neuron_document({0: 100.0}, devices=64))], run="later", name="may")
     exports.carbon([carbon(9.5, usage_period_start=datetime(2026, 5, 1))], period="2026-05")  # noqa: DTZ001 as the export's

@@ -55,7 +55,11 @@ class Held:
         for level in LEVELS:
             share = 1 + network_share(self.provider, level)
             host = power.host[level] * hold.chip_time
-            chip = power.observed(level, seen.busy, seen.observed) + power.unseen(level, unseen)
+            chip = power.observed(level, seen.busy, seen.observed)
+            if level == "mid":  # the bounds do not trust what is filled
+                chip += power.unseen(level, unseen - seen.filled) + power.observed(level, seen.filled_busy, seen.filled)
+            else:
+                chip += power.unseen(level, unseen)
             steps = (chip, chip + host, (chip + host) * share, (chip + host) * share * pue)
             for boundary, amount in zip(BOUNDARIES, steps, strict=True):
                 self.energy[boundary, level] += amount

@@ -1,67 +1,19 @@
-"""What telemetry saw of the chips a run held: observed and busy chip time of every hold."""
+"""What telemetry saw of the chips runs held: per node the parts are the whole, so every chip is somebody's once or free."""
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
 from datetime import date
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from .holdings import Hold
 from .months import bounds, by_month
 from .records import Runs, Window, is_job
-from .samples import FULL, NO_GAP, Device, Sample, Span, machines_of, overlap, overlap_of_most, spans_of
+from .samples import FULL, NO_GAP, Device, Heard, Sample, Span, machines_of, spans_within, without_gaps
 
-
-@dataclass
-class Tracks:
-    """The devices of one machine as one group of samples shows them."""
-
-    devices: dict[Device, list[Span]] = field(default_factory=dict)  # measured
-    lives: dict[str, list[Span]] = field(default_factory=dict)  # when a source that leaves idle chips out saw any of a host's
-    numbers: dict[str, int] = field(default_factory=dict)  # how many chips it ever saw of that host, in one way of numbering
-
-    @property
-    def is_partial(self) -> bool:
-        return bool(self.lives)
-
-    def sees(self, start: int, end: int) -> bool:
-        spans = [span for found in (*self.lives.values(), *self.devices.values()) for span in found]
-        return any(span.start < end and span.end > start for span in spans)
-
-    def alive(self, hold: Hold, chips: int) -> int:
-        """Chip-microseconds of hosts that were seen: a host that is not the node itself speaks of its own chips only."""
-        changes: dict[int, int] = defaultdict(int)
-        for host, spans in self.lives.items():
-            of_host = chips if host == hold.resource_id else max(hold.machine_chips, self.numbers[host])
-            for span in spans:
-                if span.start < hold.end and span.end > hold.start:
-                    changes[max(span.start, hold.start)] += of_host
-                    changes[min(span.end, hold.end)] -= of_host
-        total = now = 0
-        for left, right in pairwise(sorted(changes)):
-            now += changes[left]
-            total += min(now, chips) * (right - left)
-        return total
-
-    def busiest(self, holds: Iterable[Hold]) -> list[Device]:
-        busy = {device: sum(overlap(spans, hold.start, hold.end)[1] for hold in holds) for device, spans in self.devices.items()}
-        return sorted(busy, key=lambda device: (-busy[device], device))
-
-
-def tracks_of(samples: list[Sample], *, is_job: bool) -> Tracks:
-    partial = [sample for sample in samples if sample.is_partial]
-    measured = [sample for sample in samples if not (sample.is_partial and sample.is_life)]
-    devices = {device: spans_of(found) for device, found in machines_of(measured, is_job=is_job).items()}
-    by_host: dict[str, list[Sample]] = defaultdict(list)
-    for sample in partial:
-        by_host[sample.host_id].append(sample)
-    lives = {host: [span for span in spans_of(found) if span.use is not None] for host, found in by_host.items()}
-    numbers = {
-        host: max(len({sample.device for sample in found if sample.is_life is is_life}) for is_life in (True, False))
-        for host, found in by_host.items()
-    }
-    return Tracks(devices, {host: spans for host, spans in lives.items() if spans}, numbers)
+Host = tuple[str, int]
+Place = tuple[Device, str | None]  # and the run whose monitor gave the number, if it shows that run's chips alone
 
 
 def _places(sample: Sample, held: list[tuple[str, Window]]) -> list[str]:
@@ -74,14 +26,14 @@ def _places(sample: Sample, held: list[tuple[str, Window]]) -> list[str]:
 
 
 class Telemetry:
-    """Samples by machine and by the run they are keyed to; a key nobody knows is none."""
+    """Samples by machine, each with the run to which it is keyed; a key nobody knows is none."""
 
     def __init__(self, samples: Iterable[Sample], runs: Runs) -> None:
         held: dict[str, list[tuple[str, Window]]] = defaultdict(list)
         for resource_id, windows in sorted(runs.windows.items()):
             for window in windows:
                 held[window.run].append((resource_id, window))
-        self.by_machine: dict[tuple[str, str | None], list[Sample]] = defaultdict(list)
+        self.by_machine: dict[str, list[tuple[Sample, str | None]]] = defaultdict(list)
         for sample in samples:
             run = runs.of_tag(sample.run_key) if sample.run_key else None
             # names of runs and machines are those of the month
@@ -89,58 +41,175 @@ class Telemetry:
             resources, known = (set().union(*(names[place] for names in now)) for place in (0, 1))
             run = run if run in known else None
             for place in _places(sample, held[run]) if run is not None and sample.host_id not in resources else ():
-                self.by_machine[place, run].append(sample)
+                self.by_machine[place].append((sample, run))
             if run is None or sample.host_id in resources:
-                self.by_machine[sample.host_id, run].append(sample)
-        self._tracks: dict[tuple, Tracks] = {}
+                self.by_machine[sample.host_id].append((sample, run))
 
-    def tracks(self, resource_id: str, *keys: str | None) -> Tracks:
-        place = resource_id, *keys
-        if place not in self._tracks:
-            samples = [sample for key in keys for sample in self.by_machine.get((resource_id, key), ())]
-            self._tracks[place] = tracks_of(samples, is_job=is_job(resource_id))
-        return self._tracks[place]
+
+@dataclass
+class Node:
+    """A machine in a month: what was heard of its devices, and how many chips each of its hosts has."""
+
+    resource_id: str
+    holds: list[Hold]
+    devices: dict[Device, list[Heard]]
+    is_partial: bool  # idle chips are left out by its telemetry
+    used: dict[str, dict[Place, tuple[int, int]]] = field(default_factory=lambda: defaultdict(dict))  # by run: use, known time
+
+    def shown_under(self, run: str) -> int:
+        """Chips that the samples with a run's key number."""
+        found = [[each.sample.is_life for each in heard if each.run == run] for heard in self.devices.values()]
+        return max(sum(is_life in kinds for kinds in found) for is_life in (True, False)) if found else 0
+
+    def chips_of(self, host: Host) -> int:
+        if host == (self.resource_id, 0):
+            return max((hold.node_chips or 0) for hold in self.holds)
+        own = [heard for device, heard in self.devices.items() if device[:2] == host]
+        numbers = [sum(any(each.sample.is_life is is_life for each in heard) for heard in own) for is_life in (True, False)]
+        return max(*numbers, *(hold.machine_chips for hold in self.holds))
+
+
+def _node(resource_id: str, month: date, holds: list[Hold], samples: list[tuple[Sample, str | None]]) -> Node:
+    start, end = bounds(month)
+    near = [each for each in samples if each[0].start < end + NO_GAP and each[0].end > start - NO_GAP]
+    found = machines_of(near, is_job=is_job(resource_id))
+    devices = {device: without_gaps(of_device) for device, of_device in found.items()}
+    return Node(resource_id, holds, devices, any(sample.is_partial for sample, _ in near))
 
 
 @dataclass(frozen=True)
 class Seen:
     observed: Fraction  # chip-microseconds
     busy: Fraction  # of them, at full use
+    filled: Fraction = Fraction(0)  # short silences, unobserved
+    filled_busy: Fraction = Fraction(0)
+
+    def __add__(self, other: "Seen") -> "Seen":
+        return Seen(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Seen)))
+
+    def times(self, part: Fraction) -> "Seen":
+        return Seen(*(getattr(self, each.name) * part for each in fields(Seen)))
 
 
-def _own(tracks: Tracks, chosen: list[Device], hold: Hold) -> Seen:
-    """As many chips as it held, first those the run used most in the month; where idle chips are left out, the others idle."""
-    if not hold.promised:
-        return Seen(Fraction(0), Fraction(0))
-    chips = min(hold.promised, hold.node_chips)  # attempts of one run may overlap, but a chip is there once
-    known, busy, unknown = overlap_of_most([tracks.devices[device] for device in chosen], chips, hold.start, hold.end)
-    if tracks.is_partial:
-        known = tracks.alive(hold, chips) - unknown
-    share = hold.part * hold.promised / chips
-    return Seen(known * share, Fraction(busy, FULL) * share)
+NOTHING = Seen(Fraction(0), Fraction(0))
 
 
-def _mean(tracks: Tracks, hold: Hold) -> Seen:
-    """Samples nobody told apart: each run carries the machine's mean by the chips it holds."""
-    if not hold.promised:
-        return Seen(Fraction(0), Fraction(0))
-    sums = [overlap(spans, hold.start, hold.end) for spans in tracks.devices.values()]
-    known, busy, unknown = (sum(column) for column in zip(*sums, strict=True)) if sums else (0, 0, 0)
-    if tracks.is_partial:
-        known = tracks.alive(hold, hold.node_chips) - unknown
-    share = hold.part * hold.promised / hold.node_chips
-    return Seen(known * share, Fraction(busy, FULL) * share)
+def _counted(spans: Iterable[Span], length: int, idle_beside: int = 0) -> Seen:
+    uses = [(span.use, span.is_filled) for span in spans if span.use is not None]
+    seen, filled = ([use for use, is_filled in uses if is_filled is wanted] for wanted in (False, True))
+    return Seen(
+        Fraction((len(seen) + idle_beside) * length), Fraction(sum(seen) * length, FULL),
+        Fraction(len(filled) * length), Fraction(sum(filled) * length, FULL),
+    )  # fmt: skip
+
+
+@dataclass
+class Together:
+    """All who hold a node between two instants in which nothing changes hands."""
+
+    node: Node
+    holds: list[Hold]
+
+    def __post_init__(self) -> None:
+        first = self.holds[0]
+        self.start, self.end = first.start, first.end
+        self.is_too_much = any(hold.part < 1 for hold in self.holds)
+        self.places = first.node_chips if self.is_too_much else sum(hold.promised for hold in self.holds)
+        self.are_told_apart = len(self.holds) > 1 and not self.is_too_much
+        runs = {hold.run for hold in self.holds}
+        own = {hold.run for hold in self.holds if self.are_told_apart and self.node.shown_under(hold.run) <= hold.promised}
+        self.spans: dict[Place, list[Span]] = {}
+        for device, heard in self.node.devices.items():
+            common = [each for each in heard if each.run not in own]
+            self.spans[device, None] = spans_within(common, self.start, self.end, runs)
+            for run in own:
+                mine = [each for each in heard if each.run == run]
+                self.spans[device, run] = spans_within(mine, self.start, self.end, runs)
+
+    def owner(self, span: Span) -> str | None:
+        return span.owner if self.are_told_apart else None
+
+    def note_use(self) -> None:
+        """Adds to what each run used of each device in the month."""
+        for hold in self.holds:
+            used = self.node.used[hold.run]
+            for device, spans in self.spans.items():
+                own = [span for span in spans if self.owner(span) in (None, hold.run)]
+                before = used.get(device, (0, 0))
+                use = sum((span.use or 0) * (span.end - span.start) for span in own)
+                known = sum(span.end - span.start for span in own if span.use is not None)
+                used[device] = before[0] + use, before[1] + known
+
+    def _rank(self, place: Place) -> tuple:
+        use, known = (sum(self.node.used[hold.run].get(place, (0, 0))[number] for hold in self.holds) for number in (0, 1))
+        (host, machine, number), run = place
+        return -use, -known, f"{host}|{machine + 1}|{number}" + (f"|{run}" if run else "")
+
+    def _instants(self) -> Iterator[tuple[int, list[tuple[Host, Span]]]]:
+        """How long, and which devices were seen then, in the order in which they count; a host has no more than its chips."""
+        edges = sorted({edge for spans in self.spans.values() for span in spans for edge in (span.start, span.end)})
+        order = sorted(self.spans, key=self._rank)
+        hosts = {device[:2]: self.node.chips_of(device[:2]) for device, _ in self.spans}
+        reading = {device: iter(self.spans[device]) for device in order}
+        ahead = {device: next(reading[device], None) for device in order}
+        for left, right in pairwise(edges):
+            now = []
+            for device in order:
+                while (span := ahead[device]) is not None and span.end <= left:
+                    ahead[device] = next(reading[device], None)
+                if span is not None and span.start <= left:
+                    now.append((device, span))
+            taken: dict[Host, int] = defaultdict(int)
+            chosen = []
+            now = sorted(now, key=lambda each: (each[1].is_filled, not each[1].is_measured))
+            for (device, run), span in sorted(now, key=lambda each: each[0][1] is None):
+                if taken[device[:2]] < hosts[device[:2]]:
+                    taken[device[:2]] += 1
+                    chosen.append(((device, run), span))
+            if chosen:
+                yield right - left, [(place[0][:2], span) for place, span in now if (place, span) in chosen]
+
+    def seen(self) -> dict[Hold, Seen]:
+        found = dict.fromkeys(self.holds, NOTHING)
+        for length, devices in self._instants():
+            own: dict[str, list[Span]] = defaultdict(list)
+            rest = []
+            promised = {hold.run: hold.promised for hold in self.holds}
+            for _, span in devices:
+                run = self.owner(span)
+                if run is not None and len(own[run]) < promised[run]:
+                    own[run].append(span)
+                else:
+                    rest.append(span)
+            taken = sum(len(spans) for spans in own.values())
+            common = rest[: self.places - taken]
+            silent = 0
+            if self.node.is_partial:
+                alive = sum(self.node.chips_of(host) for host in {host for host, span in devices if not span.is_filled})
+                lit = [span for span in chain(common, *own.values()) if not span.is_filled]
+                silent = max(min(min(alive, self.places) - len(lit), self.places - taken - len(common)), 0)
+            shared = _counted(common, length, silent)
+            for hold in self.holds:
+                mine = own.get(hold.run, ())
+                lacks = hold.promised * hold.part if self.is_too_much else Fraction(hold.promised - len(mine))
+                part = lacks / (self.places - taken) if lacks else Fraction(0)
+                found[hold] += _counted(mine, length) + shared.times(part)
+        return found
 
 
 def observe(holds: list[Hold], telemetry: Telemetry) -> dict[Hold, Seen]:
-    months: dict[tuple[str, str, date], list[Hold]] = defaultdict(list)
+    months: dict[tuple[str, date], list[Hold]] = defaultdict(list)
     for hold in holds:
-        months[hold.run, hold.resource_id, hold.month].append(hold)
+        months[hold.resource_id, hold.month].append(hold)
     seen: dict[Hold, Seen] = {}
-    for (run, resource_id, _), of_month in months.items():
-        alone, keyed, common = (telemetry.tracks(resource_id, *keys) for keys in ((run, None), (run,), (None,)))
-        ways = {hold: alone if hold.holders == 1 or keyed.sees(hold.start, hold.end) else common for hold in of_month}
-        chosen = alone.busiest(of_month)
-        for hold, way in ways.items():
-            seen[hold] = _own(way, chosen, hold) if way is alone else _mean(way, hold)
+    for (resource_id, month), of_month in months.items():
+        node = _node(resource_id, month, of_month, telemetry.by_machine.get(resource_id, []))
+        times: dict[int, list[Hold]] = defaultdict(list)
+        for hold in of_month:
+            times[hold.start].append(hold)
+        together = [Together(node, now) for now in times.values()]
+        for each in together:
+            each.note_use()
+        for each in together:
+            seen |= each.seen()
     return seen

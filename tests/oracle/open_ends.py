@@ -59,7 +59,7 @@ def billed_times(lines: Iterable[Line | GoogleLine]) -> Times:
 def _own_samples(window: Window, samples: Iterable[Sample], runs: Runs) -> dict[date, tuple[int, int]]:
     """First and last instant of the run's own samples, by month."""
     found: dict[date, tuple[int, int]] = {}
-    for sample in samples:
+    for sample in (sample for sample in samples if not sample.is_filled):
         if sample.run_key and window.run not in runs.ambiguous and runs.of_tag(sample.run_key) == window.run:
             for month, start, end in by_month(sample.start, sample.end):
                 if end > window.start:
@@ -75,7 +75,7 @@ def _last_of_node(window: Window, month_end: int, samples: Iterable[Sample], bes
         for sample in samples
         if bare(sample.host_id or "") == bare(window.resource_id) and not sample.run_key
         and sample.start < month_end and sample.end > window.start
-        and not any(other.start < sample.end and other.end > sample.start for other in beside)
+        and not sample.is_filled and not any(other.start < sample.end and other.end > sample.start for other in beside)
     ]  # fmt: skip
     return max(ends, default=None)
 

@@ -6,7 +6,7 @@ Knows the two sources only by what they promise: Neuron lists all devices of a h
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 NO_GAP = 500_000  # microseconds: collectors stamp arrival
 FULL = 1_000_000  # parts per million
@@ -24,6 +24,17 @@ class Sample:
     is_life: bool  # the device was seen alive, its use was not
     document: str  # equal for copies of one document
     is_partial: bool  # of a source that leaves idle chips out
+    is_filled: bool = False  # a short silence with what came after it
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A sample that was heard of a node, without the little gap before it, and the run whose key it carries."""
+
+    start: int
+    end: int
+    sample: Sample
+    run: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,34 +44,50 @@ class Span:
     start: int
     end: int
     use: int | None
-    is_measured: bool = True  # else the device was only seen alive
+    is_measured: bool  # else the device was only seen alive
+    owner: str | None  # the run that used it, as far as keys tell
+    is_filled: bool
 
 
-def _closed(samples: list[Sample]) -> list[tuple[int, int, Sample]]:
-    """Intervals in order, each stretched back over a gap that is none."""
-    found, reached = [], None
-    for sample in sorted(samples, key=lambda each: (each.start, each.end)):
-        start = sample.start
-        if reached is not None and 0 < start - reached <= NO_GAP:
-            start = reached
-        found.append((start, sample.end, sample))
-        reached = sample.end if reached is None else max(reached, sample.end)
+def without_gaps(samples: Iterable[tuple[Sample, str | None]]) -> list[Heard]:
+    """Of one device, in order: a gap of at most half a second to whatever began before belongs to the later sample."""
+    found: list[Heard] = []
+    reached = None  # by samples that began earlier
+    for start, together in groupby(sorted(samples, key=lambda each: each[0].start), key=lambda each: each[0].start):
+        first = reached if reached is not None and 0 < start - reached <= NO_GAP else start
+        now = [Heard(first, sample.end, sample, run) for sample, run in together]
+        found += now
+        reached = max([each.end for each in now] + ([] if reached is None else [reached]))
     return found
 
 
-def spans_of(samples: list[Sample]) -> list[Span]:
-    """One device's time without overlaps: the greatest measured use counts, and an error is no idleness."""
-    intervals = _closed(samples)
-    edges = sorted({edge for start, end, _ in intervals for edge in (start, end)})
-    waiting, now, spans = sorted(intervals, reverse=True, key=lambda each: each[0]), [], []
+def spans_within(heard: list[Heard], start: int, end: int, holders: set[str]) -> list[Span]:
+    """One device between two instants in which `holders` have the node; each instant counts once."""
+    near = [
+        each for each in heard
+        if each.start < end and each.end > start and (each.run is None or not holders or each.run in holders)
+    ]  # fmt: skip
+    edges = sorted({min(max(edge, start), end) for each in near for edge in (each.start, each.end)})
+    spans = []
     for left, right in pairwise(edges):
-        while waiting and waiting[-1][0] <= left:
-            now.append(waiting.pop())
-        now = [each for each in now if each[1] > left]
-        if now:
-            found = [sample for *_, sample in now]
-            spans.append(Span(left, right, _use(found), not all(sample.is_life for sample in found)))
+        if now := [each for each in near if each.start <= left and each.end >= right]:
+            is_filled = all(each.sample.is_filled for each in now)
+            now = [each for each in now if each.sample.is_filled == is_filled]
+            is_measured = not all(each.sample.is_life for each in now)
+            spans.append(Span(left, right, _use(each.sample for each in now), is_measured, _owner(now), is_filled))
     return spans
+
+
+def _owner(now: list[Heard]) -> str | None:
+    """The run that said so; of several the one that saw more use."""
+    most: dict[str, int] = {}
+    for each in now:
+        if each.run is not None:
+            most[each.run] = max(most.get(each.run, -1), -1 if each.sample.use is None else each.sample.use)
+    best = [run for run, use in most.items() if use == max(most.values())]
+    if len(most) == 1:
+        return best[0]
+    return best[0] if len(best) == 1 and most[best[0]] >= 0 else None
 
 
 def _use(samples: Iterable[Sample]) -> int | None:
@@ -71,54 +98,16 @@ def _use(samples: Iterable[Sample]) -> int | None:
     return None if any(sample.use is None for sample in found) else 0
 
 
-def machines_of(samples: Iterable[Sample], *, is_job: bool) -> dict[Device, list[Sample]]:
+def machines_of(samples: Iterable[tuple[Sample, str | None]], *, is_job: bool) -> dict[Device, list[tuple[Sample, str | None]]]:
     """Samples by device. Of a job's machines nobody knows the names: several documents of one interval are several machines."""
     documents: dict[tuple[str, int, int], set[str]] = defaultdict(set)
-    for sample in samples:
+    samples = list(samples)
+    for sample, _ in samples:
         documents[sample.host_id, sample.start, sample.end].add(sample.document)
     order = {interval: sorted(found) for interval, found in documents.items()}
-    devices: dict[Device, list[Sample]] = defaultdict(list)
-    for sample in samples:
+    devices: dict[Device, list[tuple[Sample, str | None]]] = defaultdict(list)
+    for sample, run in samples:
         interval = sample.host_id, sample.start, sample.end
         machine = order[interval].index(sample.document) if is_job and not sample.is_partial else 0
-        devices[sample.host_id, machine, sample.device].append(sample)
+        devices[sample.host_id, machine, sample.device].append((sample, run))
     return devices
-
-
-def overlap(spans: list[Span], start: int, end: int) -> tuple[int, int, int]:
-    """Known time, busy time (in parts per million) and unknown time within [start, end)."""
-    known = busy = unknown = 0
-    for span in spans:
-        length = min(span.end, end) - max(span.start, start)
-        if length <= 0:
-            continue
-        if span.use is None:
-            unknown += length
-        else:
-            known += length
-            busy += length * span.use
-    return known, busy, unknown
-
-
-def overlap_of_most(devices: list[list[Span]], most: int, start: int, end: int) -> tuple[int, int, int]:
-    """The same of several devices, of which `most` count at any one time: those that measured, then in the order given."""
-    changes = sorted(
-        (at, is_begin, place, span)
-        for place, spans in enumerate(devices)
-        for span in spans
-        if span.start < end and span.end > start
-        for at, is_begin in ((max(span.start, start), True), (min(span.end, end), False))
-    )
-    known = busy = unknown = 0
-    now: dict[int, Span] = {}
-    for (at, is_begin, place, span), after in pairwise([*changes, (end, False, 0, None)]):
-        if is_begin:
-            now[place] = span
-        else:
-            del now[place]
-        length = after[0] - at
-        for _, _, use in sorted((not each.is_measured, place, each.use) for place, each in now.items())[:most] if length else ():
-            known, busy, unknown = (
-                (known, busy, unknown + length) if use is None else (known + length, busy + length * use, unknown)
-            )
-    return known, busy, unknown

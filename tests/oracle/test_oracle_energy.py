@@ -154,11 +154,32 @@ def tpu_exports(exports: GoogleExports, end: str, *series: dict) -> None:
     exports.tpu(*series)
 
 
-def test_a_point_speaks_for_the_spacing_before_it_at_most_three_times(exports: GoogleExports) -> None:
-    """Points at minutes 10 to 50 and 110: the last speaks for 30 minutes, 30 are unseen. 80 of 110 minutes of 4 chips."""
+def test_a_point_speaks_for_the_spacing_before_it_and_after_a_gap_for_a_usual_one(exports: GoogleExports) -> None:
+    """Points at minutes 10 to 50 and 110: the last speaks for 10 minutes, 50 are unseen. 60 of 110 minutes of 4 chips."""
     points = {at(minute): 60.0 for minute in (10, 20, 30, 40, 50, 110)}
     tpu_exports(exports, at(110), *(gauge("duty_cycle", TPU, chip, points) for chip in range(4)))
-    assert hours(exports) == (Decimal("7.333333333"), Decimal("3.2"), 0.727272727)
+    assert hours(exports) == (Decimal("7.333333333"), Decimal("2.4"), 0.545454545)
+
+
+def test_a_short_silence_is_filled_for_the_middle_figure_and_unobserved(exports: GoogleExports) -> None:
+    """Points at minutes 10 to 50, 65 and 90: 15 minutes are spacing and a half, of 25 the first 15 are filled: 75 of 90 seen."""
+    points = {at(minute): 60.0 for minute in (10, 20, 30, 40, 50, 65, 90)}
+    tpu_exports(exports, at(90), *(gauge("duty_cycle", TPU, chip, points) for chip in range(4)))
+    assert hours(exports) == (6, Decimal("3"), 0.833333333)
+    row = row_of(exports)
+    assert row["chip_energy_kwh"] == Decimal("1.6416")  # 6 h x (114 + 0.6 x 266) W, filled as seen
+    assert row["energy_basis"] == "time_model"
+    assert row["energy_kwh_time_model"] == row["facility_energy_kwh"] / 6
+    low = 5 * (Decimal("45.6") + Decimal("0.6") * (304 - Decimal("45.6"))) + Decimal("45.6")
+    assert abs(row["chip_energy_kwh_low"] - low / 1000) < Decimal("0.01")  # 15 minutes idle
+
+
+def test_telemetry_without_any_duty_cycle_says_nothing_of_use(exports: GoogleExports) -> None:
+    alive = {at(minute): 1.0 for minute in range(10, 70, 10)}
+    tpu_exports(exports, ELEVEN, *(gauge("memory_used", TPU, chip, alive) for chip in range(4)))
+    assert hours(exports) == (4, None, 0.0)
+    exports.tpu(gauge("duty_cycle", "another-node", 0, alive), name="neighbour")
+    assert hours(exports) == (4, 0, 1.0)
 
 
 def test_a_chip_without_a_duty_cycle_is_idle_while_its_host_lives(exports: GoogleExports) -> None:

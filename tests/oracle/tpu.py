@@ -8,23 +8,23 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
 from .exports import modified_at, moment
-from .months import month_after, month_of
+from .months import bounds, month_of
 from .neuron import named_in, text_of
 from .records import EPOCH, MICROSECOND, microseconds
 from .samples import FULL, Sample
 
-REACH = 3
+REACH = 3  # usual spacings after which a silence is a gap
+WHOLE = Fraction(3, 2)  # of them a point covers all
 ENOUGH = 3  # spacings of a day that make a usual one
 _METRICS = ("duty_cycle", "tensorcore_utilization", "memory_bandwidth_utilization", "memory_used", "memory_total")
 _RUN_LABELS = ("training_run_id", "run_id", "run")
-_TWO_DAYS = 2 * 86_400 * 1_000_000
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _lower_median(values: list[int]) -> int:
 
 
 class Spacings:
-    """What is usual between the points of a series: in the day, else in the month and two days around it, else at its host."""
+    """What is usual between the points of a series: in the day, else in the month, else at its host in the month."""
 
     def __init__(self, found: dict[Series, Points]) -> None:
         self.of_day: dict[tuple[Series, date], list[int]] = defaultdict(list)
@@ -87,16 +87,15 @@ class Spacings:
             self.pairs[series] = [(at, at - before) for before, at in pairwise(sorted(points))]
             self.of_host[series.host_id] += self.pairs[series]
             for at, spacing in self.pairs[series]:
-                self.of_day[series, _day(at)].append(spacing)
+                self.of_day[series, _day(at - 1)].append(spacing)
 
     def usual(self, series: Series, at: int) -> int | None:
-        day = self.of_day[series, _day(at)]
+        day = self.of_day[series, _day(at - 1)]
         if len(day) >= ENOUGH:
             return _lower_median(day)
-        month = month_of(at)
-        first, last = microseconds(moment(month.isoformat())) - _TWO_DAYS, month_after(month) + _TWO_DAYS
+        first, last = bounds(month_of(at - 1))
         for pairs in (self.pairs[series], self.of_host[series.host_id]):
-            if near := [spacing for end, spacing in pairs if first <= end < last]:
+            if near := [spacing for end, spacing in pairs if first < end <= last]:
                 return _lower_median(near)
         return None
 
@@ -112,18 +111,32 @@ def read_tpu(location: Path, as_published: datetime | None = None) -> Iterator[S
     for series, points in found.items():
         signs[series.host_id].update(points)
     lives = {host: sorted(times) for host, times in signs.items()}
+    telling = {month_of(at - 1) for series, points in found.items() if series.is_use for at in points}
     for series, points in found.items():
         before: int | None = None
         for at in sorted(points):
             usual = spacings.usual(series, at)
-            covered = usual
-            if before is not None:
-                lived = lives[series.host_id]
-                was_alive = bisect.bisect_right(lived, before) < bisect.bisect_left(lived, at)
-                covered = min(at - before, usual if was_alive else REACH * usual)
-            if covered is not None:
-                yield Sample(
-                    series.host_id, series.run_key, series.device, at - covered, at, points[at], not series.is_use, str(at),
-                    is_partial=True,
-                )  # fmt: skip
+            if usual is not None and (series.is_use or month_of(at - 1) in telling):
+                yield from _cut(_samples(series, points[at], before, at, usual, lives[series.host_id]), at)
             before = at
+
+
+def _samples(series: Series, use: int | None, before: int | None, at: int, usual: int, lived: list[int]) -> Iterator[Sample]:
+    """What a point says of the time before it."""
+    silence = usual if before is None else at - before
+    covered = silence if silence <= WHOLE * usual else usual
+    place = series.host_id, series.run_key, series.device
+    yield Sample(*place, at - covered, at, use, not series.is_use, str(at), is_partial=True)
+    was_alive = bisect.bisect_right(lived, at - silence) < bisect.bisect_right(lived, at - covered)
+    if covered < silence <= REACH * usual and not was_alive:
+        yield Sample(
+            *place, at - silence, at - covered, use, not series.is_use, str(at), is_partial=True, is_filled=True
+        )  # fmt: skip
+
+
+def _cut(samples: Iterator[Sample], at: int) -> Iterator[Sample]:
+    """No month knows the points of the next one."""
+    first = bounds(month_of(at - 1))[0]
+    for sample in samples:
+        if sample.end > first:
+            yield replace(sample, start=max(sample.start, first))

@@ -54,12 +54,23 @@ unknown_ends as (
     where held_to is null and resource_id is not null
 ),
 
+-- what free chips did, beyond being there
+free_use as (
+    select usage_month, resource_id, sum(used_ppm_us) as used_ppm_us
+    from {{ ref('int_chip_use') }}
+    where training_run_id is null
+    group by all
+),
+
 machines_with_power as (
     select
         machines.usage_month,
         coalesce(machines.cell_id, 'machine|' || machines.resource_id || '|' || cast(machines.usage_month as string)) as pool_id,
         cast(machines.reserve_us as decimal(38, 0)) as reserve_us,
         {{ to_units(chip_power('idle'), 6) }} as idle_uw,
+        -- no more than the free chip time at full use
+        cast(least(coalesce(free_use.used_ppm_us, 0), 1000000 * machines.reserve_us) as decimal(38, 0)) as used_ppm_us,
+        {{ to_units(chip_power('max'), 6) }} as max_uw,
         {{ to_units('host.host_power_w_mid', 6) }} as host_uw,
         cast(host.chips_per_node as decimal(38, 0)) as host_chips,
         cast(1000000 + {{ to_units('overhead.network_storage_share_mid', 6) }} as decimal(38, 0)) as it_factor,
@@ -67,6 +78,7 @@ machines_with_power as (
     from machines
     left join regions using (usage_month, resource_id)
     left join unknown_ends using (usage_month, resource_id)
+    left join free_use using (usage_month, resource_id)
     left join {{ ref('accelerator_types') }} as types using (accelerator_type)
     left join {{ ref('accelerator_power') }} as power using (accelerator_type)
     left join {{ ref('host_power') }} as host using (accelerator_type)
@@ -91,6 +103,7 @@ machine_energy as (
         *,
         cast((
             cast(idle_uw * reserve_us as decimal(38, 0))
+            + {{ int_div('cast((max_uw - idle_uw) * used_ppm_us as decimal(38, 0))', 'cast(1000000 as decimal(38, 0))') }}
             + {{ int_div('cast(host_uw * reserve_us as decimal(38, 0))', 'host_chips') }}
         ) * it_factor * pue_units as decimal(38, 0)) as facility
     from machines_with_power

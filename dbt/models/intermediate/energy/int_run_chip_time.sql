@@ -1,6 +1,72 @@
+{%- set span = 'usage_month, resource_id, span_from_us' %}
 with unknown_ends as (
     select distinct usage_month, training_run_id from {{ ref('int_month_holdings') }}
     where held_to is null
+),
+
+spans as (
+    select
+        {{ span }},
+        holders.training_run_id,
+        holders.accelerator_type,
+        holders.run_chips,
+        cast(times.span_to_us - times.span_from_us as decimal(18, 0)) as span_us,
+        times.node_chips,
+        times.span_chips,
+        times.is_oversubscribed and holders.run_chips is not null as has_part
+    from {{ ref('int_node_spans') }} as holders
+    inner join {{ ref('int_node_times') }} as times using ({{ span }})
+    where not holders.is_ambiguous
+),
+
+shares as (
+    select
+        {{ span }},
+        training_run_id,
+        -- more chips promised than the node has: each run has a part of the whole node
+        case when has_part then run_chips else 1 end as share_numerator,
+        case when has_part then span_chips else 1 end as share_denominator,
+        cast(case when has_part then node_chips else coalesce(run_chips, 0) end as decimal(19, 0)) * span_us as reserved_us,
+        cast(0 as decimal(38, 0)) as observed_us,
+        cast(0 as decimal(38, 0)) as used_ppm_us,
+        cast(0 as decimal(38, 0)) as filled_us,
+        cast(0 as decimal(38, 0)) as filled_ppm_us
+    from spans
+
+    union all
+
+    select
+        {{ span }},
+        training_run_id,
+        chip_use.share_numerator,
+        chip_use.share_denominator,
+        case
+            when spans.has_part or chip_use.share_denominator = 1 then 0
+            else cast(chip_use.share_denominator as decimal(19, 0)) * cast(chip_use.time_us as decimal(18, 0))
+        end as reserved_us,
+        chip_use.known_us as observed_us,
+        chip_use.used_ppm_us,
+        chip_use.filled_us,
+        chip_use.filled_ppm_us
+    from {{ ref('int_chip_use') }} as chip_use
+    inner join spans using ({{ span }}, training_run_id)
+
+    union all
+
+    -- the time of shared chips is counted with them
+    select
+        {{ span }},
+        training_run_id,
+        1 as share_numerator,
+        1 as share_denominator,
+        -cast(chip_use.share_numerator as decimal(19, 0)) * cast(chip_use.time_us as decimal(18, 0)) as reserved_us,
+        cast(0 as decimal(38, 0)) as observed_us,
+        cast(0 as decimal(38, 0)) as used_ppm_us,
+        cast(0 as decimal(38, 0)) as filled_us,
+        cast(0 as decimal(38, 0)) as filled_ppm_us
+    from {{ ref('int_chip_use') }} as chip_use
+    inner join spans using ({{ span }}, training_run_id)
+    where not spans.has_part and chip_use.share_denominator > 1
 )
 
 select
@@ -8,24 +74,16 @@ select
     training_run_id,
     resource_id,
     spans.accelerator_type,
-    spans.share_numerator,
-    spans.share_denominator,
+    shares.share_numerator,
+    shares.share_denominator,
     -- nor is the energy of a part where the run held another machine until nobody knows when
     bool_and(spans.run_chips is not null and unknown_ends.training_run_id is null) as is_chips_known,
-    cast(
-        sum(cast(coalesce(spans.counted_chips, 0) as decimal(19, 0)) * cast(spans.span_us as decimal(18, 0))) as decimal(38, 0)
-    ) as reserved_us,
-    cast(sum(case
-        when spans.counted_chips is null then 0
-        when spans.is_tpu
-            then coalesce(counted.known_us, 0)
-                + greatest(coalesce(live_time.live_chip_us, 0) - coalesce(counted.seen_us, 0), 0)
-        else coalesce(counted.known_us, 0)
-    end) as decimal(38, 0)) as observed_us,
-    cast(sum(case when spans.counted_chips is null then 0 else coalesce(counted.used_ppm_us, 0) end) as decimal(38, 0))
-        as used_ppm_us
-from {{ ref('int_run_node_shares') }} as spans
+    cast(sum(shares.reserved_us) as decimal(38, 0)) as reserved_us,
+    cast(sum(shares.observed_us) as decimal(38, 0)) as observed_us,
+    cast(sum(shares.used_ppm_us) as decimal(38, 0)) as used_ppm_us,
+    cast(sum(shares.filled_us) as decimal(38, 0)) as filled_us,
+    cast(sum(shares.filled_ppm_us) as decimal(38, 0)) as filled_ppm_us
+from shares
+inner join spans using ({{ span }}, training_run_id)
 left join unknown_ends using (usage_month, training_run_id)
-left join {{ ref('int_run_device_use') }} as counted using (usage_month, training_run_id, resource_id, span_from_us)
-left join {{ ref('int_run_live_time') }} as live_time using (usage_month, training_run_id, resource_id, span_from_us)
 group by all

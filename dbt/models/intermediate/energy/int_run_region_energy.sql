@@ -2,7 +2,7 @@
 {%- set unseen = {'low': chip_power('idle', 'low'), 'mid': chip_power('mean'), 'high': chip_power('max', 'high')} %}
 {#- what the energy of each part is divided by, to be the run's share of the node in 1e-12 J -#}
 {%- set divisors = {
-    'seen_chip': 'cast(shares * 1000000 as decimal(38, 0))', 'unseen_chip': 'shares',
+    'seen_chip': 'cast(shares * 1000000 as decimal(38, 0))', 'unseen_chip': 'cast(shares * 1000000 as decimal(38, 0))',
     'seen_host': 'host_shares', 'unseen_host': 'host_shares',
 } %}
 
@@ -17,7 +17,9 @@ with chip_time as (
         bool_and(time.is_chips_known) as is_chips_known,
         cast(sum(time.reserved_us) as decimal(38, 0)) as reserved_us,
         cast(sum(time.observed_us) as decimal(38, 0)) as observed_us,
-        cast(sum(time.used_ppm_us) as decimal(38, 0)) as used_ppm_us
+        cast(sum(time.used_ppm_us) as decimal(38, 0)) as used_ppm_us,
+        cast(sum(time.filled_us) as decimal(38, 0)) as filled_us,
+        cast(sum(time.filled_ppm_us) as decimal(38, 0)) as filled_ppm_us
     from {{ ref('int_run_chip_time') }} as time
     inner join {{ ref('int_resource_regions') }} as regions using (usage_month, resource_id, training_run_id)
     group by all
@@ -55,8 +57,16 @@ energy_of_counted_chips as (
             cast(idle_uw_{{ level }} * observed_us as decimal(38, 0)) * 1000000
             + cast((max_uw_{{ level }} - idle_uw_{{ level }}) * used_ppm_us as decimal(38, 0))
         ) * known_numerator as decimal(38, 0)) as seen_chip_{{ level }},
-        cast(cast(unseen_uw_{{ level }} * unseen_us as decimal(38, 0)) * known_numerator as decimal(38, 0))
+        {%- if level == 'mid' %}
+        -- a short silence draws what the point after it says; the bounds know nothing of it
+        cast((
+            cast(unseen_uw_mid * (unseen_us - filled_us) + idle_uw_mid * filled_us as decimal(38, 0)) * 1000000
+            + cast((max_uw_mid - idle_uw_mid) * filled_ppm_us as decimal(38, 0))
+        ) * known_numerator as decimal(38, 0)) as unseen_chip_mid,
+        {%- else %}
+        cast(cast(unseen_uw_{{ level }} * unseen_us as decimal(38, 0)) * 1000000 * known_numerator as decimal(38, 0))
             as unseen_chip_{{ level }},
+        {%- endif %}
         cast(cast(host_uw_{{ level }} * observed_us as decimal(38, 0)) * known_numerator as decimal(38, 0))
             as seen_host_{{ level }},
         cast(cast(host_uw_{{ level }} * unseen_us as decimal(38, 0)) * known_numerator as decimal(38, 0))
@@ -81,10 +91,10 @@ run_regions as (
             else 4
         end as confidence_rank
         {%- for time in ['reserved_ps', 'observed_ps', 'used_ps'] %},
-        cast(sum({{ int_div('share_' ~ time, 'shares') }}) as decimal(38, 0)) as {{ time }}
+        cast(sum({{ cut_up('share_' ~ time, 'shares') }}) as decimal(38, 0)) as {{ time }}
         {%- endfor %}
         {%- for level in levels %}{% for part, divisor in divisors.items() %},
-        {{ whole_sum(int_div(part ~ '_' ~ level, divisor), 'decimal(38, 0)') }} as {{ part }}_{{ level }}
+        {{ whole_sum(cut_up(part ~ '_' ~ level, divisor), 'decimal(38, 0)') }} as {{ part }}_{{ level }}
         {%- endfor %}{% endfor %}
     from energy_of_counted_chips
     group by all

@@ -16,20 +16,32 @@ months as (
 ),
 
 measured as (
-    select {{ sample }}, true as is_document from {{ ref('stg_neuron_monitor__samples') }}
+    select {{ sample }}, true as is_document, cast(null as string) as source_name from {{ ref('stg_neuron_monitor__samples') }}
     union all
-    select {{ sample }}, false as is_document from {{ ref('stg_tpu_monitoring__samples') }}
+    select {{ sample }}, false as is_document, source_name from {{ ref('stg_tpu_monitoring__samples') }}
+),
+
+-- telemetry of TPUs without any duty cycle says nothing of use
+sources_of_use as (
+    select distinct months.usage_month, measured.source_name
+    from measured
+    inner join months on measured.sample_to_us > months.month_from_us and measured.sample_to_us <= months.month_to_us
+    where measured.is_measured and not measured.is_document
 ),
 
 month_samples as (
-    select months.usage_month, months.month_from_us, months.month_to_us, {{ sample }}, measured.is_document
+    select months.usage_month, months.month_from_us, months.month_to_us, {{ sample }}, measured.is_document, false as is_filled
     from measured
     inner join months on measured.sample_from_us < months.month_to_us and measured.sample_to_us > months.month_from_us
-    where measured.sample_from_us is not null
+    left join sources_of_use as sources
+        on months.usage_month = sources.usage_month and measured.source_name = sources.source_name
+    where
+        measured.sample_from_us is not null
+        and (measured.is_measured or measured.is_document or sources.source_name is not null)
 
     union all
 
-    select months.usage_month, months.month_from_us, months.month_to_us, {{ sample }}, false as is_document
+    select months.usage_month, months.month_from_us, months.month_to_us, {{ sample }}, false as is_document, gauges.is_filled
     from {{ ref('int_gauge_intervals') }} as gauges
     inner join months using (usage_month)
     where gauges.sample_from_us < months.month_to_us and gauges.sample_to_us > months.month_from_us
@@ -45,5 +57,6 @@ select distinct
     is_measured,
     greatest(sample_from_us, month_from_us) as sample_from_us,
     least(sample_to_us, month_to_us) as sample_to_us,
-    utilisation_ppm
+    utilisation_ppm,
+    is_filled
 from month_samples

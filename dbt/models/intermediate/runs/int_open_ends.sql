@@ -30,7 +30,7 @@ samples as (
     select samples.*, run_keys.training_run_id as keyed_run_id
     from {{ ref('int_telemetry_samples') }} as samples
     left join run_keys using (run_key)
-    where {{ in_build_months('samples.usage_month') }}
+    where {{ in_build_months('samples.usage_month') }} and not samples.is_filled
 ),
 
 own_samples as (

@@ -1,7 +1,7 @@
 {%- set sample_columns %}
-        held_nodes.usage_month, held_nodes.training_run_id, held_nodes.resource_id, samples.device_index,
+        samples.usage_month, nodes.resource_id, samples.keyed_run_id, samples.device_index,
         samples.document_hash, samples.is_document, samples.is_measured,
-        samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm
+        samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm, samples.is_filled
 {%- endset %}
 {{ config(materialized='by_month') }}
 
@@ -20,6 +20,12 @@ held_nodes as (
     from {{ ref('int_node_spans') }}
     where not is_ambiguous and {{ in_build_months() }}
     group by all
+),
+
+nodes as (
+    select distinct usage_month, resource_id, {{ machine_name('resource_id') }} as machine_name
+    from {{ ref('int_node_spans') }}
+    where {{ in_build_months() }}
 ),
 
 -- a name counts as a run's in the months in which that run was there
@@ -66,34 +72,26 @@ first_nodes_without_samples as (
     where others.resource_id is null
 ),
 
-samples_of_runs as (
+samples_of_nodes as (
     select
         {{ sample_columns }},
-        held_nodes.resource_id as host_id,
-        samples.keyed_run_id is not null as is_keyed
-    from held_nodes
-    -- samples half a second outside are taken too: they show that there is no gap at the run's start or end
-    inner join samples
-        on
-            held_nodes.usage_month = samples.usage_month
-            and held_nodes.machine_name = samples.machine_name
-            and samples.sample_from_us < held_nodes.held_to_us + {{ telemetry_gap_us() }}
-            and samples.sample_to_us > held_nodes.held_from_us - {{ telemetry_gap_us() }}
-    where samples.keyed_run_id is null or samples.keyed_run_id = held_nodes.training_run_id
+        nodes.resource_id as host_id
+    from nodes
+    inner join samples using (usage_month, machine_name)
 
     union all
 
     select
         {{ sample_columns }},
-        samples.host_id,
-        true as is_keyed
-    from first_nodes_without_samples as held_nodes
+        samples.host_id
+    from first_nodes_without_samples as nodes
+    -- samples half a second outside are taken too: they show that there is no gap at the run's start or end
     inner join samples
         on
-            held_nodes.usage_month = samples.usage_month
-            and held_nodes.training_run_id = samples.keyed_run_id
-            and samples.sample_from_us < held_nodes.held_to_us + {{ telemetry_gap_us() }}
-            and samples.sample_to_us > held_nodes.held_from_us - {{ telemetry_gap_us() }}
+            nodes.usage_month = samples.usage_month
+            and nodes.training_run_id = samples.keyed_run_id
+            and samples.sample_from_us < nodes.held_to_us + {{ telemetry_gap_us() }}
+            and samples.sample_to_us > nodes.held_from_us - {{ telemetry_gap_us() }}
     left join held_nodes as named_nodes
         on
             samples.usage_month = named_nodes.usage_month
@@ -110,42 +108,32 @@ machines as (
     group by all
 ),
 
-document_samples as (
-    select
-        usage_month, training_run_id, resource_id, host_id, device_index, document_hash, is_document, is_measured,
-        sample_from_us, sample_to_us,
-        max(utilisation_ppm) as utilisation_ppm,
-        bool_or(is_keyed) as is_keyed
-    from samples_of_runs
-    group by all
-),
-
 samples_by_machine as (
     select
         samples.*,
         case
-            when machines.machine_count > 1 and samples.is_document then row_number() over (
+            when machines.machine_count > 1 and samples.is_document then dense_rank() over (
                 partition by
-                    samples.usage_month, samples.training_run_id, samples.resource_id, samples.host_id, samples.device_index,
+                    samples.usage_month, samples.resource_id, samples.host_id, samples.device_index,
                     samples.sample_from_us, samples.sample_to_us
                 order by samples.document_hash
             )
             else 1
         end as machine_number
-    from document_samples as samples
+    from samples_of_nodes as samples
     left join machines using (usage_month, resource_id)
 )
 
 select
     usage_month,
-    training_run_id,
     resource_id,
     coalesce(host_id, '') || '|' || cast(machine_number as string) || '|' || cast(device_index as string) as device_id,
+    keyed_run_id,
     sample_from_us,
     sample_to_us,
+    is_filled,
     bool_or(is_measured) as is_measured,
     bool_or(not is_measured) as is_present,
-    {{ use_together() }} as utilisation_ppm,
-    bool_or(is_keyed) as is_keyed
+    {{ use_together() }} as utilisation_ppm
 from samples_by_machine
 group by all

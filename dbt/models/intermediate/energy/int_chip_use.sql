@@ -1,0 +1,305 @@
+{%- set node = 'usage_month, resource_id' %}
+{%- set span = node ~ ', span_from_us' %}
+
+with devices as (
+    select
+        devices.*,
+        cast(devices.observed_to_us - devices.observed_from_us as decimal(18, 0)) as seen_us
+    from {{ ref('int_node_device_spans') }} as devices
+),
+
+device_times as (
+    select
+        {{ span }},
+        device_id,
+        host_key,
+        owner_run_id,
+        sum(seen_us) as seen_us,
+        sum(case when utilisation_ppm is not null then seen_us else 0 end) as known_us,
+        sum(cast(coalesce(utilisation_ppm, 0) as decimal(19, 0)) * seen_us) as used_ppm_us
+    from devices
+    group by all
+),
+
+run_devices as (
+    select
+        {{ node }},
+        holders.training_run_id,
+        device_times.device_id,
+        sum(device_times.used_ppm_us) as used_ppm_us,
+        sum(device_times.known_us) as known_us
+    from {{ ref('int_node_spans') }} as holders
+    inner join device_times using ({{ span }})
+    where device_times.owner_run_id is null or device_times.owner_run_id = holders.training_run_id
+    group by all
+),
+
+-- the chips of runs that hold part of a node are those they used most in the month, so that cutting a record in two
+-- changes nothing
+ranked_devices as (
+    select
+        {{ span }},
+        run_devices.device_id,
+        row_number() over (
+            partition by {{ span }}
+            order by sum(run_devices.used_ppm_us) desc, sum(run_devices.known_us) desc, run_devices.device_id
+        ) as device_rank
+    from {{ ref('int_node_spans') }}
+    inner join run_devices using ({{ node }}, training_run_id)
+    group by {{ span }}, run_devices.device_id
+),
+
+span_hosts as (
+    select {{ span }}, host_key, count(distinct device_id) as device_count, count(owner_run_id) as owner_count
+    from device_times
+    group by all
+),
+
+-- no more devices than chips are held, none of them is a run's own, and a silent one is a gap: all count all the time
+plain_spans as (
+    select {{ span }}
+    from span_hosts
+    inner join {{ ref('int_node_times') }} as times using ({{ span }})
+    inner join {{ ref('int_node_hosts') }} as hosts using ({{ node }}, host_key)
+    group by {{ span }}
+    having
+        not bool_or(times.is_tpu)
+        and sum(span_hosts.owner_count) = 0
+        and sum(span_hosts.device_count) <= max(times.held_chips)
+        and bool_and(span_hosts.device_count <= hosts.host_chips)
+),
+
+other_devices as (
+    select
+        devices.*,
+        max(devices.observed_to_us - devices.observed_from_us) over (partition by {{ span }}) as bucket_us
+    from devices
+    left join plain_spans using ({{ span }})
+    where plain_spans.resource_id is null
+),
+
+bucketed_devices as (
+    {{ bucketed('other_devices', 'observed_from_us', 'observed_to_us') }}
+),
+
+slices as (
+    {{ slices('other_devices', span ~ ', bucket_us', 'observed_from_us', 'observed_to_us') }}
+),
+
+slice_devices as (
+    select
+        {{ span }},
+        slices.slice_from,
+        slices.slice_to,
+        devices.device_id,
+        devices.host_key,
+        devices.owner_run_id,
+        devices.utilisation_ppm,
+        devices.is_filled,
+        devices.is_own_view,
+        case when devices.is_filled then 2 else 0 end + case when devices.is_measured then 0 else 1 end as evidence_rank,
+        coalesce(ranked_devices.device_rank, 0) as device_rank
+    from slices
+    inner join bucketed_devices as devices using ({{ span }}, bucket_us)
+    left join ranked_devices using ({{ span }}, device_id)
+    where
+        {{ bucket_of('slices.slice_from') }} = devices.bucket
+        and devices.observed_from_us <= slices.slice_from
+        and devices.observed_to_us >= slices.slice_to
+),
+
+placed_on_hosts as (
+    select
+        *,
+        row_number() over (
+            partition by {{ span }}, slice_from, host_key
+            order by case when is_own_view then 0 else 1 end, evidence_rank, device_rank, device_id
+        ) as place_on_host
+    from slice_devices
+),
+
+-- first each run has the chips that carry its key, as many as it holds
+placed_with_owners as (
+    select
+        devices.*,
+        hosts.host_chips,
+        times.node_chips,
+        times.held_chips,
+        times.is_tpu,
+        coalesce(
+            row_number() over (
+                partition by {{ span }}, devices.slice_from, devices.owner_run_id
+                order by devices.evidence_rank, devices.device_rank, devices.device_id
+            ) <= owners.run_chips,
+            false
+        ) as is_own
+    from placed_on_hosts as devices
+    inner join {{ ref('int_node_hosts') }} as hosts using ({{ node }}, host_key)
+    inner join {{ ref('int_node_times') }} as times using ({{ span }})
+    left join {{ ref('int_node_spans') }} as owners
+        on
+            devices.usage_month = owners.usage_month
+            and devices.resource_id = owners.resource_id
+            and devices.span_from_us = owners.span_from_us
+            and devices.owner_run_id = owners.training_run_id
+    where devices.place_on_host <= hosts.host_chips
+),
+
+own_use as (
+    select
+        {{ span }},
+        slice_from,
+        owner_run_id as training_run_id,
+        slice_to - slice_from as slice_us,
+        cast(count(*) as bigint) as chips,
+        count(case when not is_filled then utilisation_ppm end) as known_chips,
+        sum(case when is_filled then 0 else coalesce(utilisation_ppm, 0) end) as used_ppm,
+        count(case when is_filled then utilisation_ppm end) as filled_chips,
+        sum(case when is_filled then coalesce(utilisation_ppm, 0) else 0 end) as filled_ppm
+    from placed_with_owners
+    where is_own
+    group by all
+),
+
+-- then the others, the most used first, as long as chips are held; what is left is free
+placed as (
+    select
+        *,
+        sum(case when is_own then 1 else 0 end) over (partition by {{ span }}, slice_from) as own_chips,
+        row_number() over (
+            partition by {{ span }}, slice_from, is_own order by evidence_rank, device_rank, device_id
+        ) as place
+    from placed_with_owners
+),
+
+shared_places as (
+    select *, not is_own and place <= held_chips - own_chips as is_shared from placed
+),
+
+slice_use as (
+    select
+        {{ span }},
+        slice_from,
+        slice_to - slice_from as slice_us,
+        own_chips,
+        held_chips - own_chips as chips,
+        sum(case when is_shared and not is_filled and utilisation_ppm is not null then 1 else 0 end)
+        -- where a machine lives, a chip of it that is silent is idle
+        + case
+            when is_tpu
+                then greatest(
+                    least(
+                        least(sum(case when place_on_host = 1 and not is_filled then host_chips else 0 end), held_chips)
+                        - sum(case when (is_own or is_shared) and not is_filled then 1 else 0 end),
+                        held_chips - own_chips - sum(case when is_shared then 1 else 0 end)
+                    ),
+                    0
+                )
+            else 0
+        end as known_chips,
+        sum(case when is_shared and not is_filled then coalesce(utilisation_ppm, 0) else 0 end) as used_ppm,
+        sum(case when is_shared and is_filled and utilisation_ppm is not null then 1 else 0 end) as filled_chips,
+        sum(case when is_shared and is_filled then coalesce(utilisation_ppm, 0) else 0 end) as filled_ppm,
+        sum(case
+            when not is_own and place > held_chips - own_chips and place <= node_chips - own_chips
+                then coalesce(utilisation_ppm, 0)
+            else 0
+        end) as free_used_ppm
+    from shared_places
+    group by {{ span }}, slice_from, slice_to, own_chips, held_chips, is_tpu
+),
+
+-- chips that are shared: of a whole span, or of a slice in which some run has chips of its own
+pools as (
+    select
+        {{ span }},
+        case when own_chips > 0 then slice_from end as slice_from,
+        chips,
+        sum(cast(slice_us as decimal(18, 0))) as time_us,
+        sum(cast(known_chips as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as known_us,
+        sum(cast(used_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as used_ppm_us,
+        sum(cast(filled_chips as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as filled_us,
+        sum(cast(filled_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as filled_ppm_us
+    from slice_use
+    group by {{ span }}, case when own_chips > 0 then slice_from end, chips
+
+    union all
+
+    select
+        {{ span }},
+        cast(null as bigint) as slice_from,
+        max(times.held_chips) as chips,
+        max(cast(times.span_to_us - times.span_from_us as decimal(18, 0))) as time_us,
+        sum(device_times.known_us) as known_us,
+        sum(device_times.used_ppm_us) as used_ppm_us,
+        0 as filled_us,
+        0 as filled_ppm_us
+    from device_times
+    inner join plain_spans using ({{ span }})
+    inner join {{ ref('int_node_times') }} as times using ({{ span }})
+    group by {{ span }}
+),
+
+run_pools as (
+    select
+        {{ span }},
+        training_run_id,
+        -- more chips promised than there are: the node by what was promised; else what a run still lacks of what all lack
+        case when times.is_oversubscribed then holders.run_chips else holders.run_chips - coalesce(own_use.chips, 0) end
+            as part_chips,
+        case when times.is_oversubscribed then times.span_chips else pools.chips end as all_chips,
+        pools.time_us,
+        pools.known_us,
+        pools.used_ppm_us,
+        pools.filled_us,
+        pools.filled_ppm_us
+    from pools
+    inner join {{ ref('int_node_times') }} as times using ({{ span }})
+    inner join {{ ref('int_node_spans') }} as holders using ({{ span }})
+    left join own_use using ({{ span }}, slice_from, training_run_id)
+)
+
+select
+    {{ span }},
+    training_run_id,
+    case when part_chips = all_chips then 1 else part_chips end as share_numerator,
+    case when part_chips = all_chips then 1 else all_chips end as share_denominator,
+    cast(sum(time_us) as decimal(38, 0)) as time_us,
+    cast(sum(known_us) as decimal(38, 0)) as known_us,
+    cast(sum(used_ppm_us) as decimal(38, 0)) as used_ppm_us,
+    cast(sum(filled_us) as decimal(38, 0)) as filled_us,
+    cast(sum(filled_ppm_us) as decimal(38, 0)) as filled_ppm_us
+from run_pools
+where part_chips > 0
+group by all
+
+union all
+
+select
+    {{ span }},
+    training_run_id,
+    1 as share_numerator,
+    1 as share_denominator,
+    cast(sum(slice_us) as decimal(38, 0)) as time_us,
+    cast(sum(cast(known_chips as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as known_us,
+    cast(sum(cast(used_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as used_ppm_us,
+    cast(sum(cast(filled_chips as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as filled_us,
+    cast(sum(cast(filled_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as filled_ppm_us
+from own_use
+group by all
+
+union all
+
+select
+    {{ span }},
+    cast(null as string) as training_run_id,
+    1 as share_numerator,
+    1 as share_denominator,
+    cast(sum(slice_us) as decimal(38, 0)) as time_us,
+    cast(0 as decimal(38, 0)) as known_us,
+    cast(sum(cast(free_used_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as used_ppm_us,
+    cast(0 as decimal(38, 0)) as filled_us,
+    cast(0 as decimal(38, 0)) as filled_ppm_us
+from slice_use
+where free_used_ppm > 0
+group by all

@@ -1,0 +1,190 @@
+{{ config(materialized='by_month') }}
+{%- set device = 'usage_month, resource_id, device_id' %}
+{%- set piece = device ~ ', host_key, span_from_us, is_own_view' %}
+{#- several samples may be alike after they are cut -#}
+{%- set in_order = 'piece_from_us, piece_to_us, sample_from_us, sample_to_us, keyed_run_id, is_filled' %}
+{%- set greatest_use = 'case when slice_samples.utilisation_ppm = slice_samples.owner_use then slice_samples.owner_run_id end' %}
+
+with samples_with_reach as (
+    select
+        *,
+        max(sample_to_us) over (
+            partition by {{ device }} order by sample_from_us range between unbounded preceding and 1 preceding
+        ) as reached_us
+    from {{ ref('int_node_samples') }}
+    where {{ in_build_months() }}
+),
+
+gapless_samples as (
+    select
+        {{ device }},
+        keyed_run_id,
+        is_measured,
+        is_filled,
+        utilisation_ppm,
+        case
+            when sample_from_us > reached_us and sample_from_us - reached_us <= {{ telemetry_gap_us() }} then reached_us
+            else sample_from_us
+        end as sample_from_us,
+        sample_to_us
+    from samples_with_reach
+),
+
+-- how many chips a key's samples show
+views as (
+    select
+        usage_month,
+        resource_id,
+        keyed_run_id,
+        greatest(
+            count(distinct case when is_measured then device_id end), count(distinct case when is_present then device_id end)
+        ) as chips
+    from {{ ref('int_node_samples') }}
+    where keyed_run_id is not null and {{ in_build_months() }}
+    group by all
+),
+
+-- where a run holds the node, samples that carry the key of a run that does not are of another time or machine
+held_pieces as (
+    select
+        samples.*,
+        times.span_from_us,
+        greatest(samples.sample_from_us, times.span_from_us) as piece_from_us,
+        least(samples.sample_to_us, times.span_to_us) as piece_to_us,
+        -- alone on the node a run has what was measured there, whoever wrote it; of too few chips nobody has some of its own
+        case when times.holder_count > 1 and not times.is_oversubscribed then samples.keyed_run_id end as owner_run_id,
+        coalesce(
+            times.holder_count > 1 and not times.is_oversubscribed and views.chips <= holders.run_chips, false
+        ) as is_own_view
+    from gapless_samples as samples
+    inner join {{ ref('int_node_times') }} as times using (usage_month, resource_id)
+    left join {{ ref('int_node_spans') }} as holders
+        on
+            samples.usage_month = holders.usage_month
+            and samples.resource_id = holders.resource_id
+            and times.span_from_us = holders.span_from_us
+            and samples.keyed_run_id = holders.training_run_id
+    left join views
+        on
+            samples.usage_month = views.usage_month
+            and samples.resource_id = views.resource_id
+            and samples.keyed_run_id = views.keyed_run_id
+    where
+        samples.sample_from_us < times.span_to_us
+        and samples.sample_to_us > times.span_from_us
+        and (samples.keyed_run_id is null or holders.training_run_id is not null or times.holder_count = 0)
+),
+
+-- a key that shows no more chips than its run holds shows that run's chips, whatever numbers its container gives them;
+-- one that shows more shows the node, and the same number is the same chip under every key
+pieces as (
+    select
+        usage_month,
+        resource_id,
+        case when is_own_view then device_id || '|' || owner_run_id else device_id end as device_id,
+        {{ host_of_device() }} as host_key,
+        span_from_us,
+        is_own_view,
+        piece_from_us,
+        piece_to_us,
+        sample_from_us,
+        sample_to_us,
+        keyed_run_id,
+        owner_run_id,
+        is_measured,
+        is_filled,
+        utilisation_ppm
+    from held_pieces
+),
+
+pieces_with_reach as (
+    select
+        *,
+        max(piece_to_us) over (
+            partition by {{ piece }} order by {{ in_order }} rows between unbounded preceding and 1 preceding
+        ) as reached_us
+    from pieces
+),
+
+pieces_with_cluster as (
+    select
+        *,
+        sum(case when reached_us is null or piece_from_us >= reached_us then 1 else 0 end) over (
+            partition by {{ piece }} order by {{ in_order }} rows between unbounded preceding and current row
+        ) as cluster
+    from pieces_with_reach
+),
+
+cluster_pieces as (
+    select *, count(*) over (partition by {{ piece }}, cluster) as piece_count
+    from pieces_with_cluster
+),
+
+overlapping_pieces as (
+    select *, max(piece_to_us - piece_from_us) over (partition by {{ piece }}, cluster) as bucket_us
+    from cluster_pieces
+    where piece_count > 1
+),
+
+bucketed_pieces as (
+    {{ bucketed('overlapping_pieces', 'piece_from_us', 'piece_to_us') }}
+),
+
+slices as (
+    {{ slices('overlapping_pieces', piece ~ ', cluster, bucket_us', 'piece_from_us', 'piece_to_us') }}
+),
+
+slice_pieces as (
+    select
+        slices.*,
+        bucketed_pieces.is_measured,
+        bucketed_pieces.is_filled,
+        bucketed_pieces.utilisation_ppm,
+        bucketed_pieces.owner_run_id,
+        bool_and(bucketed_pieces.is_filled) over (partition by {{ piece }}, cluster, slices.slice_from) as is_all_filled
+    from slices
+    inner join bucketed_pieces using ({{ piece }}, cluster, bucket_us)
+    where
+        {{ bucket_of('slices.slice_from') }} = bucketed_pieces.bucket
+        and bucketed_pieces.piece_from_us <= slices.slice_from
+        and bucketed_pieces.piece_to_us >= slices.slice_to
+),
+
+-- what was seen stands before what is filled
+slice_samples as (
+    select
+        *,
+        max(case when owner_run_id is not null then utilisation_ppm end) over (
+            partition by {{ piece }}, cluster, slice_from
+        ) as owner_use
+    from slice_pieces
+    where is_filled = is_all_filled
+)
+
+select
+    {{ piece }},
+    piece_from_us as observed_from_us,
+    piece_to_us as observed_to_us,
+    is_measured,
+    is_filled,
+    utilisation_ppm,
+    owner_run_id
+from cluster_pieces
+where piece_count = 1
+
+union all
+
+select
+    {{ piece }},
+    slice_from as observed_from_us,
+    slice_to as observed_to_us,
+    bool_or(is_measured) as is_measured,
+    bool_and(is_filled) as is_filled,
+    {{ use_together() }} as utilisation_ppm,
+    -- monitors of two runs list all chips of a machine: a chip is the run's under whose key it was used more
+    case
+        when min(owner_run_id) = max(owner_run_id) then min(owner_run_id)
+        when min({{ greatest_use }}) = max({{ greatest_use }}) then min({{ greatest_use }})
+    end as owner_run_id
+from slice_samples
+group by {{ piece }}, slice_from, slice_to

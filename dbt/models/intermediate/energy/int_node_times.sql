@@ -1,0 +1,80 @@
+with held_times as (
+    select
+        usage_month,
+        resource_id,
+        span_from_us,
+        max(span_to_us) as span_to_us,
+        max(node_chips) as node_chips,
+        max(span_chips) as span_chips,
+        max(holder_count) as holder_count,
+        min(accelerator_type) as accelerator_type
+    from {{ ref('int_node_spans') }}
+    group by usage_month, resource_id, span_from_us
+),
+
+nodes as (
+    select usage_month, resource_id, max(node_chips) as node_chips, min(accelerator_type) as accelerator_type
+    from held_times
+    group by all
+),
+
+billed_times as (
+    select
+        usage_month,
+        resource_id,
+        {{ instant_us('billed.billed_from') }} as from_us,
+        {{ instant_us('billed.billed_to') }} as to_us
+    from {{ ref('int_billed_times') }} as billed
+    inner join nodes using (usage_month, resource_id)
+),
+
+edges as (
+    select usage_month, resource_id, span_from_us as from_us, span_to_us as to_us from held_times
+    union all
+    select usage_month, resource_id, from_us, to_us from billed_times
+),
+
+slices as (
+    {{ slices('edges', 'usage_month, resource_id', 'from_us', 'to_us') }}
+),
+
+-- billed, and nobody held it
+free_times as (
+    select distinct usage_month, resource_id, slices.slice_from as span_from_us, slices.slice_to as span_to_us
+    from slices
+    inner join billed_times using (usage_month, resource_id)
+    left join held_times
+        on
+            slices.usage_month = held_times.usage_month
+            and slices.resource_id = held_times.resource_id
+            and slices.slice_from >= held_times.span_from_us
+            and slices.slice_from < held_times.span_to_us
+    where
+        billed_times.from_us <= slices.slice_from
+        and billed_times.to_us >= slices.slice_to
+        and held_times.resource_id is null
+),
+
+times as (
+    select * from held_times
+    union all
+    select
+        usage_month,
+        resource_id,
+        free_times.span_from_us,
+        free_times.span_to_us,
+        nodes.node_chips,
+        cast(0 as bigint) as span_chips,
+        cast(0 as bigint) as holder_count,
+        nodes.accelerator_type
+    from free_times
+    inner join nodes using (usage_month, resource_id)
+)
+
+select
+    times.*,
+    coalesce(times.span_chips > times.node_chips, false) as is_oversubscribed,
+    coalesce(least(times.span_chips, times.node_chips), 0) as held_chips,
+    coalesce(types.accelerator_family = 'tpu', false) as is_tpu
+from times
+left join {{ ref('accelerator_types') }} as types using (accelerator_type)

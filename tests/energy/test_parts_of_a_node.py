@@ -1,0 +1,33 @@
+"""Per node the parts are the whole: energy of its runs and idle reserve are what telemetry measured, counted once."""
+
+from __future__ import annotations
+
+from decimal import Decimal as D
+
+import pytest
+
+from tests.energy.drawn_nodes import DrawnNode, draw_nodes
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("node", draw_nodes(), ids=lambda node: node.name)
+def test_runs_and_idle_reserve_of_any_node_are_its_integral(marts, node: DrawnNode) -> None:
+    rows = [marts.energy(run) for run in node.runs]
+    told = sum(row["facility_energy_kwh"] + row["idle_share_facility_energy_kwh"] for row in rows)
+    assert abs(told - node.integral_kwh()) <= D("1e-9") * (len(rows) + 1)  # each run rounds once
+
+
+def test_two_runs_carry_the_busiest_chips_that_they_hold_together(marts) -> None:
+    # four chips each on sixteen, of which eight are busy: 4 x 142 W each, and a quarter of the host's 523 W
+    for run_id in ("two-a", "two-b"):
+        row = marts.energy(run_id)
+        assert row["chip_host_energy_kwh"] == D("0.568") + D("0.13075")
+        assert (row["busy_chip_hours"], row["telemetry_coverage_ratio"]) == (D(4), 1.0)
+
+
+def test_busy_chips_that_nobody_holds_keep_what_they_measured(marts) -> None:
+    row = marts.energy("two-of-eight")
+    assert row["chip_energy_kwh"] == D("0.284")  # 2 x 142 W
+    # fourteen free chips, six of them busy: 6 x 142 + 8 x 43 W and 14/16 of 523 W, x 1.05 x 1.14
+    assert row["idle_share_facility_energy_kwh"] == D("1.979389125")
