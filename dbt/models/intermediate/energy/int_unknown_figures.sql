@@ -30,6 +30,6 @@ select distinct
     source_object,
     row_number,
     coalesce(unknown_run, unknown_type, unknown_region) as unknown_name,
-    case when unknown_run is null then 'unknown_key' else 'unknown_run' end as reason
+    unknown_run is not null as is_unknown_run
 from figures_with_names
 where coalesce(unknown_run, unknown_type, unknown_region) is not null

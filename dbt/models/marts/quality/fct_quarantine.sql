@@ -154,10 +154,20 @@ select
     row_number,
     'key' as column_name,
     unknown_name as value,
-    reason,
-    case reason
-        when 'unknown_run'
-            then 'no run of this name was billed or held chips in the month; correct the key or valid_from, or add its record'
-        else 'no region or accelerator type has this name; correct the key or region_id, until then the figure counts nowhere'
-    end as remedy
+    'unknown_run' as reason,
+    'no run of this name was billed or held chips in the month; correct the key or valid_from, or add its record' as remedy
 from {{ ref('int_unknown_figures') }}
+where is_unknown_run
+
+union all
+
+select
+    source_name,
+    source_object,
+    row_number,
+    'key' as column_name,
+    unknown_name as value,
+    'unknown_key' as reason,
+    'no region or accelerator type has this name; correct the key or region_id, until then the figure counts nowhere' as remedy
+from {{ ref('int_unknown_figures') }}
+where not is_unknown_run
