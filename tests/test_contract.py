@@ -53,7 +53,6 @@ ENUMERATED = {
     "energy_basis": "energy_basis",
     "power_confidence": "power_confidence",
 }
-AHEAD = ("fct_prepaid",)  # published as a later section says, before that section is whole
 RESIDUALS = ("fct_residual_costs", "fct_residual_emissions")
 
 
@@ -64,15 +63,7 @@ def read(name: str) -> dict[str, Any]:
 
 
 def contract() -> dict[str, Any]:
-    spec = in_force(read("contract.yml"), read("contract-2.yml"), SECTIONS)
-    return spec | {"tables": spec["tables"] | {name: announced()[name] for name in AHEAD}}
-
-
-def announced() -> dict[str, Any]:
-    """The contract with every section, done or not: what a section names may be published before the section is whole."""
-    more = read("contract-2.yml")
-    sections = [name for name in more if name not in ("version", "enumerations")]
-    return in_force(read("contract.yml"), more, sections)["tables"]
+    return in_force(read("contract.yml"), read("contract-2.yml"), SECTIONS)
 
 
 def tables_due(spec: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -99,20 +90,18 @@ def columns_of(con: duckdb.DuckDBPyConnection, schema: str, table: str) -> dict[
 
 def test_every_table_has_the_columns_types_and_nullability_of_the_contract(published: duckdb.DuckDBPyConnection) -> None:
     differences = []
-    later = announced()
     for (schema, name), table in tables_due(contract()).items():
         found = columns_of(published, schema, name)
         if not found:
             differences.append(f"{schema}.{name} is not published")
         declared = [column.split() for column in flat(table.get("columns", []))]
-        ahead = {column.split()[0]: column.endswith("?") for column in flat(later.get(name, {}).get("columns", []))}
         for column, kind in declared:
             expected = (TYPES[kind.rstrip("?")], kind.endswith("?"))
             if schema == "ops":  # the contract types operations tables too, but promises no constraint in them
                 expected = (expected[0], found.get(column, ("", True))[1])
-            if found.get(column) not in (expected, (expected[0], ahead.get(column))):
+            if found.get(column) != expected:
                 differences.append(f"{schema}.{name}.{column}: {found.get(column)}, the contract says {expected}")
-        extra = set(found) - {column for column, _ in declared} - set(ahead) if declared else set()
+        extra = set(found) - {column for column, _ in declared} if declared else set()
         if extra and schema == "marts":
             differences.append(f"{schema}.{name} has columns nobody promised: {sorted(extra)}")
     assert differences == []
@@ -153,7 +142,7 @@ def test_enumerated_columns_hold_only_what_the_contract_lists(published: duckdb.
 
 def test_nothing_is_published_that_the_contract_does_not_name(published: duckdb.DuckDBPyConnection) -> None:
     spec = contract()
-    named = set(spec["tables"]) | set(announced()) | {"dim_accelerator_sources"}
+    named = set(spec["tables"]) | {"dim_accelerator_sources"}
     found = {
         name
         for (name,) in published.execute(

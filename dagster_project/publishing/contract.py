@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import duckdb
 
 VERSION = 2
-SECTIONS = {"house": "0.3.0"}  # a section that is done, and the first version of trainledger that publishes it
+SECTIONS = {"house": "0.3.0", "doors": "0.4.0"}  # a section that is done, and the first version of trainledger that publishes it
 CONTRACT = PublishedTable(
     "contract",
     "ops",

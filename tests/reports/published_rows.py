@@ -164,6 +164,7 @@ def add_run_rows(file: File, run: Run) -> None:
         target_value=None,
         final_value=None,
         is_target_reached=None,
+        is_end_known=True,
     )
 
 

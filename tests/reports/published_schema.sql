@@ -47,7 +47,8 @@ create table marts.dim_training_runs (
     target_direction varchar,
     target_value double,
     final_value double,
-    is_target_reached boolean
+    is_target_reached boolean,
+    is_end_known boolean not null
 );
 
 create table marts.fct_training_run_costs (
@@ -249,10 +250,10 @@ create table marts.fct_training_run_energy (
     energy_kwh_driver_power decimal(38, 9),
     energy_kwh_utilisation_model decimal(38, 9),
     energy_kwh_time_model decimal(38, 9),
-    energy_basis varchar not null,
-    power_confidence varchar not null,
-    telemetry_coverage_ratio double not null,
-    reserved_chip_hours decimal(38, 9) not null,
+    energy_basis varchar,
+    power_confidence varchar,
+    telemetry_coverage_ratio double,
+    reserved_chip_hours decimal(38, 9),
     busy_chip_hours decimal(38, 9),
     pue_ratio double,
     pue_source varchar
