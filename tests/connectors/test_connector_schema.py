@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pyarrow as pa
 import pytest
 
-from connectors.errors import ExportSchemaError
+from connectors.errors import ExportContentError, ExportSchemaError
+from connectors.formats.parquet import read_rows
 from connectors.formats.schema import BigInt, Boolean, Column, Date, Number, Schema, Text, TextMap, Timestamp, optional, required
+from connectors.formats.values import Rows
 
 SCHEMA = Schema(
     columns=(
@@ -91,3 +95,11 @@ def test_types_that_lose_or_mean_something_else_are_refused(name: str, type_: pa
     with pytest.raises(ExportSchemaError) as caught:
         check(**{name: type_})
     assert (caught.value.reason, caught.value.column_name, caught.value.value) == ("wrong_type", name, str(type_))
+
+
+def test_a_file_that_gives_fewer_rows_than_its_footer_tells_of_is_refused() -> None:
+    """A damaged column may end early, and its reader says nothing."""
+    batches = pa.table({"a": [1, 2]}).to_batches()
+    file = SimpleNamespace(metadata=SimpleNamespace(num_rows=3), iter_batches=lambda *_, **__: batches)
+    with pytest.raises(ExportContentError, match="footer tells of 3 rows, and it has 2"):
+        list(read_rows(file, ["a"], Rows("key", "uri")))
