@@ -114,6 +114,11 @@ def shared_nodes(line: Line) -> None:
         for device in range(16):
             use = (1.0 if name == "keyed-a" else 0.25) if first <= device < first + 8 else 0.0
             line.samples(NEURON, hour("i-keyed", use, device), key=name)
+    # containers that both number their eight chips from 0
+    for name, use in (("container-a", 1.0), ("container-b", 0.25)):
+        line.run(name, "AWS", ("i-containers", NODE, 8, START, END))
+        for device in range(8):
+            line.samples(NEURON, series("i-containers", device, START, 1, 3600, use), key=name)
     for name in ("greedy-a", "greedy-b"):
         line.run(name, "AWS", ("i-greedy", NODE, 16, START, END))
     line.run("half-node", "AWS", ("i-half", NODE, 8, START, END))

@@ -31,3 +31,8 @@ def test_busy_chips_that_nobody_holds_keep_what_they_measured(marts) -> None:
     assert row["chip_energy_kwh"] == D("0.284")  # 2 x 142 W
     # fourteen free chips, six of them busy: 6 x 142 + 8 x 43 W and 14/16 of 523 W, x 1.05 x 1.14
     assert row["idle_share_facility_energy_kwh"] == D("1.979389125")
+
+
+def test_containers_that_number_their_chips_alike_have_chips_of_their_own(marts) -> None:
+    for run_id, watts in (("container-a", "1.136"), ("container-b", "0.542")):  # 8 x 142 W, 8 x (43 + 0.25 x 99) W
+        assert (marts.energy(run_id)["chip_energy_kwh"], marts.energy(run_id)["telemetry_coverage_ratio"]) == (D(watts), 1.0)

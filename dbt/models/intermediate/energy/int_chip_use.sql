@@ -1,5 +1,8 @@
 {%- set node = 'usage_month, resource_id' %}
 {%- set span = node ~ ', span_from_us' %}
+{%- set times = {
+    'known_chips': 'known_us', 'used_ppm': 'used_ppm_us', 'filled_chips': 'filled_us', 'filled_ppm': 'filled_ppm_us',
+} %}
 
 with devices as (
     select
@@ -34,8 +37,7 @@ run_devices as (
     group by all
 ),
 
--- the chips of runs that hold part of a node are those they used most in the month, so that cutting a record in two
--- changes nothing
+-- of part of a node runs have the chips that they used most in the month, so that cutting a record in two changes nothing
 ranked_devices as (
     select
         {{ span }},
@@ -89,8 +91,7 @@ slices as (
 slice_devices as (
     select
         {{ span }},
-        slices.slice_from,
-        slices.slice_to,
+        slices.slice_from, slices.slice_to,
         devices.device_id,
         devices.host_key,
         devices.owner_run_id,
@@ -122,10 +123,7 @@ placed_on_hosts as (
 placed_with_owners as (
     select
         devices.*,
-        hosts.host_chips,
-        times.node_chips,
-        times.held_chips,
-        times.is_tpu,
+        hosts.host_chips, times.node_chips, times.held_chips, times.is_tpu,
         coalesce(
             row_number() over (
                 partition by {{ span }}, devices.slice_from, devices.owner_run_id
@@ -215,11 +213,10 @@ pools as (
         {{ span }},
         case when own_chips > 0 then slice_from end as slice_from,
         chips,
-        sum(cast(slice_us as decimal(18, 0))) as time_us,
-        sum(cast(known_chips as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as known_us,
-        sum(cast(used_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as used_ppm_us,
-        sum(cast(filled_chips as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as filled_us,
-        sum(cast(filled_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as filled_ppm_us
+        sum(cast(slice_us as decimal(18, 0))) as time_us
+        {%- for count, time in times.items() %},
+        sum(cast({{ count }} as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as {{ time }}
+        {%- endfor %}
     from slice_use
     group by {{ span }}, case when own_chips > 0 then slice_from end, chips
 
@@ -248,11 +245,10 @@ run_pools as (
         case when times.is_oversubscribed then holders.run_chips else holders.run_chips - coalesce(own_use.chips, 0) end
             as part_chips,
         case when times.is_oversubscribed then times.span_chips else pools.chips end as all_chips,
-        pools.time_us,
-        pools.known_us,
-        pools.used_ppm_us,
-        pools.filled_us,
-        pools.filled_ppm_us
+        pools.time_us
+        {%- for time in times.values() %},
+        pools.{{ time }}
+        {%- endfor %}
     from pools
     inner join {{ ref('int_node_times') }} as times using ({{ span }})
     inner join {{ ref('int_node_spans') }} as holders using ({{ span }})
@@ -264,11 +260,10 @@ select
     training_run_id,
     case when part_chips = all_chips then 1 else part_chips end as share_numerator,
     case when part_chips = all_chips then 1 else all_chips end as share_denominator,
-    cast(sum(time_us) as decimal(38, 0)) as time_us,
-    cast(sum(known_us) as decimal(38, 0)) as known_us,
-    cast(sum(used_ppm_us) as decimal(38, 0)) as used_ppm_us,
-    cast(sum(filled_us) as decimal(38, 0)) as filled_us,
-    cast(sum(filled_ppm_us) as decimal(38, 0)) as filled_ppm_us
+    cast(sum(time_us) as decimal(38, 0)) as time_us
+    {%- for time in times.values() %},
+    cast(sum({{ time }}) as decimal(38, 0)) as {{ time }}
+    {%- endfor %}
 from run_pools
 where part_chips > 0
 group by all
@@ -280,11 +275,10 @@ select
     training_run_id,
     1 as share_numerator,
     1 as share_denominator,
-    cast(sum(slice_us) as decimal(38, 0)) as time_us,
-    cast(sum(cast(known_chips as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as known_us,
-    cast(sum(cast(used_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as used_ppm_us,
-    cast(sum(cast(filled_chips as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as filled_us,
-    cast(sum(cast(filled_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as filled_ppm_us
+    cast(sum(slice_us) as decimal(38, 0)) as time_us
+    {%- for count, time in times.items() %},
+    cast(sum(cast({{ count }} as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as {{ time }}
+    {%- endfor %}
 from own_use
 group by all
 
