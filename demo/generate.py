@@ -79,9 +79,10 @@ records each whose ids normalise alike. Both deliveries of 2026-06 are described
 `energy[run][month]` has what telemetry can know, as `[numerator, denominator]` in chip-seconds: `reserved` is held by the run
 (chips promised to two at once count half for each), `observed` of it is covered by the files of exports/neuron and exports/tpu,
 `busy` is the observed time weighted by its utilisation (null without any), and `coverage` is observed over reserved. A
-neuron-monitor document speaks for its period, at the times its collector stamped; a document in error is not observed. A Cloud
-Monitoring point speaks for the time since the point before it on its chip, at most three spacings; a chip without a duty cycle
-while its TensorCore series goes on is idle. Telemetry ends with 2026-09.
+neuron-monitor document speaks for its period, at the times its collector stamped; a document in error is not observed. What two
+runs saw of chips promised to both counts once, by the greatest use. A Cloud Monitoring point speaks for the time since the point
+before it on its chip, within its month, and for one spacing after more than one and a half; a chip without a duty cycle while its
+TensorCore series goes on is idle. Telemetry ends with 2026-09.
 """
 
 
@@ -103,6 +104,7 @@ def write_demo(folder: Path, scale: int = 1) -> None:
     observed.reserve(worlds)
     neuron.write_telemetry(exports / "neuron", aws_worlds, observed)
     tpu.write_telemetry(exports / "tpu", gcp_worlds, observed)
+    observed.share_crowded()
     energy = observed.told(truth.ambiguous_runs(worlds))
     notes = {"organisation": NAME, "now": iso(NOW), "scale": scale}
     put(folder / "truth.json", truth.render(worlds, objects, energy, notes), NOW)

@@ -128,7 +128,7 @@ def _write_host(root: Path, host: Host, observed: Observed) -> None:
             base = base * 11 // 16  # starting and stopping
         document, busy = _document(host, number, (done - begun) / MICRO, base)
         if busy is not None and run.recorded_id:
-            observed.see(run, hold, begun + flaws.skew, done + flaws.skew, host.devices, busy)
+            observed.see(run, hold, begun + flaws.skew, done + flaws.skew, busy)
         lines.append(dumps(document if flaws.is_bare else _shipped(host, document, done)))
     run_key = run.run_id if host.number % 3 == 1 else run.recorded_id
     folder = root / (f"run={quote(run_key, safe='')}" if run_key else "") / f"host={quote(hold.resource_id, safe='')}"
@@ -166,10 +166,10 @@ def _shipped(host: Host, document: dict[str, Any], done: int) -> dict[str, Any]:
     return {"collected_at": iso_micro(done + host.flaws.skew), "host": machine, "document": document}
 
 
-def _document(host: Host, number: int, period: float, base: int) -> tuple[dict[str, Any], int | None]:
-    """A document and how busy the devices were together, in parts; None when that is unknown."""
+def _document(host: Host, number: int, period: float, base: int) -> tuple[dict[str, Any], list[int] | None]:
+    """A document and how busy each device was, in parts; None when that is unknown."""
     if number in host.flaws.absent:
-        return _frame(host, period, []), 0
+        return _frame(host, period, []), [0] * host.devices
     cores, is_idle = range(host.devices * host.chip.cores), number in host.flaws.idle
     hundredths = [0 if is_idle else base + SPREAD[(core * 5 + number) % len(SPREAD)] for core in cores]
     owned = (cores[:RUNTIME_CORES], cores[RUNTIME_CORES:]) if host.has_two_runtimes else (cores,)
@@ -178,7 +178,8 @@ def _document(host: Host, number: int, period: float, base: int) -> tuple[dict[s
     for rank, own in enumerate(owned):
         shown = [each if core in own else 0 for core, each in enumerate(hundredths)]
         runtimes.append(_runtime(host, period, shown, rank, is_failing))
-    busy = sum(hundredths) * (BUSY_PARTS // 10_000 // host.chip.cores)
+    devices = (hundredths[at : at + host.chip.cores] for at in range(0, len(hundredths), host.chip.cores))
+    busy = [sum(device) * (BUSY_PARTS // 10_000 // host.chip.cores) for device in devices]
     return _frame(host, period, runtimes), None if is_failing else busy
 
 

@@ -6,7 +6,7 @@ All exact, so that no order of adding matters.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -54,34 +54,56 @@ class Observed:
     reserved: ByMonth = field(default_factory=lambda: defaultdict(Fraction))
     seen: ByMonth = field(default_factory=lambda: defaultdict(Fraction))
     busy: ByMonth = field(default_factory=lambda: defaultdict(Fraction))
-    # when whole machines were promised to several runs at once: (start, end, promised how often)
-    crowded: dict[str, list[tuple[int, int, int]]] = field(default_factory=lambda: defaultdict(list))
+    # when whole machines were promised to several runs at once: (start, end, to which), and what was seen of their chips then
+    crowded: dict[str, list[tuple[int, int, list[str]]]] = field(default_factory=lambda: defaultdict(list))
+    views: dict[str, list[tuple[int, int, Sequence[int]]]] = field(default_factory=lambda: defaultdict(list))
 
     def reserve(self, worlds: Iterable[World]) -> None:
         for resource_id, held in (node for world in worlds for node in holds_of(world).items()):
-            whole = [window_of(hold) for _, hold in held if hold.chips in (None, NODE_CHIPS[hold.instance_type])]
-            for left, right in pairwise(sorted({edge for window in whole for edge in window})):
-                promised = sum(start <= left and right <= end for start, end in whole)
-                if promised > 1:
+            whole = [(run, *window_of(hold)) for run, hold in held if hold.chips in (None, NODE_CHIPS[hold.instance_type])]
+            for left, right in pairwise(sorted({edge for _, *window in whole for edge in window})):
+                promised = [run.run_id for run, start, end in whole if start <= left and right <= end]
+                if len(promised) > 1:
                     self.crowded[resource_id].append((left, right, promised))
             for run, hold in held:
-                for month, time in self._counted(resource_id, *window_of(hold)):
+                for month, time in by_month(*window_of(hold)):
                     self.reserved[run.run_id, month] += time * chips_of(run, hold)
+                for start, end, promised in self._crowded(resource_id, *window_of(hold)):
+                    for month, time in by_month(start, end):  # chips promised twice count half for each
+                        self.reserved[run.run_id, month] -= Fraction(time * (len(promised) - 1), len(promised)) * chips_of(
+                            run, hold
+                        )
 
-    def see(self, run: Run, hold: Hold, start: int, end: int, chips: int, busy_parts: int) -> None:
-        """Count what of an observation of `chips` lies in a run's hold; `busy_parts` is the sum over the chips."""
+    def see(self, run: Run, hold: Hold, start: int, end: int, busy: Sequence[int]) -> None:
+        """Count what of an observation of chips, each with its busy parts, lies in a run's hold."""
         window = window_of(hold)
-        for month, time in self._counted(hold.resource_id, max(start, window[0]), min(end, window[1])):
-            self.seen[run.run_id, month] += time * chips
-            self.busy[run.run_id, month] += time * busy_parts
+        start, end = max(start, window[0]), min(end, window[1])
+        self._count(run.run_id, start, end, 1, busy)
+        for begun, done, _ in self._crowded(hold.resource_id, start, end):
+            self._count(run.run_id, begun, done, -1, busy)
+            self.views[hold.resource_id].append((begun, done, busy))
 
-    def _counted(self, resource_id: str, start: int, end: int) -> Iterator[tuple[str, Fraction]]:
-        """Time by month; chips promised twice count half for each."""
-        for month, length in by_month(start, end):
-            yield month, Fraction(length)
+    def share_crowded(self) -> None:
+        """What several runs saw of the same chips counts once, by the greatest use seen, and equally for each."""
+        for resource_id, views in self.views.items():
+            for start, end, promised in self.crowded[resource_id]:
+                edges = {edge for view in views for edge in view[:2] if start <= edge <= end}
+                for left, right in pairwise(sorted(edges)):
+                    seen = [busy for begun, done, busy in views if begun <= left and right <= done]
+                    for run_id in promised if seen else ():
+                        self._count(
+                            run_id, left, right, Fraction(1, len(promised)), [max(chip) for chip in zip(*seen, strict=True)]
+                        )
+
+    def _count(self, run_id: str, start: int, end: int, part: Fraction | int, busy: Sequence[int]) -> None:
+        for month, time in by_month(start, end):
+            self.seen[run_id, month] += part * time * len(busy)
+            self.busy[run_id, month] += part * time * sum(busy)
+
+    def _crowded(self, resource_id: str, start: int, end: int) -> Iterator[tuple[int, int, list[str]]]:
         for begun, done, promised in self.crowded.get(resource_id, ()):
-            for month, length in by_month(max(start, begun), min(end, done)):
-                yield month, Fraction(-length * (promised - 1), promised)
+            if max(start, begun) < min(end, done):
+                yield max(start, begun), min(end, done), promised
 
     def told(self, left_out: Iterable[str]) -> dict[str, dict[str, dict[str, tuple[int, int] | None]]]:
         """Fractions by run and month, in chip-seconds; runs whose ids are ambiguous have none."""

@@ -22,7 +22,6 @@ from demo.telemetry.observed import BUSY_PARTS, Observed, chips_of, holds_of, wi
 
 SPACING = HOUR  # coarser than the 60 s that Google keeps for six weeks and the 600 s after them, to keep the demo small
 STANDING_SPACING = 3 * HOUR  # of nodes that live for months
-REACH = 3  # a point describes at most so many spacings of its series
 FETCHED = 2 * DAY  # after its month, a month's answer is fetched
 REPEATED = ("exag-tpu-research", "duty_cycle", "2026-05")  # fetched twice
 METRICS = {"duty_cycle": "INT64", "tensorcore_utilization": "DOUBLE"}
@@ -113,13 +112,13 @@ def _points(series: Series) -> Iterator[Point]:
 
 
 def _see(series: Series, points: Sequence[Point], observed: Observed) -> None:
-    """Every point, measured or idle, describes the time since the one before; the first of a node for one spacing."""
+    """Every point, measured or idle, shows the time since the one before in its month; after a silence only one spacing."""
     previous = points[0][0] - series.spacing
     for time, duties in points:
-        start = max(previous, time - REACH * series.spacing) * MICRO
-        busy = sum(duty or 0 for duty in duties) * (BUSY_PARTS // 100)
+        since = previous if 2 * (time - previous) <= 3 * series.spacing else time - series.spacing
+        start = max(since, month_bounds(month_of(time - 1))[0]) * MICRO
         for run, hold in series.holds:
-            observed.see(run, hold, start, time * MICRO, series.chips, busy)
+            observed.see(run, hold, start, time * MICRO, [(duty or 0) * (BUSY_PARTS // 100) for duty in duties])
         previous = time
 
 
