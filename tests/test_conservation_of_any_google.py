@@ -50,7 +50,7 @@ def test_energy_keeps_its_bounds_and_boundaries(tmp_path: Path, seed: int) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [4, 5, 6])
+@pytest.mark.parametrize("seed", [3, 4, 5, 6, 7, 8])
 def test_the_ledger_and_the_oracle_agree_on_drawn_exports(tmp_path: Path, trainledger: Command, seed: int) -> None:
     exports = GoogleExports(tmp_path)
     write_any_google(exports, seed)
