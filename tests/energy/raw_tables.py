@@ -104,7 +104,7 @@ class Line:
         states: tuple = (None, None),
         region: str | None = None,
     ) -> None:
-        """Telemetry rows: host, device, start (None for a point), end, utilisation; all state one type, number of devices, region."""
+        """Telemetry rows: host, device, start (None for a point), end, utilisation; all state one type, device count, region."""
         meta = self.meta(table)
         self.connection.executemany(
             f"insert into raw.{table} (run_key, host_id, device_index, sample_start, sample_end, utilisation_ratio, "
