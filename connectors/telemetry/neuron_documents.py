@@ -79,6 +79,8 @@ class Instance(msgspec.Struct, omit_defaults=True):
 
     instance_id: str | None = None
     instance_type: str | None = None
+    instance_region: str | None = None
+    instance_availability_zone: str | None = None
 
 
 class Hardware(msgspec.Struct, omit_defaults=True):

@@ -19,6 +19,7 @@ from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
 from connectors.telemetry.neuron_documents import Document, devices_of, periods_of, run_tag_of
+from connectors.telemetry.regions import region_of
 from connectors.telemetry.samples import (
     COLUMNS,
     SAMPLE_MEASURES,
@@ -143,13 +144,14 @@ def _devices(line: Line, document: Document, facts: KeyFacts, number: int, start
     devices = devices_of(document)
     is_idle = not document.neuron_runtime_data
     type_ = accelerator_type_of((instance.instance_type if instance else None) or host.instance_type)
+    region = region_of(instance.instance_region, instance.instance_availability_zone) if instance else None
     run = facts.run or run_tag_of(document)
     # of what is read, with host and time: spelling, order of fields and other metrics do not count
     read = [getattr(document, name) for name in Document.__struct_fields__]
     digest = hashlib.sha256(_CANONICAL.encode([host_id, start, end, read])).hexdigest()
     count, evidence = len(devices), "presence" if is_idle else "measured"
     for index, (ratio, flops) in enumerate(devices):
-        yield Sample(digest, number, run, host_id, index, count, start, end, ratio, evidence, is_idle, type_, flops)
+        yield Sample(digest, number, run, host_id, index, count, start, end, ratio, evidence, is_idle, type_, flops, region)
 
 
 find_deliveries = partial(find_file_deliveries, kind=KIND, endings=_ENDINGS)

@@ -49,6 +49,7 @@ COLUMNS = (
     required("is_idle_by_absence", Boolean, filled=True),
     *optional("accelerator_type", Text),
     *optional("effective_flops", Number),  # per second
+    *optional("region_id", Text),  # where the machine stands
 )
 SAMPLE_MEASURES = {"device_count": 0, "utilisation_ratio": 12, "effective_flops": 0}
 
@@ -69,6 +70,7 @@ class Sample(NamedTuple):
     is_idle_by_absence: bool
     accelerator_type: str | None
     effective_flops: float | None
+    region_id: str | None
 
 
 @dataclass(frozen=True, slots=True)

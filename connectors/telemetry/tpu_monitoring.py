@@ -31,7 +31,7 @@ from connectors.telemetry.samples import (
     micros_of,
     micros_or_none,
 )
-from connectors.telemetry.tpu_points import samples_of
+from connectors.telemetry.tpu_points import PLACES, samples_of
 
 KIND = "tpu_monitoring"
 SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/tpu_monitoring.md", measures=SAMPLE_MEASURES)
@@ -142,11 +142,14 @@ def _series(entry: Entry, facts: KeyFacts, number: int, unit: str | None, *, is_
     if entry.metric is None or not entry.points:
         return
     metadata = entry.metadata or Metadata()
+    resource = (entry.resource and entry.resource.labels) or {}
     labels = {
-        **((entry.resource and entry.resource.labels) or {}),
+        **resource,
         **{name: value for name, value in (metadata.system_labels or {}).items() if isinstance(value, str)},
         **(metadata.user_labels or {}),
         **(entry.metric.labels or {}),
+        # a label of the user by such a name may mean anything
+        **{name: resource.get(name, "") for name in PLACES},
     }
     points = ((number, *_interval(point.interval), _value(point.value)) for point in entry.points)
     yield from samples_of(entry.metric.type, labels, unit, facts, points, is_complete=is_complete)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.tpu_names import tpu_type_of
+from connectors.telemetry.regions import region_in, region_of
 from connectors.telemetry.samples import KeyFacts, Sample, SampleError
 
 _METRIC = re.compile(
@@ -23,6 +24,7 @@ _METRIC = re.compile(
 _HOSTS = ("resource_id", "instance_id", "node_id", "node_name", "instance", "host")
 _RUNS = ("training_run_id", "run_id", "run")
 _TYPE_LABEL = re.compile(r"^(?:model|accelerator_type)$|gke[-_]tpu[-_]accelerator$")
+PLACES = ("zone", "location")  # labels that say where a machine stands
 _CHIP_NUMBER = re.compile(r"\d{1,4}", re.ASCII)
 _INSTANCE = re.compile(r"\d{10,}", re.ASCII)
 _RATIOS = frozenset({"1", "10^2.%", "ratio"})  # 10^2.% is a ratio that is shown as a percentage
@@ -53,6 +55,7 @@ def samples_of(
         index = next((int(labels[name]) for name in names if _CHIP_NUMBER.fullmatch(labels.get(name, ""))), None)
     named = [value for name, value in labels.items() if _TYPE_LABEL.search(name) and value]
     type_ = next(filter(None, map(tpu_type_of, named)), None) or accelerator_type_of(labels.get("model"))
+    region = region_of(*(labels.get(name) for name in PLACES)) or region_in(host)
     scale = 1.0 if unit in _RATIOS else 100.0  # what a full chip reads
     is_utilisation = match[1] == "duty_cycle"
     evidence, is_idle = ("measured", False) if is_utilisation else ("presence", is_complete)
@@ -62,7 +65,7 @@ def samples_of(
         # copies of a point are one: metrics that prove the same chip alive, or two pods that report it while it changes hands
         observed = (host, index, start, end, ratio, is_utilisation)
         digest = hashlib.sha256(repr(observed).encode()).hexdigest()
-        yield Sample(digest, line, run, host, index, None, start, end, ratio, evidence, is_idle, type_, None)
+        yield Sample(digest, line, run, host, index, None, start, end, ratio, evidence, is_idle, type_, None, region)
 
 
 def _ratio(value: float | None, scale: float) -> float | None:

@@ -93,6 +93,7 @@ select
     coalesce(device_index, 0) as device_index,
     device_count,
     accelerator_type,
+    nullif(region_id, '') as region_id,
     case when sample_start < sample_end then {{ instant_us('sample_start') }} end as sample_from_us,
     {{ instant_us('sample_end') }} as sample_to_us,
     evidence = 'measured' as is_measured,

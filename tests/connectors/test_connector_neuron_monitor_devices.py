@@ -43,6 +43,7 @@ def test_the_real_capture_of_a_trn1_gives_what_a_person_computes(tmp_path: Path)
     assert {(row["host_id"], row["accelerator_type"], row["run_key"]) for row in rows} == {
         ("i-01db7a16f4c054239", "trn1.2xlarge", "bert")
     }
+    assert {row["region_id"] for row in rows} == {"us-west-2"}
     # the capture of 2023 has no operations per second yet
     assert [(row["device_index"], row["device_count"], row["effective_flops"]) for row in rows] == [(0, 1, None)] * 3
 

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from dagster_project.warehouse import modelling
-from tests.energy import matches_scenario, own_figures, raw_tables, scenario
+from tests.energy import matches_scenario, own_figures, places_scenario, raw_tables, scenario
 from tests.warm import run_dbt
 
 
@@ -62,6 +62,7 @@ def marts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marts]:
         scenario.write(line)
         matches_scenario.write(line)
         own_figures.write(line)
+        places_scenario.write(line)
     dbt_build(database, work)
     with duckdb.connect(str(database), read_only=True) as connection:
         yield Marts(connection)

@@ -102,13 +102,14 @@ class Line:
         evidence: str = "measured",
         source: str | None = None,
         states: tuple = (None, None),
+        region: str | None = None,
     ) -> None:
-        """Telemetry rows: host, device, start (None for a point), end, utilisation; all state one type and number of devices."""
+        """Telemetry rows: host, device, start (None for a point), end, utilisation; all state one type, device count, region."""
         meta = self.meta(table)
         self.connection.executemany(
             f"insert into raw.{table} (run_key, host_id, device_index, sample_start, sample_end, utilisation_ratio, "
             "evidence, is_idle_by_absence, document_hash, _source_name, _source_object, _row_number, _published_at, "
-            "accelerator_type, device_count, _is_book) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, true)",
+            "accelerator_type, device_count, region_id, _is_book) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, true)",
             [
                 [
                     *(
@@ -122,7 +123,7 @@ class Line:
                         evidence == "presence",
                         f"{host}-{device}-{end}-{use}-{evidence}",
                     ),
-                    *(source or table, meta["_source_object"], number, self.published_at, *states),
+                    *(source or table, meta["_source_object"], number, self.published_at, *states, region),
                 ]
                 for number, (host, device, start, end, use) in enumerate(rows, start=1)
             ],

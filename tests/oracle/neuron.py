@@ -126,7 +126,10 @@ def read_neuron(location: Path, as_published: datetime | None = None) -> Iterato
             start, end = math.floor(clock - length), math.floor(clock)
             host = (wrapped.get("host") or {}).get("resource_id") or named_in(key, "host")
             host = host or document["instance_info"]["instance_id"]
+            instance = document.get("instance_info") or {}
+            zone = instance.get("instance_availability_zone") or ""
+            region = instance.get("instance_region") or re.sub("[a-z]$", "", zone) or None
             run, copy = named_in(key, "run"), hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
             is_life = not document.get("neuron_runtime_data")
             for device, use in enumerate(uses_of(document)):
-                yield Sample(host, run, device, start, end, use, is_life, copy, is_partial=False)
+                yield Sample(host, run, device, start, end, use, is_life, copy, is_partial=False, region=region)

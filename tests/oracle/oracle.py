@@ -109,7 +109,7 @@ class Oracle:
         self.carbon = gather(chain(aws_rows(self._elected("aws_carbon", carbon_deliveries)), carbon_rows))
         telemetry = Telemetry(samples, self.runs)
         holds = list(cut(holds_of(self.runs), times, closed))
-        places = Places(self.lines, self.google_lines, self.parts, self.runs)
+        places = Places(self.lines, self.google_lines, self.parts, self.runs, telemetry)
         self.energy = hold_energy(observe(holds, telemetry), self.runs, places)
 
     def _locations(self, kind: str) -> list[Path]:

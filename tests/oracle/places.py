@@ -1,4 +1,4 @@
-"""Where a machine stands: what its bill says that month, else its own name, else where the run cost most that month."""
+"""Where a machine stands: what its bill says that month, else its own name, else its telemetry, else where the run cost most."""
 
 import re
 from collections import defaultdict
@@ -8,15 +8,25 @@ from datetime import date
 from .holdings import Hold
 from .ladder import Part
 from .lines import Line
+from .months import month_of
+from .observed import Telemetry
 from .records import CUSTOM_JOB, Runs
 from .splitting import RESIDUAL
 
-_NAMED = (re.compile(r"^arn:aws:[a-z0-9-]+:([a-z0-9-]+):"), re.compile(r"/locations/([a-z]+-[a-z]+[0-9]+)/"))
+_NAMED = (
+    re.compile(r"^arn:aws:[a-z0-9-]+:([a-z0-9-]+):"),
+    re.compile(r"/locations/([a-z]+-[a-z]+[0-9]+)/"),
+    re.compile(r"^(?:.*/)?([a-z]+-[a-z]+[0-9]+)-(?:[a-z]|ai[0-9][a-z])/"),
+)
 
 
 class Places:
-    def __init__(self, lines: Iterable[Line], google_lines: Iterable, parts: Iterable[Part], runs: Runs) -> None:
+    def __init__(
+        self, lines: Iterable[Line], google_lines: Iterable, parts: Iterable[Part], runs: Runs, telemetry: Telemetry
+    ) -> None:
         self._runs = runs
+        self._telemetry = telemetry
+        self._seen: dict[tuple[str, date], set[str]] = {}
         self._billed: dict[str, dict[date, dict[str, int]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(int)))
         for line in lines:
             if line.resource_id:
@@ -46,7 +56,21 @@ class Places:
         for pattern in _NAMED:
             if found := pattern.search(hold.resource_id):
                 return found[1]
+        if len(seen := self._seen_in(hold.resource_id, hold.month)) == 1:
+            return next(iter(seen))
         return _most(self._costs.get((hold.run, hold.month), {}))
+
+    def _seen_in(self, resource_id: str, month: date) -> set[str]:
+        """Regions that samples of the month name while somebody holds the machine."""
+        if (resource_id, month) not in self._seen:
+            windows = self._runs.windows.get(resource_id, [])
+            self._seen[resource_id, month] = {
+                sample.region for sample, run in self._telemetry.by_machine.get(resource_id, ())
+                if sample.region and month_of(sample.end - 1) == month and any(
+                    sample.start < window.end and sample.end > window.start and run in (None, window.run) for window in windows
+                )
+            }  # fmt: skip
+        return self._seen[resource_id, month]
 
 
 def _most(costs: dict[str, int]) -> str:

@@ -25,6 +25,7 @@ class Sample:
     document: str  # equal for copies of one document
     is_partial: bool  # of a source that leaves idle chips out
     is_filled: bool = False  # a short silence with what came after it
+    region: str | None = None  # where the machine is said to stand
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,3 +234,14 @@ def test_a_final_bill_ends_what_a_record_says_was_held(exports: GoogleExports) -
     assert held == [32, 32, 16]
     exports.bill([hour("2026-04-10T10:00:00", 20.0, bill_invoice_id=number) for number in ("2041", None)])
     assert row_of(exports)["reserved_chip_hours"] == 32
+
+
+def test_telemetry_names_the_region_of_a_machine_that_no_bill_lists(exports: GoogleExports) -> None:
+    document = neuron_document(ALL_HALF)
+    exports.runs(*(run(name, (f"i-{name}", TEN, NOON, 16)) for name in ("one", "two", "none")))
+    for name, regions in (("one", ["eu-west-2", "eu-west-2"]), ("two", ["eu-west-2", "us-east-1"]), ("none", ["", ""])):
+        told = [document | {"instance_info": {"instance_id": f"i-{name}", "instance_region": region}} for region in regions]
+        exports.neuron(f"i-{name}", list(zip((ELEVEN, NOON), told, strict=True)), name=name)
+    rows = [row_of(exports, name) for name in ("one", "two", "none")]
+    pues = [row["facility_energy_kwh"] / row["it_energy_kwh"] for row in rows]
+    assert pues == [Decimal("1.23"), Decimal("1.14"), Decimal("1.14")]  # of the region, else of the fleet

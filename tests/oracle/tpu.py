@@ -6,9 +6,10 @@ Google writes no duty cycle for an idle chip, so every other metric of a chip is
 import bisect
 import json
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from fractions import Fraction
 from itertools import pairwise
@@ -33,6 +34,7 @@ class Series:
     device: int
     run_key: str | None
     is_use: bool
+    region: str | None = field(default=None, compare=False)  # no series of its own where it changes
 
 
 Points = dict[int, int | None]  # time -> parts per million
@@ -46,7 +48,10 @@ def _series_of(entry: dict, key: str) -> Series | None:
     labels = {**entry["resource"].get("labels", {}), **own, **entry["metric"]["labels"]}
     host, _, device = labels["accelerator_id"].rpartition("-")
     run = named_in(key, "run") or next((labels[name] for name in _RUN_LABELS if labels.get(name)), None)
-    return Series(host, int(device), run, metric == "duty_cycle")
+    place = entry["resource"].get("labels", {})
+    regions = [re.fullmatch(r"(\w+-[a-z]+[0-9]+)(-\w+)?", place.get(name, "")) for name in ("zone", "location")]
+    region = next((found[1] for found in regions if found), None)
+    return Series(host, int(device), run, metric == "duty_cycle", region)
 
 
 def _use(value: dict, unit: str) -> int | None:
@@ -126,11 +131,12 @@ def _samples(series: Series, use: int | None, before: int | None, at: int, usual
     silence = usual if before is None else at - before
     covered = silence if silence <= WHOLE * usual else usual
     place = series.host_id, series.run_key, series.device
-    yield Sample(*place, at - covered, at, use, not series.is_use, str(at), is_partial=True)
+    yield Sample(*place, at - covered, at, use, not series.is_use, str(at), is_partial=True, region=series.region)
     was_alive = bisect.bisect_right(lived, at - silence) < bisect.bisect_right(lived, at - covered)
     if covered < silence <= REACH * usual and not was_alive:
         yield Sample(
-            *place, at - silence, at - covered, use, not series.is_use, str(at), is_partial=True, is_filled=True
+            *place, at - silence, at - covered, use, not series.is_use, str(at), is_partial=True, is_filled=True,
+            region=series.region,
         )  # fmt: skip
 
 

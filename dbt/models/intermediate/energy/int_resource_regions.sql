@@ -1,4 +1,7 @@
 {%- set end_of_zone = '-([a-z]|ai[0-9][a-z])$' %}
+{%- set zone_in_name =
+    '(^|/)((africa|asia|australia|europe|me|northamerica|southamerica|us)-(north|south|east|west|central)+[0-9]+)-([a-z]|ai[0-9][a-z])/'
+%}
 with resources as (
     select distinct usage_month, resource_id, training_run_id
     from {{ ref('int_node_spans') }}
@@ -29,9 +32,19 @@ run_places as (
     group by training_run_id, usage_month, region_id, case when cost_component = 'accelerator' then 0 else 1 end
 ),
 
+-- where telemetry says that a machine stands; two regions in one month are none
+observed_regions as (
+    select usage_month, met_machine as machine_name, min(region_id) as region_id
+    from {{ ref('int_telemetry_matches') }}
+    where met_machine <> ''
+    group by usage_month, met_machine
+    having count(distinct region_id) = 1
+),
+
 resources_with_named_region as (
     select
         *,
+        {{ machine_name('resource_id') }} as machine_name,
         case
             when resource_id like 'arn:aws%' then split_part(resource_id, ':', 4)
             -- a zone is its region and a letter (us-central1-a), or ai, a digit and a letter (us-central1-ai1a)
@@ -39,6 +52,8 @@ resources_with_named_region as (
                 then {{ replace_all("split_part(split_part(resource_id, '/locations/', 2), '/', 1)", end_of_zone, '') }}
             when resource_id like '%/zones/%'
                 then {{ replace_all("split_part(split_part(resource_id, '/zones/', 2), '/', 1)", end_of_zone, '') }}
+            -- us-central2-b/node-1
+            else regexp_extract(resource_id, '{{ zone_in_name }}', 2)
         end as named_region_id
     from resources
 )
@@ -47,13 +62,16 @@ select
     resources.usage_month,
     resources.resource_id,
     resources.training_run_id,
-    coalesce(month_bills.region_id, nullif(resources.named_region_id, ''), run_places.region_id, '') as region_id
+    coalesce(month_bills.region_id, nullif(resources.named_region_id, ''), observed_regions.region_id, run_places.region_id, '')
+        as region_id
 from resources_with_named_region as resources
 left join billed_regions as month_bills
     on
         resources.usage_month = month_bills.usage_month
         and resources.resource_id = month_bills.resource_id
         and month_bills.month_rank = 1
+left join observed_regions
+    on resources.usage_month = observed_regions.usage_month and resources.machine_name = observed_regions.machine_name
 left join run_places
     on
         resources.training_run_id = run_places.training_run_id

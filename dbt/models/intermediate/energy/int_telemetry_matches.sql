@@ -32,6 +32,7 @@ samples as (
         {{ machine_name("coalesce(delivered.host_id, '')") }} as machine_name,
         delivered.accelerator_type,
         delivered.device_count,
+        delivered.region_id,
         delivered.is_document,
         delivered.device_index,
         delivered.is_measured,
@@ -150,6 +151,7 @@ counted_samples as (
         met_machine,
         accelerator_type,
         device_count,
+        region_id,
         is_document,
         count(*) as sample_count,
         {%- for name, condition in [('measured_us', 'is_measured'), ('present_us', 'not is_measured')] %}
@@ -171,6 +173,7 @@ select
     met_machine,
     counted_samples.accelerator_type,
     counted_samples.device_count,
+    counted_samples.region_id,
     counted_samples.is_document,
     counted_samples.keyed_run_id is not null as is_known_key,
     counted_samples.sample_count,
