@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from dagster_project.warehouse import modelling
+from tests.conftest import built_once
 from tests.energy import matches_scenario, own_figures, places_scenario, raw_tables, scenario
 from tests.warm import run_dbt
 
@@ -52,17 +53,20 @@ class Marts:
         return {name: value for name, value in self.energy(run_id).items() if name != "training_run_id"}
 
 
-@pytest.fixture(scope="session")
-def marts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marts]:
-    work = tmp_path_factory.mktemp("energy")
-    database = work / "build.duckdb"
-    with duckdb.connect(str(database)) as connection:
+def build(work: Path) -> None:
+    work.mkdir()
+    with duckdb.connect(str(work / "build.duckdb")) as connection:
         raw_tables.create(connection)
         line = raw_tables.Line(connection, datetime(2026, 7, 15, 12))  # noqa: DTZ001 raw times are UTC without a zone
         scenario.write(line)
         matches_scenario.write(line)
         own_figures.write(line)
         places_scenario.write(line)
-    dbt_build(database, work)
-    with duckdb.connect(str(database), read_only=True) as connection:
+    dbt_build(work / "build.duckdb", work)
+
+
+@pytest.fixture(scope="session")
+def marts(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Marts]:
+    work = built_once(tmp_path_factory, request.config, "energy", build)
+    with duckdb.connect(str(work / "build.duckdb"), read_only=True) as connection:
         yield Marts(connection)
