@@ -1,5 +1,6 @@
 """Fixtures of more than one room of the tests: the command, warm or in a process of its own, and one finished demo run."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -17,6 +18,8 @@ COMMAND_SECONDS = 900
 # Hypothesis fails an example that takes 0.2 s, as any may on a busy machine; speed is measured in benchmarks
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
+# the oracle makes millions of small objects: Python's own threshold of 700 is a tenth of its time
+gc.set_threshold(100_000, 50, 100)
 
 
 # about how many seconds a file takes, where that says more than the number of its slow tests (44 tests may ask one build,

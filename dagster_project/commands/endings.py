@@ -17,7 +17,9 @@ P = ParamSpec("P")
 
 def say(message: str) -> None:
     """A line for people; answers go to standard output, this does not."""
-    print(message, file=sys.stderr, flush=True)  # not typer.echo: it would write past a display that is being drawn
+    # in one piece, so that a signal ends no half line; not by typer.echo, which would write past a display that is being drawn
+    sys.stderr.write(f"{message}\n")
+    sys.stderr.flush()
 
 
 def fail(message: str, code: int) -> NoReturn:
