@@ -5,6 +5,7 @@ repeats, samples with gaps, errors, overlaps and copies. April is invoiced, and 
 """
 
 import random
+from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -158,10 +159,14 @@ class Draw:
         return [row | {"invoice": {"month": self.own.choice([*["202604"] * 30, "202605"])}} for row in rows]
 
     def own_figures(self, records: list[dict]) -> list[dict]:
-        """PUE of a region from May on and of one run, watts of a type, factors, energy of one run and of another's region."""
+        """PUE of a region from May on and of a run, watts of a type, factors, energy of a run and of another's only region."""
         run_ids, regions = sorted(record["training_run_id"] for record in records), [*REGIONS.values()]
-        nodes = {(record["training_run_id"], node["started_at"][:7]): node for record in records for node in nodes_of(record)}
-        (one, month), (other, at) = self.own.sample(sorted(nodes), 2)
+        places: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for record in records:
+            for node in nodes_of(record):
+                places[record["training_run_id"], node["started_at"][:7]].add(REGIONS[node["resource_id"]])
+        other, at = self.own.choice(sorted(place for place, held in places.items() if len(held) == 1))
+        one, month = self.own.choice(sorted(places.keys() - {(other, at)}))
         name = self.own.choice([*NODES])
         watts, bases = self.own.randrange(200, 600), ["chip", "chip_host", "it", "facility"]
         energy = {"kind": "measured_energy", "basis": self.own.choice(bases), "valid_to": ""}
@@ -176,7 +181,7 @@ class Draw:
              "valid_to": "2026-05-01"},
             energy | {"key": one, "value": self.own.randrange(10**6) / 1000, "unit": "kWh", "valid_from": f"{month}-01"},
             energy | {"key": other, "value": self.own.randrange(10**6), "unit": "Wh", "valid_from": f"{at}-01",
-                      "basis": self.own.choice(bases), "region_id": REGIONS[nodes[other, at]["resource_id"]]},
+                      "basis": self.own.choice(bases), "region_id": min(places[other, at])},
         ]  # fmt: skip
 
     def holdings(self, nodes: Iterable[str]) -> list[tuple]:

@@ -81,22 +81,19 @@ class Held:
         return half_up(self.energy[boundary, level] / _KWH_WUS) if place < self.known else None
 
     def _outside_the_meter(self, place: int, level: str) -> int | None:
-        """What lies inside is not known; what lies outside is added as it is to a modelled figure."""
-        basis, amount = self.reading[0], Fraction(self.reading[1], 10**KWH)
+        """What lies inside is not known; each wider figure is made of the published one inside it, and rounded itself."""
+        basis, amount = self.reading
         metered_at = BOUNDARIES.index(basis)
-        if place < metered_at:
+        if place < metered_at or (metered_at < 1 <= place and self.known < 2) or (metered_at < 3 <= place and self.pue is None):
             return None
-        if metered_at < 1 <= place:
-            if self.known < 2:
-                return None
-            amount += (self.energy["chip_host", level] - self.energy["chip", level]) / _KWH_WUS
-        if metered_at < 2 <= place:
-            amount *= 1 + network_share(self.provider, level)
-        if metered_at < 3 <= place:
-            if self.pue is None:
-                return None
-            amount *= self.pue
-        return half_up(amount)
+        for step in range(metered_at + 1, place + 1):
+            if step == 1:
+                chip, both = (half_up(self.energy[boundary, level] / _KWH_WUS) for boundary in BOUNDARIES[:2])
+                amount += both - chip
+            else:
+                factor = 1 + network_share(self.provider, level) if step == 2 else self.pue
+                amount = half_up(Fraction(amount, 10**KWH) * factor)
+        return amount
 
     @property
     def basis(self) -> str:
