@@ -1,10 +1,11 @@
 """Drawn exports of Google Cloud and of telemetry, from one seed: where two calculations must agree on anything.
 
 Commitments of both models, promotions, corrections, shared and oversubscribed nodes, labels of nobody, carbon with holes and
-repeats, samples with gaps, errors, overlaps and copies.
+repeats, samples with gaps, errors, overlaps and copies. April is invoiced, and the organisation states figures of its own.
 """
 
 import random
+from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -29,6 +30,7 @@ SPELLINGS = {"v6e": "tpu-v6e-slice", "v5e": "TPU_V5_LITEPOD", "v5p": "v5p", "v4"
 RUN_IDS = ["g-run-1", "g-run-10", "g-run-2", "G_Vision.7"]
 TRAINIUM = "i-0feed"
 TRAINIUM_RUNS = ["a-run-1", "a-run-2", "a-run-3"]
+REGIONS = {"tpu-0": "us-east5", "tpu-1": "us-central1", "tpu-2": "us-central1", "tpu-3": "us-east5", TRAINIUM: "us-east-2"}
 HOURS = 24
 SKUS = (
     "N2 Instance Core running in Columbus", "N2 Instance Ram running in Columbus", "Balanced PD Capacity in Columbus",
@@ -45,7 +47,9 @@ class Draw:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.projects = random.Random(seed)  # on their own: another way to name a project leaves every other draw as it is
+        # on their own: another way to name a project, or another own figure, leaves every other draw as it is
+        self.projects = random.Random(seed)
+        self.own = random.Random(seed)
 
     def amount(self, top: float = 40) -> float:
         return round(self.random.uniform(0, top), self.random.choice([2, 6, 10])) * self.random.choice([1, 1, 1, 1, 0])
@@ -150,6 +154,36 @@ class Draw:
                 rows += self.fee_rows(at)
         return rows
 
+    def invoiced(self, rows: list[dict]) -> list[dict]:
+        """On the invoice of their month; a few came late, on that of May."""
+        return [row | {"invoice": {"month": self.own.choice([*["202604"] * 30, "202605"])}} for row in rows]
+
+    def own_figures(self, records: list[dict]) -> list[dict]:
+        """PUE of a region from May on and of a run, watts of a type, factors, energy of a run and of another's only region."""
+        run_ids, regions = sorted(record["training_run_id"] for record in records), [*REGIONS.values()]
+        places: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for record in records:
+            for node in nodes_of(record):
+                places[record["training_run_id"], node["started_at"][:7]].add(REGIONS[node["resource_id"]])
+        other, at = self.own.choice(sorted(place for place, held in places.items() if len(held) == 1))
+        one, month = self.own.choice(sorted(places.keys() - {(other, at)}))
+        name = self.own.choice([*NODES])
+        watts, bases = self.own.randrange(200, 600), ["chip", "chip_host", "it", "facility"]
+        energy = {"kind": "measured_energy", "basis": self.own.choice(bases), "valid_to": ""}
+        return [
+            {"kind": "pue", "key": self.own.choice(["us-east5", "us-central1"]), "value": 1.2345, "unit": "ratio",
+             "valid_from": "2026-05-01"},
+            {"kind": "pue", "key": "*", "value": 1.31, "unit": "ratio", "training_run_id": self.own.choice(run_ids)},
+            {"kind": "max_power", "key": NODES[name], "value": watts / 1000, "unit": "kW"},
+            {"kind": "idle_power", "key": NODES[name], "value": watts // 3, "unit": "W", "region_id": REGIONS[name]},
+            {"kind": "factor", "key": self.own.choice(regions), "value": 287.125, "unit": "gCO2e/kWh"},
+            {"kind": "factor", "key": "*", "value": 0.41, "unit": "tCO2e/MWh", "training_run_id": self.own.choice(run_ids),
+             "valid_to": "2026-05-01"},
+            energy | {"key": one, "value": self.own.randrange(10**6) / 1000, "unit": "kWh", "valid_from": f"{month}-01"},
+            energy | {"key": other, "value": self.own.randrange(10**6), "unit": "Wh", "valid_from": f"{at}-01",
+                      "basis": self.own.choice(bases), "region_id": min(places[other, at])},
+        ]  # fmt: skip
+
     def holdings(self, nodes: Iterable[str]) -> list[tuple]:
         held = []
         for first in MONTHS.values():
@@ -162,7 +196,7 @@ class Draw:
 
     def record(self, run_id: str) -> dict:
         record = tpu_run(run_id, *self.holdings(NODES))
-        for node in record["attempts"][0]["nodes"]:
+        for node in nodes_of(record):
             node["accelerator_type"] = SPELLINGS[NODES[node["resource_id"]]]
         return record
 
@@ -201,6 +235,10 @@ class Draw:
         return series
 
 
+def nodes_of(record: dict) -> list[dict]:
+    return record["attempts"][0]["nodes"]
+
+
 def _naive(at: datetime) -> str:
     return at.replace(tzinfo=None).isoformat()
 
@@ -209,18 +247,24 @@ def _z(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def write_any_google(exports: GoogleExports, seed: int) -> None:
+def write_any_google(exports: GoogleExports, seed: int) -> list[dict]:
+    """Returns the organisation's own figures."""
     draw = Draw(seed)
     for month, first in MONTHS.items():
-        exports.google_bill(draw.bill(month), day=f"{first:%Y-%m-%d}")
+        rows = draw.bill(month)
+        exports.google_bill(draw.invoiced(rows) if month == "2026-04" else rows, day=f"{first:%Y-%m-%d}")
         exports.neuron(TRAINIUM, draw.neuron(first), name=month)
         exports.neuron(TRAINIUM, draw.neuron(first), run=TRAINIUM_RUNS[0], name=month)
         times = [_naive(first + timedelta(hours=number)) for number in range(2 * HOURS)]
         exports.bill([hour(at, 20.0, line_item_resource_id=TRAINIUM) for at in times], period=month)
     exports.google_carbon(draw.carbon_rows())
-    exports.runs(*(draw.record(run_id) for run_id in RUN_IDS))
-    exports.runs(*(run(run_id, *draw.holdings([TRAINIUM] * 2)) for run_id in TRAINIUM_RUNS))
+    records = [draw.record(run_id) for run_id in RUN_IDS]
+    records += [run(run_id, *draw.holdings([TRAINIUM] * 2)) for run_id in TRAINIUM_RUNS]
+    exports.runs(*records)
     exports.runs(tpu_run("G-Amb.X", ("tpu-0", "2026-04-01T00:00:00Z", "2026-04-01T09:00:00Z", 2)), tpu_run("g-amb-x"))
     for node in NODES:
         exports.tpu(*draw.tpu(node, None), name=node)
     exports.tpu(*draw.tpu("tpu-1", "g_run_10"), *draw.tpu("tpu-1", RUN_IDS[0]), name="keyed")
+    figures = draw.own_figures(records)
+    exports.own_figures(*figures)
+    return figures

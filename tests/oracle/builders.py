@@ -122,6 +122,14 @@ class Exports:
             is_job = "TrainingJobArn" in record or "jobSpec" in record
             (location / f"record-{number}{'.json' if is_job else '.run.json'}").write_text(json.dumps(record), encoding="utf-8")
 
+    def own_figures(self, *figures: dict, name: str = "own") -> None:
+        """A file of user_inputs; what a figure does not say is empty."""
+        columns = dict.fromkeys(("kind", "key", "value", "unit", "source", *(column for row in figures for column in row)))
+        with (self._source("own", "user_inputs") / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(columns), restval="")
+            writer.writeheader()
+            writer.writerows({"source": "meter 7"} | row for row in figures)
+
     def config(self) -> Path:
         path = self.folder / "trainledger.yaml"
         settings = {"organisation": {"name": "Test", "reporting_currency": "USD"}, "home": "./home", "sources": self.sources}

@@ -27,6 +27,7 @@ _TEXTS = {
     "resource": ("name", "global_name"),
     "subscription": ("instance_id",),
     "adjustment_info": ("type",),
+    "invoice": ("month",),
 }
 _BILL = pa.schema(
     [(name, pa.struct([(field, pa.string()) for field in fields])) for name, fields in _TEXTS.items()]

@@ -31,6 +31,7 @@ from .neuron import read_neuron
 from .numerals import OracleError
 from .observed import Telemetry, observe
 from .open_ends import billed_times, decide_open_ends
+from .own_figures import read_own_figures
 from .places import Places
 from .prepaid import aws_flows, prepaid_rows
 from .projects import Projects
@@ -110,7 +111,8 @@ class Oracle:
         telemetry = Telemetry(samples, self.runs)
         holds = list(cut(holds_of(self.runs), times, closed))
         places = Places(self.lines, self.google_lines, self.parts, self.runs, telemetry)
-        self.energy = hold_energy(observe(holds, telemetry), self.runs, places)
+        self.own = read_own_figures(self._locations("user_inputs"), self.runs, as_published)
+        self.energy = hold_energy(observe(holds, telemetry), self.runs, places, self.own)
 
     def _locations(self, kind: str) -> list[Path]:
         return [self._base / source["location"] for source in self._sources if source["kind"] == kind]
@@ -131,7 +133,7 @@ class Oracle:
         month_keys = {key[:2] for key in run_months}
         reconciled = cost_tables.conservation_rows(lines, rounding, costs)
         reconciled |= emission_tables.conservation_rows(emissions, self.carbon)
-        modelled = reconciliation_rows(self.energy, emissions, self.carbon, self.parts)
+        modelled = reconciliation_rows(self.energy, emissions, self.carbon, self.parts, self.own)
         return {
             "fct_run_cell_costs": cost_tables.run_cell_rows(costs),
             "fct_residual_costs": cost_tables.residual_rows(costs),
@@ -142,6 +144,6 @@ class Oracle:
             "fct_training_run_emissions": emission_tables.book_rows(emissions, self.carbon, run_months),
             "fct_training_run_emissions_versions": emission_tables.version_rows(emissions),
             "fct_training_run_energy": run_rows(self.energy, month_keys, unknown_months(self.runs)),
-            "fct_training_run_emissions_modelled": modelled_rows(self.energy, month_keys),
+            "fct_training_run_emissions_modelled": modelled_rows(self.energy, month_keys, self.own),
             "fct_reconciliation": reconciled | modelled,
         }

@@ -11,10 +11,11 @@ from functools import cache
 from pathlib import Path
 
 _SEEDS = Path(__file__).resolve().parents[2] / "dbt" / "seeds"
+MEAN_OF_SPAN = Fraction(784, 1000)  # where the measured mean of TPU v4 lies between idle and full power
 OLDEST = 4  # years between a figure's data and its use
 FACTOR_SET = "location_direct_v1"
 LEVELS = ("low", "mid", "high")
-CONFIDENCES = ("published", "third_party", "assumed")  # from the strongest to the weakest
+CONFIDENCES = ("published", "third_party", "user", "assumed")  # from the strongest to the weakest
 
 
 @cache
@@ -25,12 +26,12 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 @dataclass(frozen=True)
 class Power:
-    """Watts of one chip and of its part of a host, by level."""
+    """Watts of one chip and of its part of a host, by level; of a type outside the catalogue the host is not known."""
 
     idle: dict[str, Fraction]
     full: dict[str, Fraction]
     mean: Fraction
-    host: dict[str, Fraction]
+    host: dict[str, Fraction] | None
     confidence: str
 
     def observed(self, level: str, busy: Fraction, time: Fraction) -> Fraction:
@@ -42,19 +43,22 @@ class Power:
 
 
 @cache
-def power_of(accelerator_type: str | None) -> Power | None:
-    """None for a type nobody has given watts for."""
-    name = (accelerator_type or "").removeprefix("ml.")
+def power_of(name: str, own_idle: Fraction | None = None, own_full: Fraction | None = None) -> Power | None:
+    """None for a type nobody has given watts for. An own figure has no bounds, and idle power is never above full power."""
     chip = next((row for row in _rows("accelerator_power") if row["accelerator_type"] == name), None)
     node = next((row for row in _rows("host_power") if row["accelerator_type"] == name), None)
-    if chip is None or node is None:
+    if chip is None and (own_idle is None or own_full is None):
         return None
+    full = {level: Fraction(chip[f"chip_power_max_w_{level}"]) if own_full is None else own_full for level in LEVELS}
+    idle = {level: Fraction(chip[f"chip_power_idle_w_{level}"]) if own_idle is None else own_idle for level in LEVELS}
+    idle = {level: min(idle[level], full[level]) for level in LEVELS}
+    is_own = own_idle is not None or own_full is not None
     return Power(
-        {level: Fraction(chip[f"chip_power_idle_w_{level}"]) for level in LEVELS},
-        {level: Fraction(chip[f"chip_power_max_w_{level}"]) for level in LEVELS},
-        Fraction(chip["chip_power_mean_w"]),
-        {level: Fraction(node[f"host_power_w_{level}"]) / int(node["chips_per_node"]) for level in LEVELS},
-        chip["power_confidence"],
+        idle,
+        full,
+        idle["mid"] + MEAN_OF_SPAN * (full["mid"] - idle["mid"]) if is_own else Fraction(chip["chip_power_mean_w"]),
+        node and {level: Fraction(node[f"host_power_w_{level}"]) / int(node["chips_per_node"]) for level in LEVELS},
+        chip["power_confidence"] if own_full is None else "user",
     )
 
 
@@ -82,7 +86,7 @@ def pue_of(provider: str, region: str, year: int) -> Fraction | None:
 class Factor:
     factor_id: str
     value: Fraction
-    data_year: int
+    data_year: int | None
 
 
 @cache
