@@ -9,6 +9,7 @@ where
     + energy_kwh_time_model is distinct from facility_energy_kwh
     or coalesce(energy_kwh_utilisation_model < 0 or energy_kwh_time_model < 0, false)
     or (energy_basis = 'utilisation_model' and coalesce(energy_kwh_time_model <> 0, false))
-    or (energy_basis = 'utilisation_model') <> (
-        telemetry_coverage_ratio = 1 and chip_energy_kwh is not null and energy_basis <> 'measured'
-    )
+    or (energy_basis = 'utilisation_model' and facility_energy_kwh is null and chip_energy_kwh is null)
+    or (energy_basis = 'time_model' and telemetry_coverage_ratio = 1 and chip_energy_kwh is not null)
+    -- a part that was metered needs no samples
+    or (energy_basis = 'utilisation_model' and telemetry_coverage_ratio < 1 and coalesce(energy_kwh_measured, 0) = 0)

@@ -159,13 +159,15 @@ class Draw:
         return [row | {"invoice": {"month": self.own.choice([*["202604"] * 30, "202605"])}} for row in rows]
 
     def own_figures(self, records: list[dict]) -> list[dict]:
-        """PUE of a region from May on and of a run, watts of a type, factors, energy of a run and of another's only region."""
+        """PUE of a region from May on and of a run, watts of a type, factors, energy of a run and of a region of another."""
         run_ids, regions = sorted(record["training_run_id"] for record in records), [*REGIONS.values()]
         places: dict[tuple[str, str], set[str]] = defaultdict(set)
         for record in records:
             for node in nodes_of(record):
                 places[record["training_run_id"], node["started_at"][:7]].add(REGIONS[node["resource_id"]])
-        other, at = self.own.choice(sorted(place for place, held in places.items() if len(held) == 1))
+        other, at = self.own.choice(
+            sorted(places, key=lambda place: (-len(places[place]), place))[:6]
+        )  # of several regions first
         one, month = self.own.choice(sorted(places.keys() - {(other, at)}))
         name = self.own.choice([*NODES])
         watts, bases = self.own.randrange(200, 600), ["chip", "chip_host", "it", "facility"]

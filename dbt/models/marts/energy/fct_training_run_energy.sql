@@ -9,6 +9,8 @@ energy as (
         {{ sums(['reserved_ps', 'observed_ps', 'used_ps'], 0) }},
         max(confidence_rank) as confidence_rank,
         bool_and(is_measured) as is_measured,
+        -- where a part of the run was metered, the rest decides
+        bool_and(is_measured or (observed_ps = reserved_ps and reserved_ps > 0)) as is_seen,
         min(pue_ratio) as least_pue_ratio,
         max(pue_ratio) as greatest_pue_ratio,
         min(pue_source) as first_pue_source,
@@ -58,15 +60,14 @@ select
     case
         when energy.is_measured then 'measured'
         when unknown_ends.is_unknown then null
-        when
-            energy.chip_energy_kwh_mid is not null and energy.observed_ps = energy.reserved_ps and energy.reserved_ps > 0
+        when energy.is_seen and coalesce(energy.chip_energy_kwh_mid, energy.facility_energy_kwh_mid) is not null
             then 'utilisation_model'
         else 'time_model'
     end as energy_basis,
     case
         when energy.is_measured then 'user'
         when unknown_ends.is_unknown then null
-        when energy.chip_energy_kwh_mid is null then 'assumed'
+        when coalesce(energy.chip_energy_kwh_mid, energy.facility_energy_kwh_mid) is null then 'assumed'
         when energy.confidence_rank = 1 then 'published'
         when energy.confidence_rank = 2 then 'third_party'
         when energy.confidence_rank = 3 then 'user'
