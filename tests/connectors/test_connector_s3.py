@@ -143,5 +143,7 @@ def test_a_bill_in_a_bucket_is_found_fetched_and_converted(s3: Any, endpoint: st
 
 def test_a_client_outside_the_store_uses_the_same_options(s3: Any, endpoint: str) -> None:
     client = s3_client(StoreOptions(endpoint_url=endpoint))
-    # the server is shared by the tests of a worker, which may have made buckets of their own
-    assert BUCKET in [bucket["Name"] for bucket in client.list_buckets()["Buckets"]]
+    # other tests of this worker may have made buckets on the server that they share
+    there = [bucket["Name"] for bucket in s3.list_buckets()["Buckets"]]
+    assert BUCKET in there
+    assert [bucket["Name"] for bucket in client.list_buckets()["Buckets"]] == there

@@ -99,6 +99,10 @@ def gaps_and_idle(line: Line) -> None:
         line.run(name, "AWS", (f"i-{name}", CHIP, 1, START, END))
     line.samples(NEURON, [row for row in hour("i-gap") if row[2] != START + 30 * MINUTE], key="gap")
     line.samples(NEURON, [(*row[:4], None if row[2] == START + 30 * MINUTE else row[4]) for row in hour("i-error")], key="error")
+    # no chip of a second machine, which stands in another region: nothing is missing there
+    line.run("nothing-elsewhere", "AWS", ("i-one-chip", CHIP, 1, START, END), ("i-no-chip", CHIP, 0, START, END))
+    for machine, region in (("i-one-chip", "us-east-1"), ("i-no-chip", "us-west-2")):
+        line.samples(NEURON, hour(machine), key="nothing-elsewhere", region=region)
     line.run("idle-stretch", "AWS", ("i-idle-stretch", CHIP, 1, START, END + timedelta(hours=1)))
     line.samples(NEURON, hour("i-idle-stretch") + series("i-idle-stretch", 0, END, 60, 60, 0.0), key="idle-stretch")
 

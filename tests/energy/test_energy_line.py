@@ -85,6 +85,11 @@ def test_without_telemetry_time_stands_for_use_and_nothing_is_called_busy(marts)
     assert (row["telemetry_coverage_ratio"], row["busy_chip_hours"], row["energy_basis"]) == (0.0, None, "time_model")
 
 
+def test_a_machine_of_which_a_run_held_no_chip_leaves_nothing_unseen(marts) -> None:
+    row = marts.energy("nothing-elsewhere")
+    assert (row["energy_basis"], row["telemetry_coverage_ratio"], row["energy_kwh_time_model"]) == ("utilisation_model", 1.0, 0)
+
+
 def test_an_idle_hour_inside_the_window_adds_its_idle_power(marts) -> None:
     row = marts.energy("idle-stretch")
     assert row["chip_energy_kwh"] == D("0.0925") + D("0.043")

@@ -10,7 +10,7 @@ energy as (
         max(confidence_rank) as confidence_rank,
         bool_and(is_measured) as is_measured,
         -- where a part of the run was metered, the rest decides
-        bool_and(is_measured or (observed_ps = reserved_ps and reserved_ps > 0)) as is_seen,
+        bool_and(is_measured or observed_ps = reserved_ps) and sum(reserved_ps) > 0 as is_seen,
         min(pue_ratio) as least_pue_ratio,
         max(pue_ratio) as greatest_pue_ratio,
         min(pue_source) as first_pue_source,
