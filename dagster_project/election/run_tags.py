@@ -50,9 +50,11 @@ def _aws_values(kind: Kind, key: str, row: str) -> list[str]:
     """AWS has four places; the narrower what a tag is put on, the earlier it counts: resource, user, cost category, account."""
 
     def entry(column: str, before: str) -> str:
-        name = literal(f"^{before}{_spelled(key)}$")
-        found = f"list_filter(map_entries({row}.{column}), lambda e: e.value <> '' AND regexp_matches(e.key, {name}))"
-        return f"list_min(list_transform({found}, lambda e: e.value))"
+        # most rows have no such map, and most keys are shorter than this one: both are seen before a pattern is tried
+        letters = len(tag_key(key).replace("_", ""))
+        name = f"length(e.key) >= {letters} AND regexp_matches(e.key, {literal(f'^{before}{_spelled(key)}$')})"
+        found = f"list_filter(map_entries({row}.{column}), lambda e: {name} AND e.value <> '')"
+        return f"CASE WHEN cardinality({row}.{column}) > 0 THEN list_min(list_transform({found}, lambda e: e.value)) END"
 
     *of_resource, of_user = _values(kind, key, row)
     if not tag_key(key):  # no letter or digit that AWS would keep

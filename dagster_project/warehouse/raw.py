@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, date
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ FILE_COLUMNS = {
     "source_name": "VARCHAR",
     "content_hash": "VARCHAR",
     "source_object": "VARCHAR",
+    "file_number": "BIGINT",  # in the order of source and object: tells which of two rows comes first
     "published_at": "TIMESTAMP",
     "book_payers": "VARCHAR[]",
     "book_months": "VARCHAR[]",  # 'payer/2026-04', for rows whose own time says their month
@@ -117,12 +119,12 @@ def _small_tables(rules: Rules, election: Election, months: Sequence[date]) -> d
 
 def landed_files(landing: Landing, election: Election, kind: Kind) -> LandedFiles:
     """The elected Parquet files of a kind, as rows of FILE_COLUMNS, with their physical columns."""
-    found, taken = [], set[Path]()
-    for member in election.members:
-        generation = member.generation
-        if generation.kind != kind:
-            continue
-        contents = member.contents
+    found: LandedFiles = []
+    taken = set[Path]()
+    members = [member for member in election.members if member.generation.kind == kind]
+    parts = [(member.generation.source, part.source_object, member, part) for member in members for part in member.contents.parts]
+    for number, (source, source_object, member, part) in enumerate(sorted(parts, key=itemgetter(0, 1))):
+        generation, contents = member.generation, member.contents
         versions = contents.controls.payer_versions
         places = (
             sorted(member.book_payers),
@@ -130,11 +132,9 @@ def landed_files(landing: Landing, election: Election, kind: Kind) -> LandedFile
             sorted(member.version_payers),
             sorted(f"{payer}/{versions.get(payer, '')}" for payer in member.version_payers),
         )
-        for part in contents.parts:
-            path = str(_own_path(landing.part_path(generation, contents, part), taken))
-            published_at = generation.published_at.astimezone(UTC).replace(tzinfo=None)
-            row = (path, generation.source, generation.content_hash, part.source_object, published_at, *places)
-            found.append((row, part.columns))
+        path = str(_own_path(landing.part_path(generation, contents, part), taken))
+        published_at = generation.published_at.astimezone(UTC).replace(tzinfo=None)
+        found.append(((path, source, generation.content_hash, source_object, number, published_at, *places), part.columns))
     return found
 
 
@@ -162,7 +162,8 @@ def rows_of(kind: Kind, rules: Rules, files: LandedFiles, read: Read = read_parq
     parts = [(row[0], physical) for row, physical in files]
     return (
         f"SELECT {columns}, files.source_name AS _source_name, files.content_hash AS _delivery_content_hash, "
-        f"files.source_object AS _source_object, typed._row_number, files.published_at AS _published_at, "
+        f"files.source_object AS _source_object, files.file_number AS _file_number, typed._row_number, "
+        f"files.published_at AS _published_at, "
         f"{', '.join(f'{expression} AS {name}' for name, expression in [*_flags(kind), *_run_tag(kind, rules)])} "
         f"FROM ({parts_select(schema, parts, read)}) AS typed JOIN {FILES} AS files ON files.file = typed._file"
     )

@@ -17,9 +17,10 @@
 {% macro measure_sums(name, type, decimals) -%}
 {%- set number = 'coalesce(cast(' ~ name ~ '__text as double), ' ~ name ~ ')' if type == 'Number' else name -%}
 {%- if decimals == 0 -%}
-{%- set figure = 'try_cast(' ~ number ~ ' as decimal(38, 0))' -%}
+{%- set total = 'cast(sum(try_cast(' ~ number ~ ' as decimal(38, 0))) as decimal(38, 0))' -%}
 {%- else -%}
-{%- set figure = 'case when abs(' ~ number ~ ') < 1e' ~ (24 - decimals) ~ ' then ' ~ to_exact(name, decimals) ~ ' end' -%}
+{%- set text = name ~ '__text' -%}
+{%- set total = exact_total(name, 'case when abs(cast(' ~ text ~ ' as double)) < 1e' ~ (24 - decimals) ~ ' then ' ~ text ~ ' end', decimals) -%}
 {%- endif -%}
-count({{ number }}) as {{ name }}__count, cast(cast(sum({{ figure }}) as decimal(38, {{ decimals }})) as varchar) as {{ name }}__total
+count({{ number }}) as {{ name }}__count, cast({{ total }} as varchar) as {{ name }}__total
 {%- endmacro %}

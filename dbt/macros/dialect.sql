@@ -23,6 +23,11 @@ cast(case when {{ a }} <= 9000000000000000000 and {{ b }} <= 9000000000000000000
 cast((({{ a }}) - ({{ a }}) % ({{ b }})) / ({{ b }}) as decimal(38,0))
 {%- endmacro %}
 
+{# the sum of a bigint column, exact: DuckDB adds 64 bits up in 128, Spark would stop at 64 #}
+{% macro sum_of_bigints(x) %}{{ return(adapter.dispatch('sum_of_bigints', 'trainledger')(x)) }}{% endmacro %}
+{% macro duckdb__sum_of_bigints(x) -%}sum({{ x }}){%- endmacro %}
+{% macro spark__sum_of_bigints(x) -%}sum(cast({{ x }} as decimal(19,0))){%- endmacro %}
+
 {# whole microseconds between two timestamps, as decimal(38,0) #}
 {% macro microseconds(a, b) %}{{ return(adapter.dispatch('microseconds', 'trainledger')(a, b)) }}{% endmacro %}
 {% macro duckdb__microseconds(a, b) -%}cast(epoch_us({{ b }}) - epoch_us({{ a }}) as decimal(38,0)){%- endmacro %}

@@ -20,6 +20,29 @@ case when abs(cast({{ x }} as double)) < 2e-{{ s + 1 }} then cast(0 as decimal(3
 coalesce({{ string_to_decimal(column ~ '__text', s) }}, {{ double_to_decimal(column, s) }})
 {%- endmacro %}
 
+{# A Number column as a double: enough for its sign, and to see whether there is a number. #}
+{% macro as_double(x) -%}coalesce({{ x }}, cast({{ x }}__text as double)){%- endmacro %}
+
+{# Of two Number columns the first that has a value, as a Number column again: the net amount where the bill has one. #}
+{% macro first_number(name, first, second) -%}
+coalesce({{ first }}, case when {{ first }}__text is null then {{ second }} end) as {{ name }},
+    coalesce({{ first }}__text, case when {{ first }} is null then {{ second }}__text end) as {{ name }}__text
+{%- endmacro %}
+
+{# The exact sum of a provider's numbers over a group: what summing to_exact of each row gives, without making a decimal of each row. Doubles
+   from 0 to 999.99 are nearly all of a bill: their whole units fit 64 bits and add up as such, and only the others take the long cast.
+   Null where no row has a value. x: doubles, text: the same column where the file wrote text. #}
+{% macro exact_total(x, text, s) -%}
+{%- set usual = x ~ ' >= 0 and ' ~ x ~ ' < 1e' ~ (15 - s) -%}
+{%- set units = sum_of_bigints('case when ' ~ usual ~ ' then cast(floor(' ~ x ~ ' * 1e' ~ s ~ ' + 5e-1) as bigint) end') -%}
+{%- set unusual = 'sum(case when ' ~ x ~ ' < 0 or ' ~ x ~ ' >= 1e' ~ (15 - s) ~ ' then ' ~ double_to_decimal(x, s) ~ ' end)' -%}
+{%- set written = 'sum(' ~ string_to_decimal(text, s) ~ ')' -%}
+case
+        when {{ units }} is null and {{ unusual }} is null and {{ written }} is null then null
+        else {{ exact_sum([from_units('coalesce(' ~ units ~ ', 0)', s), 'coalesce(' ~ unusual ~ ', 0)', 'coalesce(' ~ written ~ ', 0)'], s) }}
+    end
+{%- endmacro %}
+
 {% macro to_units(x, s) -%}
 cast(cast({{ x }} as decimal({{ 36 - s }},{{ s }})) * cast(1{{ '0' * s }} as decimal({{ s + 1 }},0)) as decimal(38,0))
 {%- endmacro %}

@@ -132,7 +132,7 @@ case when lower({{ x }}) = 'global' then '' else nullif({{ x }}, '') end
 
 {# The name of a machine without the path that Google writes before it; `projects/7/zones/us-east5-a/instances/vm` is vm. #}
 {% macro machine_name(x) -%}
-{{ replace_all(x, '^.*/(nodes|instances)/', '') }}
+case when {{ x }} like '%/nodes/%' or {{ x }} like '%/instances/%' then {{ replace_all(x, '^.*/(nodes|instances)/', '') }} else {{ x }} end
 {%- endmacro %}
 
 {# Google Cloud rows: given in goodwill. #}

@@ -5,6 +5,11 @@ with classified_lines as (
         lines.*,
         {{ aws_region_of_line('lines', 'prefixes') }} as region_id,
         {{ aws_is_usage('lines') }} as is_usage,
+        -- only hours are read from it: what an exact number cannot hold is no number of hours, and no money
+        case
+            when abs(coalesce(cast(lines.usage_amount__text as double), lines.usage_amount)) < 1e12
+                then {{ to_exact('lines.usage_amount', 12) }}
+        end as exact_usage_amount,
         -- SppDiscount, DistributorDiscount, RiVolumeDiscount ...: AWS adds kinds, and each lowers what it stands on
         lines.line_item_type like '%Discount' and not lines.is_pod as is_any_discount,
         {{ matches('lines.instance_type', '^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*[.]') }} as is_accelerator_type,
@@ -21,48 +26,42 @@ with classified_lines as (
                     when lines.reservation_arn is not null or lines.usage_type like '%HeavyUsage%' then 'reservation'
                 end
         end as commitment_kind
-    from {{ ref('stg_aws_cur__line_items') }} as lines
+    from {{ ref('int_aws_line_groups') }} as lines
     left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
     where lines.is_book
 )
 
 select
     source_name || '|' || source_object || '|' || cast(row_number as string) as line_id,
-    {{ cell() }}, source_object, row_number,
+    {{ cell() }}, delivery_content_hash, source_object, row_number, position,
     charge_period_start, charge_period_end, billing_currency, line_item_type, usage_type, resource_id, instance_type, run_tag,
-    invoice_id is not null as has_invoice,
+    has_invoice,
     is_usage,
     is_any_discount and commitment_kind is null and not is_support as is_discount,
     is_accelerator_type,
     is_block_fee,
     is_pod,
-    coalesce(
-        capacity_reservation_arn,
-        case when resource_id like '%:capacity-reservation/%' then resource_id end,
-        case when is_block_fee then reservation_arn end
-    ) as block_arn,
+    block_arn,
     capacity_reservation_status = 'unused'
     or usage_type like '%UnusedBox%'
     or usage_type like '%UnusedDed%' as is_unused_reservation,
     case
-        -- the refund of a one-time fee names its plan in its text alone, by the end of its ARN
-        when commitment_kind = 'savings_plan'
-            then coalesce(savings_plan_arn, regexp_extract(charge_description, 'Savings Plan ID:? *([0-9A-Za-z-]+)', 1), '')
+        when commitment_kind = 'savings_plan' then coalesce(savings_plan_arn, described_plan_id, '')
         when commitment_kind is not null then coalesce(reservation_arn, '')
     end as commitment_id,
     commitment_kind,
     reservation_started_at,
     reservation_ended_at,
     reservation_count,
-    usage_amount,
+    exact_usage_amount as usage_amount,
     -- hours as billed, to the microsecond; null where the unit is not hours. A correction is shared like the hours it takes back
     case
-        when usage_amount <> 0 and (
+        when exact_usage_amount <> 0 and (
             pricing_unit in ('hrs', 'hours', 'hour', 'hr')
             or (pricing_unit = '' and {{ matches('usage_type', '(BoxUsage|SpotUsage)') }})
         )
             then {{ int_div(
-                'cast(' ~ to_units('abs(usage_amount)', 12) ~ ' * 3600 + 500000 as decimal(38,0))',
+                'cast(' ~ to_units('abs(exact_usage_amount)', 12) ~ ' * 3600 + 500000 as decimal(38,0))',
                 'cast(1000000 as decimal(38,0))'
             ) }}
     end as billed_us,
@@ -75,7 +74,12 @@ select
             instance_type like '%.%'
             and {{ matches('usage_type', '(BoxUsage|SpotUsage|Train|Cluster|UnusedBox|DedicatedUsage)') }} then 'host'
         when {{ matches('usage_type', '(EBS|TimedStorage|VolumeUsage|Storage|Snapshot)') }} then 'storage'
-        when is_data_transfer then 'network'
+        -- AWS bills transfer under the service it leaves, with the family or the service of transfer beside it; where an
+        -- export lacks both columns the usage type says it. Bytes alone do not: DataProcessing-Bytes are logs,
+        -- Select-Scanned-Bytes a query
+        when
+            is_stated_transfer
+            or {{ matches('usage_type', '(DataTransfer|(AWS|CloudFront)-(In|Out)-[A-Z]?Bytes|NatGateway)') }} then 'network'
         else 'other_usage'
     end as cost_component,
     billed_cost,
@@ -87,8 +91,8 @@ select
             or line_item_type in ('SavingsPlanNegation', 'SavingsPlanUpfrontFee')
             or (commitment_kind is not null and (line_item_type in ('Fee', 'Refund') or is_any_discount))
             then cast(0 as decimal(38, 12))
-        when line_item_type = 'DiscountedUsage' then coalesce(reservation_effective_cost, unblended_cost)
-        when line_item_type = 'SavingsPlanCoveredUsage' then coalesce(savings_plan_effective_cost, unblended_cost)
+        when line_item_type = 'DiscountedUsage' and is_covered_cost_stated then reservation_effective_cost
+        when line_item_type = 'SavingsPlanCoveredUsage' and is_covered_cost_stated then savings_plan_effective_cost
         when line_item_type = 'SavingsPlanRecurringFee' then {{ net_of_discount(
             'coalesce(' ~ exact_sum(['savings_plan_commitment_to_date', '-savings_plan_used_commitment'], 12) ~ ', 0)',
             'unblended_cost', 'gross_unblended_cost'
@@ -99,6 +103,8 @@ select
         else unblended_cost
     end as effective_cost,
     case when is_usage then public_on_demand_cost else cast(0 as decimal(38, 12)) end as list_cost,
+    line_count,
+    is_single,
     -- what a line that no run holds is left with, where its kind alone decides
     case
         when is_pod then 'unattributed'

@@ -10,7 +10,7 @@ with named_rows as (
         account_name,
         service_code,
         service_name
-    from {{ ref('stg_aws_cur__line_items') }}
+    from {{ ref('int_aws_line_groups') }}
 
     union all
 

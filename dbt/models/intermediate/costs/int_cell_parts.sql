@@ -94,9 +94,9 @@ select
     cast(sum(case when is_usage then abs(part_effective_cost) else 0 end) as decimal(38, 12)) as usage_effective_cost,
     cast(sum(case when is_usage and part_list_cost is not null then abs(part_effective_cost) else 0 end) as decimal(38, 12))
         as listed_effective_cost,
-    sum(case when is_usage then 1 else 0 end) as usage_line_count,
-    sum(case when is_usage and part_list_cost is not null then 1 else 0 end) as listed_line_count,
-    sum(case when is_usage and not is_weight_borrowed then 1 else 0 end) as weighted_line_count,
+    sum(case when is_usage then line_count else 0 end) as usage_line_count,
+    sum(case when is_usage and part_list_cost is not null then line_count else 0 end) as listed_line_count,
+    sum(case when is_usage and not is_weight_borrowed then line_count else 0 end) as weighted_line_count,
     min(case attribution_confidence when 'low' then 1 when 'medium' then 2 else 3 end) as confidence_rank,
     bool_and(has_invoice) as is_invoiced,
     bool_or(is_usage and is_accelerator_type) as has_accelerator_usage

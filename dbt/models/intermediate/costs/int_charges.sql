@@ -8,7 +8,8 @@
 select {{ shared }},
     is_discount,
     is_block_hour,
-    billed_us
+    billed_us,
+    line_count
 from {{ ref('int_aws_charges') }}
 
 union all
@@ -17,5 +18,6 @@ select {{ shared }},
     false as is_discount,
     false as is_block_hour,
     -- Google Cloud bills usage in units of its own: the interval is the time
-    cast(null as decimal(38, 0)) as billed_us
+    cast(null as decimal(38, 0)) as billed_us,
+    1 as line_count
 from {{ ref('int_gcp_charges') }}

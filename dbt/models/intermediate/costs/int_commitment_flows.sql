@@ -26,7 +26,7 @@ flows as (
         end as refunded_cost,
         case when lines.is_usage then lines.effective_cost else 0 end as amortised_used_cost,
         case when not lines.is_usage then lines.effective_cost else 0 end as amortised_unused_cost,
-        case when lines.commitment_kind = 'capacity_block' then 0 else 1 end as stated_row_count
+        case when lines.commitment_kind = 'capacity_block' then 0 else lines.line_count end as stated_row_count
     from {{ ref('int_aws_lines') }} as lines
     left join plans
         on

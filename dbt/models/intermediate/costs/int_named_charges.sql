@@ -29,15 +29,25 @@ names as (
     where job_id is not null and job_id is distinct from resource_id and job_id is distinct from other_resource_id
 ),
 
--- a record may give the whole path of a machine, with its project and its zone
+months as (
+    select
+        usage_month,
+        cast(usage_month as timestamp) as month_from,
+        cast(usage_month as timestamp) + interval 1 month as month_to
+    from ({{ months_to_build() }}) as months_to_build
+),
+
+-- a record may give the whole path of a machine, with its project and its zone. A month knows the names that are held in it
 recorded_names as (
     select distinct
-        resource_id as held_resource_id,
-        {{ machine_name('resource_id') }} as machine_name,
-        regexp_extract(resource_id, 'projects/([^/]+)/.*(nodes|instances)/', 1) as project,
-        regexp_extract(resource_id, '(zones|locations)/([^/]+)/(nodes|instances)/', 2) as zone
-    from {{ ref('int_run_holdings') }}
-    where resource_id is not null
+        months.usage_month,
+        holdings.resource_id as held_resource_id,
+        {{ machine_name('holdings.resource_id') }} as machine_name,
+        regexp_extract(holdings.resource_id, 'projects/([^/]+)/.*(nodes|instances)/', 1) as project,
+        regexp_extract(holdings.resource_id, '(zones|locations)/([^/]+)/(nodes|instances)/', 2) as zone
+    from {{ ref('int_run_holdings') }} as holdings
+    inner join months on holdings.started_at < months.month_to and holdings.ended_at > months.month_from
+    where holdings.resource_id is not null
 ),
 
 charges_of_machines as (
@@ -49,7 +59,8 @@ charges_of_machines as (
     from names
     left join recorded_names
         on
-            names.machine_name = recorded_names.machine_name
+            names.usage_month = recorded_names.usage_month
+            and names.machine_name = recorded_names.machine_name
             and (
                 names.machine_place is null
                 or (

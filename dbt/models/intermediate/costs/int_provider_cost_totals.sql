@@ -14,8 +14,9 @@ with aws_costs as (
         lines.billed_cost,
         case when lines.is_pod then cast(0 as decimal(38, 12)) else lines.billed_cost end as effective_base_cost,
         case when {{ aws_is_usage('lines') }} then lines.public_on_demand_cost else cast(0 as decimal(38, 12)) end as list_cost,
-        cast(null as decimal(38, 12)) as contracted_cost
-    from {{ ref('stg_aws_cur__line_items') }} as lines
+        cast(null as decimal(38, 12)) as contracted_cost,
+        lines.line_count
+    from {{ ref('int_aws_line_groups') }} as lines
     left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
 ),
 
@@ -42,7 +43,8 @@ gcp_costs as (
         case
             when {{ gcp_is_usage('lines', 'skus') }} then coalesce(lines.cost_at_contract, lines.cost)
             else cast(0 as decimal(38, 12))
-        end as contracted_cost
+        end as contracted_cost,
+        1 as line_count
     from {{ ref('int_gcp_project_lines') }} as lines
     left join {{ ref('int_gcp_skus') }} as skus using (service_code, service_description, sku_description)
     left join gcp_credits using (source_name, source_object, row_number)
@@ -61,7 +63,7 @@ select
     -- effective_base_cost: what effective cost starts from before money moves into and out of commitments
     {{ sums(['billed_cost', 'effective_base_cost'], 12) }},
     {{ whole_sums(['list_cost', 'contracted_cost'], 12) }},
-    count(*) as line_count
+    sum(line_count) as line_count
 from costs
 group by all
 

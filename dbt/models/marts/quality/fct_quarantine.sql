@@ -9,21 +9,27 @@
     'provider_scope_3_unsplit_kgco2e': ['scope3', 'scope3'],
 } %}
 with bill_lines as (
-    select provider_name, source_name, source_object, row_number, region_id, 'product_region_code' as column_name
+    select
+        provider_name, source_name, delivery_content_hash as place, source_object, row_number, position, region_id,
+        'product_region_code' as column_name, line_count
     from {{ ref('int_aws_lines') }}
     union all
-    select provider_name, source_name, source_object, row_number, region_id, 'location_region' as column_name
+    select
+        provider_name, source_name, source_object as place, source_object, row_number, row_number as position, region_id,
+        'location_region' as column_name, 1 as line_count
     from {{ ref('int_gcp_lines') }}
 ),
 
+-- one row for each region and delivery (for each object of Google Cloud), where it comes first
 bill_regions as (
     select
         lines.source_name,
-        lines.source_object,
+        lines.place,
         lines.column_name,
         lines.region_id,
-        min(lines.row_number) as row_number,
-        count(*) as line_count
+        min_by(lines.source_object, lines.position) as source_object,
+        min_by(lines.row_number, lines.position) as row_number,
+        sum(lines.line_count) as line_count
     from bill_lines as lines
     left join {{ ref('regions') }} as regions using (provider_name, region_id)
     where regions.region_id is null and lines.region_id <> ''

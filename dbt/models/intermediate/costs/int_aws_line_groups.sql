@@ -1,0 +1,127 @@
+{{ config(materialized='by_month') }}
+{%- set costs = [
+    'unblended_cost', 'gross_unblended_cost', 'public_on_demand_cost',
+    'reservation_effective_cost', 'reservation_unused_upfront_cost', 'reservation_unused_recurring_cost',
+    'savings_plan_effective_cost', 'savings_plan_commitment_to_date', 'savings_plan_used_commitment',
+] %}
+
+with months as (
+    select
+        usage_month, cast(usage_month as timestamp) as month_from, cast(usage_month as timestamp) + interval 1 month as month_to
+    from ({{ months_to_build() }}) as months_to_build
+),
+
+held_machines as (
+    select distinct months.usage_month, {{ machine_name('holdings.resource_id') }} as machine_name
+    from {{ ref('int_run_holdings') }} as holdings
+    inner join months on holdings.started_at < months.month_to and holdings.ended_at > months.month_from
+    where holdings.resource_id is not null
+),
+
+jobs as (
+    select distinct alias_id as resource_id from {{ ref('stg_training_runs__aliases') }}
+    where alias_system = 'sagemaker'
+),
+
+block_lines as (
+    select
+        *,
+        -- without its reservation a block fee cannot be laid onto hours and stays a plain fee; tax on it and a credit for it
+        -- never reach a run
+        usage_type like '%CapacityBlockFee%'
+        and reservation_arn is not null
+        and line_item_type not in ('Tax', 'Credit') as is_block_fee,
+        coalesce(
+            capacity_reservation_arn, case when resource_id like '%:capacity-reservation/%' then resource_id end
+        ) as stated_block_arn,
+        -- what a row costs over its term, where a reservation or a plan pays for it
+        case line_item_type
+            when 'DiscountedUsage' then {{ as_double('reservation_effective_cost') }}
+            when 'SavingsPlanCoveredUsage' then {{ as_double('savings_plan_effective_cost') }}
+        end as covered_cost
+    from {{ ref('stg_aws_cur__line_items') }}
+),
+
+-- a row of its own: what time decides about (the hours of machines that some run held in the month, jobs, blocks), and what may
+-- not be rounded in a sum (what of a plan nobody used)
+lines as (
+    select
+        block_lines.*,
+        block_lines.is_book and (
+            held_machines.machine_name is not null
+            or jobs.resource_id is not null
+            or block_lines.stated_block_arn is not null
+            or block_lines.is_block_fee
+            or block_lines.line_item_type = 'SavingsPlanRecurringFee'
+        ) as is_single
+    from block_lines
+    left join held_machines
+        on
+            block_lines.usage_month = held_machines.usage_month
+            and {{ machine_name('block_lines.resource_id') }} = held_machines.machine_name
+    left join jobs on block_lines.resource_id = jobs.resource_id
+),
+
+line_groups as (
+    select
+        source_name, delivery_content_hash, is_book, payer_account_id, payer_account_name, sub_account_id, account_name,
+        service_code,
+        service_name,
+        stated_region_id,
+        usage_month,
+        billing_currency,
+        line_item_type,
+        is_pod,
+        is_block_fee,
+        usage_type,
+        product_family = 'Data Transfer' or 'AWSDataTransfer' in (service_code, product_service_code) as is_stated_transfer,
+        invoice_id is not null as has_invoice,
+        run_tag, reservation_arn, savings_plan_arn,
+        -- the refund of a one-time fee names its plan in its text alone, by the end of its ARN
+        case
+            when
+                savings_plan_arn is null
+                and (line_item_type = 'Refund' or line_item_type like '%Discount' or line_item_type like 'SavingsPlan%')
+                then regexp_extract(charge_description, 'Savings Plan ID:? *([0-9A-Za-z-]+)', 1)
+        end as described_plan_id,
+        coalesce(stated_block_arn, case when is_block_fee then reservation_arn end) as block_arn,
+        lower(capacity_reservation_status) as capacity_reservation_status,
+        line_item_type in ('DiscountedUsage', 'SavingsPlanCoveredUsage') and covered_cost is not null as is_covered_cost_stated,
+        {{ as_double('public_on_demand_cost') }} is not null as is_list_cost_stated,
+        coalesce({{ as_double('unblended_cost') }} < 0, false) as is_negative,
+        coalesce(coalesce(covered_cost, {{ as_double('unblended_cost') }}) < 0, false) as is_effective_negative,
+        is_single,
+        {%- for x in ['resource_id', 'charge_period_start', 'charge_period_end'] %}
+        case when is_single then {{ x }} end as {{ x }},
+        {%- endfor %}
+        case when is_single then lower(pricing_unit) end as pricing_unit,
+        case when is_single then usage_amount end as usage_amount,
+        case when is_single then usage_amount__text end as usage_amount__text,
+        case when is_block_fee then try_cast(reservation_started_at as timestamp) end as reservation_started_at,
+        case when is_block_fee then try_cast(reservation_ended_at as timestamp) end as reservation_ended_at,
+        case when is_block_fee then try_cast(reservation_count as bigint) end as reservation_count,
+        case when is_single then position end as own_position,
+        -- the first row of a group gives it its name
+        min(position) as position,
+        min_by(source_object, position) as source_object,
+        min(position) % 4294967296 as row_number,
+        count(*) as line_count
+        {%- for cost in costs %},
+        {{ exact_total(cost, cost ~ '__text', 12) }} as {{ cost }}
+        {%- endfor %}
+    from lines
+    group by all
+)
+
+select
+    *,
+    'AWS' as provider_name,
+    regexp_extract(usage_type, '^([A-Z]{2,5}[0-9]{0,2})-', 1) as usage_type_prefix,
+    replace(regexp_extract(usage_type, ':([^:]*)$', 1), 'ml.', '') as instance_type,
+    -- a covered line shows its on-demand cost and a negation takes it away again: neither is on the invoice
+    case
+        when line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation') and not is_pod then cast(0 as decimal(38, 12))
+        else unblended_cost
+    end as billed_cost,
+    service_code like '%Support%' as is_support
+from line_groups
