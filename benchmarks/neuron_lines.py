@@ -36,6 +36,13 @@ ERRORS = ("generic", "numerical", "transient", "model", "runtime", "hardware")
 ENDED = ("completed", "completed_with_err", "completed_with_num_err", "timed_out", "incorrect_input", "failed_to_queue")
 MEMORY = ("constants", "model_code", "model_shared_scratchpad", "runtime_memory", "tensors")
 
+INSTANCE = {
+    "instance_id": "i-01db7a16f4c054239",
+    **{"instance_availability_zone": "us-west-2d", "instance_availability_zone_id": "usw2-az4", "instance_region": "us-west-2"},
+    "ami_id": "ami-0ceecbb0f30a902a6",
+    "subnet_id": "subnet-011289cb54b7c352a",
+}
+
 
 class Node(NamedTuple):
     """A machine and how its cores are divided among processes."""
@@ -79,26 +86,11 @@ def document(draw: random.Random, node: Node, groups: str) -> dict[str, Any]:
     return {
         "neuron_runtime_data": runtimes,
         "system_data": system,
-        "instance_info": {
-            "instance_name": "",
-            "instance_id": "i-01db7a16f4c054239",
-            "instance_type": node.type,
-            "instance_availability_zone": "us-west-2d",
-            "instance_availability_zone_id": "usw2-az4",
-            "instance_region": "us-west-2",
-            "ami_id": "ami-0ceecbb0f30a902a6",
-            "subnet_id": "subnet-011289cb54b7c352a",
-            "error": "",
-        },
+        "instance_info": {"instance_name": "", "instance_type": node.type, **INSTANCE, "error": ""},
         "neuron_hardware_info": {
-            "neuron_device_type": node.kind,
-            "neuron_device_version": node.version,
-            "neuroncore_version": node.version,
-            "neuron_device_count": node.devices,
-            "neuron_device_memory_size": 34_359_738_368,
-            "neuroncore_per_device_count": node.cores,
-            "logical_neuroncore_config": node.logical,
-            "error": "",
+            **{"neuron_device_type": node.kind, "neuron_device_version": node.version, "neuroncore_version": node.version},
+            **{"neuron_device_count": node.devices, "neuron_device_memory_size": 34_359_738_368},
+            **{"neuroncore_per_device_count": node.cores, "logical_neuroncore_config": node.logical, "error": ""},
         },
     }
 
@@ -274,16 +266,12 @@ def measure(folder: Path, size: int, turns: int, groups: str, packing: str) -> l
             seconds[way].append(found - cpu_seconds(way, tiny)[0])
             peaks[way] = max(peak, peaks.get(way, 0))
     floor = statistics.median(seconds["parse"])
-    return [
-        {
-            "name": f"neuron-monitor, {way}, {groups} groups{packing}",
-            "bytes": text,
-            "cpu_seconds": round(statistics.median(found), 3),
-            "ratio": round(floor / statistics.median(found), 3),
-            "peak_mb": peaks[way],
-        }
-        for way, found in seconds.items()
-    ]
+    measures = []
+    for way, found in seconds.items():
+        own = statistics.median(found)
+        told = {"name": f"neuron-monitor, {way}, {groups} groups{packing}", "bytes": text, "cpu_seconds": round(own, 3)}
+        measures.append({**told, "ratio": round(floor / own, 3), "peak_mb": peaks[way]})
+    return measures
 
 
 def main() -> None:
