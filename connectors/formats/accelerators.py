@@ -8,6 +8,7 @@ A name that nobody knows keeps its own spelling. The SQL of the ledger decides b
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from connectors.formats.tpu_names import tpu_type_of
 
@@ -16,6 +17,7 @@ AWS_FAMILIES = "trn|inf|p[0-9]|g[0-9]|dl"
 _AWS = re.compile(rf"(?:{AWS_FAMILIES})[0-9a-z-]*\.[0-9a-z-]+", re.I)
 
 
+@lru_cache(maxsize=256)
 def accelerator_type_of(name: str | None) -> str | None:
     """The type that a name means; a name of no known shape means itself, an empty one nothing."""
     name = re.sub(r"^ml\.", "", (name or "").strip(), flags=re.I)  # as SageMaker writes the types of EC2

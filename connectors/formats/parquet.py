@@ -109,12 +109,12 @@ def copy_parquet(path: Path, target: Path, names: Mapping[str, str], constants: 
     write_tables(tables(), target)
 
 
-def write_tables(tables: Iterable[pa.Table], target: Path) -> int:
+def write_tables(tables: Iterable[pa.Table], target: Path, **options: Any) -> int:
     """Write tables of one shape to a file and return the number of rows; without any table there is no file."""
     writer, written = None, 0
     with contextlib.ExitStack() as stack:
         for table in tables:
-            writer = writer or stack.enter_context(pq.ParquetWriter(target, table.schema, compression="zstd"))
+            writer = writer or stack.enter_context(pq.ParquetWriter(target, table.schema, compression="zstd", **options))
             writer.write_table(table)
             written += table.num_rows
     return written

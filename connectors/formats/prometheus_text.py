@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 _LINE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?[ \t]+(\S+)(?:[ \t]+(-?\d+(?:\.\d+)?))?\s*", re.ASCII)
@@ -12,10 +14,10 @@ _MILLISECONDS_FROM = 100_000_000_000  # the older format writes milliseconds, Op
 
 
 class PrometheusPoint(NamedTuple):
-    """One line. The time is microseconds since 1970, or None where the line has none."""
+    """One line. Its labels are as written; the time is microseconds since 1970, or None where the line has none."""
 
     metric: str
-    labels: dict[str, str]
+    labels: str
     value: float
     time: int | None
 
@@ -30,10 +32,13 @@ def parse_prometheus(line: str) -> PrometheusPoint | None:
     metric, labels, value, written = match.groups()
     time = None if written is None else float(written)
     micros = None if time is None else round(time * (1_000 if abs(time) >= _MILLISECONDS_FROM else 1_000_000))
-    return PrometheusPoint(metric, _labels(labels or ""), float(value), micros)
+    labels_of(labels or "")
+    return PrometheusPoint(metric, labels or "", float(value), micros)
 
 
-def _labels(text: str) -> dict[str, str]:
+@lru_cache(maxsize=4096)
+def labels_of(text: str) -> Mapping[str, str]:
+    """Read the labels of a line; ValueError where they are none. An exporter writes the same ones every few seconds."""
     found, position = {}, 0
     while position < len(text):
         match = _LABEL.match(text, position)

@@ -19,16 +19,21 @@ from connectors.telemetry.samples import SampleError
 _MAX_DEVICES = 1024
 _MAX_CORES = 64  # of one device
 _MAX_PERIOD = 86_400
+_GROUPS = ("neuroncore_counters", "vcpu_usage", "memory_info", "neuron_hw_counters")
+_DIGITS = 20  # of a number; Python refuses to read one of thousands
 _REMEDY = "Start neuron-monitor with its neuroncore_counters, vcpu_usage and hardware information, which is its default."
 
 
-class PhysicalCore(msgspec.Struct, omit_defaults=True):
+# none of these can hold itself, so the collector of cycles need not look at them
+
+
+class PhysicalCore(msgspec.Struct, omit_defaults=True, gc=False):
     """A core behind a logical one (Trainium2 and later)."""
 
     neuroncore_utilization: float | None = None
 
 
-class Core(msgspec.Struct, omit_defaults=True):
+class Core(msgspec.Struct, omit_defaults=True, gc=False):
     """A core as one runtime sees it: percent of the period, and operations per second."""
 
     neuroncore_utilization: float | None = None
@@ -37,7 +42,7 @@ class Core(msgspec.Struct, omit_defaults=True):
     v3d: dict[str, PhysicalCore] | None = None
 
 
-class Counters(msgspec.Struct, omit_defaults=True):
+class Counters(msgspec.Struct, omit_defaults=True, gc=False):
     """The cores of one runtime."""
 
     period: float | None = None
@@ -45,13 +50,13 @@ class Counters(msgspec.Struct, omit_defaults=True):
     neuroncores_in_use: dict[str, Core] | None = None
 
 
-class Report(msgspec.Struct, omit_defaults=True):
+class Report(msgspec.Struct, omit_defaults=True, gc=False):
     """What is read of a runtime's report; its other groups may be in error without harm."""
 
     neuroncore_counters: Counters | None = None
 
 
-class Runtime(msgspec.Struct, omit_defaults=True):
+class Runtime(msgspec.Struct, omit_defaults=True, gc=False):
     """One process that uses devices."""
 
     pid: int | None = None
@@ -60,13 +65,13 @@ class Runtime(msgspec.Struct, omit_defaults=True):
     report: Report | None = None
 
 
-class Timed(msgspec.Struct, omit_defaults=True):
+class Timed(msgspec.Struct, omit_defaults=True, gc=False):
     """A group of which only the period counts here."""
 
     period: float | None = None
 
 
-class System(msgspec.Struct, omit_defaults=True):
+class System(msgspec.Struct, omit_defaults=True, gc=False):
     """The host's groups: their period is that of a document without any runtime."""
 
     vcpu_usage: Timed | None = None
@@ -74,7 +79,7 @@ class System(msgspec.Struct, omit_defaults=True):
     neuron_hw_counters: Timed | None = None
 
 
-class Instance(msgspec.Struct, omit_defaults=True):
+class Instance(msgspec.Struct, omit_defaults=True, gc=False):
     """The machine."""
 
     instance_id: str | None = None
@@ -83,7 +88,7 @@ class Instance(msgspec.Struct, omit_defaults=True):
     instance_availability_zone: str | None = None
 
 
-class Hardware(msgspec.Struct, omit_defaults=True):
+class Hardware(msgspec.Struct, omit_defaults=True, gc=False):
     """Its devices. With logical cores the count of cores is that of the logical ones."""
 
     neuron_device_count: int | None = None
@@ -92,7 +97,7 @@ class Hardware(msgspec.Struct, omit_defaults=True):
     error: str | None = None
 
 
-class Document(msgspec.Struct, omit_defaults=True):
+class Document(msgspec.Struct, omit_defaults=True, gc=False):
     """One line of neuron-monitor, as far as it is read."""
 
     neuron_runtime_data: list[Runtime] | None = None
@@ -101,28 +106,23 @@ class Document(msgspec.Struct, omit_defaults=True):
     neuron_hardware_info: Hardware | None = None
 
 
-class Device(NamedTuple):
-    """A device over a document's period; None is unknown."""
+class Devices(NamedTuple):
+    """The devices over a document's period: the use of each, and its operations per second; None is unknown."""
 
-    utilisation_ratio: float | None
-    effective_flops: float | None
+    ratios: Sequence[float | None]
+    flops: Sequence[float | None]
 
 
-def periods_of(document: Document) -> dict[str, float]:
-    """The seconds that each group of a document captured; the counters of several runtimes are one group, the longest counts."""
-    counters = [runtime.report.neuroncore_counters for runtime in document.neuron_runtime_data or () if runtime.report]
+def periods_of(document: Document) -> dict[str, int]:
+    """The nanoseconds that each group of a document captured. The counters of all runtimes are one group: the longest counts."""
+    longest = 0.0
+    for runtime in document.neuron_runtime_data or ():
+        if (report := runtime.report) and (counters := report.neuroncore_counters) and (period := counters.period):
+            longest = period if longest < period <= _MAX_PERIOD else longest
     system = document.system_data or System()
-    groups: dict[str, Sequence[Counters | Timed | None]] = {
-        "neuroncore_counters": counters,
-        "vcpu_usage": [system.vcpu_usage],
-        "memory_info": [system.memory_info],
-        "neuron_hw_counters": [system.neuron_hw_counters],
-    }
-    found: dict[str, float] = {}
-    for name, group in groups.items():
-        if known := [one.period for one in group if one and one.period and 0 < one.period <= _MAX_PERIOD]:
-            found[name] = max(known)
-    return found
+    groups = (system.vcpu_usage, system.memory_info, system.neuron_hw_counters)
+    seconds = (longest, *[(group and group.period) or 0 for group in groups])
+    return {name: round(one * 1e9) for name, one in zip(_GROUPS, seconds, strict=True) if 0 < one <= _MAX_PERIOD}
 
 
 def run_tag_of(document: Document) -> str | None:
@@ -133,9 +133,9 @@ def run_tag_of(document: Document) -> str | None:
     return (tags.pop() or None) if len(tags) == 1 else None
 
 
-def devices_of(document: Document) -> list[Device]:
+def devices_of(document: Document) -> Devices:
     """Sum the runtimes per core, at most 100 %, and average over all cores of each device; unused cores count 0."""
-    devices, cores = _hardware(document)
+    devices, cores = hardware_of(document)
     percents: defaultdict[int, list[float]] = defaultdict(list)  # of a core, one for each runtime that uses it
     flops: defaultdict[int, list[float]] = defaultdict(list)
     unknown: set[int] = set()
@@ -145,7 +145,7 @@ def devices_of(document: Document) -> list[Device]:
             unknown.update(range(devices))  # which cores it holds is as unknown as how much it uses them
             continue
         for name, core in counters.neuroncores_in_use.items():
-            index = int(name) if name.isdecimal() and name.isascii() else -1
+            index = core_number(name)
             if not 0 <= index < devices * cores:
                 raise SampleError("core_out_of_range", "neuroncores_in_use", _REMEDY)
             percent = _behind(core, document) if core.neuroncore_utilization is None else core.neuroncore_utilization
@@ -161,13 +161,15 @@ def devices_of(document: Document) -> list[Device]:
     busy: defaultdict[int, list[float]] = defaultdict(list)
     for index, shares in percents.items():
         busy[index // cores].append(min(_sum(shares), 100.0))
-    return [
-        Device(
-            None if device in unknown else round(math.fsum(busy[device]) / (100 * cores), 12),
-            _sum(flops[device]) if flops[device] else None,
-        )
-        for device in range(devices)
-    ]
+    return Devices(
+        [None if one in unknown else round(math.fsum(busy[one]) / (100 * cores), 12) for one in range(devices)],
+        [_sum(flops[one]) if flops[one] else None for one in range(devices)],
+    )
+
+
+def core_number(name: str) -> int:
+    """The number that names a core, -1 where it is none."""
+    return int(name) if len(name) <= _DIGITS and name.isdecimal() and name.isascii() else -1
 
 
 def _sum(values: Iterable[float]) -> float:
@@ -178,7 +180,8 @@ def _sum(values: Iterable[float]) -> float:
         raise SampleError("wrong_type", "neuroncores_in_use", _REMEDY) from error
 
 
-def _hardware(document: Document) -> tuple[int, int]:
+def hardware_of(document: Document) -> tuple[int, int]:
+    """How many devices there are and how many cores each has; SampleError where that is not told."""
     hardware = document.neuron_hardware_info or Hardware()
     devices, cores = hardware.neuron_device_count or 0, hardware.neuroncore_per_device_count or 0
     if hardware.error or not 0 < devices <= _MAX_DEVICES or not 0 < cores <= _MAX_CORES:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import partial
+from operator import attrgetter
 
 import msgspec
 
@@ -18,14 +19,16 @@ from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
+from connectors.telemetry.neuron_devices import usual_devices
 from connectors.telemetry.neuron_documents import Document, devices_of, periods_of, run_tag_of
 from connectors.telemetry.regions import region_of
 from connectors.telemetry.samples import (
     COLUMNS,
     SAMPLE_MEASURES,
+    Group,
     KeyFacts,
     Problems,
-    Sample,
+    Reader,
     SampleError,
     convert_with,
     decode_json,
@@ -41,14 +44,14 @@ _UNCLEAR = "Wrap each document with collected_at, or give all groups of neuron-m
 _ENDINGS = tuple(f"{name}{packed}" for name in (".jsonl", ".ndjson", ".json") for packed in ("", ".gz", ".zst"))
 
 
-class Host(msgspec.Struct):
+class Host(msgspec.Struct, gc=False):
     """Where a collector ran."""
 
     resource_id: str | None = None
     instance_type: str | None = None
 
 
-class Line(Document):
+class Line(Document, gc=False):
     """A line: a document wrapped by a collector, or a bare one."""
 
     collected_at: str | None = None
@@ -58,6 +61,12 @@ class Line(Document):
 
 _LINE = msgspec.json.Decoder(Line)
 _CANONICAL = msgspec.json.Encoder(order="deterministic")
+_READ = attrgetter(*Document.__struct_fields__)
+_SHARED = (
+    *("document_hash", "line_number", "run_key", "host_id", "device_count", "sample_start", "sample_end", "evidence"),
+    *("is_idle_by_absence", "accelerator_type", "region_id"),
+)
+_OWN = ("device_index", "utilisation_ratio", "effective_flops")
 
 
 class Clock:
@@ -108,7 +117,7 @@ class Clock:
         self._came.update(dict.fromkeys(names, now))
 
 
-def _samples(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sample]:
+def _groups(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
     clock = Clock(None if facts.started_at is None else facts.started_at * 1000)
     for number, text in file.lines():
         before = clock.now
@@ -117,7 +126,7 @@ def _samples(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sa
                 _LINE, text, _REMEDY, broken="A line cut off by a crash stays lost; else deliver whole lines of JSON."
             )
             document = line.document or line
-            periods = {name: round(period * 1e9) for name, period in periods_of(document).items()}
+            periods = periods_of(document)
             if not periods:
                 raise SampleError("missing_period", "period", "Keep the groups of neuron-monitor's default configuration.")
             length = next(iter(periods.values()))
@@ -128,31 +137,30 @@ def _samples(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sa
                 clock.stamp(periods, end)
             else:
                 end = clock.advance(periods)
-            yield from _devices(line, document, facts, number, (end - length) // 1000, end // 1000)
+            yield _group(line, document, facts, number, (end - length) // 1000, end // 1000)
         except SampleError as error:
             problems.add(number, error)
             if clock.now == before:
                 clock.skip()
 
 
-def _devices(line: Line, document: Document, facts: KeyFacts, number: int, start: int, end: int) -> Iterator[Sample]:
+def _group(line: Line, document: Document, facts: KeyFacts, number: int, start: int, end: int) -> Group:
     host = line.host or Host()
     instance = document.instance_info
     host_id = host.resource_id or facts.host or (instance.instance_id if instance else None)
     if not host_id:
         raise SampleError("missing_host", "host.resource_id", "Name the host in the wrapper or in the key as host=<resource_id>.")
-    devices = devices_of(document)
+    ratios, flops = usual_devices(document) or devices_of(document)
     is_idle = not document.neuron_runtime_data
     type_ = accelerator_type_of((instance.instance_type if instance else None) or host.instance_type)
     region = region_of(instance.instance_region, instance.instance_availability_zone) if instance else None
     run = facts.run or run_tag_of(document)
     # of what is read, with host and time: spelling, order of fields and other metrics do not count
-    read = [getattr(document, name) for name in Document.__struct_fields__]
-    digest = hashlib.sha256(_CANONICAL.encode([host_id, start, end, read])).hexdigest()
-    count, evidence = len(devices), "presence" if is_idle else "measured"
-    for index, (ratio, flops) in enumerate(devices):
-        yield Sample(digest, number, run, host_id, index, count, start, end, ratio, evidence, is_idle, type_, flops, region)
+    digest = hashlib.sha256(_CANONICAL.encode([host_id, start, end, _READ(document)])).hexdigest()
+    count, evidence = len(ratios), "presence" if is_idle else "measured"
+    shared = (digest, number, run, host_id, count, start, end, evidence, is_idle, type_, region)
+    return Group(shared, (range(count), ratios, flops))
 
 
 find_deliveries = partial(find_file_deliveries, kind=KIND, endings=_ENDINGS)
-convert = partial(convert_with, read=_samples)
+convert = partial(convert_with, reader=Reader(_groups, _SHARED, _OWN))

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _AWS = r"(?P<aws>[a-z]+(?:-[a-z]+)+-\d+)[a-z]?"
 _CONTINENT = "africa|asia|australia|europe|me|northamerica|southamerica|us"
@@ -14,6 +15,7 @@ _GOOGLE = rf"(?P<google>(?:{_CONTINENT})-(?:north|south|east|west|central)+\d+)(
 _PLACE = re.compile(f"{_AWS}|{_GOOGLE}", re.ASCII)
 
 
+@lru_cache(maxsize=256)
 def region_of(*places: str | None) -> str | None:
     """The region of the first that is a region or a zone."""
     found = next(filter(None, (_PLACE.fullmatch(place or "") for place in places)), None)

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import chain, repeat
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 import msgspec
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
 from connectors.errors import ExportContentError, Place
-from connectors.formats.lazy import pa
+from connectors.formats.lazy import pa, pc
 from connectors.formats.parquet import write_tables
 from connectors.formats.schema import BigInt, Boolean, Number, Text, Timestamp, optional, required
 from connectors.formats.text_lines import TextFile
@@ -32,6 +32,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FLUSH = 1 << 16
 _FIRST, _END = ((datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // _MICROSECOND for year in (YEARS.start, YEARS.stop))
+_PLAIN_TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3}(?:\d{3})?)?(?:Z|\+00:00)", re.ASCII)
 _ENDINGS = re.compile(r"\.(jsonl|ndjson|json|prom|txt)(\.(gz|zst))?$", re.I)
 
 COLUMNS = (
@@ -54,23 +55,14 @@ COLUMNS = (
 SAMPLE_MEASURES = {"device_count": 0, "utilisation_ratio": 12, "effective_flops": 0}
 
 
-class Sample(NamedTuple):
-    """One row, in the order of the columns. Times are microseconds since 1970."""
+class Group(NamedTuple):
+    """Rows that share most of what they say: the devices of a document, the points of a series.
 
-    document_hash: str
-    line_number: int
-    run_key: str | None
-    host_id: str
-    device_index: int | None
-    device_count: int | None
-    sample_start: int | None
-    sample_end: int
-    utilisation_ratio: float | None
-    evidence: str
-    is_idle_by_absence: bool
-    accelerator_type: str | None
-    effective_flops: float | None
-    region_id: str | None
+    Its reader names the columns of both; those that it does not name are null. Times are microseconds since 1970.
+    """
+
+    shared: Sequence[Any]  # a value of each column that is the same in all its rows
+    own: Sequence[Sequence[Any]]  # the values of each other column, one for each row
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,19 +117,25 @@ class Problems:
             yield refusal_of(delivery, ExportContentError(message, place=place, reason=reason, remedy=error.remedy))
 
 
-Reader = Callable[[TextFile, KeyFacts, Problems], Iterator[Sample]]
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How a kind is read: `read` yields groups with the columns named here, and adds to the problems what it leaves out."""
+
+    read: Callable[[TextFile, KeyFacts, Problems], Iterator[Group]]
+    shared: tuple[str, ...]
+    own: tuple[str, ...]
 
 
-def convert_with(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, read: Reader) -> Converted:
-    """Write the samples of a delivery's one file to samples.parquet; `read` adds to the problems what it leaves out."""
+def convert_with(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, reader: Reader) -> Converted:
+    """Write the samples of a delivery's one file to samples.parquet."""
     (info,) = delivery.objects
     uri = f"{store_uri}/{info.key}"
     problems = Problems()
     target = folder / "samples.parquet"
-    samples = read(TextFile(files[info.key], info.key, uri), facts_of(info.key), problems)
-    shape = measured_schema(COLUMNS)
-    groups = iter(lambda: list(islice(samples, _FLUSH)), [])
-    rows = write_tables((_table(group, shape) for group in groups), target)
+    groups = reader.read(TextFile(files[info.key], info.key, uri), facts_of(info.key), problems)
+    # measurements hardly repeat; without Arrow's own schema the dictionaries of texts are read as texts
+    repeating = [column.name for column in COLUMNS if column.type != Number]
+    rows = write_tables(_tables(groups, reader), target, use_dictionary=repeating, store_schema=False)
     parts = (Part(target, info.key),) if rows else ()
     return Converted(parts, rows, refusals=tuple(problems.refusals(delivery, uri)))
 
@@ -166,6 +164,9 @@ def micros_of(text: str, column: str, remedy: str) -> int:
 def micros_or_none(text: str, column: str, remedy: str) -> int | None:
     """The same, and None for a zero time or a sentinel, which say that there is no time."""
     try:
+        # most collectors write one form, which needs no other reading; years of this century before 2006 and bad days do
+        if _PLAIN_TIME.fullmatch(text) and is_recorded(micros := _micros(datetime.fromisoformat(text))):
+            return micros
         moment = recorded_time(parse_utc(text))
     except ValueError as error:
         raise SampleError("bad_time", column, remedy) from error
@@ -177,9 +178,52 @@ def is_recorded(micros: int) -> bool:
     return _FIRST <= micros < _END
 
 
-def _table(rows: list[Sample], shape: pa.Schema) -> pa.Table:
-    columns = zip(zip(*rows, strict=True), shape.types, strict=True)
-    return pa.table([pa.array(values, type_) for values, type_ in columns], schema=shape)
+def _tables(groups: Iterator[Group], reader: Reader) -> Iterator[pa.Table]:
+    """Tables of so many rows that they fill a row group and little memory."""
+    gathered: list[Group] = []
+    rows = 0
+    for group in groups:
+        gathered.append(group)
+        rows += len(group.own[0])
+        if rows >= _FLUSH:
+            yield _table(gathered, reader)
+            gathered, rows = [], 0
+    if rows:
+        yield _table(gathered, reader)
+
+
+def _table(groups: list[Group], reader: Reader) -> pa.Table:
+    """A row takes what it shares from its group, by the group's number. Texts stay in the dictionaries they are written with."""
+    shape = measured_schema(COLUMNS)
+    sizes = [len(group.own[0]) for group in groups]
+    numbers = pa.array([*chain.from_iterable(map(repeat, range(len(sizes)), sizes))], pa.int32())
+    shared = zip(reader.shared, zip(*(group.shared for group in groups), strict=True), strict=True)
+    own = zip(reader.own, zip(*(group.own for group in groups), strict=True), strict=True)
+    columns = {name: _repeated(pa.array(values, shape.field(name).type), numbers) for name, values in shared}
+    columns |= {name: pa.array([*chain.from_iterable(values)], shape.field(name).type) for name, values in own}
+    columns["utilisation_ratio"] = _rounded(columns["utilisation_ratio"])
+    absent = {field.name: pa.nulls(len(numbers), field.type) for field in shape if field.name not in columns}
+    return pa.table({name: (columns | absent)[name] for name in shape.names})
+
+
+def _repeated(values: pa.Array, numbers: pa.Array) -> pa.Array:
+    if not pa.types.is_string(values.type):
+        return values.take(numbers)
+    texts = values.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(texts.indices.take(numbers), texts.dictionary)
+
+
+def _rounded(ratios: pa.Array) -> pa.Array:
+    """Numbers from 0 to 1 with 12 decimals, as round(ratio, 12) gives them.
+
+    A product with 1e12 is off by less than 0.001, so its whole part is the right one, unless it lies about halfway between
+    two: there each is rounded by itself. A whole number over 1e12 is the double nearest to the decimal.
+    """
+    scaled = pc.multiply(ratios, 1e12)
+    whole = pc.round(scaled)
+    is_halfway = pc.fill_null(pc.greater(pc.abs(pc.subtract(scaled, whole)), 0.499), False)
+    alone = [round(ratio, 12) for ratio in ratios.filter(is_halfway).to_pylist()]
+    return pc.replace_with_mask(pc.divide(whole, 1e12), is_halfway, pa.array(alone, pa.float64()))
 
 
 def _start_of(stem: str) -> int | None:

@@ -7,23 +7,24 @@ come every minute for six weeks and every ten minutes afterwards, so they are ne
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from connectors.deliveries import Converted, Delivery
-from connectors.formats.prometheus_text import PrometheusPoint, parse_prometheus
+from connectors.formats.prometheus_text import PrometheusPoint, labels_of, parse_prometheus
 from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
 from connectors.telemetry.samples import (
     COLUMNS,
     SAMPLE_MEASURES,
+    Group,
     KeyFacts,
     Problems,
-    Sample,
+    Reader,
     SampleError,
     convert_with,
     decode_json,
@@ -31,7 +32,7 @@ from connectors.telemetry.samples import (
     micros_of,
     micros_or_none,
 )
-from connectors.telemetry.tpu_points import PLACES, samples_of
+from connectors.telemetry.tpu_points import OWN, PLACES, SHARED, Series, series_of
 
 KIND = "tpu_monitoring"
 SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/tpu_monitoring.md", measures=SAMPLE_MEASURES)
@@ -40,6 +41,7 @@ _PACKED = ("", ".gz", ".zst")
 _TEXT = tuple(f"{name}{packed}" for name in (".prom", ".txt") for packed in _PACKED)
 _LINES = tuple(f"{name}{packed}" for name in (".jsonl", ".ndjson") for packed in _PACKED)
 _DOCUMENT = tuple(f".json{packed}" for packed in _PACKED)
+_SERIES = 4096  # an exporter prints the same series again and again
 _REMEDY = "Deliver the answers of timeSeries.list as the API gives them."
 
 
@@ -100,10 +102,10 @@ find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(*_TEXT, *_LI
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Read a file's points and write samples.parquet into `folder`; what is no answer is counted and left out."""
     read = _prometheus if delivery.objects[0].key.lower().endswith(_TEXT) else _answers
-    return convert_with(delivery, files, folder, store_uri, read)
+    return convert_with(delivery, files, folder, store_uri, Reader(read, SHARED, OWN))
 
 
-def _answers(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sample]:
+def _answers(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
     for number, text in _documents(file):
         try:
             decoded = decode_json(_DECODER, text, _REMEDY, broken=_REMEDY)
@@ -138,7 +140,7 @@ def _documents(file: TextFile) -> Iterator[tuple[int, bytes]]:
         yield 1, whole
 
 
-def _series(entry: Entry, facts: KeyFacts, number: int, unit: str | None, *, is_complete: bool) -> Iterator[Sample]:
+def _series(entry: Entry, facts: KeyFacts, number: int, unit: str | None, *, is_complete: bool) -> Iterator[Group]:
     if entry.metric is None or not entry.points:
         return
     metadata = entry.metadata or Metadata()
@@ -151,13 +153,15 @@ def _series(entry: Entry, facts: KeyFacts, number: int, unit: str | None, *, is_
         # a label of the user by such a name may mean anything
         **{name: resource.get(name, "") for name in PLACES},
     }
-    points = ((number, *_interval(point.interval), _value(point.value)) for point in entry.points)
-    yield from samples_of(entry.metric.type, labels, unit, facts, points, is_complete=is_complete)
+    if series := series_of(entry.metric.type, labels, unit, facts, is_complete=is_complete):
+        yield from series.groups((number, *_interval(point.interval), _value(point.value)) for point in entry.points)
 
 
 def _interval(interval: Interval) -> tuple[int | None, int]:
     remedy = "Deliver times as the API gives them, in RFC 3339."
     end = micros_of(interval.end_time, "points.interval", remedy)
+    if interval.start_time == interval.end_time:  # of a gauge
+        return None, end
     start = _start(interval.start_time, end, remedy)
     return (start if start < end else None), end
 
@@ -176,7 +180,11 @@ def _value(value: Value | None) -> float | None:
         raise SampleError("wrong_type", "points.value", _REMEDY) from error
 
 
-def _prometheus(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Sample]:
+def _prometheus(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
+    @lru_cache(maxsize=_SERIES)
+    def series(metric: str, labels: str) -> Series | None:
+        return series_of(metric, labels_of(labels), None, facts, is_complete=True)
+
     for number, text in file.lines():
         try:
             point = parse_prometheus(text.decode("utf-8").strip())
@@ -184,9 +192,8 @@ def _prometheus(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator
             problems.add(number, SampleError("bad_text", None, "Deliver the text a Prometheus exporter answers."))
             continue
         try:
-            if point is not None:
-                points = _points(number, point, facts)
-                yield from samples_of(point.metric, point.labels, None, facts, points, is_complete=True)
+            if point is not None and (found := series(point.metric, point.labels)):
+                yield from found.groups(_points(number, point, facts))
         except SampleError as error:
             problems.add(number, error)
 

@@ -12,12 +12,16 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.tpu_names import tpu_type_of
 from connectors.telemetry.regions import region_in, region_of
-from connectors.telemetry.samples import KeyFacts, Sample, SampleError
+from connectors.telemetry.samples import Group, KeyFacts, SampleError
 
+SHARED = ("run_key", "host_id", "device_index", "evidence", "is_idle_by_absence", "accelerator_type", "region_id")
+OWN = ("document_hash", "line_number", "sample_start", "sample_end", "utilisation_ratio")
 _METRIC = re.compile(
     r"(?:^|[/:_])(duty_cycle|tensorcore_utilization|memory_bandwidth_utilization|memory_used|memory_total)(?:_node)?$"
 )
@@ -32,18 +36,45 @@ _RATIOS = frozenset({"1", "10^2.%", "ratio"})  # 10^2.% is a ratio that is shown
 Point = tuple[int, int | None, int, float | None]  # line, start, end, value
 
 
-def samples_of(
-    metric: str, labels: Mapping[str, str], unit: str | None, facts: KeyFacts, points: Iterable[Point], *, is_complete: bool
-) -> Iterator[Sample]:
-    """Turn points into samples; none when it is no metric of a TPU chip. `is_complete`: their answer reports no errors."""
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What the points of one metric of one chip share."""
+
+    shared: tuple[Any, ...]  # values of the columns SHARED
+    host: str
+    chip: int | None
+    full: float | None  # what a full chip reads; None where the metric only proves that the chip lives
+    absent: float | None  # the use of a chip that lives and reports none
+
+    def groups(self, points: Iterable[Point]) -> Iterator[Group]:
+        """Points as samples. One that cannot be read ends them: those before it are samples, then SampleError is raised."""
+        own: list[tuple[Any, ...]] = []
+        broken = None
+        try:
+            for line, start, end, value in points:
+                ratio = self.absent if self.full is None else _ratio(value, self.full)
+                # copies of a point are one: metrics that prove the same chip alive, or two pods that report it while it changes
+                # hands
+                observed = (self.host, self.chip, start, end, ratio, self.full is not None)
+                own.append((hashlib.sha256(repr(observed).encode()).hexdigest(), line, start, end, ratio))
+        except SampleError as error:
+            broken = error
+        if own:
+            yield Group(self.shared, (*zip(*own, strict=True),))
+        if broken:
+            raise broken
+
+
+def series_of(metric: str, labels: Mapping[str, str], unit: str | None, facts: KeyFacts, *, is_complete: bool) -> Series | None:
+    """Read who and what a series is of; None when it is no metric of a TPU chip. `is_complete`: its answer reports no errors."""
     match = _METRIC.search(metric)
     if not match or labels.get("make", "cloud-tpu") != "cloud-tpu":
-        return
+        return None
     accelerator = labels.get("accelerator_id")
     # of a TPU's node also the labels say so: gke-tpu-accelerator, gke-tpu-topology
     is_of_tpu = accelerator or "tpu" in metric or "make" in labels or any("tpu" in name for name in labels)
     if not is_of_tpu:
-        return  # a metric of the same name that some other exporter writes
+        return None  # a metric of the same name that some other exporter writes
     host, index = _chip(accelerator)
     run = facts.run or next((labels[name] for name in _RUNS if labels.get(name)), None)
     host = host or next((labels[name] for name in _HOSTS if labels.get(name)), None) or facts.host or _worker(labels, run)
@@ -56,24 +87,19 @@ def samples_of(
     named = [value for name, value in labels.items() if _TYPE_LABEL.search(name) and value]
     type_ = next(filter(None, map(tpu_type_of, named)), None) or accelerator_type_of(labels.get("model"))
     region = region_of(*(labels.get(name) for name in PLACES)) or region_in(host)
-    scale = 1.0 if unit in _RATIOS else 100.0  # what a full chip reads
     is_utilisation = match[1] == "duty_cycle"
     evidence, is_idle = ("measured", False) if is_utilisation else ("presence", is_complete)
-    absent = 0.0 if is_complete else None
-    for line, start, end, value in points:
-        ratio = _ratio(value, scale) if is_utilisation else absent
-        # copies of a point are one: metrics that prove the same chip alive, or two pods that report it while it changes hands
-        observed = (host, index, start, end, ratio, is_utilisation)
-        digest = hashlib.sha256(repr(observed).encode()).hexdigest()
-        yield Sample(digest, line, run, host, index, None, start, end, ratio, evidence, is_idle, type_, None, region)
+    full = 1.0 if unit in _RATIOS else 100.0
+    shared = (run, host, index, evidence, is_idle, type_, region)
+    return Series(shared, host, index, full if is_utilisation else None, 0.0 if is_complete else None)
 
 
-def _ratio(value: float | None, scale: float) -> float | None:
+def _ratio(value: float | None, full: float) -> float | None:
     if value is None or not math.isfinite(value):
         return None
     if value < 0:
         raise SampleError("negative_utilisation", "duty_cycle", "Deliver duty cycles between 0 and 100 percent.")
-    return min(round(value / scale, 12), 1.0)
+    return min(round(value / full, 12), 1.0)
 
 
 def _chip(accelerator: str | None) -> tuple[str | None, int | None]:

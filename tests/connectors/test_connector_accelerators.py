@@ -11,7 +11,7 @@ from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.tpu_names import node_chips_of
 from connectors.runs.run_records import run_json_rows
 from connectors.telemetry.samples import KeyFacts
-from connectors.telemetry.tpu_points import samples_of
+from connectors.telemetry.tpu_points import SHARED, series_of
 from tests.connectors.kit import rows_of
 from tests.connectors.neuron import document, read, wrapped
 
@@ -80,8 +80,9 @@ def test_a_slice_that_is_listed_host_by_host_has_its_chips_once() -> None:
 )
 def test_a_point_with_the_labels_of_a_tpu_node_is_a_tpus(labels: dict[str, str], expected: list[str | None]) -> None:
     facts = KeyFacts(None, "host", None)
-    samples = samples_of("duty_cycle", labels, None, facts, [(1, None, 10, 50.0)], is_complete=True)
-    assert [sample.accelerator_type for sample in samples] == expected
+    series = series_of("duty_cycle", labels, None, facts, is_complete=True)
+    groups = series.groups([(1, None, 10, 50.0)]) if series else ()
+    assert [group.shared[SHARED.index("accelerator_type")] for group in groups] == expected
 
 
 def test_a_document_of_a_managed_machine_has_the_type_of_its_instance(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from tests.shared import SHARED, SHARED_REASON
 
 def ratios(*runtimes: dict[str, Any], **shape: Any) -> list[float | None]:
     parsed = msgspec.json.decode(json.dumps(document(*runtimes, **shape)), type=Document)
-    return [device.utilisation_ratio for device in devices_of(parsed)]
+    return list(devices_of(parsed).ratios)
 
 
 # --- real documents

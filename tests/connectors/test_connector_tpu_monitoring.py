@@ -14,7 +14,7 @@ import pytest
 
 from connectors.deliveries import Converted
 from connectors.errors import ExportContentError
-from connectors.formats.prometheus_text import parse_prometheus
+from connectors.formats.prometheus_text import labels_of, parse_prometheus
 from tests.connectors.kit import converted, found, rows_of, write_bytes
 from tests.shared import SHARED, SHARED_REASON
 
@@ -277,7 +277,7 @@ def test_a_truncated_file_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_labels_of_prometheus_text_may_hold_anything() -> None:
     one = parse_prometheus(r'm{a="x,y}=1",b="say \"hi\"\n\\",} NaN -5')
-    assert one and one.labels == {"a": "x,y}=1", "b": 'say "hi"\n\\'}
+    assert one and labels_of(one.labels) == {"a": "x,y}=1", "b": 'say "hi"\n\\'}
     assert one.time == -5_000_000 and one.value != one.value
     assert parse_prometheus("# HELP m {a} 1") is None
     with pytest.raises(ValueError, match="labels"):
