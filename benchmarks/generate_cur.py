@@ -1,0 +1,156 @@
+"""Write generated months of an AWS bill as Data Exports lay them out, with run records and a configuration.
+
+`python -m benchmarks.generate_cur --rows 1000000 --months 1 --start 2026-04 --out DIR`
+"""
+
+from __future__ import annotations
+
+import argparse
+import uuid
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.inputs.cur_columns import SCHEMA
+from benchmarks.inputs.fleet import BLOCK_HOURS, Fleet, draw_fleet, write_records
+from demo.files import put, put_json
+
+HERE = Path(__file__).parent / "inputs"
+EXPORT, PAYER = "bench-cur", "004217390156"
+ROWS_PER_FILE = 250_000
+# what a thousand rows show, and how it grows: see benchmarks/README.md, "How irregular"
+SHAPES_AT_1000, SHAPE_GROWTH = 300, 0.53
+SERIES_PER_ROW = 0.047
+RESOURCES_PER_ROW = 0.025
+TAG_SETS_PER_RESOURCE = 0.41
+ACCOUNTS = 69
+MACHINES_PER_ROW = 4e-5
+
+CONFIGURATION = """\
+# Generated: {rows} rows a month from {first}, {months} months. Set TRAINLEDGER_NOW={now}.
+organisation: {{name: "Benchmark (synthetic)", reporting_currency: USD}}
+home: {home}
+run_tag_keys: [training_run_id]
+sources:
+  - {{name: bench-cur,  kind: aws_cur,       location: {root}/exports/bench-cur}}
+  - {{name: runs, kind: training_runs, location: {root}/exports/runs}}
+"""
+
+
+def month_starts(first: str, count: int) -> list[datetime]:
+    months = [datetime.fromisoformat(f"{first}-01").replace(tzinfo=UTC)]
+    while len(months) < count:
+        months.append(next_month(months[-1]))
+    return months
+
+
+def next_month(month: datetime) -> datetime:
+    return (month + timedelta(days=32)).replace(day=1)
+
+
+def write_months(out: Path, rows: int, first: str, count: int, seed: int = 1, home: str = "./home") -> int:
+    """Write the months and what belongs to them; return the rows of all."""
+    months, written = month_starts(first, count), 0
+    for month in months:
+        fleet = draw_fleet(seed, month, round(rows * MACHINES_PER_ROW), PAYER)
+        written += _write_month(out / "exports" / EXPORT, rows, month, seed, fleet)
+        write_records(out / "exports" / "runs", month, fleet.records)
+    now = next_month(months[-1]) + timedelta(days=20)
+    text = CONFIGURATION.format(rows=rows, first=first, months=count, now=f"{now:%Y-%m-%dT%H:%M:%SZ}", home=home, root=out.resolve())
+    put(out / "trainledger.yaml", text, int(now.timestamp()))
+    return written
+
+
+def _write_month(export: Path, rows: int, month: datetime, seed: int, fleet: Fleet) -> int:
+    published = int((next_month(month) + timedelta(days=13, hours=6)).timestamp())
+    partition, keys, parts, total = f"BILLING_PERIOD={month:%Y-%m}", [], max(1, round(rows / ROWS_PER_FILE)), 0
+    with duckdb.connect() as engine:
+        engine.execute("set threads = 2; set timezone = 'UTC'")
+        _fill(engine, rows, month, seed, fleet, parts)
+        for part in range(parts):
+            engine.execute(f"set variable part = {part}")
+            table = _as_declared(engine.execute((HERE / "aws_rows.sql").read_text()).to_arrow_table())
+            total += table.num_rows
+            keys.append(f"data/{partition}/{EXPORT}-{part + 1:05d}.snappy.parquet")
+            path = export / keys[-1]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # as AWS's writer leaves it: int96 times, no Arrow schema, one row group
+            pq.write_table(
+                table, path, compression="snappy", use_deprecated_int96_timestamps=True, store_schema=False, row_group_size=1 << 24
+            )
+    manifest = {
+        "exportName": EXPORT,
+        "executionId": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{seed}|{month:%Y-%m}|{rows}")),
+        "billingPeriod": {"start": f"{month:%Y-%m-%d}T00:00:00.000Z", "end": f"{next_month(month):%Y-%m-%d}T00:00:00.000Z"},
+        "contentType": "application/x-parquet",
+        "columns": [{"name": field.name, "type": str(field.type)} for field in SCHEMA],
+        "dataFiles": [f"s3://synthetic-exports/exports/{EXPORT}/{key}" for key in keys],
+        "additionalOutputFiles": [],
+    }
+    put_json(export / f"metadata/{partition}/{EXPORT}-Manifest.json", manifest, published)
+    return total
+
+
+def _fill(engine: duckdb.DuckDBPyConnection, rows: int, month: datetime, seed: int, fleet: Fleet, parts: int) -> None:
+    resources = rows * RESOURCES_PER_ROW
+    variables = {
+        "seed": str(seed),
+        "payer": PAYER,
+        "invoice": f"26{month:%y%m}390156",
+        "shapes": round(SHAPES_AT_1000 * (rows / 1000) ** SHAPE_GROWTH),
+        "series": max(100, round(rows * SERIES_PER_ROW)),
+        "tag_sets": max(8, round(resources * TAG_SETS_PER_RESOURCE)),
+        "accounts": ACCOUNTS,
+        "block_hours": BLOCK_HOURS,
+        "parts": parts,
+    }
+    for name, value in variables.items():
+        engine.execute(f"set variable {name} = {value!r}")
+    engine.execute(f"set variable month = timestamp '{month:%Y-%m-%d}'")
+    columns = "n, resource_id, instance_type, region_id, zone, account_n, tag_set, purchase, rate, first_hour, last_hour, block_arn"
+    _table(engine, "nodes", columns, fleet.nodes)
+    _table(engine, "holds", "n, first_hour, last_hour, tag", fleet.holds)
+    _table(engine, "jobs", "n, resource_id, account_n, tag_set, first_hour, last_hour, machines", fleet.jobs)
+    for name in ("aws_prices.sql", "aws_month.sql"):
+        engine.execute((HERE / name).read_text())
+
+
+_TEXTS = {"resource_id", "instance_type", "region_id", "zone", "purchase", "block_arn", "tag"}
+
+
+def _table(engine: duckdb.DuckDBPyConnection, name: str, columns: str, values: list[tuple]) -> None:
+    names = columns.split(", ")
+    kinds = [pa.string() if column in _TEXTS else pa.float64() if column == "rate" else pa.int64() for column in names]
+    lists = [pa.array([row[i] for row in values], type=kind) for i, kind in enumerate(kinds)]
+    drawn = pa.Table.from_arrays(lists, names=names)
+    engine.register("drawn", drawn)
+    engine.execute(f"create table {name} as select * from drawn")
+    engine.unregister("drawn")
+
+
+def _as_declared(table: pa.Table) -> pa.Table:
+    """All 118 columns, in AWS's types; those the bill has nothing for are null."""
+    if unknown := set(table.column_names) - set(SCHEMA.names):
+        raise ValueError(f"columns that no export has: {sorted(unknown)}")
+    columns = [table[field.name] if field.name in table.column_names else pa.nulls(table.num_rows, field.type) for field in SCHEMA]
+    return pa.Table.from_arrays([column.cast(field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="about so many in each month")
+    parser.add_argument("--months", type=int, default=1)
+    parser.add_argument("--start", default="2026-04")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--home", default="./home", help="written into trainledger.yaml")
+    arguments = parser.parse_args()
+    written = write_months(arguments.out, arguments.rows, arguments.start, arguments.months, arguments.seed, arguments.home)
+    print(f"{written} rows in {arguments.months} months: {arguments.out}")
+
+
+if __name__ == "__main__":
+    main()
