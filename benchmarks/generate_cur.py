@@ -52,12 +52,13 @@ def next_month(month: datetime) -> datetime:
 
 
 def write_months(out: Path, rows: int, first: str, count: int, seed: int = 1, home: str = "./home") -> int:
-    """Write the months and what belongs to them; return the rows of all."""
+    """Write the months and what belongs to them; return the rows of all. With 0 rows a month has one row and no runs."""
     months, written = month_starts(first, count), 0
     for month in months:
-        fleet = draw_fleet(seed, month, round(rows * MACHINES_PER_ROW), PAYER)
+        fleet = draw_fleet(seed, month, round(rows * MACHINES_PER_ROW), PAYER) if rows else Fleet()
         written += _write_month(out / "exports" / EXPORT, rows, month, seed, fleet)
         write_records(out / "exports" / "runs", month, fleet.records)
+    (out / "exports" / "runs").mkdir(exist_ok=True)
     now = next_month(months[-1]) + timedelta(days=20)
     text = CONFIGURATION.format(rows=rows, first=first, months=count, now=f"{now:%Y-%m-%dT%H:%M:%SZ}", home=home, root=out.resolve())
     put(out / "trainledger.yaml", text, int(now.timestamp()))
@@ -65,14 +66,15 @@ def write_months(out: Path, rows: int, first: str, count: int, seed: int = 1, ho
 
 
 def _write_month(export: Path, rows: int, month: datetime, seed: int, fleet: Fleet) -> int:
-    published = int((next_month(month) + timedelta(days=13, hours=6)).timestamp())
+    published = int((next_month(month) + timedelta(days=5, hours=6)).timestamp())
     partition, keys, parts, total = f"BILLING_PERIOD={month:%Y-%m}", [], max(1, round(rows / ROWS_PER_FILE)), 0
     with duckdb.connect() as engine:
         engine.execute("set threads = 2; set timezone = 'UTC'")
         _fill(engine, rows, month, seed, fleet, parts)
         for part in range(parts):
             engine.execute(f"set variable part = {part}")
-            table = _as_declared(engine.execute((HERE / "aws_rows.sql").read_text()).to_arrow_table())
+            limit = "" if rows else " limit 1"  # what is left of an empty month, as a month without any row is refused
+            table = _as_declared(engine.execute((HERE / "aws_rows.sql").read_text() + limit).to_arrow_table())
             total += table.num_rows
             keys.append(f"data/{partition}/{EXPORT}-{part + 1:05d}.snappy.parquet")
             path = export / keys[-1]
@@ -100,7 +102,7 @@ def _fill(engine: duckdb.DuckDBPyConnection, rows: int, month: datetime, seed: i
         "seed": str(seed),
         "payer": PAYER,
         "invoice": f"26{month:%y%m}390156",
-        "shapes": round(SHAPES_AT_1000 * (rows / 1000) ** SHAPE_GROWTH),
+        "shapes": round(SHAPES_AT_1000 * max(1, rows / 1000) ** SHAPE_GROWTH),
         "series": max(100, round(rows * SERIES_PER_ROW)),
         "tag_sets": max(8, round(resources * TAG_SETS_PER_RESOURCE)),
         "accounts": ACCOUNTS,
