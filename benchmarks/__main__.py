@@ -61,7 +61,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="1 M rows and 12 months; goals of larger inputs are not judged")
     parser.add_argument("--with-50m", action="store_true", help="also 50 M rows")
     parser.add_argument("--rounds", type=int, help="how often each pair is run; the median counts")
-    parser.add_argument("--work", type=Path, default=Path("trainledger-benchmarks"), help="inputs and homes; kept for the next run")
+    parser.add_argument(
+        "--work", type=Path, default=Path("trainledger-benchmarks"), help="inputs and homes; kept for the next run"
+    )
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--list", action="store_true", help="the names and goals, nothing is run")
     return parser.parse_args(arguments)
@@ -72,7 +74,9 @@ def main() -> None:
     if asked.list:
         for family in FAMILIES:
             for spec in family.specs:
-                print(f"{family.name:12} {spec.name:32} {spec.title}" + (f": {spec.direction} {spec.goal:g}" if spec.goal else ""))
+                print(
+                    f"{family.name:12} {spec.name:32} {spec.title}" + (f": {spec.direction} {spec.goal:g}" if spec.goal else "")
+                )
         return
     bench = Bench(asked.work.resolve(), Product(), asked.quick, asked.rounds or (1 if asked.quick else 2), asked.with_50m)
     target = asked.results / "latest.json"

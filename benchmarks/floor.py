@@ -1,4 +1,4 @@
-"""Run floor.sql over Parquet parts in a process of its own: `python floor.py FILE ...`."""
+"""Run a floor over Parquet parts in a process of its own: `python floor.py SQL FILE ...`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ THREADS = 2
 
 
 def rollup(files: list[str], sql: Path = FLOOR) -> duckdb.DuckDBPyConnection:
+    """The result of a floor; exact() comes from floor.sql in any case."""
     engine = duckdb.connect()
-    engine.execute(f"set threads = {THREADS}")
+    engine.execute(f"set threads = {THREADS}; set timezone = 'UTC'")
     quoted = ", ".join("'" + name.replace("'", "''") + "'" for name in files)
     engine.execute(f"set variable files = [{quoted}]")
-    return engine.execute(sql.read_text())
+    macro, _, query = FLOOR.read_text().partition(";\n")
+    engine.execute(macro)
+    return engine.execute(query if sql == FLOOR else sql.read_text())
 
 
 if __name__ == "__main__":
-    print(rollup(sys.argv[1:]).to_arrow_table().num_rows)
+    print(rollup(sys.argv[2:], Path(__file__).with_name(sys.argv[1])).to_arrow_table().num_rows)

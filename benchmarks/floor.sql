@@ -1,6 +1,8 @@
--- What the engine itself needs for a month of AWS bills: all fourteen exact measures, summed by run, account, service, region and day.
+-- What the engine itself needs for a month of AWS bills: all fourteen exact measures, summed by run, account, service, region
+-- and day.
 -- No rule of the ledger is applied and nothing is written: the least any warehouse with exact digits can do over this file.
--- Variable: files, a list of the landed Parquet parts. exact() is dbt/macros/exact.sql's double_to_decimal(x, 12), as a test checks.
+-- Variable: files, a list of the landed Parquet parts. exact() is dbt/macros/exact.sql's double_to_decimal(x, 12), as a test
+-- checks.
 
 create or replace temp macro exact(x) as
     cast(cast(cast(cast(case when x < 0 then ceil(x * case when abs(x) < 1e3 then 1e12 when abs(x) < 1e4 then 1e11 when

@@ -19,7 +19,7 @@ from benchmarks.inputs.fleet import BLOCK_HOURS, Fleet, draw_fleet, write_record
 from demo.files import put, put_json
 
 HERE = Path(__file__).parent / "inputs"
-EXPORT, PAYER = "bench-cur", "004217390156"
+EXPORT, CARBON, PAYER = "bench-cur", "bench-carbon", "004217390156"
 ROWS_PER_FILE = 250_000
 # what a thousand rows show, and how it grows: see benchmarks/README.md, "How irregular"
 SHAPES_AT_1000, SHAPE_GROWTH = 300, 0.53
@@ -28,6 +28,9 @@ RESOURCES_PER_ROW = 0.025
 TAG_SETS_PER_RESOURCE = 0.41
 ACCOUNTS = 69
 MACHINES_PER_ROW = 4e-5
+PUBLISHED_AFTER = timedelta(
+    days=5, hours=6
+)  # the month's end; earlier than either provider's carbon, so that a month comes whole
 
 CONFIGURATION = """\
 # Generated: {rows} rows a month from {first}, {months} months. Set TRAINLEDGER_NOW={now}.
@@ -36,6 +39,7 @@ home: {home}
 run_tag_keys: [training_run_id]
 sources:
   - {{name: bench-cur,  kind: aws_cur,       location: {root}/exports/bench-cur}}
+  - {{name: bench-carbon, kind: aws_carbon, location: {root}/exports/bench-carbon}}
   - {{name: runs, kind: training_runs, location: {root}/exports/runs}}
 """
 
@@ -56,17 +60,19 @@ def write_months(out: Path, rows: int, first: str, count: int, seed: int = 1, ho
     months, written = month_starts(first, count), 0
     for month in months:
         fleet = draw_fleet(seed, month, round(rows * MACHINES_PER_ROW), PAYER) if rows else Fleet()
-        written += _write_month(out / "exports" / EXPORT, rows, month, seed, fleet)
+        written += _write_month(out / "exports", rows, month, seed, fleet)
         write_records(out / "exports" / "runs", month, fleet.records)
     (out / "exports" / "runs").mkdir(exist_ok=True)
     now = next_month(months[-1]) + timedelta(days=20)
-    text = CONFIGURATION.format(rows=rows, first=first, months=count, now=f"{now:%Y-%m-%dT%H:%M:%SZ}", home=home, root=out.resolve())
+    text = CONFIGURATION.format(
+        rows=rows, first=first, months=count, now=f"{now:%Y-%m-%dT%H:%M:%SZ}", home=home, root=out.resolve()
+    )
     put(out / "trainledger.yaml", text, int(now.timestamp()))
     return written
 
 
-def _write_month(export: Path, rows: int, month: datetime, seed: int, fleet: Fleet) -> int:
-    published = int((next_month(month) + timedelta(days=5, hours=6)).timestamp())
+def _write_month(exports: Path, rows: int, month: datetime, seed: int, fleet: Fleet) -> int:
+    """The bill's parts, then its manifest, and the same for the month's carbon."""
     partition, keys, parts, total = f"BILLING_PERIOD={month:%Y-%m}", [], max(1, round(rows / ROWS_PER_FILE)), 0
     with duckdb.connect() as engine:
         engine.execute("set threads = 2; set timezone = 'UTC'")
@@ -77,23 +83,34 @@ def _write_month(export: Path, rows: int, month: datetime, seed: int, fleet: Fle
             table = _as_declared(engine.execute((HERE / "aws_rows.sql").read_text() + limit).to_arrow_table())
             total += table.num_rows
             keys.append(f"data/{partition}/{EXPORT}-{part + 1:05d}.snappy.parquet")
-            path = export / keys[-1]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # as AWS's writer leaves it: int96 times, no Arrow schema, one row group
-            pq.write_table(
-                table, path, compression="snappy", use_deprecated_int96_timestamps=True, store_schema=False, row_group_size=1 << 24
-            )
+            _write_parquet(exports / EXPORT / keys[-1], table)
+        carbon = engine.execute((HERE / "aws_carbon.sql").read_text()).to_arrow_table()
+    _write_manifest(exports / EXPORT, EXPORT, partition, keys, month)
+    period = f"carbon_model_version=v3.0.1/usage_period={month:%Y-%m}"
+    key = f"data/{period}/{CARBON}-00001.snappy.parquet"
+    _write_parquet(exports / CARBON / key, carbon if rows else carbon.slice(0, 1))
+    _write_manifest(exports / CARBON, CARBON, period, [key], month)
+    return total
+
+
+def _write_parquet(path: Path, table: pa.Table) -> None:
+    """As AWS's writer leaves it: snappy, int96 times, no Arrow schema, one row group."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(
+        table, path, compression="snappy", use_deprecated_int96_timestamps=True, store_schema=False, row_group_size=1 << 24
+    )
+
+
+def _write_manifest(root: Path, export: str, partition: str, keys: list[str], month: datetime) -> None:
     manifest = {
-        "exportName": EXPORT,
-        "executionId": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{seed}|{month:%Y-%m}|{rows}")),
+        "exportName": export,
+        "executionId": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{export}|{month:%Y-%m}")),
         "billingPeriod": {"start": f"{month:%Y-%m-%d}T00:00:00.000Z", "end": f"{next_month(month):%Y-%m-%d}T00:00:00.000Z"},
-        "contentType": "application/x-parquet",
-        "columns": [{"name": field.name, "type": str(field.type)} for field in SCHEMA],
-        "dataFiles": [f"s3://synthetic-exports/exports/{EXPORT}/{key}" for key in keys],
+        "dataFiles": [f"s3://synthetic-exports/exports/{export}/{key}" for key in keys],
         "additionalOutputFiles": [],
     }
-    put_json(export / f"metadata/{partition}/{EXPORT}-Manifest.json", manifest, published)
-    return total
+    published = int((next_month(month) + PUBLISHED_AFTER).timestamp())
+    put_json(root / f"metadata/{partition}/{export}-Manifest.json", manifest, published)
 
 
 def _fill(engine: duckdb.DuckDBPyConnection, rows: int, month: datetime, seed: int, fleet: Fleet, parts: int) -> None:
@@ -112,7 +129,9 @@ def _fill(engine: duckdb.DuckDBPyConnection, rows: int, month: datetime, seed: i
     for name, value in variables.items():
         engine.execute(f"set variable {name} = {value!r}")
     engine.execute(f"set variable month = timestamp '{month:%Y-%m-%d}'")
-    columns = "n, resource_id, instance_type, region_id, zone, account_n, tag_set, purchase, rate, first_hour, last_hour, block_arn"
+    columns = (
+        "n, resource_id, instance_type, region_id, zone, account_n, tag_set, purchase, rate, first_hour, last_hour, block_arn"
+    )
     _table(engine, "nodes", columns, fleet.nodes)
     _table(engine, "holds", "n, first_hour, last_hour, tag", fleet.holds)
     _table(engine, "jobs", "n, resource_id, account_n, tag_set, first_hour, last_hour, machines", fleet.jobs)
@@ -137,7 +156,9 @@ def _as_declared(table: pa.Table) -> pa.Table:
     """All 118 columns, in AWS's types; those the bill has nothing for are null."""
     if unknown := set(table.column_names) - set(SCHEMA.names):
         raise ValueError(f"columns that no export has: {sorted(unknown)}")
-    columns = [table[field.name] if field.name in table.column_names else pa.nulls(table.num_rows, field.type) for field in SCHEMA]
+    columns = [
+        table[field.name] if field.name in table.column_names else pa.nulls(table.num_rows, field.type) for field in SCHEMA
+    ]
     return pa.Table.from_arrays([column.cast(field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
 
 

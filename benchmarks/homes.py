@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -101,7 +103,7 @@ class Bench:
 
     def bill(self, name: str, rows: int, months: int = 1, start: str = "2026-04") -> Home:
         """A home with generated months (none: a month of one row), written once per name and size, and not refreshed yet."""
-        folder = self.work / f"{name}-{rows}x{months}"
+        folder = self.work / f"{name}-{rows}x{months}-{_generator()}"
         if not (folder / "trainledger.yaml").exists():
             shutil.rmtree(folder, ignore_errors=True)
             generate_cur.write_months(folder, rows, start, months)
@@ -110,13 +112,20 @@ class Bench:
         return home
 
 
+@cache
+def _generator() -> str:
+    """The generator's code as eight digits: inputs of another one are not used again."""
+    files = [Path(generate_cur.__file__), *sorted((ROOT / "benchmarks/inputs").iterdir())]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files if path.is_file())).hexdigest()[:8]
+
+
 def clock_of(folder: Path) -> str:
     """The time that the configuration's first line names."""
     first = (folder / "trainledger.yaml").read_text().splitlines()[0]
     return first.rpartition("TRAINLEDGER_NOW=")[2].rstrip(".")
 
 
-def in_turns(rounds: int, *actions) -> list[list[Run]]:
+def in_turns(rounds: int, *actions: Callable[[], Run]) -> list[list[Run]]:
     """Run the actions one after another, `rounds` times; return the runs of each. Neighbours in time share the machine's mood."""
     turns = [[action() for action in actions] for _ in range(rounds)]
     return [list(runs) for runs in zip(*turns, strict=True)]

@@ -1,4 +1,4 @@
-"""What a measure is: its name, unit and goal, and what was read. Families of them register here; `python -m benchmarks` runs them."""
+"""What a measure is: its name, unit and goal, and what was read. families/ has those that `python -m benchmarks` runs."""
 
 from __future__ import annotations
 

@@ -8,15 +8,23 @@ from typing import Any
 
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1b1f24}
-table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #d8dee4;padding:.3rem .6rem;text-align:left;vertical-align:top}
+table{border-collapse:collapse;width:100%}
+td,th{border-bottom:1px solid #d8dee4;padding:.3rem .6rem;text-align:left;vertical-align:top}
+
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.met{color:#1a6b33}.missed{color:#a32020}.none{color:#6a737d}small{color:#57606a}
 svg{width:100%;height:auto}
 """
 
+WORDS = ("measure", "value", "unit", "floor", "ratio", "goal", "met", "peak MB")
+FIGURES = ("value", "floor", "ratio", "goal", "peak MB")
+
 
 def write_page(document: dict[str, Any], target: Path) -> None:
+    heads = "".join(f'<th class="n">{word}</th>' if word in FIGURES else f"<th>{word}</th>" for word in WORDS)
     rows = "\n".join(_row(one) for one in document["measures"])
-    told = ", ".join(f"{key.replace('_', ' ')}: {value}" for key, value in {**document["machine"], **document["versions"]}.items())
+    told = ", ".join(
+        f"{key.replace('_', ' ')}: {value}" for key, value in {**document["machine"], **document["versions"]}.items()
+    )
     quick = "<p><strong>A quick run</strong>: smaller inputs than the goals are about.</p>" if document.get("is_quick") else ""
     target.write_text(
         f"""<!doctype html>
@@ -28,7 +36,7 @@ How to read and repeat them: benchmarks/README.md.</p>{quick}
 <p>One is the goal: bars to the left of the line meet it, on a logarithmic scale.</p>
 {plot(document["measures"])}
 <h2>All measures</h2>
-<table><tr><th>measure</th><th class="n">value</th><th>unit</th><th class="n">floor</th><th class="n">ratio</th><th class="n">goal</th><th>met</th><th class="n">peak MB</th></tr>
+<table><tr>{heads}</tr>
 {rows}</table>
 <p><small>{html.escape(told)}</small></p>
 </body></html>
@@ -41,10 +49,10 @@ def _row(one: dict[str, Any]) -> str:
     goal = "" if one["goal"] is None else f"{one['direction']} {one['goal']:g}"
     reason = f"<br><small>{html.escape(one['reason'])}</small>" if one.get("reason") else ""
     figures = "".join(f'<td class="n">{_figure(one[key])}</td>' for key in ("floor", "ratio"))
+    title = f"{html.escape(one['title'])}<br><small>{one['name']}</small>{reason}"
     return (
-        f'<tr><td>{html.escape(one["title"])}<br><small>{one["name"]}</small>{reason}</td><td class="n">{_figure(one["value"])}</td>'
-        f'<td>{html.escape(one["unit"])}</td>{figures}<td class="n">{goal}</td><td class="{look}">{word}</td>'
-        f'<td class="n">{_figure(one["peak_mb"])}</td></tr>'
+        f'<tr><td>{title}</td><td class="n">{_figure(one["value"])}</td><td>{html.escape(one["unit"])}</td>{figures}'
+        f'<td class="n">{goal}</td><td class="{look}">{word}</td><td class="n">{_figure(one["peak_mb"])}</td></tr>'
     )
 
 
@@ -86,4 +94,6 @@ def plot(measures: list[dict[str, Any]]) -> str:
     bottom = 20 + len(bars) * height
     lines.append(f'<line x1="{x(0):.1f}" x2="{x(0):.1f}" y1="4" y2="{bottom - 4}" stroke="#1b1f24"/>')
     lines.append(f'<text x="{x(0):.1f}" y="{bottom + 8}" text-anchor="middle">goal</text>')
-    return f'<svg viewBox="0 0 960 {bottom + 16}" role="img" aria-label="measured over goal" font-size="12">{"".join(lines)}</svg>'
+    return (
+        f'<svg viewBox="0 0 960 {bottom + 16}" role="img" aria-label="measured over goal" font-size="12">{"".join(lines)}</svg>'
+    )

@@ -35,20 +35,26 @@ class CommandFailed(Exception):
     """A measured command ended badly: its measure has a reason and no figure."""
 
 
-def run(command: Sequence[str | Path], cwd: Path, environment: Mapping[str, str] | None = None, *, ok: Sequence[int] = (0,)) -> Run:
+def run(
+    command: Sequence[str | Path], cwd: Path, environment: Mapping[str, str] | None = None, *, ok: Sequence[int] = (0,)
+) -> Run:
     """Run to the end. Raises CommandFailed with the last lines of its output on another exit code than those of `ok`."""
-    log = cwd / ".bench-output"
-    with log.open("wb") as sink:
-        started = time.perf_counter()
-        process = subprocess.Popen(
-            [str(part) for part in command], cwd=cwd, env={**os.environ, **(environment or {})}, stdout=sink, stderr=subprocess.STDOUT
-        )
-        peak = _Peak(process.pid)
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - started
-        process.returncode = os.waitstatus_to_exitcode(status)  # or Popen would wait for a process that is gone
-    output = log.read_text(errors="replace")
-    log.unlink()
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**os.environ, **(environment or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    peak, told = _Peak(process.pid), bytearray()
+    listener = threading.Thread(target=lambda: told.extend(process.stdout.read() if process.stdout else b""), daemon=True)
+    listener.start()
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)  # or Popen would wait for a process that is gone
+    listener.join(timeout=5)  # a process left behind may keep the pipe open
+    output = told.decode(errors="replace")
     done = Run(usage.ru_utime + usage.ru_stime, wall, peak.end(), usage.ru_oublock * BLOCK, process.returncode, output)
     if done.exit_code not in ok:
         raise CommandFailed(f"{' '.join(str(part) for part in command[-4:])} ended with {done.exit_code}: {output[-600:]}")
@@ -93,4 +99,3 @@ def _kilobytes(pid: int) -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.homes import Bench, Home, cpu, in_turns, peak, python
@@ -13,7 +13,9 @@ HERE = Path(__file__).resolve().parents[1]
 SPRUCE_US_PER_ROW = 38  # CPU microseconds, as its authors publish; it was not run here
 
 BILLS = (
-    Spec("build_marts", "build of all marts from landed Parquet, net of an empty month / floor", "CPU s", 3, needs_full_size=True),
+    Spec(
+        "build_marts", "build of all marts from landed Parquet, net of an empty month / floor", "CPU s", 3, needs_full_size=True
+    ),
     Spec("whole_refresh", "whole refresh from a local folder, net of an empty month / floor", "CPU s", 5, needs_full_size=True),
     Spec("peak_memory_10m", "peak memory of a whole refresh, 10 M rows", "MB", 2048, needs_full_size=True),
     Spec("build_marts_against_pandas", "the build, net / a pandas rollup of the same file, net", "CPU s", 1),
@@ -30,7 +32,12 @@ def read_bills(bench: Bench) -> Iterator[tuple[str, Reading]]:
     per_million = 1e6 / rows
     shown = {"rows": rows, "floor_cpu_s_per_million": round(floor * per_million, 3)}
     for name, net, runs in (("build_marts", build, builds), ("whole_refresh", whole, landing)):
-        more = {**shown, "cpu_s_per_million": round(net * per_million, 3), "empty_month_cpu_s": round(cpu(runs[1]), 2), **_beside(runs[0])}
+        more = {
+            **shown,
+            "cpu_s_per_million": round(net * per_million, 3),
+            "empty_month_cpu_s": round(cpu(runs[1]), 2),
+            **_beside(runs[0]),
+        }
         yield name, Reading(net, floor, peak(runs[0]), more)
     yield "peak_memory_10m", _memory(landing[0], rows)
     yield "build_marts_against_pandas", Reading(build, _net(pandas), peak(pandas[0]), {"rows": rows})
@@ -49,9 +56,10 @@ def _paired(bench: Bench, full: Home, empty: Home) -> list[Pair]:
         return home.refresh()
 
     def rollup(script: str, home: Home) -> Run:
-        return python(HERE / script, *home.landed_parquet("bench-cur"), folder=home.folder)
+        arguments = ["floor.sql"] if script == "floor.py" else []
+        return python(HERE / script, *arguments, *home.landed_parquet("bench-cur"), folder=home.folder)
 
-    actions = [
+    actions: list[Callable[[], Run]] = [
         lambda: whole(full),
         lambda: whole(empty),
         *(
@@ -65,7 +73,7 @@ def _paired(bench: Bench, full: Home, empty: Home) -> list[Pair]:
         lambda: rollup("floor.py", empty),
     ]
     runs = in_turns(bench.rounds, *actions)
-    landing, floors, pandas, polars, builds, again = (tuple(runs[i : i + 2]) for i in range(0, 12, 2))
+    landing, floors, pandas, polars, builds, again = ((runs[i], runs[i + 1]) for i in range(0, 12, 2))
     return [landing, (floors[0] + again[0], floors[1] + again[1]), builds, pandas, polars]
 
 
@@ -81,7 +89,8 @@ def _rows(home: Home) -> int:
     import duckdb
 
     files = home.landed_parquet("bench-cur")
-    return duckdb.execute("select sum(num_rows) from parquet_file_metadata($files)", {"files": files}).fetchone()[0]
+    counted = duckdb.execute("select sum(num_rows) from parquet_file_metadata($files)", {"files": files}).fetchone()
+    return int(counted[0]) if counted else 0
 
 
 def _memory(runs: list[Run], rows: int) -> Reading:
@@ -112,7 +121,9 @@ def read_memory(bench: Bench) -> Iterator[tuple[str, Reading]]:
         configuration.write_text(before)
         home.forget()
     if not bench.has_50m:
-        raise CannotMeasure("asked for with --with-50m only: it takes some 10 GB of disk, or memory_limit is not a key of this version")
+        raise CannotMeasure(
+            "asked for with --with-50m only: it takes some 10 GB of disk, or memory_limit is not a key of this version"
+        )
     large = bench.bill("bill", 50_000_000)
     yield "peak_memory_50m", _memory([large.refresh()], _rows(large))
 

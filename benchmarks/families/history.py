@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from benchmarks import generate_cur
 from benchmarks.generate_cur import PAYER, month_starts, next_month
 from benchmarks.homes import Bench, Home, cpu, peak
 from benchmarks.inputs.fleet import draw_fleet, write_records
 from benchmarks.measures import Family, Reading, Spec
+from benchmarks.process import Run
 
 FIRST = "2024-01"
 OPEN_DAYS, CLOSED_DAYS = 10, 21  # after the month's end: its bill is complete; it is final
@@ -29,15 +29,13 @@ SPECS = (
 def read_history(bench: Bench) -> Iterator[tuple[str, Reading]]:
     rows, count = (20_000, 12) if bench.is_quick else (100_000, 36)
     months = month_starts(FIRST, count)
-    source = bench.work / f"months-{rows}x{count}"
-    if not (source / "trainledger.yaml").exists():
-        shutil.rmtree(source, ignore_errors=True)
-        generate_cur.write_months(source, rows, FIRST, count)
+    source = bench.bill("months", rows, count, FIRST).folder
     short, long = (_empty_home(bench, source, name) for name in ("months-short", "months-long"))
     for home, known in ((short, months[:2]), (long, months[: count - 2])):
         _deliver(home, source, known)
         home.refresh()
-    early, late = [], []
+    early: list[Run] = []
+    late: list[Run] = []
     for new_early, new_late in zip(months[2:4], months[count - 2 :], strict=True):
         for home, month, runs in ((short, new_early, early), (long, new_late, late)):
             _deliver(home, source, [month])
@@ -55,7 +53,7 @@ def read_history(bench: Bench) -> Iterator[tuple[str, Reading]]:
 def _empty_home(bench: Bench, source: Path, name: str) -> Home:
     folder = bench.work / f"{name}-of-{source.name}"
     shutil.rmtree(folder, ignore_errors=True)
-    for part in ("exports/bench-cur", "exports/runs"):
+    for part in ("exports/bench-cur", "exports/bench-carbon", "exports/runs"):
         (folder / part).mkdir(parents=True)
     text = (source / "trainledger.yaml").read_text().replace(str(source.resolve()), str(folder.resolve()))
     (folder / "trainledger.yaml").write_text(text)
@@ -70,14 +68,20 @@ def _deliver(home: Home, source: Path, months: list[datetime]) -> None:
     """Link the months' objects into the home's exports: same bytes, same times."""
     for month in months:
         period = f"BILLING_PERIOD={month:%Y-%m}"
-        for part in (f"bench-cur/data/{period}", f"bench-cur/metadata/{period}", f"runs/{month:%Y-%m}"):
+        carbon = f"carbon_model_version=v3.0.1/usage_period={month:%Y-%m}"
+        objects = [
+            f"{export}/{kind}/{place}"
+            for export, place in (("bench-cur", period), ("bench-carbon", carbon))
+            for kind in ("data", "metadata")
+        ]
+        for part in (*objects, f"runs/{month:%Y-%m}"):
             found = source / "exports" / part
             if found.exists():
                 shutil.copytree(found, home.folder / "exports" / part, copy_function=shutil.copy2)
     home.now = _days_after(months[-1], OPEN_DAYS)
 
 
-def _with_two_records(home: Home, month: datetime):
+def _with_two_records(home: Home, month: datetime) -> Run:
     """Two records more on machines that every month has, in the newest month."""
     records = draw_fleet(1, month, 4, PAYER).records[:2]
     for record in records:

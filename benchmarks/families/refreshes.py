@@ -19,7 +19,13 @@ MONTH = datetime(2026, 4, 1, tzinfo=UTC)
 SPECS = (
     Spec("one_small_delivery", "refresh with one new run record, tiny home, process start to exit", "CPU s", 8),
     Spec("nothing_new", "refresh that finds nothing new, tiny home; nothing is written", "CPU s", 1),
-    Spec("nothing_new_20000", "refresh that finds nothing new among 20,000 deliveries; nothing is written", "CPU s", 3, needs_full_size=True),
+    Spec(
+        "nothing_new_20000",
+        "refresh that finds nothing new among 20,000 deliveries; nothing is written",
+        "CPU s",
+        3,
+        needs_full_size=True,
+    ),
 )
 
 

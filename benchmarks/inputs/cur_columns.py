@@ -1,6 +1,6 @@
 """The 118 columns of a CUR 2.0 export with resources and capacity reservations, in AWS's physical Parquet types.
 
-Left out are the twelve of settings that few switch on: split cost allocation (eleven columns) and IAM principals, and `tags`, which
+Left out are those of settings that few switch on, split cost allocation (eleven columns) and IAM principals, and `tags`, which
 repeats resource_tags. A test compares this list with the columns that the connector knows.
 """
 

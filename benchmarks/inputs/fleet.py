@@ -1,7 +1,7 @@
 """The accelerators of a generated month and who held them: few enough to be drawn one by one.
 
-Four machines are a cluster; it works through one run after another, with an idle hour or two between them. Two of three runs have a
-record; of those, half carry their id as a tag on the machines as well, and one in eight carries the tag alone, without a record.
+Four machines are a cluster; it works through one run after another, with some idle hours between them. Seven of eight runs have
+a record, a third of all a record and a tag with their id on the machines, one of eight the tag alone.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def draw_fleet(seed: int, month: datetime, machines: int, payer: str) -> Fleet:
     return fleet
 
 
-def _draw_runs(fleet: Fleet, random: Random, month: datetime, cluster: int, names: list[str], kind: str, span: tuple[int, int]) -> None:
+def _draw_runs(
+    fleet: Fleet, random: Random, month: datetime, cluster: int, names: list[str], kind: str, span: tuple[int, int]
+) -> None:
     hour, number = span[0] + random.randrange(1, 20), 0
     while hour < span[1] - 4:
         length = min(random.choice((6, 20, 48, 90, 160)) + random.randrange(8), span[1] - hour - 1)
@@ -62,7 +64,10 @@ def _draw_runs(fleet: Fleet, random: Random, month: datetime, cluster: int, name
         tag = run_id if chance < 0.33 or chance > 0.88 else None
         fleet.holds += [(cluster * CLUSTER + position + 1, hour, hour + length, tag) for position in range(len(names))]
         if chance < 0.88:
-            times = month + timedelta(hours=hour, minutes=first_minute), month + timedelta(hours=hour + length, minutes=last_minute)
+            times = (
+                month + timedelta(hours=hour, minutes=first_minute),
+                month + timedelta(hours=hour + length, minutes=last_minute),
+            )
             fleet.records.append(_record(run_id, random, kind, [(name, kind, CHIPS[kind]) for name in names], times, []))
         hour, number = hour + length + 1 + random.randrange(1, 4), number + 1
 

@@ -17,7 +17,8 @@ _MARK = "@collected_at@"
 def documents(host: str, seed: int, count: int = DRAWN) -> list[tuple[str, str]]:
     """Lines without their time, as what comes before and after it."""
     random = Random(f"{seed}|{host}")
-    return [tuple(json.dumps(_wrapped(host, random), separators=(",", ":")).split(_MARK)) for _ in range(count)]
+    lines = (json.dumps(_wrapped(host, random), separators=(",", ":")).partition(_MARK) for _ in range(count))
+    return [(before, after) for before, _, after in lines]
 
 
 def _wrapped(host: str, random: Random) -> dict:
@@ -41,10 +42,20 @@ def _wrapped(host: str, random: Random) -> dict:
         "neuron_runtime_data": [runtime],
         "system_data": {
             "memory_info": {"period": PERIOD_S, **memory, "error": ""},
-            "vcpu_usage": {"period": PERIOD_S, "average_usage": VCPU, "context_switch_count": random.randrange(90_000), "error": ""},
+            "vcpu_usage": {
+                "period": PERIOD_S,
+                "average_usage": VCPU,
+                "context_switch_count": random.randrange(90_000),
+                "error": "",
+            },
         },
         "instance_info": {"instance_name": "", "instance_id": host, "instance_type": "trn1.32xlarge", "error": ""},
-        "neuron_hardware_info": {"neuron_device_count": 16, "neuroncore_per_device_count": 2, "neuron_device_memory_size": 32 << 30, "error": ""},
+        "neuron_hardware_info": {
+            "neuron_device_count": 16,
+            "neuroncore_per_device_count": 2,
+            "neuron_device_memory_size": 32 << 30,
+            "error": "",
+        },
     }
     return {"collected_at": _MARK, "host": {"resource_id": host, "instance_type": "trn1.32xlarge"}, "document": document}
 
