@@ -9,6 +9,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,9 @@ def read_family(bench: Bench, family: Family, only: set[str]) -> list[dict[str, 
                 say(f"{name}: {reading.value:.3f} {specs[name].unit}" + (f" / {reading.floor:.3f}" if reading.floor else ""))
     except (CannotMeasure, CommandFailed) as why:
         reason = str(why)
+    except Exception as fault:  # of the hours before it nothing may be lost
+        reason = f"{type(fault).__name__}: {fault}"
+    if specs.keys() - known.keys():
         say(f"{family.name}: {reason}")
     return [row(spec, known.get(name), reason, is_quick=bench.is_quick) for name, spec in specs.items()]
 
@@ -44,14 +48,15 @@ def say(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-def measure_all(bench: Bench, only: set[str], before: dict[str, Any]) -> dict[str, Any]:
-    """The document of latest.json; `before` gives the measures that were not asked for."""
+def measure_all(bench: Bench, only: set[str], before: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The document of latest.json after each family; `before` gives the measures that were not asked for."""
     kept = {one["name"]: one for one in before.get("measures", [])} if only else {}
-    for family in FAMILIES:
-        kept |= {one["name"]: one for one in read_family(bench, family, only)}
     order = [spec.name for family in FAMILIES for spec in family.specs]
-    measures = [kept[name] for name in order if name in kept]
-    return {"machine": machine(), "versions": versions(), "is_quick": bench.is_quick, "measures": measures}
+    described = {"machine": machine(), "versions": versions(), "is_quick": bench.is_quick}
+    for family in FAMILIES:
+        if read := read_family(bench, family, only):
+            kept |= {one["name"]: one for one in read}
+            yield {**described, "measures": [kept[name] for name in order if name in kept]}
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -81,11 +86,11 @@ def main() -> None:
     bench = Bench(asked.work.resolve(), Product(), asked.quick, asked.rounds or (1 if asked.quick else 2), asked.with_50m)
     target = asked.results / "latest.json"
     before = json.loads(target.read_text()) if target.exists() else {}
-    document = measure_all(bench, set(asked.only), before)
     asked.results.mkdir(parents=True, exist_ok=True)
-    target.write_text(json.dumps(document, indent=1) + "\n")
-    write_page(document, asked.results / "index.html")
-    say(f"written: {target}")
+    for document in measure_all(bench, set(asked.only), before):
+        target.write_text(json.dumps(document, indent=1) + "\n")
+        write_page(document, asked.results / "index.html")
+        say(f"written: {target}")
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ class Reading:
     peak_mb: float | None = None
     more: dict[str, Any] = field(default_factory=dict)
     is_broken: str | None = None  # a promise beside the figure that did not hold, such as: something was written
+    is_kept: bool | None = None  # where the goal is no figure: that it completed
 
 
 class CannotMeasure(Exception):
@@ -74,9 +75,9 @@ def row(spec: Spec, reading: Reading | None, reason: str | None, *, is_quick: bo
 def judge(spec: Spec, reading: Reading, ratio: float | None, *, is_quick: bool) -> tuple[bool | None, str | None]:
     if reading.is_broken:
         return False, reading.is_broken
-    if spec.goal is None:
-        return None, "no goal: shown beside the others"
     if is_quick and spec.needs_full_size:
         return None, "quick: a smaller input than the goal is about"
+    if spec.goal is None:
+        return reading.is_kept, None if reading.is_kept else "no goal: shown beside the others"
     judged = reading.value if ratio is None else ratio
     return (judged <= spec.goal if spec.direction == AT_MOST else judged >= spec.goal), None

@@ -64,14 +64,17 @@ def test_every_goal_is_measured() -> None:
     assert {"memory_limit_1gb", "google_build", "queries_of_many_rows_p95", "build_marts_against_polars"} <= goals.keys()
 
 
-def test_a_measure_that_cannot_run_is_listed_with_its_reason(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fault", [CannotMeasure("no server here"), CommandFailed("no server here")])
+def test_a_measure_that_cannot_run_is_listed_with_its_reason(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
     def read(bench: Bench) -> Iterator[tuple[str, Reading]]:
         yield "first", Reading(6.0, 3.0, 100.0, {"wall_s": 7.0})
-        raise CannotMeasure("no server here")
+        raise fault
 
     family = some_family(read, Spec("first", "a first", "CPU s", 3), Spec("second", "a second", "CPU s", 1))
     monkeypatch.setattr(runner, "FAMILIES", (family,))
-    document = runner.measure_all(bench, set(), {})
+    [document] = runner.measure_all(bench, set(), {})
     first, second = document["measures"]
     assert list(document)[:2] == ["machine", "versions"]
     assert list(first)[:7] == list(second)[:7] == PROMISED
@@ -85,7 +88,8 @@ def test_a_run_of_one_measure_keeps_the_others(bench: Bench, monkeypatch: pytest
     )
     monkeypatch.setattr(runner, "FAMILIES", (family,))
     before = {"measures": [{"name": "one", "value": 9.0}, {"name": "gone", "value": 9.0}]}
-    assert [(each["name"], each["value"]) for each in runner.measure_all(bench, {"two"}, before)["measures"]] == [
+    [document] = runner.measure_all(bench, {"two"}, before)
+    assert [(each["name"], each["value"]) for each in document["measures"]] == [
         ("one", 9.0),
         ("two", 2.0),
     ]
@@ -97,6 +101,8 @@ def test_a_quick_run_judges_no_goal_of_a_larger_input_and_a_broken_promise_is_a_
     assert row(spec, Reading(1.0, 1.0), None, is_quick=False)["met"] is True
     written = row(Spec("y", "", "CPU s", 1), Reading(0.1, is_broken="written: a file"), None, is_quick=False)
     assert (written["met"], written["reason"]) == (False, "written: a file")
+    completed = row(Spec("z", "", "MB"), Reading(900.0, is_kept=True), None, is_quick=False)
+    assert (completed["met"], completed["reason"]) == (True, None)
 
 
 def test_goals_point_both_ways() -> None:
