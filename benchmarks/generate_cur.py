@@ -77,6 +77,7 @@ def _write_month(exports: Path, rows: int, month: datetime, seed: int, fleet: Fl
     with duckdb.connect() as engine:
         engine.execute("set threads = 2; set timezone = 'UTC'")
         _fill(engine, rows, month, seed, fleet, parts)
+        engine.execute("set threads = 1")  # two would hand over the rows in another order each time
         for part in range(parts):
             engine.execute(f"set variable part = {part}")
             limit = "" if rows else " limit 1"  # what is left of an empty month, as a month without any row is refused

@@ -68,6 +68,7 @@ def row(spec: Spec, reading: Reading | None, reason: str | None, *, is_quick: bo
         "unit": spec.unit,
         "direction": spec.direction,
         "reason": why,
+        "is_quick": is_quick,
         **reading.more,
     }
 

@@ -24,6 +24,7 @@ COPY = Path(__file__).resolve().parents[1] / "peers/s3_copy.py"
 SPECS = (
     Spec("landing_s3", "landing a month of 1 M rows from a local S3 server, net / plain parallel download, net", "CPU s", 1.3),
     Spec("landing_s3_wall", "the same in wall time: both wait for one server", "s"),
+    Spec("landing_s3_over_local", "what landing from S3 costs more than from a folder / plain parallel download, net", "CPU s"),
 )
 
 
@@ -47,28 +48,36 @@ def read_landing(bench: Bench) -> Iterator[tuple[str, Reading]]:
             shutil.rmtree(target, ignore_errors=True)
             return run([sys.executable, COPY, "down", home.folder.name, target], home.folder, environment)
 
-        actions = [lambda step=step, home=home: step(home) for step in (land, download) for home in (full, none)]
-        landed, landed_none, plain, plain_none = in_turns(bench.rounds + 1, *actions)
+        local, local_none = (bench.bill("folder", rows) for rows in (1_000_000, 0))
+        for home in (local, local_none):
+            _only_the_bill(home)
+        steps = [(land, full), (land, none), (download, full), (download, none), (land, local), (land, local_none)]
+        runs = in_turns(bench.rounds, *(lambda step=step, home=home: step(home) for step, home in steps))
+    landed, landed_none, plain, plain_none, folder, folder_none = runs
     ours, least = cpu(landed) - cpu(landed_none), cpu(plain) - cpu(plain_none)
     yield "landing_s3", Reading(ours, least, peak(landed), {"bytes_written": landed[-1].bytes_written})
     walls = [min(one.wall_s for one in runs) for runs in (landed, landed_none, plain, plain_none)]
     yield "landing_s3_wall", Reading(walls[0] - walls[1], walls[2] - walls[3])
+    yield "landing_s3_over_local", Reading(ours - (cpu(folder) - cpu(folder_none)), least)
 
 
 def _home(bench: Bench, rows: int, environment: dict[str, str]) -> Home:
     """A home whose bill is in a bucket of the folder's name; without run records and carbon."""
     made = bench.bill("s3", rows)
     home = Home(made.folder, made.now, Product(bench.product.tree), environment)
-    bucket, configuration = home.folder.name, home.folder / "trainledger.yaml"
-    kept = [
-        line
-        for line in configuration.read_text().splitlines()
-        if "kind: training_runs" not in line and "kind: aws_carbon" not in line
-    ]
-    text = "\n".join(kept).replace(f"{home.folder}/exports/bench-cur", f"s3://{bucket}")
-    configuration.write_text(text + "\n")
+    bucket = home.folder.name
+    _only_the_bill(home, f"s3://{bucket}")
     run([sys.executable, COPY, "up", bucket, home.folder / "exports/bench-cur"], home.folder, environment)
     return home
+
+
+def _only_the_bill(home: Home, location: str | None = None) -> None:
+    """Take run records and carbon out of the configuration, and move the bill to `location`."""
+    configuration = home.folder / "trainledger.yaml"
+    others = ("kind: training_runs", "kind: aws_carbon")
+    kept = [line for line in configuration.read_text().splitlines() if not any(other in line for other in others)]
+    text = "\n".join(kept).replace(f"{home.folder}/exports/bench-cur", location or f"{home.folder}/exports/bench-cur")
+    configuration.write_text(text + "\n")
 
 
 @contextmanager

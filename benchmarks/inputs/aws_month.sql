@@ -300,7 +300,7 @@ where s.family in ('box', 'volume', 'transfer', 'other', 'node', 'job')
 group by all;
 
 insert into series by name
-select 9000000000 + 10000 * kinds.n + row_number() over (order by kinds.n, account_n, product_code) as series_id,
+select 9000000000 + 10000 * kinds.n + row_number() over (order by kinds.n, account_n, product_code, product_name) as series_id,
     kinds.family, product_code, product_name, kinds.what, 0 as tier,
     case kinds.family when 'tax' then null else kinds.family || ' usage' end as usage_type, account_n,
         md5(kinds.family || product_code) as code, cast(cost as double) as rate
@@ -320,3 +320,7 @@ select series_id, getvariable('month') as starts, getvariable('month') + interva
     round(rate * case family when 'tax' then 0.05 when 'credit' then -0.04 when 'refund' then -0.01 else 0.03 end, 2) as cost
 from series
 where family in ('tax', 'credit', 'refund', 'support');
+
+-- An id repeats from hour to hour of a series, and is another one in the next month.
+alter table series add line_id varchar;
+update series set line_id = left(md5(concat_ws('|', getvariable('month'), series_id)) || md5(series_id || 'id'), 52);

@@ -11,7 +11,7 @@ select
     getvariable('payer') as bill_payer_account_id,
     'Benchmark payer (synthetic)' as bill_payer_account_name,
     -- identity: equal for all hours of a series
-    left(md5(concat_ws('|', getvariable('month'), s.series_id)) || md5(s.series_id || 'id'), 52) as identity_line_item_id,
+    s.line_id as identity_line_item_id,
     strftime(l.starts, '%Y-%m-%dT%H:%M:%SZ') || '/' || strftime(l.ends, '%Y-%m-%dT%H:%M:%SZ') as identity_time_interval,
     -- line
     a.account_id as line_item_usage_account_id,
@@ -153,7 +153,9 @@ select
         when s.family = 'block_unused' then 'Unused' end as capacity_reservation_capacity_reservation_status,
     case when s.purchase = 'block'
         or s.family = 'block_unused' then 'EC2 Capacity Blocks for ML' end as capacity_reservation_capacity_reservation_type
-from (select * from line_hours where hash(series_id, starts) % getvariable('parts') = getvariable('part')) as l
+from (
+    select * from line_hours where hash(series_id, starts) % getvariable('parts') = getvariable('part')
+    order by hash(series_id, starts, getvariable('seed'))
+) as l
 inner join series as s on l.series_id = s.series_id
 inner join accounts as a on s.account_n = a.n
-order by hash(l.series_id, l.starts, getvariable('seed'))

@@ -105,3 +105,13 @@ def test_a_month_of_no_rows_has_one_which_lands(tmp_path: Path, monkeypatch: pyt
     assert generate_cur.write_months(tmp_path, 0, "2026-04", 1) == 1
     monkeypatch.setenv("TRAINLEDGER_NOW", generate_clock(tmp_path))
     assert Organisation(tmp_path, *SOURCES[:3]).outcomes() == {"landed": 2}
+
+
+def test_the_same_seed_writes_the_same_bytes_and_another_does_not(tmp_path: Path) -> None:
+    def written(name: str, seed: int) -> dict[str, bytes]:
+        generate_cur.write_months(tmp_path / name, 500, "2026-04", 1, seed)
+        root = tmp_path / name / "exports"
+        return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*.parquet"))}
+
+    assert written("once", 1) == written("again", 1)
+    assert written("again", 1) != written("other", 2)
