@@ -17,6 +17,7 @@ from benchmarks.measures import Family, Reading, Spec
 from benchmarks.process import Run
 
 FIRST = "2024-01"
+QUICK, FULL = (20_000, 12), (100_000, 36)  # rows of a month, months
 OPEN_DAYS, CLOSED_DAYS = 10, 21  # after the month's end: its bill is complete; it is final
 
 SPECS = (
@@ -27,7 +28,7 @@ SPECS = (
 
 
 def read_history(bench: Bench) -> Iterator[tuple[str, Reading]]:
-    rows, count = (20_000, 12) if bench.is_quick else (100_000, 36)
+    rows, count = QUICK if bench.is_quick else FULL
     months = month_starts(FIRST, count)
     source = bench.bill("months", rows, count, FIRST).folder
     short, long = (_empty_home(bench, source, name) for name in ("months-short", "months-long"))

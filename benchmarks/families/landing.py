@@ -21,6 +21,7 @@ from benchmarks.measures import CannotMeasure, Family, Reading, Spec
 from benchmarks.process import Run, run
 
 COPY = Path(__file__).resolve().parents[1] / "peers/s3_copy.py"
+ROWS = 1_000_000
 SPECS = (
     Spec("landing_s3", "landing a month of 1 M rows from a local S3 server, net / plain parallel download, net", "CPU s", 1.3),
     Spec("landing_s3_wall", "the same in wall time: both wait for one server", "s"),
@@ -37,7 +38,7 @@ def read_landing(bench: Bench) -> Iterator[tuple[str, Reading]]:
             "AWS_EC2_METADATA_DISABLED": "true",
             "AWS_CONFIG_FILE": os.devnull,
         }
-        full, none = (_home(bench, rows, environment) for rows in (1_000_000, 0))
+        full, none = (_home(bench, rows, environment) for rows in (ROWS, 0))
 
         def land(home: Home) -> Run:
             home.forget()
@@ -48,7 +49,7 @@ def read_landing(bench: Bench) -> Iterator[tuple[str, Reading]]:
             shutil.rmtree(target, ignore_errors=True)
             return run([sys.executable, COPY, "down", home.folder.name, target], home.folder, environment)
 
-        local, local_none = (bench.bill("folder", rows) for rows in (1_000_000, 0))
+        local, local_none = (bench.bill("folder", rows) for rows in (ROWS, 0))
         for home in (local, local_none):
             _only_the_bill(home)
         steps = [(land, full), (land, none), (download, full), (download, none), (land, local), (land, local_none)]
