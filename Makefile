@@ -9,7 +9,7 @@ CONFIG ?= $(DEMO)/trainledger.yaml
 # the demo's clock stands still; everybody else's runs
 UI_NOW := $(if $(filter $(DEMO)/%,$(CONFIG)),TRAINLEDGER_NOW=2026-10-10T00:00:00Z)
 
-.PHONY: run ui test pytest fuzz lint lock clean system-packages
+.PHONY: run ui test pytest fuzz bench bench-compare lint lock clean system-packages
 
 run: .venv/installed-run
 	$(BIN)/trainledger demo --dir $(DEMO)
@@ -29,6 +29,16 @@ pytest: .venv/installed-test
 # damaged exports through every connector; the test suite draws 200
 fuzz: .venv/installed-test
 	TRAINLEDGER_FUZZ_RUNS=5000 $(BIN)/pytest tests/landing/test_landing_fuzz.py -q -s
+
+# every measure beside its floor: benchmarks/results/latest.json and index.html. All sizes take hours; QUICK=1 some ten minutes on a quiet
+# machine. ONLY="bills refreshes" runs some families or measures, BENCH="--with-50m" passes further options
+BENCH_OPTIONS = $(if $(QUICK),--quick) $(foreach name,$(ONLY),--only $(name)) $(BENCH)
+bench: .venv/installed-test
+	$(BIN)/python -m benchmarks $(BENCH_OPTIONS)
+
+# the last release and this checkout on the same inputs, in turns; BASE=<git ref> names another
+bench-compare: .venv/installed-test
+	$(BIN)/python -m benchmarks.compare $(if $(BASE),--base $(BASE)) $(foreach name,$(ONLY),--only $(name)) $(BENCH)
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

@@ -1,0 +1,13 @@
+"""Families of measures: each prepares its inputs once and pairs every command with its floor."""
+
+from benchmarks.families import bills, google, history, landing, queries, refreshes, telemetry
+
+FAMILIES = (
+    *bills.FAMILIES,
+    *refreshes.FAMILIES,
+    *history.FAMILIES,
+    *landing.FAMILIES,
+    *telemetry.FAMILIES,
+    *queries.FAMILIES,
+    *google.FAMILIES,
+)

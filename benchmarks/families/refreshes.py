@@ -1,0 +1,72 @@
+"""What a refresh costs when little or nothing happened, as most refreshes of a day find it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from benchmarks.generate_cur import PAYER
+from benchmarks.homes import Bench, Home, cpu, peak
+from benchmarks.inputs import neuron
+from benchmarks.inputs.fleet import draw_fleet, write_records
+from benchmarks.measures import Family, Reading, Spec
+from benchmarks.process import Run
+
+DELIVERIES = 20_000
+MONTH = datetime(2026, 4, 1, tzinfo=UTC)
+
+SPECS = (
+    Spec("one_small_delivery", "refresh with one new run record, tiny home, process start to exit", "CPU s", 8),
+    Spec("nothing_new", "refresh that finds nothing new, tiny home; nothing is written", "CPU s", 1),
+    Spec(
+        "nothing_new_20000",
+        "refresh that finds nothing new among 20,000 deliveries; nothing is written",
+        "CPU s",
+        3,
+        needs_full_size=True,
+    ),
+)
+
+
+def read_refreshes(bench: Bench) -> Iterator[tuple[str, Reading]]:
+    home = bench.bill("tiny", 0)
+    runs = home.folder / "exports/runs"
+    shutil.rmtree(runs / "2026-04", ignore_errors=True)
+    records = draw_fleet(1, MONTH, 8, PAYER).records[: 2 * bench.rounds + 1]
+    home.refresh()
+    news, quiet, before = [], [], set()
+    for record in records:  # in turns: something new, nothing new
+        write_records(runs, MONTH, [record])
+        news.append(home.refresh())
+        before = home.written()
+        quiet.append(home.refresh())
+        told = _written_reason(before, home)
+    yield "one_small_delivery", Reading(cpu(news), None, peak(news), _beside(news))
+    yield "nothing_new", Reading(cpu(quiet), None, peak(quiet), _beside(quiet), told)
+    yield "nothing_new_20000", _many(bench)
+
+
+def _many(bench: Bench) -> Reading:
+    """A home whose telemetry came in very many small files."""
+    count = DELIVERIES // 20 if bench.is_quick else DELIVERIES
+    home = bench.bill("many", 0)
+    location = home.configure("neuron", "neuron_monitor")
+    if not any(location.iterdir()):
+        neuron.write_files(location, files=count, lines=1, start=MONTH, hosts=140)
+    home.refresh()
+    before = home.written()
+    quiet = [home.refresh() for _ in range(bench.rounds + 1)]
+    return Reading(cpu(quiet), None, peak(quiet), {"deliveries": count, **_beside(quiet)}, _written_reason(before, home))
+
+
+def _written_reason(before: set[tuple[str, int, int]], home: Home) -> str | None:
+    changed = sorted({name for name, _, _ in before ^ home.written()})
+    return f"written although nothing was new: {', '.join(changed)[:200]}" if changed else None
+
+
+def _beside(runs: list[Run]) -> dict[str, float]:
+    return {"wall_s": round(min(one.wall_s for one in runs), 2), "bytes_written": max(one.bytes_written for one in runs)}
+
+
+FAMILIES = (Family("refreshes", SPECS, read_refreshes),)

@@ -1,0 +1,1 @@
+"""Generated exports, large and irregular, in the providers own layouts."""
