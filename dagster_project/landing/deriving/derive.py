@@ -18,9 +18,10 @@ from connectors.registry import connector_for
 from dagster_project.failures import machine_failure
 from dagster_project.kinds import Kind
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
-from dagster_project.landing.deriving.controls import CONTROLS, row_digest
+from dagster_project.landing.deriving.controls import CONTROLS
 from dagster_project.landing.deriving.measures import measure_totals
-from dagster_project.landing.deriving.typed_select import file_list, parts_select, row_hash
+from dagster_project.landing.deriving.one_reading import GROUPS, read_once, row_digest, rows_by_file
+from dagster_project.landing.deriving.typed_select import file_list, parts_select
 
 SMALL = 16 << 20
 
@@ -56,7 +57,9 @@ class Deriver:
         try:
             return self._described(made, delivery, converted.parts, set(files.values()), connector.SCHEMA)
         except duckdb.Error as error:
-            fault = _fault_of(converted.parts, connector.SCHEMA, store_uri) if machine_failure(error) is None else None
+            if machine_failure(error) is not None:
+                raise
+            fault = _fault_of(Kind(delivery.kind), converted.parts, connector.SCHEMA, store_uri)
             if fault is None:
                 raise
             self._engine = self._started()  # some errors end an engine
@@ -70,10 +73,11 @@ class Deriver:
             is_small = sum(part.path.stat().st_size for part in parts) < SMALL
             con.execute("SET threads = 1" if is_small else "RESET threads")  # waking more costs more than they do
             columns = {str(part.path): physical_columns(con, part.path) for part in parts}
-            con.execute(f"CREATE TEMP VIEW landed AS {parts_select(schema, columns.items())}")
-            rows = dict(con.execute("SELECT _file, count(*) FROM landed GROUP BY _file").fetchall())
             there = {name for physical in columns.values() for name in physical}
             measures = {name: decimals for name, decimals in schema.measures.items() if name in there}
+            controls = CONTROLS[Kind(delivery.kind)]
+            read_once(con, schema, columns, controls.asked, measures)
+            rows = rows_by_file(con)
             return replace(
                 made,
                 parts=[
@@ -88,13 +92,13 @@ class Deriver:
                     for part in parts
                 ],
                 rows=sum(rows.values()),
-                row_digest=row_digest(con, "landed", schema),
-                controls=CONTROLS[Kind(delivery.kind)](con, delivery.partition, "landed", schema),
-                measures=measure_totals(con, "landed", schema, measures),
+                row_digest=row_digest(con),
+                controls=controls.read(con, delivery.partition),
+                measures=measure_totals(con, GROUPS, schema, measures),
             )
 
 
-def _fault_of(parts: tuple[Part, ...], schema: Schema, store_uri: str) -> ExportContentError | None:
+def _fault_of(kind: Kind, parts: tuple[Part, ...], schema: Schema, store_uri: str) -> ExportContentError | None:
     """The file, and the column of it, that the engine cannot read as declared; None when each can be read by itself."""
     for part in parts:
         uri, column = f"{store_uri}/{part.source_object}", None
@@ -104,16 +108,16 @@ def _fault_of(parts: tuple[Part, ...], schema: Schema, store_uri: str) -> Export
                 physical = physical_columns(con, part.path)
                 for columns in (*((one,) for one in schema), schema.columns):  # each alone, then all together
                     column = columns[0].name if len(columns) == 1 else None
-                    wanted = Schema(columns)
-                    rows = parts_select(wanted, [(str(part.path), physical)])
-                    con.execute(f"SELECT max({row_hash(wanted)}), max(_row_number) FROM ({rows}) GROUP BY _file").fetchall()
-                row_digest(con, f"({rows})", schema)  # the engine may reach a damaged page only in the order this reads them
+                    rows = parts_select(Schema(columns), [(str(part.path), physical)], hashed=True)
+                    con.execute(f"SELECT max(_hash), max(_row_number) FROM ({rows}) GROUP BY _file").fetchall()
+                # the engine may reach a damaged page only in the order in which the one reading comes to it
+                read_once(con, schema, {str(part.path): physical}, CONTROLS[kind].asked, schema.measures)
         except duckdb.Error as error:
-            kind = type(error).__name__
+            name = type(error).__name__
             what = f"column {column} cannot be read as declared" if column else "it is damaged and cannot be read as Parquet"
             is_text = "utf8" in re.sub("[^a-z0-9]", "", str(error).lower())
             return ExportContentError(
-                f"{uri}: {what} ({kind}).",
+                f"{uri}: {what} ({name}).",
                 place=Place(part.source_object, column_name=column),
                 reason="bad_encoding" if is_text else "wrong_type" if column else "truncated",
             )

@@ -10,37 +10,40 @@ import duckdb
 
 from connectors.formats.schema import Schema
 from dagster_project.landing.deriving.contents import MeasureTotal
-from dagster_project.landing.deriving.exact_sql import exact
+from dagster_project.landing.deriving.exact_sql import exact_sum
 from dagster_project.landing.deriving.typed_select import TEXT_SUFFIX, literal, quoted
 
-DIGITS = 24  # before the point of a figure with no decimals; a decimal takes one of them
+COUNT, TOTAL = "__count", "__total"  # behind the name of a measure
+
+
+def measure_columns(schema: Schema, measures: Mapping[str, int]) -> dict[str, str]:
+    """Name and aggregate of a number of values and an exact sum for each measure of a typed row."""
+    columns = {}
+    for column in schema:
+        if column.name not in measures:
+            continue
+        x = quoted(column.name)
+        text = quoted(column.name + TEXT_SUFFIX) if column.type == "Number" else "CAST(NULL AS VARCHAR)"
+        decimals = measures[column.name]
+        if decimals == 0:  # whole, or of many digits, such as floating-point operations: a double has no decimals there
+            number = f"coalesce(CAST({text} AS DOUBLE), {x})" if column.type == "Number" else x
+            total = f"CAST(sum(TRY_CAST({number} AS DECIMAL(38, 0))) AS DECIMAL(38, 0))"
+        else:
+            total = exact_sum(x, text, decimals)
+        columns |= {column.name + COUNT: f"count({x}) + count({text})", column.name + TOTAL: total}
+    return columns
 
 
 def measure_totals(
     con: duckdb.DuckDBPyConnection, relation: str, schema: Schema, measures: Mapping[str, int]
 ) -> list[MeasureTotal]:
-    """The totals of a relation with the columns of a typed SELECT; measures without any value are left out."""
-    groups: dict[tuple[str, int], list[str]] = {}
-    for column in schema:
-        if column.name in measures:
-            groups.setdefault((column.type, measures[column.name]), []).append(column.name)
-    selects = [_sums(relation, names, *group) for group, names in groups.items()]
+    """The totals of groups with `measure_columns`; measures without any value are left out."""
+    types = {column.name: column.type for column in schema}
+    selects = [
+        f"SELECT {literal(name)} AS name, {literal(types[name])}, {decimals}, CAST(sum({quoted(name + COUNT)}) AS BIGINT) AS n, "
+        f"CAST(CAST(sum({quoted(name + TOTAL)}) AS DECIMAL(38, {decimals})) AS VARCHAR) FROM {relation} HAVING n > 0"
+        for name, decimals in measures.items()
+    ]
     found = con.execute(" UNION ALL ".join(selects)).fetchall() if selects else []
     order = list(measures)
-    return sorted((MeasureTotal(*row) for row in found if row[3]), key=lambda total: order.index(total.name))
-
-
-def _sums(relation: str, names: list[str], type_: str, decimals: int) -> str:
-    """A row per measure of one type and number of decimals. Side by side they need the long text of the exact cast once."""
-    texts = [quoted(name + TEXT_SUFFIX) if type_ == "Number" else "CAST(NULL AS VARCHAR)" for name in names]
-    sides = (", ".join(column) for column in ([literal(name) for name in names], [quoted(name) for name in names], texts))
-    rows = "SELECT " + ", ".join(
-        f"unnest([{side}]) AS {name}" for side, name in zip(sides, ("name", "x", "x__text"), strict=True)
-    )
-    number = "coalesce(CAST(x__text AS DOUBLE), x)" if type_ == "Number" else "x"
-    if decimals == 0:  # whole, or of many digits, such as floating-point operations: a double has no decimals there
-        figure = f"TRY_CAST({number} AS DECIMAL(38, 0))"
-    else:
-        figure = f"CASE WHEN abs({number}) < 1e{DIGITS - decimals} THEN {exact('x', decimals)} END"
-    total = f"CAST(CAST(sum({figure}) AS DECIMAL(38, {decimals})) AS VARCHAR)"
-    return f"SELECT name, {literal(type_)}, {decimals}, count({number}), {total} FROM ({rows} FROM {relation}) GROUP BY name"
+    return sorted((MeasureTotal(*row) for row in found), key=lambda total: order.index(total.name))
