@@ -18,7 +18,7 @@ COUNT, TOTAL = "__count", "__total"  # behind the name of a measure
 
 def measure_columns(schema: Schema, measures: Mapping[str, int]) -> dict[str, str]:
     """Name and aggregate of a number of values and an exact sum for each measure of a typed row."""
-    columns = {}
+    columns: dict[str, str] = {}
     for column in schema:
         if column.name not in measures:
             continue
