@@ -72,11 +72,11 @@ class Landed:
 class Landing:
     """Everything landed of the configured sources, and what our code made of it."""
 
-    def __init__(self, store: LocalLanding | S3Landing, cache: Path, base: Path) -> None:
+    def __init__(self, store: LocalLanding | S3Landing, cache: Path, base: Path, memory_limit: str) -> None:
         """`cache` may be deleted at any time; relative locations of sources are meant from `base`."""
         self.store = store
         self.shelf = Shelf(cache / "derived")
-        self._cache = cache
+        self._cache, self._memory_limit = cache, memory_limit
         self._open = lru_cache(partial(open_source, base))  # a client of S3 costs more than a small delivery
         self._compared: set[str] = set()  # generations whose bytes were compared with their hashes, or hashed as they came
 
@@ -94,7 +94,7 @@ class Landing:
         """What reads deliveries; made when the first one needs it, for it loads the engine."""
         from dagster_project.landing.deriving.derive import Deriver
 
-        return Deriver(self._cache / "spill")
+        return Deriver(self.shelf.again / "spill", self._memory_limit)  # a folder of this process: what is killed leaves goes
 
     def contents(self, source: SourceSettings, generation: Generation) -> Contents:
         """What the present code makes of a generation: from the shelf, else derived again from the bytes that were kept."""

@@ -29,13 +29,14 @@ SMALL = 16 << 20
 class Deriver:
     """An engine in memory that derives one delivery after the other; starting it costs more than a small delivery."""
 
-    def __init__(self, spill: Path) -> None:
+    def __init__(self, spill: Path, memory_limit: str) -> None:
+        """What does not fit into `memory_limit` goes to the folder `spill`."""
         spill.mkdir(parents=True, exist_ok=True)
-        self._spill = spill
+        self._config: dict[str, Any] = {"temp_directory": str(spill), "memory_limit": memory_limit}
         self._engine = self._started()
 
     def _started(self) -> duckdb.DuckDBPyConnection:
-        return duckdb.connect(":memory:", config={"temp_directory": str(self._spill)})
+        return duckdb.connect(":memory:", config=self._config)
 
     def derive(
         self, delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, content_hash: str, version: str
