@@ -13,9 +13,8 @@ import pytest
 from connectors.formats.schema import BigInt, Column, Number, Schema
 from connectors.registry import KINDS, connector_for
 from dagster_project.landing.deriving.contents import MeasureTotal
-from dagster_project.landing.deriving.exact_sql import exact, exact_sum
-from dagster_project.landing.deriving.measures import measure_totals
-from dagster_project.landing.deriving.one_reading import GROUPS, Asked, group_up
+from dagster_project.landing.deriving.exact_sql import exact, exact_sums, exact_total
+from dagster_project.landing.deriving.one_reading import Asked, group_up, sums
 from tests.landing.kit import Organisation
 from tests.landing.test_landing_fuzz import write_good
 from tests.warm import run_dbt
@@ -64,7 +63,7 @@ def measured(rows: str, decimals: int, type_: str = Number) -> list[MeasureTotal
     schema, measures = Schema((Column("x", type_),)), {"x": decimals}
     with duckdb.connect() as con:
         group_up(con, f"SELECT *, 'a file' AS _file, 0::UBIGINT AS _hash FROM ({rows})", schema, Asked(), measures)
-        return measure_totals(con, GROUPS, schema, measures)
+        return sums(con, schema, measures).measures
 
 
 def test_a_sum_is_exact_whether_the_file_holds_text_or_doubles() -> None:
@@ -94,9 +93,12 @@ def test_the_sum_by_units_is_the_sum_of_the_exact_figures_one_by_one(decimals: i
     with duckdb.connect() as con:
         con.execute("SELECT setseed(0.25)")
         con.execute(f"CREATE TABLE rows AS {rows}")
+        aggregates = exact_sums("x", "x", "x__text", decimals).items()
+        columns = ", ".join(f"{expression} AS {name}" for name, expression in aggregates)
+        con.execute(f"CREATE TABLE parts AS SELECT {columns} FROM rows GROUP BY x < 1")
         small = f"abs(x) < 1e{24 - decimals}"
         [(one_by_one, at_once)] = con.execute(
-            f"SELECT sum({exact('x', decimals)}) FILTER ({small}), {exact_sum('x', 'x__text', decimals)} FROM rows"
+            f"SELECT (SELECT sum({exact('x', decimals)}) FROM rows WHERE {small}), {exact_total('x', decimals)} FROM parts"
         ).fetchall()
     assert at_once == one_by_one != 0
 

@@ -17,7 +17,7 @@ import pytest
 from connectors.formats.parquet import pq as arrow_parquet
 from connectors.formats.schema import Column, Number, Schema, Text, TextMap
 from dagster_project.landing.deriving.derive import physical_columns
-from dagster_project.landing.deriving.one_reading import Asked, read_once, row_digest
+from dagster_project.landing.deriving.one_reading import Asked, read_once, sums
 from tests.landing.kit import Organisation, bill_line
 
 SCHEMA = Schema((Column("line", Text), Column("tags", TextMap, spread=True), Column("cost", Number), Column("resource", Text)))
@@ -42,7 +42,7 @@ def digest(folder: Path, *files: Iterable[dict[str, Any]]) -> str:
             pq.write_table(pa.table(columns), path)
             written[str(path)] = physical_columns(con, path)
         read_once(con, SCHEMA, written, Asked(), {})
-        return row_digest(con)
+        return sums(con, SCHEMA, {}).digest
 
 
 def changed(number: int, **values: Any) -> list[dict[str, Any]]:

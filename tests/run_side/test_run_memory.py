@@ -47,7 +47,7 @@ def test_the_connection_of_dbt_has_the_limit_and_the_options_of_its_profile(
         assert connection.execute("select current_setting('threads')").fetchall() == [(1,)]
 
 
-def test_the_limit_is_not_in_the_profile_which_dbt_would_parse_the_project_again_for(settings: Settings) -> None:
+def test_the_limit_is_not_in_the_profile_for_which_dbt_would_parse_the_project_again() -> None:
     profile = (Path(__file__).parents[2] / "dbt" / "profiles.yml").read_text()
     assert "memory" not in profile and "temp_directory" not in profile
 

@@ -5,7 +5,7 @@ down here once, so that a refresh without news opens no Parquet. The accounting 
 independent sum it is held against.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -19,7 +19,7 @@ from dagster_project.landing.deriving.controls_runs import (
     sample_controls,
     user_controls,
 )
-from dagster_project.landing.deriving.exact_sql import MONEY, exact_sum
+from dagster_project.landing.deriving.exact_sql import MONEY, exact_sums, exact_total
 from dagster_project.landing.deriving.one_reading import DIGEST, GROUPS, Asked
 
 BLOCK_RESOURCE = r"capacity-reservation|(^|/)cr-[0-9a-z]+$"
@@ -36,16 +36,13 @@ class KindControls:
     read: Read
 
 
-def _total(column: str) -> str:
-    return f"CAST(CAST(coalesce(sum({column}), 0) AS DECIMAL(38, {MONEY})) AS VARCHAR)"
-
-
-def _bill_months(con: duckdb.DuckDBPyConnection, more: str) -> list[BillMonth]:
-    """The groups by payer, month and currency; `more` are further columns, named as BillMonth's fields."""
+def _bill_months(con: duckdb.DuckDBPyConnection, costs: Sequence[str], more: str) -> list[BillMonth]:
+    """The groups by payer, month and currency; `costs` are what is billed, `more` further columns, as BillMonth names them."""
+    billed = " + ".join(f"coalesce({exact_total(name, MONEY)}, 0)" for name in costs)
     found = con.execute(
         f"""
         SELECT payer_account_id, {USAGE_MONTH} AS usage_month, currency, CAST(sum(line_count) AS BIGINT) AS line_count,
-            {_total("billed_cost")} AS billed_cost, {more}
+            CAST(CAST({billed} AS DECIMAL(38, {MONEY})) AS VARCHAR) AS billed_cost, {more}
         FROM {GROUPS} GROUP BY ALL ORDER BY ALL
         """
     )
@@ -70,6 +67,10 @@ _IS_BLOCK = "contains(line_item_resource_id, 'capacity-reservation') OR contains
 _NET = "line_item_net_unblended_cost", "line_item_net_unblended_cost__text"
 _HAS_NET = " OR ".join(f"{name} IS NOT NULL" for name in _NET)
 AWS_CUR = Asked(
+    values={
+        "billed": f"CASE WHEN {_HAS_NET} THEN {_NET[0]} ELSE line_item_unblended_cost END",
+        "billed__text": f"CASE WHEN {_HAS_NET} THEN {_NET[1]} ELSE line_item_unblended_cost__text END",
+    },
     keys={
         "payer_account_id": "bill_payer_account_id",
         "usage_month": "date_trunc('month', line_item_usage_start_date)",
@@ -82,18 +83,14 @@ AWS_CUR = Asked(
     },
     sums={
         "line_count": "count(*)",
-        "billed_cost": exact_sum(
-            f"CASE WHEN {_HAS_NET} THEN {_NET[0]} ELSE line_item_unblended_cost END",
-            f"CASE WHEN {_HAS_NET} THEN {_NET[1]} ELSE line_item_unblended_cost__text END",
-            MONEY,
-        ),
+        **exact_sums("billed", "billed", "billed__text", MONEY),
         "uninvoiced_lines": "count(*) FILTER (coalesce(bill_invoice_id, '') = '')",
     },
 )
 
 
 def _aws_cur(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
-    months = _bill_months(con, "CAST(sum(uninvoiced_lines) AS BIGINT) AS uninvoiced_lines")
+    months = _bill_months(con, ["billed"], "CAST(sum(uninvoiced_lines) AS BIGINT) AS uninvoiced_lines")
     return Controls(
         payers=sorted({month.payer_account_id for month in months}),
         months=months,
@@ -137,9 +134,8 @@ GCP_BILLING = Asked(
     },
     sums={
         "line_count": "count(*) FILTER (part = 'line')",
-        "billed_cost": " + ".join(
-            f"coalesce({exact_sum(name, f'{name}__text', MONEY)}, 0)" for name in ("cost", "credit_amount")
-        ),
+        **exact_sums("billed", "cost", "cost__text", MONEY),
+        **exact_sums("credited", "credit_amount", "credit_amount__text", MONEY),
     },
 )
 
@@ -148,6 +144,7 @@ def _gcp_billing(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
     """A partition of the bill is a day and holds use of any month: its totals say which. Billed cost is cost and every credit."""
     months = _bill_months(
         con,
+        ["billed", "credited"],
         """max(left(invoice, 4) || '-' || right(invoice, 2))
         FILTER (regexp_full_match(invoice, '[0-9]{4}(0[1-9]|1[0-2])')) AS invoice_month""",
     )

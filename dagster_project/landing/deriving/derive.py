@@ -19,8 +19,7 @@ from dagster_project.failures import machine_failure
 from dagster_project.kinds import Kind
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
 from dagster_project.landing.deriving.controls import CONTROLS
-from dagster_project.landing.deriving.measures import measure_totals
-from dagster_project.landing.deriving.one_reading import GROUPS, read_once, row_digest, rows_by_file
+from dagster_project.landing.deriving.one_reading import read_once, sums
 from dagster_project.landing.deriving.typed_select import file_list, parts_select
 
 SMALL = 16 << 20
@@ -36,7 +35,9 @@ class Deriver:
         self._engine = self._started()
 
     def _started(self) -> duckdb.DuckDBPyConnection:
-        return duckdb.connect(":memory:", config=self._config)
+        engine = duckdb.connect(":memory:", config=self._config)
+        engine.execute("SET GLOBAL TimeZone = 'UTC'")
+        return engine
 
     def derive(
         self, delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, content_hash: str, version: str
@@ -70,7 +71,6 @@ class Deriver:
         self, made: Contents, delivery: Delivery, parts: tuple[Part, ...], originals: set[Path], schema: Schema
     ) -> Contents:
         with self._engine.cursor() as con:  # a connection of its own: what it makes goes with it
-            con.execute("SET TimeZone = 'UTC'")
             is_small = sum(part.path.stat().st_size for part in parts) < SMALL
             con.execute("SET threads = 1" if is_small else "RESET threads")  # waking more costs more than they do
             columns = {str(part.path): physical_columns(con, part.path) for part in parts}
@@ -78,7 +78,7 @@ class Deriver:
             measures = {name: decimals for name, decimals in schema.measures.items() if name in there}
             controls = CONTROLS[Kind(delivery.kind)]
             read_once(con, schema, columns, controls.asked, measures)
-            rows = rows_by_file(con)
+            found = sums(con, schema, measures)
             return replace(
                 made,
                 parts=[
@@ -86,16 +86,16 @@ class Deriver:
                         file=part.path.name,
                         is_original=part.path in originals,
                         source_object=part.source_object,
-                        rows=rows.get(str(part.path), 0),
+                        rows=found.rows_by_file.get(str(part.path), 0),
                         size=part.path.stat().st_size,
                         columns=columns[str(part.path)],
                     )
                     for part in parts
                 ],
-                rows=sum(rows.values()),
-                row_digest=row_digest(con),
+                rows=found.rows,
+                row_digest=found.digest,
                 controls=controls.read(con, delivery.partition),
-                measures=measure_totals(con, GROUPS, schema, measures),
+                measures=found.measures,
             )
 
 

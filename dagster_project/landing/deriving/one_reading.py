@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import duckdb
 
 from connectors.formats.schema import Schema
-from dagster_project.landing.deriving.measures import measure_columns
+from dagster_project.landing.deriving.contents import MeasureTotal
+from dagster_project.landing.deriving.measures import measure_columns, measure_totals, total_columns
 from dagster_project.landing.deriving.typed_select import parts_select, quoted
 
 GROUPS = "landed_groups"  # a temporary table of the connection that read them
@@ -22,10 +23,24 @@ DIGEST = "sha256(concat_ws(':', coalesce(sum(row_count), 0), coalesce(sum(hash_s
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a kind wants to know of its rows: SQL of a typed row that they are grouped by, and SQL that adds up a group."""
+    """What a kind wants to know of its rows: SQL of a typed row that they are grouped by, and SQL that adds up a group.
 
+    `values` are named for `sums` to use.
+    """
+
+    values: Mapping[str, str] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
     sums: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What is known of every kind's rows."""
+
+    rows: int
+    rows_by_file: dict[str, int]  # of each file that has any
+    digest: str
+    measures: list[MeasureTotal]
 
 
 def read_once(con: duckdb.DuckDBPyConnection, schema: Schema, files: Files, asked: Asked, measures: Mapping[str, int]) -> None:
@@ -43,17 +58,21 @@ def group_up(con: duckdb.DuckDBPyConnection, rows: str, schema: Schema, asked: A
             count(*) AS row_count,
             sum(CAST(_hash AS HUGEINT)) AS hash_sum,
             bit_xor(hash(_hash)) AS hash_xor
-        FROM ({rows})
+        FROM (SELECT *{"".join(f", {value} AS {quoted(name)}" for name, value in asked.values.items())} FROM ({rows}))
         GROUP BY ALL
         """
     )
 
 
-def rows_by_file(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """The number of rows of each file that has any."""
-    return dict(con.execute(f"SELECT _file, CAST(sum(row_count) AS BIGINT) FROM {GROUPS} GROUP BY _file").fetchall())
-
-
-def row_digest(con: duckdb.DuckDBPyConnection) -> str:
-    """Equal for equal rows in any order and any files."""
-    return con.execute(f"SELECT {DIGEST} FROM {GROUPS}").fetchall()[0][0]
+def sums(con: duckdb.DuckDBPyConnection, schema: Schema, measures: Mapping[str, int]) -> Sums:
+    """What the groups add up to, asked at once: for a small delivery a statement costs more than its rows."""
+    totals = "".join(f", {expression}" for expression in total_columns(measures))
+    found = con.execute(
+        f"""
+        SELECT grouping(_file), _file, CAST(coalesce(sum(row_count), 0) AS BIGINT), {DIGEST}{totals}
+        FROM {GROUPS} GROUP BY GROUPING SETS ((), (_file))
+        """
+    ).fetchall()
+    [(rows, digest, *values)] = [row for is_all, _, *row in found if is_all]
+    by_file = {file: count for is_all, file, count, *_ in found if not is_all}
+    return Sums(rows, by_file, digest, measure_totals(schema, measures, values))
