@@ -178,7 +178,7 @@ def dbt(
     from dagster_project.commands.dbt_by_hand import run
     from dagster_project.settings import load_settings
 
-    return run(load_settings(config).home, arguments, wait, say)
+    return run(load_settings(config), arguments, wait, say)
 
 
 @app.command()

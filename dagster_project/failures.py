@@ -80,6 +80,7 @@ _WORDS = re.compile(
     "|disk i/o error|readonly database|unable to open database file|cannot allocate memory|permission denied",
     re.I,
 )
+_MEMORY = "Raise `memory_limit` in the configuration if this machine has more."
 _REMEDY = "Make room, or give the rights or limits that are missing, then run the command again; the last publication stays."
 
 
@@ -92,7 +93,7 @@ def machine_failure(error: BaseException, folder: Path | None = None) -> Machine
     while cause is not None:
         kind = type(cause).__name__
         if isinstance(cause, MemoryError) or kind == "OutOfMemoryException":
-            return MachineError("the memory of this machine is used up", where=_room(folder), remedy=_REMEDY)
+            return MachineError("the memory of this machine is used up", where=_room(folder), remedy=f"{_MEMORY} {_REMEDY}")
         if isinstance(cause, OSError) and cause.errno is not None and cause.errno in _OF_MACHINE:
             named = Path(os.fsdecode(cause.filename)) if isinstance(cause.filename, str | bytes) else folder
             return MachineError(f"this machine cannot go on: {os.strerror(cause.errno)}", where=_room(named), remedy=_REMEDY)

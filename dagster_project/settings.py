@@ -24,6 +24,7 @@ _DEEP = 50  # no configuration has so many brackets in each other
 Parts = tuple[int | str, ...]  # where in the document: sources, 0, location
 SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 REMOTE = ("s3://", "gs://", "bq://")
+MEMORY_LIMIT = "2GB"
 
 
 class KeyUsageError(UsageError):
@@ -92,9 +93,7 @@ class SourceSettings(_Strict):
         if self.months is None:
             return True
         first, dots, last = self.months.partition("..")
-        if not dots:
-            return month == first
-        return month >= first and (not last or month <= last)
+        return first <= month <= (last or "9999") if dots else month == first
 
     def reads_day(self, day: date) -> bool:
         """Whether a partition of a day can hold use of a month that `months` lets in: use is billed late, not early."""
@@ -121,6 +120,7 @@ class Settings(_Strict):
     run_tag_keys: Annotated[list[str], Field(min_length=1)] = ["training_run_id"]
     carbon_weights: Literal["list_cost", "energy"] = "list_cost"
     publish_mode: Annotated[int, BeforeValidator(readers_mode)] = 0o640  # of what readers read: the operating user's group may
+    memory_limit: Annotated[str, Field(pattern=r"^[1-9][0-9]*[MGT]i?B$")] = MEMORY_LIMIT  # of an engine; more goes to the disk
     sources: Annotated[list[SourceSettings], Field(min_length=1)]
 
     @model_validator(mode="after")

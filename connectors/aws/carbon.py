@@ -102,7 +102,7 @@ def _convert_object(partition: str, key: str, path: Path, folder: Path, uri: str
             copy_parquet(path, copy, {name: declared for declared, name in sources.items()}, constants, key, uri)
         else:
             target = path  # the original has the declared names
-        count, _ = check_parquet(target, SCHEMA, key, uri)
+        count, *_ = check_parquet(target, SCHEMA, key, uri)
     with named_errors(key, uri):
         _check_rows(target, month, version, key, uri)
     return Converted((Part(target, key),), count, unknown)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from connectors.aws.cur_columns import SCHEMA
 from connectors.aws.cur_legacy import legacy_plan
@@ -25,6 +26,7 @@ from connectors.times import is_month
 __all__ = ["KIND", "LAYOUTS", "SCHEMA", "convert", "find_deliveries"]
 
 KIND = "aws_cur"
+_TIMES = ("bill_billing_period_start_date", "line_item_usage_start_date", "line_item_usage_end_date")
 
 
 def _period(match: re.Match[str]) -> str | None:
@@ -69,13 +71,13 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
 
 
 def _convert_object(partition: str, info: ObjectInfo, path: Path, folder: Path, store_uri: str) -> Converted:
-    uri = f"{store_uri}/{info.key}"
+    uri, check = f"{store_uri}/{info.key}", partial(_must_be_of_period, partition)
     if not info.size:
         raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(info.key), reason="truncated")
     if info.key.lower().endswith(".parquet"):
         target = path
-        count, unknown = check_parquet(path, SCHEMA, info.key, uri)
-        names = open_parquet(path, info.key, uri).schema_arrow.names
+        with named_errors(info.key, uri):
+            count, unknown, names = check_parquet(path, SCHEMA, info.key, uri, check, _TIMES)
         if count and has_clashing_names(names):
             target = folder / f"{path.name}.parquet"
             read = {*SCHEMA.names, *(column.name for column in SCHEMA.spread_columns(names))}
@@ -83,10 +85,11 @@ def _convert_object(partition: str, info: ObjectInfo, path: Path, folder: Path, 
     else:
         target = folder / f"{path.name}.parquet"
         count, unknown = _convert_csv(CsvFile(path, info.key, uri), target)
+        with named_errors(info.key, uri):
+            for rows, batch in read_rows(open_parquet(target, info.key, uri), _TIMES, Rows(info.key, uri)) if count else ():
+                check(rows, batch)
     if not count:
         return Converted()
-    with named_errors(info.key, uri):
-        _must_be_of_period(partition, target, info, uri)
     return Converted((Part(target, info.key),), count, unknown)
 
 
@@ -105,10 +108,9 @@ def _convert_csv(csv: CsvFile, target: Path) -> tuple[int, tuple[str, ...]]:
     return copy_csv(csv, header, [*SCHEMA, *SCHEMA.spread_columns(header)], plan, target), plan.unknown
 
 
-def _must_be_of_period(partition: str, path: Path, info: ObjectInfo, uri: str) -> None:
+def _must_be_of_period(partition: str, rows: Rows, batch: Any) -> None:
     """Refuse a bill in the folder of another month, where it would be counted beside its own, and usage in no month at all."""
-    period, *usage = "bill_billing_period_start_date", "line_item_usage_start_date", "line_item_usage_end_date"
-    for rows, batch in read_rows(open_parquet(path, info.key, uri), [period, *usage], Rows(info.key, uri)):
-        check_month(period, batch.column(period), partition, rows)
-        for name in usage:
-            check_years(name, batch.column(name), rows)
+    period, *usage = _TIMES
+    check_month(period, batch.column(period), partition, rows)
+    for name in usage:
+        check_years(name, batch.column(name), rows)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from connectors.formats.lazy import pa, pq
 from connectors.formats.schema import Schema, is_text
 from connectors.formats.values import Rows, check_filled, check_numbers
 
+Check = Callable[[Rows, Any], None]  # of a batch and the place of its rows
 _BATCH = 1 << 16
 _READERS_NAMES = frozenset({"_file", "file_row_number"})
 
@@ -38,23 +39,31 @@ def open_parquet(path: Path, key: str, uri: str) -> Any:
     return file
 
 
-def check_parquet(path: Path, schema: Schema, key: str, uri: str) -> tuple[int, tuple[str, ...]]:
-    """Check the declared columns and their values; return the number of rows and the unknown columns."""
+def check_parquet(
+    path: Path, schema: Schema, key: str, uri: str, check: Check | None = None, reads: Sequence[str] = ()
+) -> tuple[int, tuple[str, ...], tuple[str, ...]]:
+    """Check the declared columns and their values in one reading; return the number of rows, the unknown and all columns.
+
+    `check` is a connector's own, and `reads` the required columns that it needs.
+    """
     file = open_parquet(path, key, uri)
-    metadata = file.metadata
+    metadata, names = file.metadata, tuple(file.schema_arrow.names)
     if not metadata.num_rows:
-        return 0, ()  # a chunk or month without data may have any shape
+        return 0, (), names  # a chunk or month without data may have any shape
     unknown = schema.check(file.schema_arrow, uri, key)
-    present = [column for column in schema if column.name in set(file.schema_arrow.names)]
+    present = [column for column in schema if column.name in set(names)]
     numbers = [column for column in present if column.type == "Number"]
     with named_errors(key, uri):
         doubtful = [column for column in present if column.filled and _may_lack(metadata, column.name)]
-    for rows, batch in read_rows(file, [column.name for column in {*numbers, *doubtful}], Rows(key, uri)):
+    wanted = dict.fromkeys([*(column.name for column in (*numbers, *doubtful)), *reads])
+    for rows, batch in read_rows(file, list(wanted), Rows(key, uri)):
         for column in doubtful:
             check_filled(column, batch.column(column.name), rows)
         for column in numbers:
             check_numbers(column, batch.column(column.name), rows)
-    return metadata.num_rows, unknown
+        if check:
+            check(rows, batch)
+    return metadata.num_rows, unknown, names
 
 
 def read_rows(file: Any, names: Sequence[str], rows: Rows, size: int = _BATCH) -> Iterator[tuple[Rows, pa.RecordBatch]]:

@@ -6,6 +6,7 @@ column and value.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -48,8 +49,8 @@ class Rows:
 
     def check(self, column: str, values: pa.Array, good: pa.Array, what: str, reason: str) -> None:
         """Refuse the first value for which `good` is false; where it is null, nothing is known against the value."""
-        index = pc.index(good, False).as_py()
-        if index >= 0:
+        if not pc.all(good, min_count=0).as_py():
+            index = pc.index(good, False).as_py()
             raise self.error(column, index, _shown(values[index]), what, reason)
 
 
@@ -123,9 +124,8 @@ def check_numbers(column: Column, values: pa.Array, rows: Rows) -> None:
         rows.check(column.name, values, pc.match_substring_regex(text, _NUMBER), "no number", "wrong_type")
         floats = pc.replace_substring_regex(text, r"^\+", "")  # Arrow reads no plus sign
     floats = floats.cast(pa.float64())
-    good = pc.is_finite(floats)
-    if column.below is not None:
-        good = pc.and_(good, pc.less(pc.abs(floats), column.below))
+    # below infinity is every number that is one: NaN is below nothing
+    good = pc.less(pc.abs(floats), math.inf if column.below is None else column.below)
     limit = "no finite number" if column.below is None else f"no finite number below {column.below:.0e}"
     rows.check(column.name, values, good, limit, "wrong_type")
 

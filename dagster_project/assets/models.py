@@ -24,7 +24,7 @@ BY_HAND = (
 
 def model_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefinition:
     """All models and seeds in one step, as dbt orders them."""
-    site = Site.of_home(settings.home)
+    site = Site.of_home(settings.home, settings.memory_limit)
 
     @dg.multi_asset(
         name="models",
@@ -78,6 +78,7 @@ def _run_by_hand(
     ]
     arguments = building.dbt_arguments(build) if build else [*modelling.BUILD_ARGUMENTS, "--full-refresh"]
     modelling.lend_parse_state(modelling.parsed_project(site.root), site.target)
-    modelling.run_dbt([*arguments, "--indirect-selection", "empty", "--select", *chosen], site.build_file, site.target, on_node)
+    arguments += ["--indirect-selection", "empty", "--select", *chosen]
+    modelling.run_dbt(arguments, site.build_file, site.target, on_node, site.memory_limit)
     with building.opened(site) as connection:
         return node_results(manifest, json.loads((site.target / "run_results.json").read_bytes()), connection)

@@ -49,7 +49,7 @@ def raw_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefinit
     )
     def raw(context: dg.AssetExecutionContext, config: RawConfig, writer: WriterLock) -> Iterator[Any]:
         """Elect generations, compare fingerprints, and create the raw views of a new build, or end here: nothing changed."""
-        site, place = Site.of_home(settings.home), open_landing(settings)
+        site, place = Site.of_home(settings.home, settings.memory_limit), open_landing(settings)
         with explained():
             election = elect(settings.sources, place)
             units = fingerprints(settings.rules, election)

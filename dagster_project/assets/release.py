@@ -22,7 +22,7 @@ from dagster_project.warehouse.site import Site
 
 def gates_asset(settings: Settings, marts: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:
     """The Great Expectations suites, one asset check per expectation."""
-    site = Site.of_home(settings.home)
+    site = Site.of_home(settings.home, settings.memory_limit)
 
     @step(
         names.GATES,
@@ -56,7 +56,7 @@ def gates_asset(settings: Settings, marts: Sequence[dg.AssetKey]) -> dg.AssetsDe
 
 def publication_asset(settings: Settings) -> dg.AssetsDefinition:
     """The one publication: whoever starts it, only a build with every expected gate passed becomes the published file."""
-    site = Site.of_home(settings.home)
+    site = Site.of_home(settings.home, settings.memory_limit)
 
     @step(
         names.PUBLICATION,
@@ -84,7 +84,7 @@ def publication_asset(settings: Settings) -> dg.AssetsDefinition:
 
 def months_asset(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefinition:
     """The months of the ledger, each of which can be built again whether it changed or not."""
-    site = Site.of_home(settings.home)
+    site = Site.of_home(settings.home, settings.memory_limit)
 
     @step(
         names.MONTHS,
@@ -125,7 +125,7 @@ def months_asset(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefin
 
 def quarterly_asset(settings: Settings) -> dg.AssetsDefinition:
     """The quarterly report of the published file."""
-    site = Site.of_home(settings.home)
+    site = Site.of_home(settings.home, settings.memory_limit)
 
     @step(
         names.QUARTERLY,

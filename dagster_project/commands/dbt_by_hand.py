@@ -8,11 +8,11 @@ import os
 import shlex
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 from dagster_project.dbt_project import project_folder
 from dagster_project.failures import UsageError
 from dagster_project.locking import writer_lock
+from dagster_project.settings import Settings
 from dagster_project.warehouse import modelling
 from dagster_project.warehouse.builds import mark_partial
 from dagster_project.warehouse.site import Site
@@ -22,13 +22,14 @@ NEED_NO_TABLES = {"clean", "deps", "init", "list", "ls", "parse"}
 ONLY_READ = NEED_NO_TABLES | {"compile", "debug", "docs", "show", "source", "test"}
 
 
-def run(home: Path, arguments: list[str], wait: float, say: Callable[[str], None]) -> int:
+def run(settings: Settings, arguments: list[str], wait: float, say: Callable[[str], None]) -> int:
     """Run it. Returns 0; 1 when a model or test failed; 2 when dbt did not work.
 
     What dbt is to do is known by the first argument. Where that is an option (`--quiet ls`) the command counts as one that
     changes tables: a refresh too many costs minutes, a changed table that is published costs trust.
     """
-    site, first, target = Site.of_home(home), arguments[0], home / "cache" / "dbt-by-hand"
+    home, first = settings.home, arguments[0]
+    site, target = Site.of_home(home, settings.memory_limit), home / "cache" / "dbt-by-hand"
     if not (first in NEED_NO_TABLES or HELP & set(arguments)) and not site.build_file.exists():
         raise UsageError("nothing has been built yet", where=str(site.build_file), remedy="Run `trainledger refresh` first.")
     with writer_lock(home, shlex.join(["trainledger", "dbt", "--", *arguments]), wait, say):
@@ -39,7 +40,7 @@ def run(home: Path, arguments: list[str], wait: float, say: Callable[[str], None
                 mark_partial(site)
         # the project by environment, not by option: options must follow the command, wherever that is among the arguments
         project = {"DBT_PROJECT_DIR": str(project_folder()), "DBT_PROFILES_DIR": str(project_folder())}
-        surroundings = os.environ | modelling.environment(site.build_file, target) | project
+        surroundings = os.environ | modelling.environment(site.build_file, target, site.memory_limit) | project
         done = subprocess.run([str(modelling.dbt_executable(target)), *arguments], env=surroundings, cwd=target, check=False)
     if first == "docs" and (page := target / "index.html").exists():
         say(f"dbt's pages: {page}. `trainledger dbt -- docs serve` shows them; `docs generate --static` writes one file.")

@@ -68,7 +68,7 @@ def refresh(
 
     Raises GateError when the build is not published; everything that was landed stays landed.
     """
-    landing, site = open_landing(settings), Site.of_home(settings.home)
+    landing, site = open_landing(settings), Site.of_home(settings.home, settings.memory_limit)
     sources = [settings.source(only)] if only else settings.sources
     plan = make_plan(sources, settings.base, landing)  # without the lock: a look changes nothing, not even a lock file
     done = Refreshed(problems=plan.unreadable)

@@ -37,7 +37,8 @@ def site_of(settings: Settings, view: View, wait: float, say: Say, listener: Lis
     """The site whose publication answers: the home's own, or that of an instant, which is built when it is not there yet."""
     if view.instant is None:
         return Site.of_home(settings.home)
-    site = Site.of_instant(settings.home, "as-of" if view.as_of else "as-published", view.instant)
+    kind = "as-of" if view.as_of else "as-published"
+    site = Site.of_instant(settings.home, kind, view.instant, settings.memory_limit)
     with owner_alone(), writer_lock(site.root, f"trainledger report, {note_of(view)}", wait):
         landing = open_landing(settings)
         election = elect(settings.sources, landing, view)

@@ -11,9 +11,10 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from dagster_project.landing.deriving.derive import Deriver
     from dagster_project.landing.s3 import S3Landing
 
+AT_A_TIME = 8  # objects of a delivery; a client of boto3 keeps ten connections
 IDENTITY = re.compile(r"[0-9a-f]{64}")
 
 
@@ -70,12 +72,12 @@ class Landed:
 class Landing:
     """Everything landed of the configured sources, and what our code made of it."""
 
-    def __init__(self, store: LocalLanding | S3Landing, cache: Path, base: Path) -> None:
+    def __init__(self, store: LocalLanding | S3Landing, cache: Path, base: Path, memory_limit: str) -> None:
         """`cache` may be deleted at any time; relative locations of sources are meant from `base`."""
         self.store = store
         self.shelf = Shelf(cache / "derived")
-        self._cache = cache
-        self._base = base
+        self._cache, self._memory_limit = cache, memory_limit
+        self._open = lru_cache(partial(open_source, base))  # a client of S3 costs more than a small delivery
         self._compared: set[str] = set()  # generations whose bytes were compared with their hashes, or hashed as they came
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
@@ -92,7 +94,7 @@ class Landing:
         """What reads deliveries; made when the first one needs it, for it loads the engine."""
         from dagster_project.landing.deriving.derive import Deriver
 
-        return Deriver(self._cache / "spill")
+        return Deriver(self.shelf.again / "spill", self._memory_limit)  # a folder of this process: what is killed leaves goes
 
     def contents(self, source: SourceSettings, generation: Generation) -> Contents:
         """What the present code makes of a generation: from the shelf, else derived again from the bytes that were kept."""
@@ -148,7 +150,7 @@ class Landing:
     def land(self, source: SourceSettings, delivery: Delivery) -> Landed:
         """Land one delivery, or say why not. An object that changed while it was read is tried again by the next refresh."""
         try:
-            return self._land(source, delivery, open_source(self._base, source))
+            return self._land(source, delivery, self._open(source))
         except WRONG_FOR_GOOD as error:
             return self.refuse(source, refusal_of(delivery, error))
         except ConnectorError as error:
@@ -212,7 +214,7 @@ class Landing:
             for landed in generation.objects:
                 files[landed.key] = folder / landed.file  # under its landed name: a mirror names files by hash
                 files[landed.key].symlink_to(self.store.object_path(generation, landed).absolute())
-            uri = open_source(self._base, source).uri
+            uri = self._open(source).uri
             try:
                 contents = self.deriver.derive(delivery, files, made, uri, generation.content_hash, version)
             except BaseException as error:
@@ -270,14 +272,16 @@ class Landing:
 
 
 def _fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedObject]:
-    """Read every object of a delivery once under flat safe names; data objects keep the order of the manifest."""
+    """Read every object of a delivery once, some at a time, under flat safe names; data objects keep the manifest's order."""
     wanted = [(info, "data") for info in delivery.objects]
     if delivery.manifest is not None:
         wanted.append((delivery.manifest, "manifest"))
     names = file_names([info.key for info, _ in wanted])
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        hashes = list(pool.map(lambda pair: store.fetch(pair[0], folder / names[pair[0].key]), wanted))
     return [
-        LandedObject(**asdict(info), file=names[info.key], role=role, sha256=store.fetch(info, folder / names[info.key]))
-        for info, role in wanted
+        LandedObject(**asdict(info), file=names[info.key], role=role, sha256=sha256)
+        for (info, role), sha256 in zip(wanted, hashes, strict=True)
     ]
 
 

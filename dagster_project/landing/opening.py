@@ -13,7 +13,7 @@ def open_landing(settings: Settings) -> Landing:
     if settings.landing.startswith("s3://"):
         from dagster_project.landing.s3 import S3Landing
 
-        return Landing(S3Landing(settings.landing, settings.cache), settings.cache, settings.base)
+        return Landing(S3Landing(settings.landing, settings.cache), settings.cache, settings.base, settings.memory_limit)
     if "://" in settings.landing:
         raise UsageError(f"landing '{settings.landing}' is neither a folder nor s3://", where=str(settings.path))
-    return Landing(LocalLanding(Path(settings.landing)), settings.cache, settings.base)
+    return Landing(LocalLanding(Path(settings.landing)), settings.cache, settings.base, settings.memory_limit)

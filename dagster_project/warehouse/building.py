@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ def opened(site: Site) -> Iterator[duckdb.DuckDBPyConnection]:
     """The writer's file, open for as long as the block runs."""
     import duckdb
 
-    with duckdb.connect(str(site.build_file)) as connection:
+    with duckdb.connect(str(site.build_file), config={"memory_limit": site.memory_limit}) as connection:
         connection.execute("set TimeZone = 'UTC'")
         yield connection
 
@@ -69,6 +70,7 @@ def create_raw(site: Site, build: Build, settings: Settings, landing: Landing, e
     if build.is_full:
         for path in (site.build_file, site.build_file.with_name(f"{site.build_file.name}.wal")):
             path.unlink(missing_ok=True)
+        shutil.rmtree(site.spill, ignore_errors=True)
     if site == Site.of_home(settings.home):
         modes.prepare(settings.home, settings.landing, settings.publish_mode)
     with opened(site) as connection:
@@ -111,7 +113,7 @@ def run_models(site: Site, build: Build, on_node: Callable[[modelling.Finished],
     """
     (site.target / "run_results.json").unlink(missing_ok=True)  # an old result must not pass for this build's
     modelling.lend_parse_state(modelling.parsed_project(site.root), site.target)
-    modelling.run_dbt(dbt_arguments(build), site.build_file, site.target, on_node)
+    modelling.run_dbt(dbt_arguments(build), site.build_file, site.target, on_node, site.memory_limit)
     return record_models(site, build)
 
 

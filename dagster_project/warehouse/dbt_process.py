@@ -36,6 +36,22 @@ def follow(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def limit_memory(limit: str) -> None:
+    """Give the engine no more memory than this; the rest goes to the disk, beside the build file.
+
+    By its connection and not by the profile: dbt parses the whole project again when a profile says something else.
+    """
+    import duckdb
+
+    engine: Any = duckdb
+    connect = engine.connect
+
+    def limited(path: Any, *, config: Any = None, **options: Any) -> Any:
+        return connect(path, config={**(config or {}), "memory_limit": limit}, **options)
+
+    engine.connect = limited
+
+
 def tell(event: Any) -> None:
     """Print an event of dbt as a line of JSON where somebody waits for it: what became of a node, a warning, an error."""
     if event.info.level in ("warn", "error") or event.info.name in ("LogModelResult", "LogSeedResult", "LogTestResult"):
@@ -78,6 +94,8 @@ if __name__ == "__main__":
     follow(int(sys.argv.pop(1)))  # the launcher's parent; asking here could come too late
     if folder := os.environ.get("TRAINLEDGER_BUILD_FOLDER"):
         os.chdir(folder)  # the profile names the build file without one
+    if limit := os.environ.get("TRAINLEDGER_MEMORY_LIMIT"):
+        limit_memory(limit)
     gc.disable()  # a tenth of a small build went into it; the process ends with its one command
     if os.environ.get("TRAINLEDGER_TELL_EVENTS"):
         sys.exit(run(sys.argv[1:]))

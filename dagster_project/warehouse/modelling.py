@@ -24,6 +24,7 @@ from typing import Any
 from dagster_project import durable
 from dagster_project.dbt_project import project_folder, project_hash, shared_target
 from dagster_project.failures import TrainledgerError
+from dagster_project.settings import MEMORY_LIMIT
 
 MANIFEST = "manifest.json"
 PARSE_STATE = "partial_parse.msgpack"  # dbt's own memory of a parsed project: with it a build does not parse again
@@ -35,12 +36,13 @@ class ModelsError(TrainledgerError):
     """dbt itself did not work (it is not a failed test)."""
 
 
-def environment(build_file: Path, target: Path) -> dict[str, str]:
+def environment(build_file: Path, target: Path, memory_limit: str = MEMORY_LIMIT) -> dict[str, str]:
     """What dbt needs to know of this build; everything else comes from the process's own environment."""
     return {
         # the same words for every home, for dbt parses again when a profile says something else; dbt_process.py goes there
         "TRAINLEDGER_DUCKDB_PATH": build_file.name,
         "TRAINLEDGER_BUILD_FOLDER": str(build_file.parent),
+        "TRAINLEDGER_MEMORY_LIMIT": memory_limit,
         "DBT_TARGET_PATH": str(target),
         "DBT_LOG_PATH": str(target / "logs"),
         "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
@@ -69,12 +71,16 @@ class Finished:
 
 
 def run_dbt(
-    arguments: list[str], build_file: Path, target: Path, on_node: Callable[[Finished], None] | None = None
+    arguments: list[str],
+    build_file: Path,
+    target: Path,
+    on_node: Callable[[Finished], None] | None = None,
+    memory_limit: str = MEMORY_LIMIT,
 ) -> subprocess.CompletedProcess[str]:
     """Run one dbt command; its exit code 1 (a model or test failed) is the caller's to judge, 2 (dbt did not work) is raised."""
     project = str(project_folder())
     command = [str(dbt_executable(target)), *arguments, "--project-dir", project, "--profiles-dir", project]
-    surroundings = {**os.environ, **environment(build_file, target), "TRAINLEDGER_TELL_EVENTS": "1"}
+    surroundings = {**os.environ, **environment(build_file, target, memory_limit), "TRAINLEDGER_TELL_EVENTS": "1"}
     # errors go to the same pipe: a second one nobody reads could fill up and stop dbt
     with subprocess.Popen(
         command, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", cwd=target

@@ -1,12 +1,15 @@
-"""The folders of one place where builds happen: the home, or a folder below home/asof. Paths only, and the last publication."""
+"""The folders of one place where builds happen: the home, or a folder below home/asof. Paths, the last publication, and how
+much memory an engine may take there.
+"""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
 from dagster_project.publishing.publish import COMMIT_RECORD, FILE_NAME
+from dagster_project.settings import MEMORY_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,17 +18,18 @@ class Site:
 
     root: Path
     target: Path
+    memory_limit: str = field(default=MEMORY_LIMIT, compare=False)
 
     @classmethod
-    def of_home(cls, home: Path) -> Self:
+    def of_home(cls, home: Path, memory_limit: str = MEMORY_LIMIT) -> Self:
         """The line's own site."""
-        return cls(home, home / "cache" / "dbt")
+        return cls(home, home / "cache" / "dbt", memory_limit)
 
     @classmethod
-    def of_instant(cls, home: Path, kind: str, instant: datetime) -> Self:
+    def of_instant(cls, home: Path, kind: str, instant: datetime, memory_limit: str = MEMORY_LIMIT) -> Self:
         """The site of an as-of build; `kind` is as-of or as-published."""
         root = home / "asof" / f"{kind}-{instant:%Y%m%dT%H%M%S.%fZ}"
-        return cls(root, root / "dbt")
+        return cls(root, root / "dbt", memory_limit)
 
     @classmethod
     def all_below(cls, home: Path) -> list[Self]:
@@ -36,6 +40,11 @@ class Site:
     def build_file(self) -> Path:
         """The writer's DuckDB file."""
         return self.root / "build.duckdb"
+
+    @property
+    def spill(self) -> Path:
+        """Where the engine puts what does not fit into its memory; it goes when the engine ends, but not when that is killed."""
+        return self.build_file.with_name(f"{self.build_file.name}.tmp")
 
     @property
     def marker(self) -> Path:

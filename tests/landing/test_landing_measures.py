@@ -13,7 +13,8 @@ import pytest
 from connectors.formats.schema import BigInt, Column, Number, Schema
 from connectors.registry import KINDS, connector_for
 from dagster_project.landing.deriving.contents import MeasureTotal
-from dagster_project.landing.deriving.measures import measure_totals
+from dagster_project.landing.deriving.exact_sql import exact, exact_sums, exact_total
+from dagster_project.landing.deriving.one_reading import Asked, group_up, sums
 from tests.landing.kit import Organisation
 from tests.landing.test_landing_fuzz import write_good
 from tests.warm import run_dbt
@@ -52,10 +53,17 @@ def test_a_large_number_of_bytes_is_summed() -> None:
 
 def totals(rows: str, decimals: int, type_: str = Number) -> tuple[int, str | None]:
     """Number and sum of the column x of some rows."""
-    with duckdb.connect() as con:
-        [found] = measure_totals(con, f"({rows})", Schema((Column("x", type_),)), {"x": decimals})
+    [found] = measured(rows, decimals, type_)
     assert found == MeasureTotal(name="x", column_type=type_, decimals=decimals, value_count=found.value_count, total=found.total)
     return found.value_count, found.total
+
+
+def measured(rows: str, decimals: int, type_: str = Number) -> list[MeasureTotal]:
+    """The control total of the column x of some rows."""
+    schema, measures = Schema((Column("x", type_),)), {"x": decimals}
+    with duckdb.connect() as con:
+        group_up(con, f"SELECT *, 'a file' AS _file, 0::UBIGINT AS _hash FROM ({rows})", schema, Asked(), measures)
+        return sums(con, schema, measures).measures
 
 
 def test_a_sum_is_exact_whether_the_file_holds_text_or_doubles() -> None:
@@ -72,9 +80,27 @@ def test_what_is_too_large_for_an_exact_figure_is_counted_and_not_summed() -> No
 
 
 def test_a_measure_without_a_value_has_no_total() -> None:
+    assert measured("SELECT NULL::DOUBLE AS x, NULL::VARCHAR AS x__text", 9) == []
+
+
+@pytest.mark.parametrize("decimals", [9, 12])
+def test_the_sum_by_units_is_the_sum_of_the_exact_figures_one_by_one(decimals: int) -> None:
+    """Of every size and both signs, with halves of the last unit and what stands at each border of the formula."""
+    borders = [10.0**power * side for power in range(-15, 13) for side in (1, -1, 0.5, -0.5, 1.5, 2.5, 0.9999999999999999)]
+    rows = f"""
+        SELECT unnest({borders}::DOUBLE[] || [(random() - 0.5) * 10 ** (i % 22 - 11) for i in range(4000)]) AS x,
+            NULL::VARCHAR AS x__text"""
     with duckdb.connect() as con:
-        rows = "(SELECT NULL::DOUBLE AS x, NULL::VARCHAR AS x__text)"
-        assert measure_totals(con, rows, Schema((Column("x", Number),)), {"x": 9}) == []
+        con.execute("SELECT setseed(0.25)")
+        con.execute(f"CREATE TABLE rows AS {rows}")
+        aggregates = exact_sums("x", "x", "x__text", decimals).items()
+        columns = ", ".join(f"{expression} AS {name}" for name, expression in aggregates)
+        con.execute(f"CREATE TABLE parts AS SELECT {columns} FROM rows GROUP BY x < 1")
+        small = f"abs(x) < 1e{24 - decimals}"
+        [(one_by_one, at_once)] = con.execute(
+            f"SELECT (SELECT sum({exact('x', decimals)}) FROM rows WHERE {small}), {exact_total('x', decimals)} FROM parts"
+        ).fetchall()
+    assert at_once == one_by_one != 0
 
 
 @pytest.fixture

@@ -51,6 +51,8 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
         ({"sources": [{**SOURCE, "name": "_x"}]}, "name has lower-case letters"),
         ({"sources": []}, "'sources'"),
         ({"carbon_weights": "watts"}, "'carbon_weights'"),
+        ({"memory_limit": "a lot"}, "'memory_limit'"),
+        ({"memory_limit": "80%"}, "'memory_limit'"),
         ({"carbon_weights": "energy"}, "cannot be chosen yet"),
         ({"run_tag_keys": []}, "'run_tag_keys'"),
         ({"sources": [{**SOURCE, "months": 3}]}, r"'sources\[cur\].months': write months as"),

@@ -13,7 +13,7 @@ import duckdb
 from connectors.formats.accelerators import AWS_FAMILIES
 from dagster_project.commands.doctor.reading import Reading
 from dagster_project.kinds import KINDS, Fact, Kind, built_kinds
-from dagster_project.settings import Rules
+from dagster_project.settings import MEMORY_LIMIT, Rules
 from dagster_project.warehouse.raw import FILE_COLUMNS, FILES, rows_of
 
 # words of a Google SKU: chips of TPUs and GPUs, but no fee for managing them
@@ -140,7 +140,7 @@ class Evidence:
     """The tables, in memory; what is too large for it goes to `spill`."""
 
     def __init__(self, rules: Rules, readings: Sequence[Reading], spill: Path) -> None:
-        self._engine = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
+        self._engine = duckdb.connect(":memory:", config={"temp_directory": str(spill), "memory_limit": MEMORY_LIMIT})
         self._engine.execute("SET TimeZone = 'UTC'")
         self._engine.execute("CREATE SCHEMA raw")
         self._raw(rules, readings)

@@ -22,7 +22,7 @@ from dagster_project.landing.planning import is_wanted
 from dagster_project.landing.records import RowRefusal, calendar_month, file_names, partition_day
 from dagster_project.landing.sources import open_source
 from dagster_project.landing.surprises import surprise_of
-from dagster_project.settings import SourceSettings
+from dagster_project.settings import MEMORY_LIMIT, SourceSettings
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BYTES = {"bill": 1 << 30, "carbon": 1 << 28}  # read of one source; telemetry and records are parsed line by line
@@ -134,7 +134,7 @@ def _month_of(delivery: Delivery) -> str:
 
 def _read(store: ObjectStore, deliveries: list[Delivery], folder: Path, reading: Reading) -> Iterator[Check]:
     source = reading.source
-    deriver = Deriver(folder / "spill")
+    deriver = Deriver(folder / "spill", MEMORY_LIMIT)
     reading.objects_there = sum(len(delivery.objects) for delivery in deliveries)
     reading.bytes_there = sum(info.size for delivery in deliveries for info in delivery.objects)
     refused = 0
@@ -144,7 +144,7 @@ def _read(store: ObjectStore, deliveries: list[Delivery], folder: Path, reading:
             findings = _read_one(store, delivery, here, deriver, reading)
         except BaseException as error:
             findings = [_finding(source, "problem", surprise_of(error, source.name, delivery, here))]
-            deriver = Deriver(folder / "spill")  # an engine that met a surprise may be of no more use
+            deriver = Deriver(folder / "spill", MEMORY_LIMIT)  # an engine that met a surprise may be of no more use
         yield from findings[: max(REFUSALS - refused, 0)]
         refused += len(findings)
     if refused > REFUSALS:

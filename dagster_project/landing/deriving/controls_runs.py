@@ -8,8 +8,8 @@ from typing import Any
 
 import duckdb
 
-from connectors.formats.schema import Schema
 from dagster_project.landing.deriving.contents import Controls
+from dagster_project.landing.deriving.one_reading import GROUPS, Asked
 from dagster_project.months import months_touched
 
 # SQL finds what a gauge's point covers from the points of two days around it; a day more leaves no edge to think about
@@ -18,11 +18,24 @@ POINT_REACH = timedelta(days=3)
 SAMPLE_REACH = timedelta(seconds=1)
 
 
-def run_controls(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
+RUN_KEYS = Asked(keys={name: name for name in ("recorded_id", "alias_id", "started_at", "ended_at")})
+_ENDED = "(sample_end - INTERVAL 1 MICROSECOND)"
+SAMPLE_KEYS = Asked(
+    keys={
+        "first_day": f"CAST(CAST(least(coalesce(sample_start, {_ENDED}), {_ENDED}) AS DATE) AS TIMESTAMP)",
+        "last_day": f"CAST(CAST({_ENDED} AS DATE) AS TIMESTAMP)",
+        "is_point": "sample_start IS NULL",
+        "run": "coalesce(run_key, '')",
+        "host": "coalesce(host_id, '')",
+    }
+)
+
+
+def run_controls(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
     """Ids, aliases and months of run records."""
-    runs = con.execute(f"SELECT DISTINCT recorded_id FROM {relation} ORDER BY 1").fetchall()
-    aliases = con.execute(f"SELECT DISTINCT alias_id FROM {relation} WHERE alias_id <> '' ORDER BY 1").fetchall()
-    windows = con.execute(f"SELECT started_at, ended_at FROM {relation} WHERE started_at IS NOT NULL").fetchall()
+    runs = con.execute(f"SELECT DISTINCT recorded_id FROM {GROUPS} ORDER BY 1").fetchall()
+    aliases = con.execute(f"SELECT DISTINCT alias_id FROM {GROUPS} WHERE alias_id <> '' ORDER BY 1").fetchall()
+    windows = con.execute(f"SELECT DISTINCT started_at, ended_at FROM {GROUPS} WHERE started_at IS NOT NULL").fetchall()
     return Controls(
         run_ids=_first(runs),
         run_aliases=_first(aliases),
@@ -31,16 +44,10 @@ def run_controls(con: duckdb.DuckDBPyConnection, partition: str, relation: str, 
     )
 
 
-def sample_controls(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
+def sample_controls(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
     """Months that samples lie in and reach, and the runs and hosts they name."""
-    spans = con.execute(
-        f"""
-        SELECT DISTINCT CAST(CAST(least(coalesce(sample_start, ended), ended) AS DATE) AS TIMESTAMP),
-            CAST(CAST(ended AS DATE) AS TIMESTAMP), sample_start IS NULL
-        FROM (SELECT sample_start, sample_end - INTERVAL 1 MICROSECOND AS ended FROM {relation})
-        """
-    ).fetchall()
-    named = con.execute(f"SELECT DISTINCT coalesce(run_key, ''), coalesce(host_id, '') FROM {relation}").fetchall()
+    spans = con.execute(f"SELECT DISTINCT first_day, last_day, is_point FROM {GROUPS}").fetchall()
+    named = con.execute(f"SELECT DISTINCT run, host FROM {GROUPS}").fetchall()
     last = timedelta(days=1)  # days are whole
     reached = [(start, end, POINT_REACH if is_point else SAMPLE_REACH) for start, end, is_point in spans]
     return Controls(
@@ -53,7 +60,7 @@ def sample_controls(con: duckdb.DuckDBPyConnection, partition: str, relation: st
     )
 
 
-def user_controls(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
+def user_controls(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
     """The organisation's own figures may be of any month: their rows' digest says all."""
     return Controls()
 

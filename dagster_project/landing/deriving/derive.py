@@ -18,9 +18,9 @@ from connectors.registry import connector_for
 from dagster_project.failures import machine_failure
 from dagster_project.kinds import Kind
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
-from dagster_project.landing.deriving.controls import CONTROLS, row_digest
-from dagster_project.landing.deriving.measures import measure_totals
-from dagster_project.landing.deriving.typed_select import file_list, parts_select, row_hash
+from dagster_project.landing.deriving.controls import CONTROLS
+from dagster_project.landing.deriving.one_reading import read_once, sums
+from dagster_project.landing.deriving.typed_select import file_list, parts_select
 
 SMALL = 16 << 20
 
@@ -28,13 +28,16 @@ SMALL = 16 << 20
 class Deriver:
     """An engine in memory that derives one delivery after the other; starting it costs more than a small delivery."""
 
-    def __init__(self, spill: Path) -> None:
+    def __init__(self, spill: Path, memory_limit: str) -> None:
+        """What does not fit into `memory_limit` goes to the folder `spill`."""
         spill.mkdir(parents=True, exist_ok=True)
-        self._spill = spill
+        self._config: dict[str, Any] = {"temp_directory": str(spill), "memory_limit": memory_limit}
         self._engine = self._started()
 
     def _started(self) -> duckdb.DuckDBPyConnection:
-        return duckdb.connect(":memory:", config={"temp_directory": str(self._spill)})
+        engine = duckdb.connect(":memory:", config=self._config)
+        engine.execute("SET GLOBAL TimeZone = 'UTC'")
+        return engine
 
     def derive(
         self, delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, content_hash: str, version: str
@@ -56,7 +59,9 @@ class Deriver:
         try:
             return self._described(made, delivery, converted.parts, set(files.values()), connector.SCHEMA)
         except duckdb.Error as error:
-            fault = _fault_of(converted.parts, connector.SCHEMA, store_uri) if machine_failure(error) is None else None
+            if machine_failure(error) is not None:
+                raise
+            fault = _fault_of(Kind(delivery.kind), converted.parts, connector.SCHEMA, store_uri)
             if fault is None:
                 raise
             self._engine = self._started()  # some errors end an engine
@@ -66,14 +71,14 @@ class Deriver:
         self, made: Contents, delivery: Delivery, parts: tuple[Part, ...], originals: set[Path], schema: Schema
     ) -> Contents:
         with self._engine.cursor() as con:  # a connection of its own: what it makes goes with it
-            con.execute("SET TimeZone = 'UTC'")
             is_small = sum(part.path.stat().st_size for part in parts) < SMALL
             con.execute("SET threads = 1" if is_small else "RESET threads")  # waking more costs more than they do
             columns = {str(part.path): physical_columns(con, part.path) for part in parts}
-            con.execute(f"CREATE TEMP VIEW landed AS {parts_select(schema, columns.items())}")
-            rows = dict(con.execute("SELECT _file, count(*) FROM landed GROUP BY _file").fetchall())
             there = {name for physical in columns.values() for name in physical}
             measures = {name: decimals for name, decimals in schema.measures.items() if name in there}
+            controls = CONTROLS[Kind(delivery.kind)]
+            read_once(con, schema, columns, controls.asked, measures)
+            found = sums(con, schema, measures)
             return replace(
                 made,
                 parts=[
@@ -81,20 +86,20 @@ class Deriver:
                         file=part.path.name,
                         is_original=part.path in originals,
                         source_object=part.source_object,
-                        rows=rows.get(str(part.path), 0),
+                        rows=found.rows_by_file.get(str(part.path), 0),
                         size=part.path.stat().st_size,
                         columns=columns[str(part.path)],
                     )
                     for part in parts
                 ],
-                rows=sum(rows.values()),
-                row_digest=row_digest(con, "landed", schema),
-                controls=CONTROLS[Kind(delivery.kind)](con, delivery.partition, "landed", schema),
-                measures=measure_totals(con, "landed", schema, measures),
+                rows=found.rows,
+                row_digest=found.digest,
+                controls=controls.read(con, delivery.partition),
+                measures=found.measures,
             )
 
 
-def _fault_of(parts: tuple[Part, ...], schema: Schema, store_uri: str) -> ExportContentError | None:
+def _fault_of(kind: Kind, parts: tuple[Part, ...], schema: Schema, store_uri: str) -> ExportContentError | None:
     """The file, and the column of it, that the engine cannot read as declared; None when each can be read by itself."""
     for part in parts:
         uri, column = f"{store_uri}/{part.source_object}", None
@@ -104,16 +109,16 @@ def _fault_of(parts: tuple[Part, ...], schema: Schema, store_uri: str) -> Export
                 physical = physical_columns(con, part.path)
                 for columns in (*((one,) for one in schema), schema.columns):  # each alone, then all together
                     column = columns[0].name if len(columns) == 1 else None
-                    wanted = Schema(columns)
-                    rows = parts_select(wanted, [(str(part.path), physical)])
-                    con.execute(f"SELECT max({row_hash(wanted)}), max(_row_number) FROM ({rows}) GROUP BY _file").fetchall()
-                row_digest(con, f"({rows})", schema)  # the engine may reach a damaged page only in the order this reads them
+                    rows = parts_select(Schema(columns), [(str(part.path), physical)], hashed=True)
+                    con.execute(f"SELECT max(_hash), max(_row_number) FROM ({rows}) GROUP BY _file").fetchall()
+                # the engine may reach a damaged page only in the order in which the one reading comes to it
+                read_once(con, schema, {str(part.path): physical}, CONTROLS[kind].asked, schema.measures)
         except duckdb.Error as error:
-            kind = type(error).__name__
+            name = type(error).__name__
             what = f"column {column} cannot be read as declared" if column else "it is damaged and cannot be read as Parquet"
             is_text = "utf8" in re.sub("[^a-z0-9]", "", str(error).lower())
             return ExportContentError(
-                f"{uri}: {what} ({kind}).",
+                f"{uri}: {what} ({name}).",
                 place=Place(part.source_object, column_name=column),
                 reason="bad_encoding" if is_text else "wrong_type" if column else "truncated",
             )

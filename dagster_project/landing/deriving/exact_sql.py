@@ -6,6 +6,8 @@ landed file, so this is a second writing of the same rule, not an import of the 
 """
 
 MONEY = 12
+UNITS, OTHERS = "__units", "__others"  # behind the name of a sum
+DIGITS = 24  # before the point of a figure with no decimals; a decimal takes one of them
 
 
 def double_to_decimal(x: str, scale: int) -> str:
@@ -30,3 +32,26 @@ def string_to_decimal(x: str, scale: int) -> str:
 def exact(column: str, scale: int = MONEY) -> str:
     """A Number column of a raw view, which is a double or, beside it, text."""
     return f"coalesce({double_to_decimal(column, scale)}, {string_to_decimal(column + '__text', scale)})"
+
+
+def exact_sums(name: str, x: str, text: str, scale: int) -> dict[str, str]:
+    """Two aggregates, of which `exact_total` makes the exact sum of a Number, which is a double `x` or a `text`.
+
+    Doubles below 1,000 (of 12 decimals) are whole numbers of units after one multiplication: the sum of `exact` over them is
+    that of these whole numbers, at a fifth of the work. The others are added as they are; what is too large is left out.
+    """
+    small, large = 15 - scale, DIGITS - scale
+    rounded = f"CASE WHEN {x} < 0 THEN ceil({x} * 1e{scale} - 5e-1) ELSE floor({x} * 1e{scale} + 5e-1) END"
+    return {
+        name + UNITS: f"sum(CASE WHEN abs({x}) < 1e{small} THEN CAST({rounded} AS BIGINT) END)",
+        name + OTHERS: f"sum(CASE WHEN abs({x}) >= 1e{small} AND abs({x}) < 1e{large} THEN {double_to_decimal(x, scale)} "
+        f"WHEN abs(CAST({text} AS DOUBLE)) < 1e{large} THEN {string_to_decimal(text, scale)} END)",
+    }
+
+
+def exact_total(name: str, scale: int) -> str:
+    """The exact sum over groups that have `exact_sums`; null where no value was small enough for an exact figure."""
+    units, others = (f'sum("{name}{which}")' for which in (UNITS, OTHERS))
+    unit = f"CAST(0.{'0' * (scale - 1)}1 AS DECIMAL({scale},{scale}))"
+    both = f"coalesce(CAST({units} AS DECIMAL({38 - scale},0)) * {unit}, 0) + coalesce({others}, 0)"
+    return f"CASE WHEN {units} IS NOT NULL OR {others} IS NOT NULL THEN CAST({both} AS DECIMAL(38,{scale})) END"

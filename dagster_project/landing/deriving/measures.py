@@ -4,43 +4,49 @@ Taken once from what landing reads; a gate holds them against what a build reads
 measures stands beside each SCHEMA. What is too large for an exact figure is counted and not summed.
 """
 
-from collections.abc import Mapping
-
-import duckdb
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from connectors.formats.schema import Schema
 from dagster_project.landing.deriving.contents import MeasureTotal
-from dagster_project.landing.deriving.exact_sql import exact
-from dagster_project.landing.deriving.typed_select import TEXT_SUFFIX, literal, quoted
+from dagster_project.landing.deriving.exact_sql import OTHERS, exact_sums, exact_total
+from dagster_project.landing.deriving.typed_select import TEXT_SUFFIX, quoted
 
-DIGITS = 24  # before the point of a figure with no decimals; a decimal takes one of them
+COUNT = "__count"  # behind the name of a measure
 
 
-def measure_totals(
-    con: duckdb.DuckDBPyConnection, relation: str, schema: Schema, measures: Mapping[str, int]
-) -> list[MeasureTotal]:
-    """The totals of a relation with the columns of a typed SELECT; measures without any value are left out."""
-    groups: dict[tuple[str, int], list[str]] = {}
+def measure_columns(schema: Schema, measures: Mapping[str, int]) -> dict[str, str]:
+    """Name and aggregate of a number of values and of what makes an exact sum, for each measure of a typed row."""
+    columns: dict[str, str] = {}
     for column in schema:
-        if column.name in measures:
-            groups.setdefault((column.type, measures[column.name]), []).append(column.name)
-    selects = [_sums(relation, names, *group) for group, names in groups.items()]
-    found = con.execute(" UNION ALL ".join(selects)).fetchall() if selects else []
-    order = list(measures)
-    return sorted((MeasureTotal(*row) for row in found if row[3]), key=lambda total: order.index(total.name))
+        if column.name not in measures:
+            continue
+        x = quoted(column.name)
+        text = quoted(column.name + TEXT_SUFFIX) if column.type == "Number" else "CAST(NULL AS VARCHAR)"
+        decimals = measures[column.name]
+        if decimals == 0:  # whole, or of many digits, such as floating-point operations: a double has no decimals there
+            number = f"coalesce(CAST({text} AS DOUBLE), {x})" if column.type == "Number" else x
+            columns[column.name + OTHERS] = f"CAST(sum(TRY_CAST({number} AS DECIMAL(38, 0))) AS DECIMAL(38, 0))"
+        else:
+            columns |= exact_sums(column.name, x, text, decimals)
+        columns[column.name + COUNT] = f"count({x}) + count({text})"
+    return columns
 
 
-def _sums(relation: str, names: list[str], type_: str, decimals: int) -> str:
-    """A row per measure of one type and number of decimals. Side by side they need the long text of the exact cast once."""
-    texts = [quoted(name + TEXT_SUFFIX) if type_ == "Number" else "CAST(NULL AS VARCHAR)" for name in names]
-    sides = (", ".join(column) for column in ([literal(name) for name in names], [quoted(name) for name in names], texts))
-    rows = "SELECT " + ", ".join(
-        f"unnest([{side}]) AS {name}" for side, name in zip(sides, ("name", "x", "x__text"), strict=True)
-    )
-    number = "coalesce(CAST(x__text AS DOUBLE), x)" if type_ == "Number" else "x"
-    if decimals == 0:  # whole, or of many digits, such as floating-point operations: a double has no decimals there
-        figure = f"TRY_CAST({number} AS DECIMAL(38, 0))"
-    else:
-        figure = f"CASE WHEN abs({number}) < 1e{DIGITS - decimals} THEN {exact('x', decimals)} END"
-    total = f"CAST(CAST(sum({figure}) AS DECIMAL(38, {decimals})) AS VARCHAR)"
-    return f"SELECT name, {literal(type_)}, {decimals}, count({number}), {total} FROM ({rows} FROM {relation}) GROUP BY name"
+def total_columns(measures: Mapping[str, int]) -> list[str]:
+    """Over groups with `measure_columns`: the number of values and the exact sum of each measure."""
+    return [
+        expression
+        for name, decimals in measures.items()
+        for expression in (
+            f"CAST(sum({quoted(name + COUNT)}) AS BIGINT)",
+            f"CAST({exact_total(name, decimals) if decimals else f'sum({quoted(name + OTHERS)})'} AS VARCHAR)",
+        )
+    ]
+
+
+def measure_totals(schema: Schema, measures: Mapping[str, int], values: Sequence[Any]) -> list[MeasureTotal]:
+    """The totals from the values of `total_columns`; measures without any value are left out."""
+    types = {column.name: column.type for column in schema}
+    pairs = zip(measures.items(), zip(values[::2], values[1::2], strict=True), strict=True)
+    return [MeasureTotal(name, types[name], decimals, count, total) for (name, decimals), (count, total) in pairs if count]

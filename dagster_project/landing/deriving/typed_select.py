@@ -7,7 +7,7 @@ where the file holds doubles and `x__text` VARCHAR where it holds text or decima
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from connectors.formats.schema import Schema
+from connectors.formats.schema import Column, Schema
 
 SQL_TYPES = {
     "Text": "VARCHAR",
@@ -56,27 +56,45 @@ def typed_columns(schema: Schema) -> list[tuple[str, str]]:
 def expressions(schema: Schema, physical: Mapping[str, str]) -> list[str]:
     """`<cast> AS <name>` for every declared column of one physical shape; an absent one is a typed null."""
     return [
-        text
+        f"{f'coalesce({value}, {EMPTY_MAP})' if one.type == 'TextMap' else value} AS {quoted(name)}"
         for one in schema
-        for text in _typed(one.name, one.type, physical.get(one.name, "").upper(), schema.entries_of(one, physical))
+        for name, value in _typed(one, physical, schema.entries_of(one, physical))
     ]
 
 
-def _typed(name: str, declared: str, physical: str, entries: Mapping[str, str]) -> list[str]:
-    """What a declared column is in files that have it as `physical`, or lack it (''), and some of its entries as columns."""
-    column = f"source.{quoted(name)}" if physical else "NULL"
-    if declared == "Number":
-        number = column if physical == "DOUBLE" else "CAST(NULL AS DOUBLE)"
-        has_text = physical not in ("", "DOUBLE")
-        text = f"nullif(trim(CAST({column} AS VARCHAR)), '')" if has_text else "CAST(NULL AS VARCHAR)"
-        return [f"{number} AS {quoted(name)}", f"{text} AS {quoted(name + TEXT_SUFFIX)}"]
-    value = f"CAST({column} AS {SQL_TYPES[declared]})"
-    if declared == "TextMap":  # a column whose writer saw no value has no type of its own
-        value = f"coalesce({value}, {EMPTY_MAP})" if physical.startswith("MAP") else EMPTY_MAP
-        value = _with_entries(value, entries) if entries else value
-    elif declared == "Timestamp" and physical == "TIMESTAMP WITH TIME ZONE":
+def row_hash(schema: Schema, physical: Mapping[str, str]) -> str:
+    """A hash of one row of `source` as its declared columns are typed.
+
+    A map's entries are hashed one by one and their hashes added: their order does not count, and none of them is sorted. A
+    map that is null, absent or empty is the same map.
+    """
+    values = [
+        f"coalesce(list_sum(list_transform(map_entries({value}), lambda e: hash(e))), 0)" if one.type == "TextMap" else value
+        for one in schema
+        for _, value in _typed(one, physical, schema.entries_of(one, physical))
+    ]
+    # once more over the whole: the engine mixes what it had before with the last column by an exclusive or alone
+    return f"hash(hash({', '.join(values)}))"
+
+
+def _typed(one: Column, physical: Mapping[str, str], entries: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Name and value of what a declared column is in files of one physical shape, some of a map's entries as columns.
+
+    A map may be null: that is for the caller to fill.
+    """
+    name, kind = one.name, physical.get(one.name, "").upper()
+    column = f"source.{quoted(name)}" if kind else "NULL"
+    if one.type == "Number":
+        number = column if kind == "DOUBLE" else "CAST(NULL AS DOUBLE)"
+        text = f"nullif(trim(CAST({column} AS VARCHAR)), '')" if kind not in ("", "DOUBLE") else "CAST(NULL AS VARCHAR)"
+        return [(name, number), (name + TEXT_SUFFIX, text)]
+    value = f"CAST({column} AS {SQL_TYPES[one.type]})"
+    if one.type == "TextMap":  # a column whose writer saw no value has no type of its own
+        value = value if kind.startswith("MAP") else EMPTY_MAP
+        value = _with_entries(f"coalesce({value}, {EMPTY_MAP})", entries) if entries else value
+    elif one.type == "Timestamp" and kind == "TIMESTAMP WITH TIME ZONE":
         value = f"CAST({column} AT TIME ZONE 'UTC' AS TIMESTAMP)"
-    return [f"{value} AS {quoted(name)}"]
+    return [(name, value)]
 
 
 def _with_entries(value: str, entries: Mapping[str, str]) -> str:
@@ -90,28 +108,23 @@ def empty_select(columns: Iterable[tuple[str, str]]) -> str:
     return "SELECT " + ", ".join(f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in columns) + " WHERE false"
 
 
-def row_hash(schema: Schema, salt: str = "") -> str:
-    """A hash of one typed row over all declared columns; the order of a map's entries does not count."""
-    maps = {column.name for column in schema if column.type == "TextMap"}
-    names = [name for name, _ in typed_columns(schema)]
-    values = [f"list_sort(map_entries({quoted(name)}))" if name in maps else quoted(name) for name in names]
-    return f"hash({', '.join([literal(salt), *values])})"
-
-
-def parts_select(schema: Schema, files: Iterable[tuple[str, Mapping[str, str]]], read: Read = read_parquet) -> str:
+def parts_select(
+    schema: Schema, files: Iterable[tuple[str, Mapping[str, str]]], read: Read = read_parquet, *, hashed: bool = False
+) -> str:
     """One SELECT over Parquet files: the declared columns, `_file` and the 1-based `_row_number` in it.
 
     Files of one physical shape are read together: their number does not make the text longer than it must be. Another engine
-    gives its own `read`.
+    gives its own `read`. With `hashed` a row has its `_hash`.
     """
     shapes: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for path, physical in files:
         shapes.setdefault(tuple(physical.items()), []).append(path)
     selects = [
-        f"SELECT {', '.join(expressions(schema, dict(shape)))}, source._file, source.file_row_number + 1 AS _row_number "
-        f"FROM {read(paths)} AS source"
+        f"SELECT {', '.join(expressions(schema, dict(shape)))}, source._file, source.file_row_number + 1 AS _row_number"
+        f"{f', {row_hash(schema, dict(shape))} AS _hash' if hashed else ''} FROM {read(paths)} AS source"
         for shape, paths in shapes.items()
     ]
     if not selects:
-        return empty_select([*typed_columns(schema), ("_file", "VARCHAR"), ("_row_number", "BIGINT")])
+        columns = [*typed_columns(schema), ("_file", "VARCHAR"), ("_row_number", "BIGINT"), *([("_hash", "UBIGINT")] * hashed)]
+        return empty_select(columns)
     return "\nUNION ALL\n".join(selects)

@@ -1,0 +1,78 @@
+"""The one reading of a delivery's rows: everything that is summed up of them, by file and by the keys that its kind asks for.
+
+A bill of a million lines becomes a few hundred groups. Control totals, the keys of its rows, measures and row digests are all
+asked of these groups, so that every column of a landed file is decoded once. What the keys mean is for deriving.controls.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import duckdb
+
+from connectors.formats.schema import Schema
+from dagster_project.landing.deriving.contents import MeasureTotal
+from dagster_project.landing.deriving.measures import measure_columns, measure_totals, total_columns
+from dagster_project.landing.deriving.typed_select import parts_select, quoted
+
+GROUPS = "landed_groups"  # a temporary table of the connection that read them
+Files = Mapping[str, Mapping[str, str]]  # path -> physical columns
+
+# Equal for equal rows in any order and any files: their number, a sum and an exclusive or of two hashes of each.
+DIGEST = "sha256(concat_ws(':', coalesce(sum(row_count), 0), coalesce(sum(hash_sum), 0), coalesce(bit_xor(hash_xor), 0)))"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a kind wants to know of its rows: SQL of a typed row that they are grouped by, and SQL that adds up a group.
+
+    `values` are named for `sums` to use.
+    """
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
+    sums: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What is known of every kind's rows."""
+
+    rows: int
+    rows_by_file: dict[str, int]  # of each file that has any
+    digest: str
+    measures: list[MeasureTotal]
+
+
+def read_once(con: duckdb.DuckDBPyConnection, schema: Schema, files: Files, asked: Asked, measures: Mapping[str, int]) -> None:
+    """Read every row of some Parquet files and leave GROUPS."""
+    group_up(con, parts_select(schema, files.items(), hashed=True), schema, asked, measures)
+
+
+def group_up(con: duckdb.DuckDBPyConnection, rows: str, schema: Schema, asked: Asked, measures: Mapping[str, int]) -> None:
+    """Leave GROUPS of a SELECT of typed rows with `_file` and `_hash`."""
+    named = {**asked.keys, **asked.sums, **measure_columns(schema, measures)}
+    con.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE {GROUPS} AS
+        SELECT _file, {"".join(f"{expression} AS {quoted(name)}, " for name, expression in named.items())}
+            count(*) AS row_count,
+            sum(CAST(_hash AS HUGEINT)) AS hash_sum,
+            bit_xor(hash(_hash)) AS hash_xor
+        FROM (SELECT *{"".join(f", {value} AS {quoted(name)}" for name, value in asked.values.items())} FROM ({rows}))
+        GROUP BY ALL
+        """
+    )
+
+
+def sums(con: duckdb.DuckDBPyConnection, schema: Schema, measures: Mapping[str, int]) -> Sums:
+    """What the groups add up to, asked at once: for a small delivery a statement costs more than its rows."""
+    totals = "".join(f", {expression}" for expression in total_columns(measures))
+    found = con.execute(
+        f"""
+        SELECT grouping(_file), _file, CAST(coalesce(sum(row_count), 0) AS BIGINT), {DIGEST}{totals}
+        FROM {GROUPS} GROUP BY GROUPING SETS ((), (_file))
+        """
+    ).fetchall()
+    [(rows, digest, *values)] = [row for is_all, _, *row in found if is_all]
+    by_file = {file: count for is_all, file, count, *_ in found if not is_all}
+    return Sums(rows, by_file, digest, measure_totals(schema, measures, values))
