@@ -12,8 +12,8 @@ import duckdb
 
 from connectors.formats.schema import Schema
 from dagster_project.kinds import Kind
-from dagster_project.landing.deriving.contents import BillMonth, Commitment, Controls, highest_version
-from dagster_project.landing.deriving.controls_runs import run_controls, sample_controls, user_controls
+from dagster_project.landing.deriving.contents import BillMonth, Commitment, Controls, Figures, highest_version
+from dagster_project.landing.deriving.controls_runs import run_controls, sample_controls
 from dagster_project.landing.deriving.exact_sql import MONEY, exact
 from dagster_project.landing.deriving.typed_select import row_hash
 
@@ -141,6 +141,21 @@ def _fx_rates(con: duckdb.DuckDBPyConnection, partition: str, relation: str, sch
     return Controls(rate_months=dict(rows))
 
 
+def _user_inputs(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
+    """From which month on the organisation's own figures count, and the runs they name."""
+    rows = con.execute(
+        f"""
+        SELECT coalesce(strftime(valid_from, '%Y-%m'), '') AS first_month, kind = 'measured_energy' AS is_of_one_month,
+            {_digest(schema)}
+        FROM {relation} GROUP BY first_month, is_of_one_month ORDER BY first_month, is_of_one_month
+        """
+    ).fetchall()
+    named = f"SELECT DISTINCT CASE WHEN kind = 'measured_energy' THEN key ELSE training_run_id END AS run FROM {relation}"
+    runs = con.execute(f"SELECT run FROM ({named}) WHERE run <> '' ORDER BY run").fetchall()
+    figures = [Figures(first_month=month, is_of_one_month=is_of_one, digest=digest) for month, is_of_one, digest in rows]
+    return Controls(figures=figures, figure_runs=[run for (run,) in runs])
+
+
 CONTROLS: dict[Kind, Callable[[Any, str, str, Any], Controls]] = {
     Kind.AWS_CUR: _aws_cur,
     Kind.AWS_CARBON: _aws_carbon,
@@ -150,5 +165,5 @@ CONTROLS: dict[Kind, Callable[[Any, str, str, Any], Controls]] = {
     Kind.NEURON_MONITOR: sample_controls,
     Kind.TPU_MONITORING: sample_controls,
     Kind.FX_RATES: _fx_rates,
-    Kind.USER_INPUTS: user_controls,
+    Kind.USER_INPUTS: _user_inputs,
 }

@@ -1,4 +1,4 @@
-"""Controls of what speaks for runs: run records, telemetry, and the user's own tables. They say what is built again.
+"""Controls of what speaks for runs: run records and telemetry. They say what is built again.
 
 Nothing here costs anything or joins anything: months and names, always a superset of what SQL will use.
 """
@@ -23,11 +23,13 @@ def run_controls(con: duckdb.DuckDBPyConnection, partition: str, relation: str, 
     runs = con.execute(f"SELECT DISTINCT recorded_id FROM {relation} ORDER BY 1").fetchall()
     aliases = con.execute(f"SELECT DISTINCT alias_id FROM {relation} WHERE alias_id <> '' ORDER BY 1").fetchall()
     windows = con.execute(f"SELECT started_at, ended_at FROM {relation} WHERE started_at IS NOT NULL").fetchall()
+    last = con.execute(f"SELECT strftime(max(ended_at), '%Y-%m') FROM {relation}").fetchall()
     return Controls(
         run_ids=_first(runs),
         run_aliases=_first(aliases),
         run_months=sorted({month for start, end in windows for month in months_touched(start, end or start)}),
         open_run_month=min((f"{start:%Y-%m}" for start, end in windows if end is None), default=None),
+        last_run_month=_first(last)[0],
     )
 
 
@@ -51,11 +53,6 @@ def sample_controls(con: duckdb.DuckDBPyConnection, partition: str, relation: st
         sample_runs=sorted({run for run, _ in named} - {""}),
         sample_hosts=sorted({host for _, host in named} - {""}),
     )
-
-
-def user_controls(con: duckdb.DuckDBPyConnection, partition: str, relation: str, schema: Schema) -> Controls:
-    """The organisation's own figures may be of any month: their rows' digest says all."""
-    return Controls()
 
 
 def _first(rows: list[tuple[Any, ...]]) -> list[Any]:

@@ -1,7 +1,9 @@
+{{ config(materialized='by_month') }}
+
 with residuals as (
     select *, cell_id as charge_id
     from {{ ref('int_carbon_splits') }}
-    where part_id = '~residual' and (w > 0 or not is_weighted)
+    where part_id = '~residual' and (w > 0 or not is_weighted) and {{ in_build_months() }}
 ),
 
 reasons as (
