@@ -25,6 +25,7 @@ types_of_runs as (
         and charges.is_accelerator_type
         and charges.instance_type <> ''
         and types.accelerator_family is null
+        and {{ in_build_months('attributions.usage_month') }}
 ),
 
 doubts as (

@@ -3,7 +3,7 @@
 with holdings as (
     select distinct usage_month, resource_id, training_run_id, held_from, held_to
     from {{ ref('int_month_holdings') }}
-    where not is_ambiguous
+    where not is_ambiguous and {{ in_build_months() }}
 ),
 
 held_times as (
@@ -52,7 +52,7 @@ telemetry_conflicts as (
 line_holders as (
     select usage_month, line_id, string_agg(part_id, ', ' order by part_id) as holders
     from {{ ref('int_line_overlaps') }}
-    where part_id <> '~residual'
+    where part_id <> '~residual' and {{ in_build_months() }}
     group by all
 )
 
@@ -69,7 +69,7 @@ select
 from {{ ref('int_line_attributions') }} as attributions
 inner join {{ ref('int_charges') }} as charges using (usage_month, line_id)
 inner join line_holders using (usage_month, line_id)
-where attributions.is_conflict
+where attributions.is_conflict and {{ in_build_months('attributions.usage_month') }}
 group by all
 
 union all
