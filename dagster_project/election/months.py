@@ -77,9 +77,12 @@ def _invoiced(members: list[Elected]) -> dict[tuple[str, str], str]:
 
 
 def is_read_by(member: Elected, months: set[str]) -> bool:
-    """Whether some of these months can be made of a member's rows: never too narrow, for what it leaves out is not looked at."""
+    """Whether some of these months can be made of a member's rows: never too narrow, for what it leaves out is not looked at.
+
+    Rows of a capacity block are kept by their month (int_aws_block_lines), so another month's bill is not read again for them.
+    """
     controls = member.contents.controls
-    since = [controls.open_run_month, *(commitment.first_month for commitment in controls.commitments)]
     touched = {*controls.run_months, *controls.reached_months, *(total.usage_month for total in controls.months)}
     touched |= {member.generation.month} if member.generation.month else set()
-    return not touched or not touched.isdisjoint(months) or any(first and first <= max(months, default="") for first in since)
+    since = controls.open_run_month
+    return not touched or not touched.isdisjoint(months) or bool(since and since <= max(months, default=""))

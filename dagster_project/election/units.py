@@ -2,8 +2,8 @@
 
 What a unit depends on is declared in one place, DEPENDENCIES: one entry per kind of input, with the months that a row of it can
 change. A fingerprint may be coarser than that and never finer; tests/line change a row of every source and compare with a full
-build. It takes row digests, not bytes, so equal rows in other files rebuild nothing, and no clock value but the flags of the
-month.
+build. It takes row digests, not bytes, so equal rows in other files rebuild nothing, and no clock value. Whether a month's bill
+and carbon are final has a fingerprint of its own: when only the time has passed, there is next to nothing to build.
 """
 
 import hashlib
@@ -18,11 +18,11 @@ from dagster_project.election.election import Election
 from dagster_project.election.months import PayerMonth, payer_months, providers, unit_months
 from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id
 from dagster_project.election.winners import Elected
-from dagster_project.kinds import Kind
 from dagster_project.months import first_day
 from dagster_project.settings import Rules
 
 SHARED = "~shared"
+STATUS = "~status"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,26 +32,35 @@ class Inputs:
     election: Election
     months: list[str]
     run_groups: list[list[Elected]]  # run records that can merge into one run
+    sample_keys: dict[str, set[str]]  # month -> names of runs under which samples reach it
     billed_jobs: dict[str, set[str]]  # month -> managed jobs on its bills, which run records name as aliases
-    first_use: dict[tuple[str, str], str]  # provider, capacity block -> its first month
+    named_groups: list[list[Elected]]  # those of them that figures of the organisation's own name
+    block_months: dict[tuple[str, str], set[str]]  # provider, capacity block -> the months of the bills that have rows of it
     flags: dict[tuple[str, str], list[PayerMonth]]
 
     @classmethod
     def of(cls, election: Election) -> Self:
         """Read an election once for all months."""
         groups = _run_groups(election)
-        first: dict[tuple[str, str], str] = {}
+        blocks: dict[tuple[str, str], set[str]] = {}
         billed_jobs: dict[str, set[str]] = {}
         for member in election.of_fact("bill"):
             for commitment in member.contents.controls.commitments:
                 key = (member.provider_name or "", commitment.commitment_id)
-                first[key] = min(first.get(key, commitment.first_month), commitment.first_month)
+                blocks.setdefault(key, set()).update(total.usage_month for total in member.contents.controls.months)
             for month, jobs in member.contents.controls.managed_jobs.items():
                 billed_jobs.setdefault(month, set()).update(jobs)
         flags: dict[tuple[str, str], list[PayerMonth]] = {}
         for flag in payer_months(election):
             flags.setdefault((flag.provider_name, flag.usage_month), []).append(flag)
-        return cls(election, unit_months(election), groups, billed_jobs, first, flags)
+        told = election.of_fact("inputs")
+        named = {normalised_run_id(name) for member in told for name in member.contents.controls.figure_runs}
+        named_groups = [group for group in groups if not named.isdisjoint(_names(group))]
+        keys: dict[str, set[str]] = {}
+        for member in election.of_fact("telemetry"):
+            for month in member.contents.controls.reached_months:
+                keys.setdefault(month, set()).update(map(normalised_run_id, member.contents.controls.sample_runs))
+        return cls(election, unit_months(election), groups, keys, billed_jobs, named_groups, blocks, flags)
 
 
 def _bills(inputs: Inputs, provider: str, month: str) -> list[Any]:
@@ -64,13 +73,16 @@ def _bills(inputs: Inputs, provider: str, month: str) -> list[Any]:
 
 
 def _commitments(inputs: Inputs, provider: str, month: str) -> list[Any]:
-    """A capacity block belongs to every month from its first on: its fee is spread over its hours, the prepaid rest rolls on."""
+    """A capacity block belongs to every month whose bills have rows of it: its fee is spread over its hours of all months.
+
+    What of it stays prepaid rolls on into months that do not have any; fct_prepaid is made of all months each time.
+    """
     return sorted(
         [commitment.commitment_id, *_place(member), commitment.digest, sorted(member.book_payers)]
         for member in inputs.election.of_fact("bill")
         if member.provider_name == provider
         for commitment in member.contents.controls.commitments
-        if inputs.first_use[provider, commitment.commitment_id] <= month
+        if month in inputs.block_months[provider, commitment.commitment_id]
     )
 
 
@@ -83,10 +95,11 @@ def _carbon(inputs: Inputs, provider: str, month: str) -> list[Any]:
 def _runs(inputs: Inputs, provider: str, month: str) -> list[Any]:
     """Run records belong to the months they touch in time, and to those that bill a managed job under a name they give.
 
-    Records that can merge go together: which fields win depends on all of them.
+    An end that no record states is decided inside each month: after the month in which such a holding begins, only samples under
+    a name of its run show that it still went on. Records that can merge go together: which fields win depends on all of them.
     """
-    jobs = inputs.billed_jobs.get(month, set())
-    return [[_digest_of(member) for member in group] for group in inputs.run_groups if _touches(group, month, jobs)]
+    jobs, keys = inputs.billed_jobs.get(month, set()), inputs.sample_keys.get(month, set())
+    return [[_digest_of(member) for member in group] for group in inputs.run_groups if _touches(group, month, jobs, keys)]
 
 
 def _samples(inputs: Inputs, provider: str, month: str) -> list[Any]:
@@ -104,9 +117,29 @@ def _rates(inputs: Inputs, provider: str, month: str) -> list[Any]:
     ]
 
 
+def _figures(inputs: Inputs, provider: str, month: str) -> list[Any]:
+    """A figure of the organisation's own belongs to the months from its first on, a reading of a meter to its month alone.
+
+    Until when it is in force is no limit: of two files that state one figure the later counts, also where it ends earlier.
+    """
+    return [
+        [*_place(member), figure.digest]
+        for member in _by_publication(inputs.election)
+        for figure in member.contents.controls.figures
+        if (month == figure.first_month if figure.is_of_one_month else month >= figure.first_month)
+    ]
+
+
 def _flags(inputs: Inputs, provider: str, month: str) -> list[Any]:
-    """Whether a month is billed, closed, published and final: the only way in which the clock reaches a figure."""
-    return [asdict(flag) for flag in inputs.flags.get((provider, month), [])]
+    """Which payers a month has, and whose bill and carbon are there."""
+    flags = inputs.flags.get((provider, month), [])
+    return [[flag.payer_account_id, flag.is_bill_landed, flag.is_carbon_published] for flag in flags]
+
+
+def _status(inputs: Inputs, provider: str, month: str) -> list[Any]:
+    """Whether bill and carbon of a month may still change: the only way in which the clock reaches a table."""
+    flags = inputs.flags.get((provider, month), [])
+    return [[flag.payer_account_id, flag.is_bill_closed, flag.is_carbon_final] for flag in flags]
 
 
 DEPENDENCIES: dict[str, Callable[[Inputs, str, str], list[Any]]] = {
@@ -116,25 +149,28 @@ DEPENDENCIES: dict[str, Callable[[Inputs, str, str], list[Any]]] = {
     "runs": _runs,
     "samples": _samples,
     "rates": _rates,
+    "figures": _figures,
     "flags": _flags,
 }
 
 
 def fingerprints(rules: Rules, election: Election) -> dict[str, str]:
-    """One sha256 per unit ('AWS/2026-04'), and one for what every build reads ('~shared')."""
+    """One sha256 per unit ('AWS/2026-04'), one for its status ('~status/AWS/2026-04'), one for what every build reads."""
     inputs = Inputs.of(election)
-    # what every month depends on: code, configuration, ambiguous run ids (a tag in any month may carry one), the user's tables
+    # what every month depends on: code, configuration, ambiguous run ids (a tag in any month may carry one), and which run a name
+    # means that a figure of the organisation's own gives
     base = {
         "code": code_version(),
         "rules": asdict(rules),
         "ambiguous": _ambiguous(inputs.run_groups),
-        "inputs": [_digest_of(m) for m in _by_publication(election) if m.generation.kind != Kind.FX_RATES],
+        "named": [_digest_of(member) for group in inputs.named_groups for member in group],
     }
     units = {}
     for month in inputs.months:
         for provider in providers(election):
             reads = {name: read(inputs, provider, month) for name, read in DEPENDENCIES.items()}
             units[f"{provider}/{month}"] = _hash({**base, **reads})
+            units[f"{STATUS}/{provider}/{month}"] = _hash(_status(inputs, provider, month))
     units[SHARED] = _hash({**base, **_shared(election)})
     return units
 
@@ -156,8 +192,20 @@ def overall_fingerprint(units: dict[str, str]) -> str:
 
 def months_to_build(units: dict[str, str], published_units: dict[str, str]) -> list[date]:
     """Months whose fingerprint is not the published one, also those that are no longer there."""
-    changed = {name for name in units.keys() | published_units.keys() if units.get(name) != published_units.get(name)}
-    return sorted({first_day(name.rpartition("/")[2]) for name in changed if name != SHARED})
+    return _months_of({name for name in _changed(units, published_units) if not name.startswith((SHARED, STATUS))})
+
+
+def turned_months(units: dict[str, str], published_units: dict[str, str]) -> list[date]:
+    """Months of which the bill or the carbon turned final, or was final and is not any more, since the publication."""
+    return _months_of({name for name in _changed(units, published_units) if name.startswith(STATUS)})
+
+
+def _changed(units: dict[str, str], published_units: dict[str, str]) -> set[str]:
+    return {name for name in units.keys() | published_units.keys() if units.get(name) != published_units.get(name)}
+
+
+def _months_of(names: set[str]) -> list[date]:
+    return sorted({first_day(name.rpartition("/")[2]) for name in names})
 
 
 def _by_publication(election: Election) -> list[Elected]:
@@ -199,15 +247,25 @@ def _ambiguous(groups: list[list[Elected]]) -> list[Any]:
     return found
 
 
-def _touches(group: list[Elected], month: str, jobs: set[str]) -> bool:
+def _names(group: list[Elected]) -> set[str]:
+    """The names under which telemetry and figures may mean a run of the group, normalised as SQL does it."""
+    controls = [member.contents.controls for member in group]
+    return {normalised_run_id(name) for found in controls for name in (*found.run_ids, *found.run_aliases)}
+
+
+def _touches(group: list[Elected], month: str, jobs: set[str], keys: set[str]) -> bool:
     """Whether a record of the group does: by time, or because the month bills a managed job that is an alias of it."""
+    is_open = False
     for member in group:
         controls = member.contents.controls
-        if month in controls.run_months or (controls.open_run_month is not None and month >= controls.open_run_month):
+        if month in controls.run_months or not jobs.isdisjoint(controls.run_aliases):
             return True
-        if not jobs.isdisjoint(controls.run_aliases):
-            return True
-    return False
+        if controls.open_run_month is not None and month >= controls.open_run_month:
+            # the end may stand in another row of the record: a node's with its attempt
+            if month <= (controls.last_run_month or ""):
+                return True
+            is_open = True
+    return is_open and not keys.isdisjoint(_names(group))
 
 
 def _hash(document: Any) -> str:

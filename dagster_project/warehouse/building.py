@@ -74,7 +74,7 @@ def create_raw(site: Site, build: Build, settings: Settings, landing: Landing, e
     if site == Site.of_home(settings.home):
         modes.prepare(settings.home, settings.landing, settings.publish_mode)
     with opened(site) as connection:
-        create(connection, settings.rules, landing, election, build.month_dates)
+        create(connection, settings.rules, landing, election, build.month_dates, build.turned_dates)
         write_deliveries(connection, settings.by_name, landing, election)
         # an earlier view cannot know what lies there today
         write_listed(connection, settings.sources if election.view.instant is None else [], landing)

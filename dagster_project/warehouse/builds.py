@@ -7,12 +7,12 @@ interrupted or refused, and everything is built again.
 import json
 import secrets
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 
 from dagster_project import clock, durable
 from dagster_project.code import code_version
-from dagster_project.election.units import SHARED, months_to_build, overall_fingerprint
+from dagster_project.election.units import SHARED, months_to_build, overall_fingerprint, turned_months
 from dagster_project.failures import UsageError
 from dagster_project.months import first_day
 from dagster_project.warehouse.site import Site
@@ -31,11 +31,17 @@ class Build:
     is_full: bool
     reads_all: bool = False  # all landed bytes are compared with their hashes, also those that no longer count
     is_whole: bool = True  # false: single models were run; such a state is never published
+    turned: list[str] = field(default_factory=list)  # months of which only the status is new: their bill or carbon turned final
 
     @property
     def month_dates(self) -> list[date]:
         """First days of the months that are built again."""
         return [date.fromisoformat(month) for month in self.months]
+
+    @property
+    def turned_dates(self) -> list[date]:
+        """First days of the months of which only the status is new."""
+        return [date.fromisoformat(month) for month in self.turned]
 
 
 def is_current(site: Site, units: dict[str, str]) -> bool:
@@ -52,6 +58,8 @@ def start(site: Site, units: dict[str, str], *, full: bool = False, also: Collec
     )
     published = {} if is_full or publication is None else publication["units"]
     months = {*months_to_build(units, published), *_known(units, also)}
+    turned = {*turned_months(units, published)} - months
+    months |= _moved_by_status(site, turned)
     fingerprint, now = overall_fingerprint(units), clock.now()
     build = Build(
         # the random end keeps two builds of the same second and fingerprint apart
@@ -63,9 +71,25 @@ def start(site: Site, units: dict[str, str], *, full: bool = False, also: Collec
         months=[month.isoformat() for month in sorted(months)],
         is_full=is_full,
         reads_all=full,
+        turned=[month.isoformat() for month in sorted(turned - months)],
     )
     _mark(site, build)
     return build
+
+
+def _moved_by_status(site: Site, months: Collection[date]) -> set[date]:
+    """Months in which a record holds a machine for longer than its bill has it: a final bill cuts what is beyond.
+
+    So there the status moves energy, and such a month is built as if its bill had changed. The last build knows where; its months
+    are otherwise as they were.
+    """
+    if not months:
+        return set()
+    import duckdb
+
+    with duckdb.connect(str(site.build_file), read_only=True) as connection:
+        rows = connection.execute("select distinct usage_month from intermediate.int_held_slices where billed_to < slice_to")
+        return {month for (month,) in rows.fetchall()} & set(months)
 
 
 def _known(units: dict[str, str], months: Collection[str]) -> set[date]:

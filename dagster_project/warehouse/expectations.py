@@ -80,6 +80,9 @@ with elected as (
 arrived as (
     {_arrived()}
 ),
+looked_at as (
+    select distinct source_name, content_hash, true as is_read from raw.read_deliveries
+),
 controls as (
     select source_name, partition, content_hash, cast(sum(line_count) as bigint) as control_rows
     from raw.delivery_totals group by all
@@ -100,14 +103,17 @@ months as (
     from (select distinct source_name, month from elected where month is not null) as distinct_months
 )
 select
-    elected.source_name, elected.kind, elected.partition, elected.rows,
-    coalesce(arrived.raw_rows, 0) as raw_rows,
+    elected.source_name, elected.kind, elected.partition,
+    -- a build counts the rows that it reads: those of another month were counted when that month was built
+    if(is_read, elected.rows, null) as rows,
+    if(is_read, coalesce(arrived.raw_rows, 0), null) as raw_rows,
     arrived.book_lines,
     if(arrived.book_lines is not null, coalesce(controls.control_rows, 0), null) as control_rows,
     months.missing_months,
     -- a handful of rows may well halve; a thousand may not
     if(earlier.previous_rows >= 1000, round(elected.rows / earlier.previous_rows, 3), null) as rows_ratio_to_previous
 from elected
+left join looked_at using (source_name, content_hash)
 left join arrived using (source_name, content_hash)
 left join controls using (source_name, partition, content_hash)
 left join earlier using (source_name, partition)

@@ -1,7 +1,10 @@
 """Schema raw of a build file: one view per kind over the elected Parquet, and the small tables that carry the rest into SQL.
 
-A view reads the landed files where they are; only narrow things become tables. A kind without a source is an empty view of
-the same columns. Which rows count is said by flags, what they mean by dbt.
+A view reads the landed files where they are; only narrow things become tables. Bills, carbon and telemetry are asked for the
+months of the build alone, so a view of them has the files of those months and no others: a build of month 36 opens as many as
+one of month 3. Run records are asked for all months and come in many small files: their rows are kept, and a build reads the
+files that are new. A kind without a source is an empty view of the same columns. Which rows count is said by flags, what they
+mean by dbt.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,12 +23,15 @@ from connectors.registry import connector_for
 from dagster_project.election.election import Election
 from dagster_project.election.months import is_read_by, payer_months
 from dagster_project.election.run_tags import TAG_COLUMNS, run_tag, tag_key
+from dagster_project.election.winners import Elected
 from dagster_project.kinds import KINDS, Kind, built_kinds
 from dagster_project.landing.deriving.typed_select import Read, parts_select, quoted, read_parquet, typed_columns
 from dagster_project.landing.land import Landing
 from dagster_project.months import first_day
 from dagster_project.settings import Rules
 
+OF_MONTHS = ("bill", "carbon", "telemetry")  # facts whose models are built by month
+KEPT = (Kind.TRAINING_RUNS,)
 LandedFiles = list[tuple[tuple[Any, ...], dict[str, str]]]  # a row of FILE_COLUMNS, and the file's physical columns
 FILES = "raw.landed_files"
 FILE_COLUMNS = {
@@ -33,7 +39,7 @@ FILE_COLUMNS = {
     "source_name": "VARCHAR",
     "content_hash": "VARCHAR",
     "source_object": "VARCHAR",
-    "file_number": "BIGINT",  # in the order of source and object: tells which of two rows comes first
+    "file_number": "BIGINT",  # of bills, in the order of source and object: tells which of two rows comes first
     "published_at": "TIMESTAMP",
     "book_payers": "VARCHAR[]",
     "book_months": "VARCHAR[]",  # 'payer/2026-04', for rows whose own time says their month
@@ -61,6 +67,7 @@ TABLES: dict[str, dict[str, str]] = {
         "line_count": "BIGINT",
         "billed_cost": "DECIMAL(38, 12)",
     },
+    "read_deliveries": {"source_name": "VARCHAR", "content_hash": "VARCHAR"},  # by this build
     "measure_totals": {  # of the deliveries that this build reads
         "source_name": "VARCHAR",
         "kind": "VARCHAR",
@@ -84,21 +91,33 @@ TABLES: dict[str, dict[str, str]] = {
         "is_carbon_final": "BOOLEAN",
     },
     "build_months": {"usage_month": "DATE"},
+    "status_months": {"usage_month": "DATE"},
 }
 
 
 def create_raw(
-    con: duckdb.DuckDBPyConnection, rules: Rules, landing: Landing, election: Election, months: Sequence[date]
+    con: duckdb.DuckDBPyConnection,
+    rules: Rules,
+    landing: Landing,
+    election: Election,
+    months: Sequence[date],
+    turned: Sequence[date] = (),
 ) -> None:
-    """Create or replace everything in schema raw, in one transaction."""
+    """Create or replace everything in schema raw, in one transaction. Of the months that `turned` only the status is new."""
     con.execute("SET TimeZone = 'UTC'")  # naive times in our tables are UTC, whatever the machine thinks
     con.execute("BEGIN")
     con.execute("CREATE SCHEMA IF NOT EXISTS raw")
-    files = {kind: landed_files(landing, election, kind) for kind in built_kinds()}
+    read = read_members(election, months)
+    files = {kind: landed_files(landing, read, kind) for kind in built_kinds()}
+    con.execute(f"CREATE TABLE IF NOT EXISTS {FILES} ({_declared(FILE_COLUMNS)})")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE files_before AS FROM {FILES}")
     _fill(con, FILES, FILE_COLUMNS, [row for found in files.values() for row, _ in found])
     for kind, found in files.items():
-        con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
-    rows = _small_tables(rules, election, months)
+        if kind in KEPT:
+            _keep_rows(con, kind, rules, found)
+        else:
+            con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
+    rows = _small_tables(rules, election, months) | {"status_months": [(month,) for month in sorted(turned)]}
     for name, columns in TABLES.items():
         _fill(con, f"raw.{name}", columns, rows[name])
     con.execute("COMMIT")
@@ -109,6 +128,7 @@ def _small_tables(rules: Rules, election: Election, months: Sequence[date]) -> d
     return {
         "quarantine": _quarantine(election),
         "delivery_totals": _delivery_totals(election),
+        "read_deliveries": [(m.generation.source, m.generation.content_hash) for m in read_members(election, months)],
         "measure_totals": _measure_totals(election, {f"{month:%Y-%m}" for month in months}),
         "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in rules.run_tag_keys))),
         "settings": [(rules.carbon_weights, rules.reporting_currency)],
@@ -117,14 +137,34 @@ def _small_tables(rules: Rules, election: Election, months: Sequence[date]) -> d
     }
 
 
-def landed_files(landing: Landing, election: Election, kind: Kind) -> LandedFiles:
-    """The elected Parquet files of a kind, as rows of FILE_COLUMNS, with their physical columns."""
+def read_members(election: Election, months: Iterable[date]) -> list[Elected]:
+    """The elected generations that a build of these months reads."""
+    texts = {f"{month:%Y-%m}" for month in months}
+    return [member for member in election.members if member.fact not in OF_MONTHS or is_read_by(member, texts)]
+
+
+def _keep_rows(con: duckdb.DuckDBPyConnection, kind: Kind, rules: Rules, found: LandedFiles) -> None:
+    """Rows of a kind as a table: those of files that are still there as they were stay, only new files are read."""
+    con.execute(f"CREATE TABLE IF NOT EXISTS raw.{kind} AS {rows_of(kind, rules, found)} LIMIT 0")
+    place = "(_source_name, _delivery_content_hash, _source_object)"
+    con.execute(
+        f"DELETE FROM raw.{kind} WHERE {place} IN "
+        f"(SELECT (source_name, content_hash, source_object) FROM (FROM files_before EXCEPT FROM {FILES}))"
+    )
+    added = {file for (file,) in con.execute(f"SELECT file FROM (FROM {FILES} EXCEPT FROM files_before)").fetchall()}
+    if new := [(row, physical) for row, physical in found if row[0] in added]:
+        con.execute(f"INSERT INTO raw.{kind} {rows_of(kind, rules, new)}")
+
+
+def landed_files(landing: Landing, members: Iterable[Elected], kind: Kind) -> LandedFiles:
+    """The Parquet files of a kind, as rows of FILE_COLUMNS, with their physical columns."""
     found: LandedFiles = []
     taken = set[Path]()
-    members = [member for member in election.members if member.generation.kind == kind]
-    parts = [(member.generation.source, part.source_object, member, part) for member in members for part in member.contents.parts]
-    for number, (source, source_object, member, part) in enumerate(sorted(parts, key=itemgetter(0, 1))):
+    of_kind = [member for member in members if member.generation.kind == kind]
+    parts = [(member.generation.source, part.source_object, member, part) for member in of_kind for part in member.contents.parts]
+    for place, (source, source_object, member, part) in enumerate(sorted(parts, key=itemgetter(0, 1))):
         generation, contents = member.generation, member.contents
+        number = place if KINDS[kind].fact == "bill" else None  # a new run record would give all others new numbers
         versions = contents.controls.payer_versions
         places = (
             sorted(member.book_payers),
@@ -227,8 +267,11 @@ def _measure_totals(election: Election, months: set[str]) -> list[tuple[Any, ...
 
 
 def _fill(con: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
-    declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
-    con.execute(f"CREATE OR REPLACE TABLE {table} ({declared})")
+    con.execute(f"CREATE OR REPLACE TABLE {table} ({_declared(columns)})")
     if filled := list(rows):  # by column: thousands of run records are ten thousands of totals
         values = [list(column) for column in zip(*filled, strict=True)]
         con.execute(f"INSERT INTO {table} SELECT {', '.join('unnest(?)' for _ in columns)}", values)
+
+
+def _declared(columns: dict[str, str]) -> str:
+    return ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())

@@ -66,7 +66,7 @@ def create_raw(spark: SparkSession, rules: Rules, landing: Landing, election: El
             rows = spark.createDataFrame(con.sql(f"FROM raw.{name}").to_arrow_table())
             _save(rows.to(_run(spark, empty_select(columns.items())).schema), f"raw.{name}")
     for kind in built_kinds():
-        files = raw.landed_files(landing, election, kind)
+        files = raw.landed_files(landing, election.members, kind)
         _save(_run(spark, raw.rows_of(kind, rules, files, lambda paths: _view_of(spark, paths))), f"raw.{kind}")
         expected = sum(member.contents.rows for member in election.members if member.generation.kind == kind)
         if (read := spark.table(f"raw.{kind}").count()) != expected:

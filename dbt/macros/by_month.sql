@@ -3,6 +3,8 @@
   that the query has for them; all other months stay as they are. Example: a restated June is built again and May is not touched; a June
   that has no rows any more leaves none. `--full-refresh`, or a table that is not there, builds everything.
   The query need not mind the months: its rows are restricted here, by literal dates, which engines push down into it.
+  A month of which only the clock moved (raw.status_months: its bill or its carbon turned final) is built again in the few tables that say
+  so, `meta={'rebuilt_for': 'status'}`, and left alone in all others. Without any month nothing is done.
 #}
 {% materialization by_month, default %}
   {%- set table = this.incorporate(type='table') -%}
@@ -13,8 +15,9 @@
     {% if existing is not none %}{% do adapter.drop_relation(existing) %}{% endif %}
     {% call statement('main') %}{{ create_table_as(False, table, sql) }}{% endcall %}
   {% else %}
-    {% set columns = adapter.get_columns_in_relation(existing) | map(attribute='quoted') | join(', ') %}
-    {% call statement('main') %}{{ replace_months(table, columns, sql, month_literals()) }}{% endcall %}
+    {% set months = month_literals() %}
+    {% set columns = adapter.get_columns_in_relation(existing) | map(attribute='quoted') | join(', ') if months %}
+    {% call statement('main') %}{{ replace_months(table, columns, sql, months) if months else 'select 0' }}{% endcall %}
   {% endif %}
   {% do persist_docs(table, model) %}
   {{ run_hooks(post_hooks, inside_transaction=True) }}
@@ -30,9 +33,15 @@
   {{ return(existing is none or not existing.is_table) }}
 {% endmacro %}
 
-{# The months of the build as a list of literals. #}
+{# The months that a table gets anew. One that shows whether a month is final also gets those that turned final. #}
+{% macro months_of_the_build() -%}
+select usage_month from {{ source('raw', 'build_months') }}
+{%- if (config.get('meta') or {}).get('rebuilt_for') == 'status' %} union select usage_month from {{ source('raw', 'status_months') }}{% endif %}
+{%- endmacro %}
+
+{# The same as a list of literals. #}
 {% macro month_literals() %}
-  {%- set months = run_query('select distinct usage_month from ' ~ source('raw', 'build_months') ~ ' order by usage_month') -%}
+  {%- set months = run_query('select distinct usage_month from (' ~ months_of_the_build() ~ ') as months order by usage_month') -%}
   {%- set literals = [] -%}
   {%- for month in months.columns[0].values() %}{% do literals.append("date '" ~ month ~ "'") %}{% endfor -%}
   {{ return(literals) }}
@@ -42,7 +51,7 @@
   {{ return(adapter.dispatch('replace_months', 'trainledger')(table, columns, sql, months)) }}
 {% endmacro %}
 {% macro default__replace_months(table, columns, sql, months) -%}
-  {%- set of_the_build = 'usage_month in (' ~ months | join(', ') ~ ')' if months else 'false' -%}
+  {%- set of_the_build = 'usage_month in (' ~ months | join(', ') ~ ')' -%}
   delete from {{ table }} where {{ of_the_build }};
   insert into {{ table }} ({{ columns }})
   select {{ columns }} from (
@@ -53,11 +62,25 @@
 
 {# The months that a table built by month gets now, as rows: those of the build; all that are known where it is built whole. #}
 {% macro months_to_build() -%}
-select usage_month from {{ source('raw', 'build_months') }}
+{{ months_of_the_build() }}
 {%- if is_built_whole() %} union select usage_month from {{ source('raw', 'months') }}{% endif %}
 {%- endmacro %}
 
 {# Only for speed: drops other months early where a window or a join across months keeps the engine from pushing the restriction down. #}
 {% macro in_build_months(column='usage_month') -%}
 {{ column }} in (select known_months.usage_month from ({{ months_to_build() }}) as known_months)
+{%- endmacro %}
+
+{# For gates: rows of the months that this build made. Those of every other month passed when their month was built. #}
+{% macro of_built_months(column='usage_month') -%}
+{{ column }} in (
+    select usage_month from {{ source('raw', 'build_months') }}
+    union all
+    select usage_month from {{ source('raw', 'status_months') }}
+)
+{%- endmacro %}
+
+{# A table of which only the months of the build are read. #}
+{% macro built_months_of(relation) -%}
+(select * from {{ relation }} where {{ in_build_months() }})
 {%- endmacro %}

@@ -1,7 +1,10 @@
 -- The four parts by basis are the facility energy, and the basis named is the weakest of those used.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_training_run_energy'}}}) }}
 select *
-from {{ ref('fct_training_run_energy') }}
+from (
+    select * from {{ ref('fct_training_run_energy') }}
+    where {{ of_built_months() }}
+) as energy
 where
     energy_kwh_measured
     + energy_kwh_driver_power

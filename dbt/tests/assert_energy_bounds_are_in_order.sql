@@ -1,7 +1,10 @@
 -- Bounds enclose their figure, a wider boundary never holds less, and no energy is negative.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_training_run_energy'}}}) }}
 select *
-from {{ ref('fct_training_run_energy') }}
+from (
+    select * from {{ ref('fct_training_run_energy') }}
+    where {{ of_built_months() }}
+) as energy
 where
     not coalesce(
         0 <= chip_energy_kwh_low and chip_energy_kwh_low <= chip_energy_kwh and chip_energy_kwh <= chip_energy_kwh_high, true

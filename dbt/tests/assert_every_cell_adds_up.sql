@@ -2,4 +2,4 @@
 {{ config(meta={'dagster': {'ref': {'name': 'fct_reconciliation'}}}) }}
 select *
 from {{ ref('fct_reconciliation') }}
-where method = 'conservation' and difference is distinct from 0
+where {{ of_built_months() }} and method = 'conservation' and difference is distinct from 0

@@ -2,10 +2,17 @@
 {{ config(meta={'dagster': {'ref': {'name': 'fct_training_run_energy'}}}) }}
 with run_months as (
     select distinct training_run_id, usage_month from {{ ref('int_run_months') }}
+    where {{ of_built_months() }}
 ),
 
 modelled as (
     select distinct training_run_id, usage_month from {{ ref('fct_training_run_emissions_modelled') }}
+    where {{ of_built_months() }}
+),
+
+energy as (
+    select training_run_id, usage_month from {{ ref('fct_training_run_energy') }}
+    where {{ of_built_months() }}
 )
 
 select
@@ -15,6 +22,6 @@ select
     energy.training_run_id as energy_run_id,
     modelled.training_run_id as modelled_run_id
 from run_months
-full outer join {{ ref('fct_training_run_energy') }} as energy using (training_run_id, usage_month)
+full outer join energy using (training_run_id, usage_month)
 full outer join modelled using (training_run_id, usage_month)
 where run_months.training_run_id is null or energy.training_run_id is null or modelled.training_run_id is null

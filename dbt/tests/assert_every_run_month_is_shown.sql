@@ -2,6 +2,7 @@
 {{ config(meta={'dagster': {'ref': {'name': 'int_run_months'}}}) }}
 with costs as (
     select distinct training_run_id, usage_month from {{ ref('fct_training_run_costs') }}
+    where {{ of_built_months() }}
 )
 
 select
@@ -12,4 +13,4 @@ select
 from {{ ref('int_run_months') }} as run_months
 left join costs using (training_run_id, usage_month)
 left join {{ ref('fct_training_run_emissions') }} as emissions using (training_run_id, usage_month, provider_name)
-where costs.training_run_id is null or emissions.training_run_id is null
+where {{ of_built_months('run_months.usage_month') }} and (costs.training_run_id is null or emissions.training_run_id is null)

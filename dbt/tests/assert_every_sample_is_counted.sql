@@ -1,25 +1,44 @@
--- the sources whose samples of telemetry are not all in fct_telemetry_matches: nothing that was measured disappears
+-- the sources whose samples of telemetry are not all in fct_telemetry_matches: nothing that was measured disappears. In the
+-- months of the build; a sample belongs to the month in which it ends, one that ends at midnight to the month before.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_telemetry_matches'}}}) }}
-with delivered as (
-    select source_name, count(*) as sample_count
-    from (
-        select _source_name as source_name from {{ source('raw', 'neuron_monitor') }}
-        union all
-        select _source_name as source_name from {{ source('raw', 'tpu_monitoring') }}
-    ) as samples
+with samples as (
+    select
+        _source_name as source_name,
+        cast(date_trunc('month', sample_end - interval 1 microsecond) as date) as usage_month
+    from {{ source('raw', 'neuron_monitor') }}
+
+    union all
+
+    select
+        _source_name as source_name,
+        cast(date_trunc('month', sample_end - interval 1 microsecond) as date) as usage_month
+    from {{ source('raw', 'tpu_monitoring') }}
+),
+
+delivered as (
+    select source_name, usage_month, count(*) as sample_count
+    from samples
+    -- without an end a sample is of no month
+    where {{ of_built_months() }} or usage_month is null
     group by all
 ),
 
 counted as (
-    select source_name, sum(sample_count) as sample_count, sum(matched_sample_count) as matched_sample_count
+    select
+        source_name,
+        usage_month,
+        sum(sample_count) as sample_count,
+        sum(matched_sample_count) as matched_sample_count
     from {{ ref('fct_telemetry_matches') }}
+    where {{ of_built_months() }}
     group by all
 )
 
 select
     source_name,
+    usage_month,
     delivered.sample_count as delivered_samples,
     counted.sample_count as counted_samples
 from delivered
-full outer join counted using (source_name)
+full outer join counted using (source_name, usage_month)
 where delivered.sample_count is distinct from counted.sample_count or counted.matched_sample_count > counted.sample_count

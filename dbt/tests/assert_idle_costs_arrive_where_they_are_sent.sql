@@ -6,6 +6,7 @@ with sent as (
         spread_billed_cost as idle_billed_cost,
         spread_effective_cost as idle_effective_cost
     from {{ ref('fct_residual_costs') }}
+    where {{ of_built_months() }}
 ),
 
 received as (
@@ -14,6 +15,7 @@ received as (
         idle_share_billed_cost as idle_billed_cost,
         idle_share_effective_cost as idle_effective_cost
     from {{ ref('fct_run_cell_costs') }}
+    where {{ of_built_months() }}
 )
 
 {{ unequal_sums(

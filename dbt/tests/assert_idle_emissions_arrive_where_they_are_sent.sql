@@ -7,11 +7,12 @@ with sent as (
         spread_location_based_kgco2e as location_based_kgco2e,
         spread_market_based_kgco2e as market_based_kgco2e
     from {{ ref('fct_residual_emissions') }}
+    where {{ of_built_months() }}
 ),
 
 received as (
     select * from {{ ref('int_idle_emission_shares') }}
-    where is_elected
+    where is_elected and {{ of_built_months() }}
 )
 
 {{ unequal_sums(

@@ -3,7 +3,7 @@
 with regions as (
     select training_run_id, usage_month, {{ whole_sum('facility_energy_kwh', 'decimal(38, 9)') }} as facility_energy_kwh
     from {{ ref('fct_training_run_emissions_modelled') }}
-    where factor_set_id = 'location_direct_v1'
+    where factor_set_id = 'location_direct_v1' and {{ of_built_months() }}
     group by all
 )
 

@@ -2,4 +2,4 @@
 {{ config(meta={'dagster': {'ref': {'name': 'int_carbon_splits'}}}) }}
 select *
 from {{ ref('int_carbon_splits') }}
-where {{ any_mass_is_negative() }}
+where {{ of_built_months() }} and {{ any_mass_is_negative() }}

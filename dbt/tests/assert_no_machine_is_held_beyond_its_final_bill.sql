@@ -2,6 +2,7 @@
 {{ config(meta={'dagster': {'ref': {'name': 'fct_training_run_energy'}}}) }}
 with spans as (
     select distinct usage_month, resource_id, span_from_us, span_to_us from {{ ref('int_node_spans') }}
+    where {{ of_built_months() }}
 ),
 
 held as (
@@ -12,7 +13,7 @@ held as (
 
 finals as (
     select distinct usage_month, resource_id from {{ ref('int_held_slices') }}
-    where is_final
+    where is_final and {{ of_built_months() }}
 ),
 
 billed as (

@@ -3,4 +3,4 @@
 {{ config(severity='warn', meta={'dagster': {'ref': {'name': 'int_aws_lines'}}}) }}
 select line_id, line_item_type, usage_type, resource_id, billing_currency, billed_cost
 from {{ ref('int_aws_lines') }}
-where is_pod and billed_cost <> 0
+where {{ of_built_months() }} and is_pod and billed_cost <> 0

@@ -2,11 +2,12 @@
 {{ config(meta={'dagster': {'ref': {'name': 'fct_training_run_costs'}}}) }}
 with cells as (
     select * from {{ ref('fct_run_cell_costs') }}
+    where {{ of_built_months() }}
 ),
 
 runs as (
     select * from {{ ref('fct_training_run_costs') }}
-    where status not in ('no_cell', 'not_published')
+    where status not in ('no_cell', 'not_published') and {{ of_built_months() }}
 )
 
 {{ unequal_sums(

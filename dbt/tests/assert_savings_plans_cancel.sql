@@ -3,4 +3,4 @@
 {{ config(severity='warn', meta={'dagster': {'ref': {'name': 'int_saving_plan_roundings'}}}) }}
 select *
 from {{ ref('int_saving_plan_roundings') }}
-where abs(billed_cost) >= 1
+where {{ of_built_months() }} and abs(billed_cost) >= 1

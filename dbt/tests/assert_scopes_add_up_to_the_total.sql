@@ -1,7 +1,10 @@
 -- Scope 1 + 2 + 3 by method is the provider's total within its resolution of a gram per figure. A breach is told, never repaired.
 {{ config(severity='warn', meta={'dagster': {'ref': {'name': 'int_carbon_rows'}}}) }}
 select source_name, source_object, row_number
-from {{ ref('int_carbon_rows') }}
+from (
+    select * from {{ ref('int_carbon_rows') }}
+    where {{ of_built_months() }}
+) as carbon_rows
 where
     abs(
         provider_total_location_based_kgco2e

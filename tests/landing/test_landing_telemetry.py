@@ -60,7 +60,8 @@ def test_a_company_without_bills_has_its_months_under_no_payer(organisation: Org
     assert organisation.raw(months) == [("AWS", "", month, False, False) for month in (APRIL, MAY, JUNE)]
     write_points(organisation.folder / "exports/tpu/a.json", "2026-05-10T12:00:00Z", at="2026-07-03")
     organisation.refresh()
-    assert sorted(units(organisation)) == [*(f"Google Cloud/2026-0{month}" for month in (4, 5, 6)), "~shared"]
+    names = [f"Google Cloud/2026-0{month}" for month in (4, 5, 6)]
+    assert sorted(units(organisation)) == [*names, "~shared", *(f"~status/{name}" for name in names)]
 
 
 def test_a_file_names_its_months_run_and_host(organisation: Organisation) -> None:
@@ -119,7 +120,7 @@ def test_the_date_of_a_run_records_file_says_nothing(organisation: Organisation)
         assert changed(organisation, before) == []
 
 
-def test_a_rate_rebuilds_the_month_in_whose_last_eight_days_it_lies_and_own_inputs_rebuild_all(
+def test_a_rate_rebuilds_the_month_in_whose_last_eight_days_it_lies_and_an_own_figure_those_from_its_first_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-08-01T00:00:00Z")
@@ -149,6 +150,30 @@ def test_a_rate_rebuilds_the_month_in_whose_last_eight_days_it_lies_and_own_inpu
         after = units(organisation)
     inputs.write_text(inputs.read_text().replace("1.15", "1.16"))
     assert changed(organisation, after) == [APRIL]
+    before = units(organisation)
+    inputs.write_text(inputs.read_text() + "pue,us-east-1,1.1,ratio,meter,2026-05-01,\n")
+    assert changed(organisation, before) == [], "April is not of it"
+
+
+def test_a_reading_of_a_meter_belongs_to_its_month_and_ties_the_run_that_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which run a name means is found from all records, so one that takes the name touches whatever the figure does."""
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-08-01T00:00:00Z")
+    inputs = tmp_path / "own.csv"
+    inputs.write_text("kind,key,value,unit,source,valid_from,basis\n")
+    own = {"name": "own", "kind": "user_inputs", "location": str(inputs)}
+    organisation = Organisation(tmp_path, {"name": "cur", "kind": "aws_cur"}, {"name": "runs", "kind": "training_runs"}, own)
+    for month in ("2026-04", "2026-05", "2026-06"):
+        organisation.deliver([bill_line(day=f"{month}-01")], at="2026-07-02", month=month)
+    organisation.refresh()
+    before = units(organisation)
+    inputs.write_text(inputs.read_text() + "measured_energy,Meter Run,12.5,kWh,meter,2026-05-01,facility\n")
+    assert changed(organisation, before) == [MAY]
+    before = units(organisation)
+    node = {"resource_id": "i-x", "started_at": "2026-06-20T00:00:00Z", "ended_at": "2026-06-21T00:00:00Z"}
+    write_run(tmp_path / "exports/runs/a.run.json", "Meter-Run", at="2026-07-02", nodes=[node])
+    assert MAY in changed(organisation, before)
 
 
 def test_status_shows_the_months_of_telemetry_as_landed(organisation: Organisation) -> None:

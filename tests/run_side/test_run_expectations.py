@@ -24,6 +24,7 @@ create table raw.delivery_totals (
     source_name varchar, kind varchar, partition varchar, content_hash varchar, payer_account_id varchar, usage_month date,
     currency varchar, line_count bigint, billed_cost decimal(38, 12)
 );
+create table raw.read_deliveries (source_name varchar, content_hash varchar);
 create table raw.months (provider_name varchar, payer_account_id varchar, usage_month date, is_bill_landed boolean);
 create table marts.fct_reconciliation (
     {CELL}, measure varchar, unit_or_currency varchar, method varchar, provider_total decimal(38, 12), difference decimal(38, 12)
@@ -41,6 +42,7 @@ insert into ops.dim_deliveries values
     ('cur', 'aws_cur', 'AWS', '2026-04', 'd', '2026-05-01', '2026-05-01', 'h0', 'r', 1000, 1, 1, 'c', false, false),
     ('cur', 'aws_cur', 'AWS', '2026-04', 'd', '2026-05-02', '2026-05-02', 'h1', 'r', 2, 1, 1, 'c', true, true),
     ('runs', 'training_runs', null, 'a.json', 'd', '2026-05-02', '2026-05-02', 'h2', 'r', 1, 1, 1, 'c', true, true);
+insert into raw.read_deliveries values ('cur', 'h1'), ('runs', 'h2');
 insert into raw.aws_cur (_source_name, _delivery_content_hash) values ('cur', 'h1'), ('cur', 'h1');
 insert into raw.training_runs (_source_name, _delivery_content_hash) values ('runs', 'h2');
 insert into raw.delivery_totals values ('cur', 'aws_cur', '2026-04', 'h1', 'p', date '2026-04-01', 'USD', 2, 3.51);
@@ -56,6 +58,7 @@ GOOGLE = """
 insert into ops.dim_deliveries values
     ('google', 'gcp_billing', 'Google Cloud', '2026-04-01', 'd', '2026-04-02', '2026-04-02', 'g', 'r', 3, 1, 1, 'c', true, true),
     ('check', 'aws_cur', 'AWS', '2026-04', 'd', '2026-05-02', '2026-05-02', 'k', 'r', 1, 1, 1, 'c', true, false);
+insert into raw.read_deliveries values ('google', 'g'), ('check', 'k');
 insert into raw.gcp_billing values ('google', 'g', true, 'line'), ('google', 'g', true, 'credit'), ('google', 'g', false, 'line');
 insert into raw.aws_cur values ('check', 'k', false, null);
 insert into raw.delivery_totals values ('google', 'gcp_billing', '2026-04-01', 'g', 'p', date '2026-04-01', 'USD', 1, 0);
@@ -123,6 +126,16 @@ def test_each_rule_names_the_row_that_breaks_it(
     found = failed(build, tmp_path)
     assert row in found[f"gx.{gate}"]
     assert f"gx.{gate}" in expected_gates()
+
+
+def test_rows_of_a_delivery_that_the_build_does_not_read_are_not_counted(
+    build: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    """They were counted when their month was built, and its files are not opened for another one."""
+    build.execute("delete from raw.aws_cur")
+    assert "gx.deliveries.every_landed_row_is_in_raw" in failed(build, tmp_path)
+    build.execute("delete from raw.read_deliveries where source_name = 'cur'")
+    assert "gx.deliveries.every_landed_row_is_in_raw" not in failed(build, tmp_path)
 
 
 def test_a_month_between_two_that_is_missing_is_a_warning(build: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:

@@ -46,6 +46,14 @@ class Commitment(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
 
 
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of the organisation's own figures that count from one month on, or in that month alone."""
+
+    first_month: str  # '': without a beginning
+    is_of_one_month: bool
+    digest: str
+
+
 class Controls(msgspec.Struct, frozen=True, kw_only=True):
     """Totals and keys of a generation's rows."""
 
@@ -59,11 +67,14 @@ class Controls(msgspec.Struct, frozen=True, kw_only=True):
     run_aliases: list[str] = []
     run_months: list[str] = []
     open_run_month: str | None = None  # a node without an end on record: samples of any later month may show it
+    last_run_month: str | None = None  # in which the latest end of the records lies
     sample_months: list[str] = []  # months that samples lie in
     reached_months: list[str] = []  # and those they can change: a point's length is found from the points around it
     sample_runs: list[str] = []  # run ids in keys and labels, as recorded
     sample_hosts: list[str] = []
     rate_months: dict[str, str] = {}  # usage month -> digest of the exchange rates that may convert it
+    figures: list[Figures] = []
+    figure_runs: list[str] = []  # runs that they name, as written
 
 
 class MeasureTotal(msgspec.Struct, frozen=True):

@@ -15,6 +15,7 @@ from dagster_project.landing.deriving.contents import BillMonth, Commitment, Con
 from dagster_project.landing.deriving.controls_runs import (
     RUN_KEYS,
     SAMPLE_KEYS,
+    USER_KEYS,
     run_controls,
     sample_controls,
     user_controls,
@@ -186,5 +187,5 @@ CONTROLS: dict[Kind, KindControls] = {
     Kind.NEURON_MONITOR: KindControls(SAMPLE_KEYS, sample_controls),
     Kind.TPU_MONITORING: KindControls(SAMPLE_KEYS, sample_controls),
     Kind.FX_RATES: KindControls(FX_RATES, _fx_rates),
-    Kind.USER_INPUTS: KindControls(Asked(), user_controls),
+    Kind.USER_INPUTS: KindControls(USER_KEYS, user_controls),
 }

@@ -1,4 +1,4 @@
-"""Controls of what speaks for runs: run records, telemetry, and the user's own tables. They say what is built again.
+"""Controls of what speaks for runs: run records and telemetry. They say what is built again.
 
 Nothing here costs anything or joins anything: months and names, always a superset of what SQL will use.
 """
@@ -8,8 +8,8 @@ from typing import Any
 
 import duckdb
 
-from dagster_project.landing.deriving.contents import Controls
-from dagster_project.landing.deriving.one_reading import GROUPS, Asked
+from dagster_project.landing.deriving.contents import Controls, Figures
+from dagster_project.landing.deriving.one_reading import DIGEST, GROUPS, Asked
 from dagster_project.months import months_touched
 
 # SQL finds what a gauge's point covers from the points of two days around it; a day more leaves no edge to think about
@@ -29,6 +29,13 @@ SAMPLE_KEYS = Asked(
         "host": "coalesce(host_id, '')",
     }
 )
+USER_KEYS = Asked(
+    keys={
+        "first_month": "coalesce(strftime(valid_from, '%Y-%m'), '')",
+        "is_of_one_month": "kind = 'measured_energy'",
+        "run": "CASE WHEN kind = 'measured_energy' THEN key ELSE training_run_id END",
+    }
+)
 
 
 def run_controls(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
@@ -36,11 +43,13 @@ def run_controls(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
     runs = con.execute(f"SELECT DISTINCT recorded_id FROM {GROUPS} ORDER BY 1").fetchall()
     aliases = con.execute(f"SELECT DISTINCT alias_id FROM {GROUPS} WHERE alias_id <> '' ORDER BY 1").fetchall()
     windows = con.execute(f"SELECT DISTINCT started_at, ended_at FROM {GROUPS} WHERE started_at IS NOT NULL").fetchall()
+    last = con.execute(f"SELECT strftime(max(ended_at), '%Y-%m') FROM {GROUPS}").fetchall()
     return Controls(
         run_ids=_first(runs),
         run_aliases=_first(aliases),
         run_months=sorted({month for start, end in windows for month in months_touched(start, end or start)}),
         open_run_month=min((f"{start:%Y-%m}" for start, end in windows if end is None), default=None),
+        last_run_month=_first(last)[0],
     )
 
 
@@ -61,8 +70,14 @@ def sample_controls(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
 
 
 def user_controls(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
-    """The organisation's own figures may be of any month: their rows' digest says all."""
-    return Controls()
+    """From which month on the organisation's own figures count, and the runs they name."""
+    query = f"SELECT first_month, is_of_one_month, {DIGEST} FROM {GROUPS} GROUP BY ALL ORDER BY first_month, is_of_one_month"
+    figures = [
+        Figures(first_month=month, is_of_one_month=is_of_one, digest=digest)
+        for month, is_of_one, digest in con.execute(query).fetchall()
+    ]
+    named = con.execute(f"SELECT DISTINCT run FROM {GROUPS} WHERE run <> '' ORDER BY run").fetchall()
+    return Controls(figures=figures, figure_runs=_first(named))
 
 
 def _first(rows: list[tuple[Any, ...]]) -> list[Any]:

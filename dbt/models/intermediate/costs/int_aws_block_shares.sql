@@ -1,19 +1,26 @@
+{{ config(materialized='by_month') }}
+
+-- a fee goes to the hours of all months: blocks that were used in no month of the build stay as they are
 with charges as (
     select *, fee_cost as effective_cost from {{ ref('int_aws_capacity_blocks') }}
+    where block_arn in (
+        select used.block_arn from {{ ref('int_aws_block_lines') }} as used
+        where {{ in_build_months('used.usage_month') }}
+    )
 ),
 
 hours as (
     select
         charges.charge_id,
+        lines.usage_month,
         lines.line_id,
         -- parts are named by their place in time, so ties go to the earlier hour
         lpad(cast(row_number() over (
             partition by charges.charge_id
             order by lines.charge_period_start, lines.source_object, lines.row_number
         ) as string), 12, '0') as part_id,
-        cast(coalesce(lines.billed_us, {{ microseconds('lines.charge_period_start', 'lines.charge_period_end') }})
-            as decimal(38, 0)) as w
-    from {{ ref('int_aws_lines') }} as lines
+        lines.billed_us as w
+    from {{ ref('int_aws_block_lines') }} as lines
     inner join charges using (block_arn, billing_currency)
     where lines.is_usage
 ),
@@ -28,6 +35,7 @@ shares as (
     {{ exact_split('charges', 'parts', ['effective_cost'], 12) }}
 )
 
-select charge_id, hours.line_id, shares.effective_cost
+-- what is still prepaid is no hour's
+select hours.usage_month, charge_id, hours.line_id, shares.effective_cost
 from shares
-left join hours using (charge_id, part_id)
+inner join hours using (charge_id, part_id)

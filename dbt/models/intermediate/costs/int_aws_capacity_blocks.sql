@@ -1,12 +1,12 @@
 with fees as (
     select
-        commitment_id as block_arn,
+        block_arn,
         billing_currency,
         sum(billed_cost) as fee_cost,
         max(reservation_started_at) as started_at,
         max(reservation_ended_at) as ended_at,
         max(coalesce(reservation_count, 1)) as instance_count
-    from {{ ref('int_aws_lines') }}
+    from {{ ref('int_aws_block_lines') }}
     where is_block_fee
     group by all
 ),
@@ -16,9 +16,9 @@ hours as (
         block_arn,
         billing_currency,
         max(charge_period_end) as billed_until,
-        sum(coalesce(billed_us, {{ microseconds('charge_period_start', 'charge_period_end') }})) as billed_us
-    from {{ ref('int_aws_lines') }}
-    where block_arn is not null and is_usage
+        sum(billed_us) as billed_us
+    from {{ ref('int_aws_block_lines') }}
+    where is_usage
     group by all
 )
 

@@ -1,3 +1,5 @@
+{{ config(materialized='by_month', meta={'rebuilt_for': 'status'}) }}
+
 with lines as (
     select provider_name, payer_account_id, usage_month, bool_and(is_invoiced) as is_invoiced
     from {{ ref('int_cell_parts') }}

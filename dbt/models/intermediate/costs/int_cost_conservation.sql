@@ -1,3 +1,4 @@
+{{ config(materialized='by_month') }}
 {%- set measures = ['billed_cost', 'effective_cost', 'list_cost', 'contracted_cost'] %}
 {%- set nothing = 'cast(0 as decimal(38, 12))' %}
 
@@ -23,7 +24,7 @@ with sides as (
         {{ nothing }}, {{ nothing }},
         {{ nothing }}, {{ nothing }}, {{ nothing }}, {{ nothing }},
         {{ nothing }}, {{ nothing }}, {{ nothing }}, {{ nothing }}
-    from {{ ref('int_commitment_flows') }}
+    from {{ ref('int_stated_commitment_flows') }}
 
     union all
 

@@ -1,10 +1,12 @@
+{{ config(materialized='by_month') }}
+
 with residuals as (
     select
         {{ cell() }}, billing_currency, cost_component as residual_cost_component, reason, billed_cost, effective_cost,
         {{ cell_id() }} || '|' || billing_currency as cell_id,
         {{ cell_id() }} || '|' || billing_currency || '|' || cost_component || '|' || reason as charge_id
     from {{ ref('int_cell_parts') }}
-    where reason in ('idle', 'unused_commitment')
+    where reason in ('idle', 'unused_commitment') and {{ in_build_months() }}
 ),
 
 run_parts as (
@@ -17,7 +19,7 @@ run_parts as (
         training_run_id || ' ' || cost_component || ' ' || attribution_rule as part_id,
         {{ to_units('weight', 12) }} as w
     from {{ ref('int_cell_parts') }}
-    where training_run_id is not null and weight > 0
+    where training_run_id is not null and weight > 0 and {{ in_build_months() }}
 ),
 
 parts as (

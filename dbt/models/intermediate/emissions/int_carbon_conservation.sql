@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 with provider_rows as (
     select
         {{ cell() }},
@@ -8,6 +10,7 @@ with provider_rows as (
         cast(sum(case when quarantine_reason is not null then {{ mass }} else 0 end) as decimal(38, 9)) as quarantined_{{ mass }}
         {%- endfor %}
     from {{ ref('int_carbon_rows') }}
+    where {{ in_build_months() }}
     group by all
 ),
 
@@ -16,7 +19,7 @@ runs as (
         cell_id,
         {{ sums(mass_names(), 9) }}
     from {{ ref('int_carbon_splits') }}
-    where part_id <> '~residual'
+    where part_id <> '~residual' and {{ in_build_months() }}
     group by all
 ),
 
@@ -25,6 +28,7 @@ residuals as (
         cell_id,
         {{ sums(mass_names(), 9) }}
     from {{ ref('int_residual_emissions') }}
+    where {{ in_build_months() }}
     group by all
 ),
 
@@ -33,23 +37,36 @@ coverage as (
         provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month,
         cast(sum(weighted_line_count) as double) / cast(sum(usage_line_count) as double) as weight_coverage_ratio
     from {{ ref('int_carbon_weights') }}
+    where {{ in_build_months() }}
     group by all
+),
+
+-- all masses of a cell in one row: eight joins of all cells took eight times the memory
+cells as (
+    select
+        provider_rows.*
+        {%- for mass in mass_names() %},
+        coalesce(runs.{{ mass }}, 0) as runs_{{ mass }},
+        coalesce(residuals.{{ mass }}, 0) as residual_{{ mass }}
+        {%- endfor %},
+        {{ nine_digits('coverage.weight_coverage_ratio') }} as weight_coverage_ratio
+    from provider_rows
+    left join runs using (cell_id)
+    left join residuals using (cell_id)
+    left join coverage using (provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month)
 )
 {% for mass in mass_names() %}
 select
-    {{ cell_of('provider_rows') }},
+    {{ cell() }},
     '{{ mass }}' as measure,
-    provider_rows.provider_model_version,
-    provider_rows.{{ mass }} as provider_total,
-    coalesce(runs.{{ mass }}, 0) as runs_total,
-    coalesce(residuals.{{ mass }}, 0) as residual_total,
-    provider_rows.quarantined_{{ mass }} as quarantined_total,
-    {{ nine_digits('coverage.weight_coverage_ratio') }} as weight_coverage_ratio
-from provider_rows
-left join runs using (cell_id)
-left join residuals using (cell_id)
-left join coverage using (provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month)
+    provider_model_version,
+    {{ mass }} as provider_total,
+    runs_{{ mass }} as runs_total,
+    residual_{{ mass }} as residual_total,
+    quarantined_{{ mass }} as quarantined_total,
+    weight_coverage_ratio
+from cells
 -- half a total is not a total: a mass the provider left out of any row of the cell has nothing to be compared
-where provider_rows.{{ mass }} is not null
+where {{ mass }} is not null
 {% if not loop.last %}union all{% endif %}
 {% endfor %}

@@ -1,3 +1,4 @@
+{{ config(materialized='by_month') }}
 {%- set shared %}{{ cell() }}, source_object, row_number, provider_model_version, is_elected, is_global, is_negative,
     {{ masses() }}{% endset %}
 

@@ -11,7 +11,7 @@ weights as (
     from cells
     inner join {{ ref('int_carbon_weights') }} as weights
         using (provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month)
-    where not cells.is_global
+    where not cells.is_global and {{ in_build_months('weights.usage_month') }}
 ),
 
 totals as (

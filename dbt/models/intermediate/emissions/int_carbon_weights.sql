@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 select
     parts.provider_name,
     parts.payer_account_id,

@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 with residuals as (
     select
         *,
@@ -5,13 +7,13 @@ with residuals as (
         provider_total_location_based_kgco2e as location_based_kgco2e,
         provider_total_market_based_kgco2e as market_based_kgco2e
     from {{ ref('int_residual_emissions') }}
-    where reason in ('idle', 'unused_commitment')
+    where reason in ('idle', 'unused_commitment') and {{ in_build_months() }}
 ),
 
 parts as (
     select residuals.charge_id, runs.part_id, runs.w
     from residuals
-    inner join {{ ref('int_carbon_splits') }} as runs using (cell_id)
+    inner join {{ ref('int_carbon_splits') }} as runs using (usage_month, cell_id)
     where runs.part_id <> '~residual'
 ),
 

@@ -1,7 +1,9 @@
+{{ config(materialized='by_month') }}
+
 with residuals as (
     select *, cell_id as charge_id
     from {{ ref('int_carbon_splits') }}
-    where part_id = '~residual' and (w > 0 or not is_weighted)
+    where part_id = '~residual' and (w > 0 or not is_weighted) and {{ in_build_months() }}
 ),
 
 reasons as (
@@ -9,7 +11,12 @@ reasons as (
     from residuals
     inner join {{ ref('int_carbon_weights') }} as weights
         using (provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month)
-    where residuals.is_weighted and not residuals.is_global and weights.training_run_id is null and weights.w > 0
+    where
+        residuals.is_weighted
+        and not residuals.is_global
+        and weights.training_run_id is null
+        and weights.w > 0
+        and {{ in_build_months('weights.usage_month') }}
 ),
 
 parts as (

@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 with run_weights as (
     select
         parts.provider_name,
@@ -9,7 +11,11 @@ with run_weights as (
         parts.training_run_id,
         cast(greatest(sum({{ to_units('parts.weight', 12) }}), 0) as decimal(38, 0)) as w
     from {{ ref('int_cell_parts') }} as parts
-    where parts.cost_component = 'accelerator' and parts.training_run_id is not null and parts.usage_line_count > 0
+    where
+        parts.cost_component = 'accelerator'
+        and parts.training_run_id is not null
+        and parts.usage_line_count > 0
+        and {{ in_build_months('parts.usage_month') }}
     group by all
 ),
 
@@ -31,6 +37,7 @@ charges as (
         training_run_id || '|' || cast(usage_month as string) || '|' || region_id as charge_id,
         modelled_location_based_kgco2e
     from {{ ref('fct_training_run_emissions_modelled') }}
+    where {{ in_build_months() }}
     -- a cell is of one region: where the organisation has a factor of its own there, it is the one that is compared
     qualify row_number() over (
         partition by training_run_id, usage_month, region_id order by case when factor_set_id = 'user' then 0 else 1 end
@@ -49,7 +56,7 @@ shares as (
 
 splits as (
     select * from {{ ref('int_carbon_splits') }}
-    where is_elected and not is_global
+    where is_elected and not is_global and {{ in_build_months() }}
 ),
 
 cells as (

@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 with region_months as (
     select distinct
         energy.usage_month,

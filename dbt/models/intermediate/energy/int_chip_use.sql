@@ -1,3 +1,4 @@
+{{ config(materialized='by_month') }}
 {%- set node = 'usage_month, resource_id' %}
 {%- set span = node ~ ', span_from_us' %}
 {%- set times = {

@@ -1,3 +1,5 @@
+{{ config(materialized='by_month', meta={'rebuilt_for': 'status'}) }}
+
 with month_holdings as (
     select
         usage_month,

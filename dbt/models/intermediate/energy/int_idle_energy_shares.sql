@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 with held_machines as (
     select
         usage_month,
@@ -95,7 +97,7 @@ machines_with_power as (
             and coalesce(nullif(machines.region_id, ''), regions.region_id, '') = own.region_id
             and machines.accelerator_type = own.accelerator_type
     -- of a machine that a run held until nobody knows when, nobody knows how much was left
-    where machines.reserve_us > 0 and unknown_ends.resource_id is null
+    where machines.reserve_us > 0 and unknown_ends.resource_id is null and {{ in_build_months('machines.usage_month') }}
 ),
 
 machine_energy as (
@@ -118,7 +120,7 @@ pools as (
 parts as (
     select {{ cell_id() }} as charge_id, training_run_id as part_id, {{ to_units('sum(weight)', 12) }} as w
     from {{ ref('int_cell_parts') }}
-    where training_run_id is not null and weight > 0
+    where training_run_id is not null and weight > 0 and {{ in_build_months() }}
     group by all
 
     union all
@@ -131,7 +133,7 @@ parts as (
         ) as decimal(38, 0)) as w
     from {{ ref('int_node_spans') }}
     -- a run without chips there holds none of the machine
-    where not is_ambiguous and coalesce(run_chips, 1) > 0
+    where not is_ambiguous and coalesce(run_chips, 1) > 0 and {{ in_build_months() }}
     group by all
 ),
 

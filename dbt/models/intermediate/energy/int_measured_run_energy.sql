@@ -1,3 +1,4 @@
+{{ config(materialized='by_month') }}
 {%- set levels = ['low', 'mid', 'high'] %}
 {%- set boundaries = ['chip', 'chip_host', 'it', 'facility'] %}
 
@@ -17,7 +18,7 @@ readings as (
         figures.stated_by,
         figures.figure_id
     from {{ ref('int_own_figures') }} as figures
-    where figures.kind = 'measured_energy'
+    where figures.kind = 'measured_energy' and {{ in_build_months('figures.valid_from') }}
     -- a reading of the whole run stands before readings of its regions
     qualify rank() over (
         partition by figures.valid_from, figures.training_run_id order by case when figures.region_id is null then 0 else 1 end

@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 with hosts as (
     select
         usage_month,

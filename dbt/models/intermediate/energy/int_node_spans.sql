@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 with month_holdings as (
     select
         *,

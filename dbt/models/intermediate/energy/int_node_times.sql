@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 with held_times as (
     select
         usage_month,

@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 with region_months as (
     select distinct regions.usage_month, types.provider_name, regions.region_id
     from {{ ref('int_resource_regions') }} as regions

@@ -1,3 +1,4 @@
+{{ config(materialized='by_month') }}
 {%- set end_of_zone = '-([a-z]|ai[0-9][a-z])$' %}
 {%- set zone_in_name =
     '(^|/)((africa|asia|australia|europe|me|northamerica|southamerica|us)-(north|south|east|west|central)+[0-9]+)-([a-z]|ai[0-9][a-z])/'

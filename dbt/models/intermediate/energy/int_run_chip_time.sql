@@ -1,3 +1,4 @@
+{{ config(materialized='by_month') }}
 {%- set span = 'usage_month, resource_id, span_from_us' %}
 with unknown_ends as (
     select distinct usage_month, training_run_id from {{ ref('int_month_holdings') }}

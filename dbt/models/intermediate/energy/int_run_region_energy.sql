@@ -1,3 +1,4 @@
+{{ config(materialized='by_month') }}
 {%- set levels = ['low', 'mid', 'high'] %}
 {%- set unseen = {'low': chip_power('idle', 'low'), 'mid': chip_power('mean'), 'high': chip_power('max', 'high')} %}
 {#- what the energy of each part is divided by, to be the run's share of the node in 1e-12 J -#}

@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 -- what the records say of each machine that telemetry met
 with machines as (
     select

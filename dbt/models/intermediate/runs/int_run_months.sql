@@ -1,3 +1,5 @@
+{{ config(materialized='by_month', meta={'rebuilt_for': 'status'}) }}
+
 with held_months as (
     select
         training_run_id,

@@ -2,12 +2,6 @@ with known_types as (
     select string_agg(accelerator_type, ', ' order by accelerator_type) as known_types from {{ ref('accelerator_types') }}
 ),
 
-bill_lines as (
-    select line_id, source_object, row_number from {{ ref('int_aws_lines') }}
-    union all
-    select line_id, source_object, row_number from {{ ref('int_gcp_lines') }}
-),
-
 types_of_runs as (
     select accelerator_type, source_name, source_object, row_number
     from {{ ref('stg_training_runs__nodes') }}
@@ -15,15 +9,9 @@ types_of_runs as (
 
     union all
 
-    select
-        charges.instance_type as accelerator_type,
-        charges.source_name,
-        bill_lines.source_object,
-        bill_lines.row_number
-    from {{ ref('int_line_attributions') }} as attributions
-    inner join {{ ref('int_charges') }} as charges using (line_id)
-    inner join bill_lines using (line_id)
-    where attributions.training_run_id is not null and charges.is_accelerator_type and charges.instance_type <> ''
+    select value as accelerator_type, source_name, source_object, row_number
+    from {{ ref('int_bill_doubts') }}
+    where reason = 'unknown_accelerator_type'
 ),
 
 unknown_types as (

@@ -129,23 +129,11 @@ main_places as (
 
 billed_types as (
     select
-        attributions.training_run_id,
-        min(charges.instance_type) as accelerator_type,
-        count(distinct charges.instance_type) > 1 as is_multi_accelerator
-    from {{ ref('int_line_attributions') }} as attributions
-    inner join {{ ref('int_charges') }} as charges using (line_id)
-    where charges.is_accelerator_type and charges.instance_type <> '' and attributions.training_run_id is not null
-    group by all
-),
-
--- what the text of a Google SKU tells: generations and GPUs that the catalogue does not list are accelerators all the same
-billed_families as (
-    select
-        attributions.training_run_id,
-        max(case when lines.instance_type <> '' or lines.is_unknown_tpu then 'tpu' else 'gpu' end) as accelerator_family
-    from {{ ref('int_line_attributions') }} as attributions
-    inner join {{ ref('int_gcp_lines') }} as lines using (line_id)
-    where lines.is_accelerator_type and attributions.training_run_id is not null
+        training_run_id,
+        min(first_type) as accelerator_type,
+        min(first_type) <> max(last_type) as is_multi_accelerator,
+        max(accelerator_family) as accelerator_family
+    from {{ ref('int_run_bills') }}
     group by all
 ),
 
@@ -161,7 +149,7 @@ select
     coalesce(records.provider_name, billed_any.provider_name, held_types.provider_name, 'AWS') as provider_name,
     coalesce(
         catalogue.accelerator_family,
-        billed_families.accelerator_family,
+        billed_types.accelerator_family,
         {{ family_of_type('coalesce(held_types.accelerator_type, billed_types.accelerator_type)') }},
         'none'
     ) as accelerator_family,
@@ -206,7 +194,6 @@ left join known_ends using (training_run_id)
 left join chip_counts using (training_run_id)
 left join main_places using (training_run_id)
 left join billed_any using (training_run_id)
-left join billed_families using (training_run_id)
 left join billed_types using (training_run_id)
 left join {{ ref('accelerator_types') }} as catalogue
     on coalesce(held_types.accelerator_type, billed_types.accelerator_type) = catalogue.accelerator_type

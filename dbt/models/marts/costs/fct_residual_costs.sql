@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 with spreads as (
     select
         {{ cell() }}, billing_currency, residual_cost_component as cost_component, reason,

@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 with idle_shares as (
     select
         {{ cell() }}, billing_currency, training_run_id, cost_component, attribution_rule,

@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 with spreads as (
     select
         {{ cell() }}, provider_model_version, reason,

@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 select
     part_id as training_run_id,
     {{ cell() }},

@@ -1,3 +1,4 @@
+{{ config(materialized='by_month', meta={'rebuilt_for': 'status'}) }}
 {#- two payers may have two versions: their masses never meet in one sum -#}
 {%- set is_known = 'run_months.is_carbon_published and masses.version_count = 1' %}
 with masses as (

@@ -1,3 +1,4 @@
+{{ config(materialized='by_month') }}
 {%- set levels = {'': 'mid', '_low': 'low', '_high': 'high'} %}
 with run_months as (
     select distinct training_run_id, usage_month from {{ ref('int_run_months') }}

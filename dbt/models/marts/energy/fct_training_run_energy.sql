@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 with run_months as (
     select distinct training_run_id, usage_month from {{ ref('int_run_months') }}
 ),

@@ -8,39 +8,23 @@
     'provider_scope_3_market_based_kgco2e': ['total_scope_3_mbm_emissions_value', 'total_scope_3_mbm_emissions_value'],
     'provider_scope_3_unsplit_kgco2e': ['scope3', 'scope3'],
 } %}
-with bill_lines as (
+with bill_doubts as (
     select
-        provider_name, source_name, delivery_content_hash as place, source_object, row_number, position, region_id,
-        'product_region_code' as column_name, line_count
-    from {{ ref('int_aws_lines') }}
-    union all
-    select
-        provider_name, source_name, source_object as place, source_object, row_number, row_number as position, region_id,
-        'location_region' as column_name, 1 as line_count
-    from {{ ref('int_gcp_lines') }}
-),
-
--- one row for each region and delivery (for each object of Google Cloud), where it comes first
-bill_regions as (
-    select
-        lines.source_name,
-        lines.place,
-        lines.column_name,
-        lines.region_id,
-        min_by(lines.source_object, lines.position) as source_object,
-        min_by(lines.row_number, lines.position) as row_number,
-        sum(lines.line_count) as line_count
-    from bill_lines as lines
-    left join {{ ref('regions') }} as regions using (provider_name, region_id)
-    where regions.region_id is null and lines.region_id <> ''
+        reason,
+        source_name,
+        source_object,
+        column_name,
+        value,
+        min(row_number) as row_number,
+        cast(sum(line_count) as bigint) as line_count
+    from {{ ref('int_bill_doubts') }}
     group by all
 ),
 
-unknown_tpus as (
-    select source_name, source_object, sku_description, min(row_number) as row_number, count(*) as line_count
-    from {{ ref('int_gcp_lines') }}
-    where is_unknown_tpu
-    group by all
+-- few rows of many
+doubtful_carbon_rows as (
+    select * from {{ ref('int_carbon_rows') }}
+    where quarantine_reason is not null or not is_elected
 )
 
 select source_name, source_object, row_number, column_name, value, reason, remedy
@@ -56,7 +40,7 @@ select
     cast({{ mass }} as string) || ' kgCO2e' as value,
     'negative_emission' as reason,
     'the row''s masses stand in quarantined_total; ask the provider for a corrected delivery of the month' as remedy
-from {{ ref('int_carbon_rows') }}
+from doubtful_carbon_rows
 where quarantine_reason = 'negative_emission' and {{ mass }} < 0
 {% endfor %}
 union all
@@ -69,7 +53,7 @@ select
     region_id as value,
     'unknown_region' as reason,
     'the row''s masses stand in quarantined_total; add the region to the regions seed with its source' as remedy
-from {{ ref('int_carbon_rows') }}
+from doubtful_carbon_rows
 where quarantine_reason = 'unknown_region'
 
 union all
@@ -79,10 +63,11 @@ select
     source_object,
     row_number,
     column_name,
-    region_id || ' (' || cast(line_count as string) || ' rows)' as value,
-    'unknown_region' as reason,
+    value || ' (' || cast(line_count as string) || ' rows)' as value,
+    reason,
     'the rows are kept under this code; add the region to the regions seed with its source' as remedy
-from bill_regions
+from bill_doubts
+where reason = 'unknown_region'
 
 union all
 
@@ -95,7 +80,7 @@ select
     'duplicate_row' as reason,
     'an equal row of the month is counted already; the masses of this one stand in quarantined_total, '
     || 'run the month''s backfill again' as remedy
-from {{ ref('int_carbon_rows') }}
+from doubtful_carbon_rows
 where quarantine_reason = 'duplicate_row'
 
 union all
@@ -109,7 +94,7 @@ select
     provider_model_version || ' (' || cast(count(*) as string) || ' rows)' as value,
     'mixed_versions' as reason,
     'the account''s month stands on a newer version without these rows; run the month''s backfill again' as remedy
-from {{ ref('int_carbon_rows') }}
+from doubtful_carbon_rows
 where provider_name = 'Google Cloud' and not is_elected
 group by source_name, source_object, payer_account_id, provider_model_version
 
@@ -119,11 +104,12 @@ select
     source_name,
     source_object,
     row_number,
-    'sku_description' as column_name,
-    sku_description || ' (' || cast(line_count as string) || ' rows)' as value,
-    'unknown_tpu_sku' as reason,
+    column_name,
+    value || ' (' || cast(line_count as string) || ' rows)' as value,
+    reason,
     'the rows are kept as accelerator without a type; add the spelling to int_gcp_skus with its source' as remedy
-from unknown_tpus
+from bill_doubts
+where reason = 'unknown_tpu_sku'
 
 union all
 

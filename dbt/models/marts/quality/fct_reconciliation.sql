@@ -1,3 +1,4 @@
+{{ config(materialized='by_month') }}
 {%- set money_of_cell
     = 'provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, billing_currency' %}
 with book_cells as (

@@ -1,4 +1,10 @@
-with field_values as (
+-- most runs have one record, which contradicts nothing
+with told_twice as (
+    select distinct training_run_id from {{ ref('int_run_records') }}
+    where record_rank > 1
+),
+
+field_values as (
     {%- for field in run_fields() %}
     select
         training_run_id,
@@ -7,7 +13,7 @@ with field_values as (
         precedence,
         cast({{ field }} as string) as value
     from {{ ref('int_run_records') }}
-    where not is_ambiguous and {{ field }} is not null
+    where not is_ambiguous and {{ field }} is not null and training_run_id in (select told_twice.training_run_id from told_twice)
     {% if not loop.last %}union all{% endif %}
     {%- endfor %}
 ),
@@ -15,61 +21,6 @@ with field_values as (
 ranked_values as (
     select *, row_number() over (partition by training_run_id, field order by precedence) as field_rank
     from field_values
-),
-
-holdings as (
-    select distinct usage_month, resource_id, training_run_id, held_from, held_to
-    from {{ ref('int_month_holdings') }}
-    where not is_ambiguous
-),
-
-held_times as (
-    select
-        holdings.training_run_id,
-        usage_month,
-        resource_id,
-        bool_and(slices.is_final) as is_final,
-        cast(sum(slices.slice_to - slices.slice_from) as decimal(38, 0)) as held_us,
-        cast(sum(slices.billed_to - slices.slice_from) as decimal(38, 0)) as billed_us
-    from {{ ref('int_held_slices') }} as slices
-    inner join holdings using (usage_month, resource_id)
-    where
-        {{ instant_us('holdings.held_from') }} <= slices.slice_from and {{ instant_us('holdings.held_to') }} >= slices.slice_to
-    group by all
-),
-
-twins as (
-    select distinct
-        usage_month,
-        held_resource_id as resource_id,
-        split_part(machine_place, '|', 1) || '/' || split_part(machine_place, '|', 3) as place
-    from {{ ref('int_named_charges') }}
-    where is_twin
-),
-
-places_of_twins as (
-    select usage_month, resource_id, string_agg(place, ', ' order by place) as places
-    from twins
-    group by all
-),
-
-telemetry_conflicts as (
-    select distinct
-        training_run_id,
-        case what when 'type' then 'accelerator type' else 'devices' end
-        || ' of ' || host || ' in ' || substr(cast(usage_month as string), 1, 7) as field,
-        evidence,
-        recorded_value,
-        source_name,
-        telemetry_value
-    from {{ ref('int_telemetry_conflicts') }}
-),
-
-line_holders as (
-    select line_id, string_agg(part_id, ', ' order by part_id) as holders
-    from {{ ref('int_line_overlaps') }}
-    where part_id <> '~residual'
-    group by all
 )
 
 select
@@ -86,59 +37,14 @@ where chosen.field_rank = 1 and other.field_rank > 1 and chosen.value <> other.v
 
 union all
 
--- a tag names one run, the records show others on that resource then: time on the resource decides
-select
-    attributions.tag_run_id as training_run_id,
-    'resource ' || charges.resource_id as field,
-    'tag in ' || charges.source_name as source_a,
-    attributions.tag_run_id as value_a,
-    'run records' as source_b,
-    min(line_holders.holders) as value_b,
-    min(line_holders.holders) as chosen
-from {{ ref('int_line_attributions') }} as attributions
-inner join {{ ref('int_charges') }} as charges using (line_id)
-inner join line_holders using (line_id)
-where attributions.is_conflict
-group by all
-
-union all
-
--- a machine is not held for longer than it is billed: once the bill is final the time beyond is cut, until then it is only told
-select
-    training_run_id,
-    'hours held of ' || resource_id || ' in ' || substr(cast(usage_month as string), 1, 7) as field,
-    'run records' as source_a,
-    cast({{ hours('held_us * 1000000') }} as string) as value_a,
-    'bill' as source_b,
-    cast({{ hours('billed_us * 1000000') }} as string) as value_b,
-    cast(case when is_final then {{ hours('billed_us * 1000000') }} else {{ hours('held_us * 1000000') }} end as string) as chosen
-from held_times
-where billed_us < held_us
-
-union all
-
--- telemetry of another type of machine, or of another number of devices, than the record or the document itself states
+-- of a tag and a resource the least over all months; whatever else is told names its month
 select
     training_run_id,
     field,
-    evidence as source_a,
-    min(recorded_value) as value_a,
-    'telemetry ' || source_name as source_b,
-    string_agg(telemetry_value, ', ' order by telemetry_value) as value_b,
-    min(recorded_value) as chosen
-from telemetry_conflicts
-group by training_run_id, field, evidence, source_name
-
-union all
-
--- a name that fits two machines is evidence of neither
-select distinct
-    holdings.training_run_id,
-    'machine ' || resource_id || ' in ' || substr(cast(usage_month as string), 1, 7) as field,
-    'run records' as source_a,
-    resource_id as value_a,
-    'bill' as source_b,
-    places_of_twins.places as value_b,
-    'none of them' as chosen
-from places_of_twins
-inner join holdings using (usage_month, resource_id)
+    source_a,
+    value_a,
+    source_b,
+    min(value_b) as value_b,
+    min(chosen) as chosen
+from {{ ref('int_run_conflicts') }}
+group by training_run_id, field, source_a, value_a, source_b

@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 with matches as (
     select
         source_name,

@@ -1,0 +1,20 @@
+{{ config(materialized='by_month') }}
+
+select
+    usage_month,
+    line_id,
+    case when is_block_fee then commitment_id else block_arn end as block_arn,
+    billing_currency,
+    is_block_fee,
+    is_usage,
+    billed_cost,
+    source_object,
+    row_number,
+    charge_period_start,
+    charge_period_end,
+    cast(coalesce(billed_us, {{ microseconds('charge_period_start', 'charge_period_end') }}) as decimal(38, 0)) as billed_us,
+    reservation_started_at,
+    reservation_ended_at,
+    reservation_count
+from {{ ref('int_aws_lines') }}
+where is_block_fee or (is_usage and block_arn is not null)

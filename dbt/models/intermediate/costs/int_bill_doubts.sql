@@ -1,0 +1,61 @@
+{{ config(materialized='by_month') }}
+
+-- place: what one doubt is told of once, a delivery of AWS, an object of Google Cloud
+with bill_lines as (
+    select
+        usage_month, line_id, provider_name, source_name, delivery_content_hash as place, source_object, row_number, position, line_count,
+        region_id, 'product_region_code' as region_column, false as is_unknown_tpu, cast(null as string) as sku_description
+    from {{ ref('int_aws_lines') }}
+
+    union all
+
+    select
+        usage_month, line_id, provider_name, source_name, source_object as place, source_object, row_number, row_number as position,
+        1 as line_count, region_id, 'location_region' as region_column, is_unknown_tpu, sku_description
+    from {{ ref('int_gcp_lines') }}
+),
+
+types_of_runs as (
+    select attributions.usage_month, line_id, charges.instance_type
+    from {{ ref('int_line_attributions') }} as attributions
+    inner join {{ ref('int_charges') }} as charges using (usage_month, line_id)
+    left join {{ ref('accelerator_types') }} as types on charges.instance_type = types.accelerator_type
+    where
+        attributions.training_run_id is not null
+        and charges.is_accelerator_type
+        and charges.instance_type <> ''
+        and types.accelerator_family is null
+        and {{ in_build_months('attributions.usage_month') }}
+),
+
+doubts as (
+    select lines.*, 'unknown_region' as reason, lines.region_column as column_name, lines.region_id as value
+    from bill_lines as lines
+    left join {{ ref('regions') }} as regions using (provider_name, region_id)
+    where regions.region_id is null and lines.region_id <> ''
+
+    union all
+
+    select lines.*, 'unknown_tpu_sku' as reason, 'sku_description' as column_name, lines.sku_description as value
+    from bill_lines as lines
+    where lines.is_unknown_tpu
+
+    union all
+
+    select lines.*, 'unknown_accelerator_type' as reason, 'accelerator_type' as column_name, types.instance_type as value
+    from bill_lines as lines
+    inner join types_of_runs as types using (usage_month, line_id)
+)
+
+select
+    usage_month,
+    reason,
+    source_name,
+    place,
+    column_name,
+    value,
+    min_by(source_object, position) as source_object,
+    min_by(row_number, position) as row_number,
+    sum(line_count) as line_count
+from doubts
+group by all

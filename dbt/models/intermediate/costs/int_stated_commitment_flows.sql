@@ -1,0 +1,79 @@
+{{ config(materialized='by_month') }}
+
+with flows as (
+    select
+        {{ cell_of('lines') }},
+        lines.billing_currency,
+        lines.commitment_kind,
+        lines.commitment_id,
+        -- a discount of the purchase lowers it; whatever else comes back is a refund
+        case
+            when lines.billed_cost > 0 or lines.line_item_type like '%Discount' then lines.billed_cost
+            else 0
+        end as purchased_cost,
+        case
+            when lines.billed_cost < 0 and lines.line_item_type not like '%Discount' then -lines.billed_cost
+            else 0
+        end as refunded_cost,
+        case when lines.is_usage then lines.effective_cost else 0 end as amortised_used_cost,
+        case when not lines.is_usage then lines.effective_cost else 0 end as amortised_unused_cost,
+        case when lines.commitment_kind = 'capacity_block' then 0 else lines.line_count end as stated_row_count
+    from {{ ref('int_aws_lines') }} as lines
+    where lines.commitment_kind is not null and lines.line_item_type <> 'SavingsPlanNegation'
+
+    union all
+
+    select
+        {{ cell_of('lines') }},
+        lines.billing_currency,
+        'capacity_block' as commitment_kind,
+        lines.block_arn as commitment_id,
+        0 as purchased_cost,
+        0 as refunded_cost,
+        case when lines.is_unused_reservation then 0 else shares.effective_cost end as amortised_used_cost,
+        case when lines.is_unused_reservation then shares.effective_cost else 0 end as amortised_unused_cost,
+        0 as stated_row_count
+    from {{ ref('int_aws_block_shares') }} as shares
+    inner join {{ ref('int_aws_lines') }} as lines using (usage_month, line_id)
+
+    union all
+
+    -- Google Cloud bills a commitment month by month: a fee with an offset is all waste, an amortised one comes back as shares
+    select
+        {{ cell() }},
+        billing_currency,
+        'committed_use' as commitment_kind,
+        commitment_id,
+        case when billed_cost > 0 then billed_cost else 0 end as purchased_cost,
+        case when billed_cost < 0 then -billed_cost else 0 end as refunded_cost,
+        0 as amortised_used_cost,
+        case when is_amortised_fee then 0 else billed_cost end as amortised_unused_cost,
+        0 as stated_row_count
+    from {{ ref('int_gcp_lines') }}
+    where is_commitment_fee
+
+    union all
+
+    select
+        {{ cell_of('lines') }},
+        lines.billing_currency,
+        'committed_use' as commitment_kind,
+        shares.commitment_id,
+        0 as purchased_cost,
+        0 as refunded_cost,
+        case when shares.is_used then shares.effective_cost else 0 end as amortised_used_cost,
+        case when shares.is_used then 0 else shares.effective_cost end as amortised_unused_cost,
+        0 as stated_row_count
+    from {{ ref('int_gcp_commitment_shares') }} as shares
+    inner join {{ ref('int_gcp_lines') }} as lines using (usage_month, line_id)
+)
+
+select
+    {{ cell() }},
+    billing_currency,
+    commitment_kind,
+    commitment_id,
+    {{ sums(['purchased_cost', 'refunded_cost', 'amortised_used_cost', 'amortised_unused_cost'], 12) }},
+    sum(stated_row_count) as stated_row_count
+from flows
+group by all

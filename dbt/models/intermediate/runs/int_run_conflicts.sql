@@ -1,0 +1,118 @@
+{{ config(materialized='by_month') }}
+
+with holdings as (
+    select distinct usage_month, resource_id, training_run_id, held_from, held_to
+    from {{ ref('int_month_holdings') }}
+    where not is_ambiguous and {{ in_build_months() }}
+),
+
+held_times as (
+    select
+        holdings.training_run_id,
+        usage_month,
+        resource_id,
+        bool_and(slices.is_final) as is_final,
+        cast(sum(slices.slice_to - slices.slice_from) as decimal(38, 0)) as held_us,
+        cast(sum(slices.billed_to - slices.slice_from) as decimal(38, 0)) as billed_us
+    from {{ ref('int_held_slices') }} as slices
+    inner join holdings using (usage_month, resource_id)
+    where
+        {{ instant_us('holdings.held_from') }} <= slices.slice_from and {{ instant_us('holdings.held_to') }} >= slices.slice_to
+    group by all
+),
+
+twins as (
+    select distinct
+        usage_month,
+        held_resource_id as resource_id,
+        split_part(machine_place, '|', 1) || '/' || split_part(machine_place, '|', 3) as place
+    from {{ ref('int_named_charges') }}
+    where is_twin
+),
+
+places_of_twins as (
+    select usage_month, resource_id, string_agg(place, ', ' order by place) as places
+    from twins
+    group by all
+),
+
+telemetry_conflicts as (
+    select distinct
+        usage_month,
+        training_run_id,
+        case what when 'type' then 'accelerator type' else 'devices' end
+        || ' of ' || host || ' in ' || substr(cast(usage_month as string), 1, 7) as field,
+        evidence,
+        recorded_value,
+        source_name,
+        telemetry_value
+    from {{ ref('int_telemetry_conflicts') }}
+),
+
+line_holders as (
+    select usage_month, line_id, string_agg(part_id, ', ' order by part_id) as holders
+    from {{ ref('int_line_overlaps') }}
+    where part_id <> '~residual' and {{ in_build_months() }}
+    group by all
+)
+
+-- a tag names one run, the records show others on that resource then: time on the resource decides
+select
+    attributions.usage_month,
+    attributions.tag_run_id as training_run_id,
+    'resource ' || charges.resource_id as field,
+    'tag in ' || charges.source_name as source_a,
+    attributions.tag_run_id as value_a,
+    'run records' as source_b,
+    min(line_holders.holders) as value_b,
+    min(line_holders.holders) as chosen
+from {{ ref('int_line_attributions') }} as attributions
+inner join {{ ref('int_charges') }} as charges using (usage_month, line_id)
+inner join line_holders using (usage_month, line_id)
+where attributions.is_conflict and {{ in_build_months('attributions.usage_month') }}
+group by all
+
+union all
+
+-- a machine is not held for longer than it is billed: once the bill is final the time beyond is cut, until then it is only told
+select
+    usage_month,
+    training_run_id,
+    'hours held of ' || resource_id || ' in ' || substr(cast(usage_month as string), 1, 7) as field,
+    'run records' as source_a,
+    cast({{ hours('held_us * 1000000') }} as string) as value_a,
+    'bill' as source_b,
+    cast({{ hours('billed_us * 1000000') }} as string) as value_b,
+    cast(case when is_final then {{ hours('billed_us * 1000000') }} else {{ hours('held_us * 1000000') }} end as string) as chosen
+from held_times
+where billed_us < held_us
+
+union all
+
+-- telemetry of another type of machine, or of another number of devices, than the record or the document itself states
+select
+    usage_month,
+    training_run_id,
+    field,
+    evidence as source_a,
+    min(recorded_value) as value_a,
+    'telemetry ' || source_name as source_b,
+    string_agg(telemetry_value, ', ' order by telemetry_value) as value_b,
+    min(recorded_value) as chosen
+from telemetry_conflicts
+group by usage_month, training_run_id, field, evidence, source_name
+
+union all
+
+-- a name that fits two machines is evidence of neither
+select distinct
+    usage_month,
+    holdings.training_run_id,
+    'machine ' || resource_id || ' in ' || substr(cast(usage_month as string), 1, 7) as field,
+    'run records' as source_a,
+    resource_id as value_a,
+    'bill' as source_b,
+    places_of_twins.places as value_b,
+    'none of them' as chosen
+from places_of_twins
+inner join holdings using (usage_month, resource_id)
