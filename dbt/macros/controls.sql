@@ -21,5 +21,5 @@
 {%- else -%}
 {%- set figure = 'case when abs(' ~ number ~ ') < 1e' ~ (24 - decimals) ~ ' then ' ~ to_exact(name, decimals) ~ ' end' -%}
 {%- endif -%}
-count({{ number }}) as {{ name }}__count, cast(cast(sum({{ figure }}) as decimal(38, {{ decimals }})) as varchar) as {{ name }}__total
+count({{ number }}) as {{ name }}__count, cast(cast(sum({{ figure }}) as decimal(38, {{ decimals }})) as string) as {{ name }}__total
 {%- endmacro %}
