@@ -20,7 +20,8 @@ with sides as (
     select
         {{ cell() }}, billing_currency,
         {{ nothing }},
-        {{ exact_sum(['amortised_used_cost', 'amortised_unused_cost', '-purchased_cost', 'refunded_cost'], 12) }} as provider_effective_cost,
+        {{ exact_sum(['amortised_used_cost', 'amortised_unused_cost', '-purchased_cost', 'refunded_cost'], 12) }}
+            as provider_effective_cost,
         {{ nothing }}, {{ nothing }},
         {{ nothing }}, {{ nothing }}, {{ nothing }}, {{ nothing }},
         {{ nothing }}, {{ nothing }}, {{ nothing }}, {{ nothing }}

@@ -8,7 +8,9 @@ with billed_intervals as (
         lines.charge_period_end,
         -- the first generations are priced by boards of four chips
         sum(
-            {{ exact_multiple('lines.priced_usage', "case when lines.instance_type in ('v2', 'v3', 'v4') then 4 else 1 end", 12) }}
+            {{ exact_multiple(
+                'lines.priced_usage', "case when lines.instance_type in ('v2', 'v3', 'v4') then 4 else 1 end", 12
+            ) }}
         ) as chip_hours
     from {{ ref('int_gcp_lines') }} as lines
     inner join {{ ref('int_named_charges') }} as named using (usage_month, line_id)

@@ -15,7 +15,9 @@ with flows as (
 balances as (
     select
         *,
-        cast(sum({{ exact_sum(['purchased_cost', '-refunded_cost', '-amortised_used_cost', '-amortised_unused_cost'], 12) }}) over (
+        cast(sum(
+            {{ exact_sum(['purchased_cost', '-refunded_cost', '-amortised_used_cost', '-amortised_unused_cost'], 12) }}
+        ) over (
             partition by provider_name, payer_account_id, commitment_id, billing_currency
             order by usage_month
             rows between unbounded preceding and current row
