@@ -9,7 +9,7 @@ CONFIG ?= $(DEMO)/trainledger.yaml
 # the demo's clock stands still; everybody else's runs
 UI_NOW := $(if $(filter $(DEMO)/%,$(CONFIG)),TRAINLEDGER_NOW=2026-10-10T00:00:00Z)
 
-.PHONY: run ui test pytest fuzz lint lock clean system-packages
+.PHONY: run ui test pytest fuzz parity lint lock clean system-packages
 
 run: .venv/installed-run
 	$(BIN)/trainledger demo --dir $(DEMO)
@@ -29,6 +29,11 @@ pytest: .venv/installed-test
 # damaged exports through every connector; the test suite draws 200
 fuzz: .venv/installed-test
 	TRAINLEDGER_FUZZ_RUNS=5000 $(BIN)/pytest tests/landing/test_landing_fuzz.py -q -s
+
+# every published table of the demo on DuckDB and on Spark; the test suite asks the same of a small organisation
+SCALES ?= 1 20
+parity: .venv/installed-test
+	$(BIN)/python -m tests.spark.parity $(or $(TMPDIR),/tmp)/trainledger-parity $(SCALES)
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

@@ -19,6 +19,7 @@ publish_mode: 0640             # who reads what is published and reported: 0600 
 landing: null                  # null: home/landing; or s3://bucket/prefix to keep what was landed off this machine
 
 run_tag_keys: [training_run_id]   # cost-allocation tags and labels that carry a run id; the first that is present counts
+engine: duckdb                 # what runs the models: duckdb, or spark for bills that outgrow one machine (docs/scale.md)
 carbon_weights: list_cost      # how a cell's emissions are divided; energy (a sensitivity) comes later
 
 sources:
