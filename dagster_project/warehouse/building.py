@@ -86,7 +86,7 @@ def create_raw(site: Site, build: Build, settings: Settings, landing: Landing, e
             months=build.month_dates,
         )
     if build.engine == on_spark.SPARK:
-        on_spark.write_plan(site, settings.rules, landing, election)
+        on_spark.write_plan(site, build.build_id, settings.rules, landing, election)
 
 
 def compare_landed(build: Build, settings: Settings, landing: Landing, election: Election) -> None:
@@ -113,7 +113,7 @@ def run_models(site: Site, build: Build, on_node: Callable[[modelling.Finished],
     """
     (site.target / "run_results.json").unlink(missing_ok=True)  # an old result must not pass for this build's
     if build.engine == on_spark.SPARK:
-        on_spark.run_dbt(dbt_arguments(build), site, on_node, lambda: opened(site))
+        on_spark.run_dbt(dbt_arguments(build), site, build.build_id, on_node, lambda: opened(site))
         nodes = record_models(site, build)
         on_spark.clear(site)
         return nodes

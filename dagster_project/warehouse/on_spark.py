@@ -44,12 +44,13 @@ def require(engine: str) -> None:
     raise UsageError(what, remedy=f"{remedy}, or leave `engine` out: DuckDB needs neither.")
 
 
-def folder_of(site: Site) -> Path:
-    """What Spark reads and leaves of the build under way. Workers on other machines must see it under this path."""
-    return site.root / "cache" / SPARK
+def folder_of(site: Site, build_id: str) -> Path:
+    """What Spark reads and leaves of a build. Workers on other machines must see it under this path. A folder for each build: the
+    Java process of a killed one may write for a second more."""
+    return site.root / "cache" / SPARK / build_id
 
 
-def write_plan(site: Site, rules: Rules, landing: Landing, election: Election) -> None:
+def write_plan(site: Site, build_id: str, rules: Rules, landing: Landing, election: Election) -> None:
     """Tell Spark what schema raw is made of, as SQL in its dialect. The small tables it takes from the build file itself."""
     from dagster_project.kinds import built_kinds
     from dagster_project.landing.deriving.typed_select import empty_select
@@ -74,13 +75,14 @@ def write_plan(site: Site, rules: Rules, landing: Landing, election: Election) -
         "tables": [f"{node['schema']}.{node['name']}" for node in _marts(site)],
     }
     clear(site)  # what a killed build left
-    folder_of(site).mkdir(parents=True)
-    durable.write_json(folder_of(site) / "plan.json", plan)
+    folder = folder_of(site, build_id)
+    folder.mkdir(parents=True)
+    durable.write_json(folder / "plan.json", plan)
 
 
 def clear(site: Site) -> None:
     """Remove what Spark read and left."""
-    shutil.rmtree(folder_of(site), ignore_errors=True)
+    shutil.rmtree(site.root / "cache" / SPARK, ignore_errors=True)
 
 
 def in_spark_sql(text: str) -> str:
@@ -95,16 +97,21 @@ def in_spark_sql(text: str) -> str:
 
 
 def run_dbt(
-    arguments: Sequence[str], site: Site, on_node: Callable[[modelling.Finished], None] | None, connect: Callable[[], Any]
+    arguments: Sequence[str],
+    site: Site,
+    build_id: str,
+    on_node: Callable[[modelling.Finished], None] | None,
+    connect: Callable[[], Any],
 ) -> None:
     """Run dbt on Spark in a process of its own, then take the tables that readers get into the build file."""
+    folder = folder_of(site, build_id)
     site.target.mkdir(parents=True, exist_ok=True)
-    program = [sys.executable, "-P", str(Path(__file__).with_name("spark_process.py")), str(os.getpid()), str(folder_of(site))]
+    program = [sys.executable, "-P", str(Path(__file__).with_name("spark_process.py")), str(os.getpid()), str(folder)]
     modelling.run_process(program, [*arguments, "--target", SPARK], site.build_file, site.target, on_node)
     path = site.target / "run_results.json"
     results = json.loads(path.read_bytes())
     with connect() as connection:
-        _take(connection, site, {result["unique_id"]: result for result in results["results"]})
+        _take(connection, _marts(site), folder, {result["unique_id"]: result for result in results["results"]})
     durable.write_json(path, results)
 
 
@@ -113,17 +120,19 @@ def _marts(site: Site) -> list[dict[str, Any]]:
     return [node for node in nodes if node["resource_type"] == "model" and node["config"].get("meta", {}).get("published")]
 
 
-def _take(connection: duckdb.DuckDBPyConnection, site: Site, results: dict[str, dict[str, Any]]) -> None:
+def _take(
+    connection: duckdb.DuckDBPyConnection, marts: list[dict[str, Any]], folder: Path, results: dict[str, dict[str, Any]]
+) -> None:
     """Spark's tables know no constraints: here each gets the types and NOT NULL of its contract, and one that breaks them is
     a model that was not built."""
     import duckdb
 
     connection.execute("create schema if not exists marts")
-    for node in _marts(site):
+    for node in marts:
         result = results.get(node["unique_id"])
         if result is None or result["status"] != "success":
             continue
-        files = folder_of(site) / "tables" / f"{node['schema']}.{node['name']}" / "*.parquet"
+        files = folder / "tables" / f"{node['schema']}.{node['name']}" / "*.parquet"
         table, rows = f'marts."{node["name"]}"', f"from read_parquet('{_escaped(files)}')"
         try:
             if all(column.get("data_type") for column in node["columns"].values()):

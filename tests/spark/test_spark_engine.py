@@ -88,29 +88,28 @@ def test_a_build_on_spark_and_the_first_after_it_are_full(
     assert builds.start(site, UNITS | {"AWS/2026-05": "2"}, engine=now).is_full is is_full
 
 
-def taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: str) -> tuple[duckdb.DuckDBPyConnection, dict]:
+def taken(tmp_path: Path, rows: str) -> tuple[duckdb.DuckDBPyConnection, dict]:
     """The build file after Spark left these rows of a mart, and dbt's result of it."""
-    monkeypatch.setattr(on_spark.modelling, "project", lambda home: {"nodes": {MART["unique_id"]: MART}})
-    folder = on_spark.folder_of(site_of(tmp_path)) / "tables" / "marts.fct_x"
+    folder = tmp_path / "tables" / "marts.fct_x"
     folder.mkdir(parents=True)
     connection = duckdb.connect()
     connection.execute(f"set TimeZone = 'UTC'; copy ({rows}) to '{folder}/part.parquet' (format parquet)")
     result = {"unique_id": MART["unique_id"], "status": "success", "message": ""}
-    on_spark._take(connection, site_of(tmp_path), {MART["unique_id"]: result})
+    on_spark._take(connection, [MART], tmp_path, {MART["unique_id"]: result})
     return connection, result
 
 
-def test_a_table_of_spark_gets_the_types_of_its_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_of_spark_gets_the_types_of_its_contract(tmp_path: Path) -> None:
     rows = "select timestamptz '2026-04-01 00:00:00+00' as at, 1.5::decimal(38,12) as cost, 'a' as run"
-    connection, result = taken(tmp_path, monkeypatch, rows)
+    connection, result = taken(tmp_path, rows)
     assert result["status"] == "success"
     types = connection.execute("select column_name, data_type from duckdb_columns() where schema_name = 'marts'").fetchall()
     assert types == [("run", "VARCHAR"), ("cost", "DECIMAL(38,12)"), ("at", "TIMESTAMP")]
 
 
-def test_a_null_that_the_contract_forbids_is_a_model_that_was_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_null_that_the_contract_forbids_is_a_model_that_was_not_built(tmp_path: Path) -> None:
     rows = "select null::timestamptz as at, 1.5::decimal(38,12) as cost, null::varchar as run"
-    _, result = taken(tmp_path, monkeypatch, rows)
+    _, result = taken(tmp_path, rows)
     assert result["status"] == "error" and "NOT NULL constraint failed: fct_x.run" in result["message"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.connectors.gcp import LINE, write_partition
 from tests.line.kit import date_files, day_of_hours
 from tests.oracle.builders import BLOCK_FEE, carbon, hour, run
-from tests.oracle.google_builders import GoogleExports, gauge, kilograms, neuron_document
+from tests.oracle.google_builders import GoogleExports, gauge, kilograms, neuron_document, tpu_run
 
 START, END = dt.datetime(2026, 4, 2, 6, tzinfo=dt.UTC), dt.datetime(2026, 4, 2, 7, tzinfo=dt.UTC)
 BLOCK = "arn:aws:ec2:us-east-2:000011113333:capacity-reservation/cr-0f"
@@ -26,7 +26,7 @@ def write_two_clouds(folder: Path) -> Path:
         run("run-a", ("i-tagged", "2026-04-02T00:00:00Z", "2026-04-03T00:00:00Z", None), team="one"),
         run("run-b", ("i-shared", "2026-04-02T00:00:00Z", "2026-04-02T11:17:23.456789Z", 7), team="two"),
         run("run-c", ("i-shared", "2026-04-02T03:00:07Z", "2026-04-03T00:00:00Z", 5), ("i-block", _at(6), _at(8), 16)),
-        run("Run.D", ("node-2", _at(6), "2026-04-02T06:40:00.000001Z", 3), provider_name="Google Cloud"),
+        tpu_run("Run.D", ("node-2", _at(6), "2026-04-02T06:40:00.000001Z", 3), kind="v5e"),
         run("run-e", ("node-9", "2026-05-02T00:00:00Z", "2026-05-02T01:00:00Z", 4), provider_name="Google Cloud"),
         run("run-j", aliases=[{"system": "vertex", "id": JOB}], provider_name="Google Cloud"),
     )
@@ -110,7 +110,7 @@ def _telemetry(exports: GoogleExports) -> None:
     exports.neuron("i-shared", [(at, neuron_document(used)) for at in hours[:3]], name="shared")
     exports.neuron("i-lost", [(hours[0], neuron_document(used))], run="nobodys", name="lost")
     minutes = {f"2026-04-02T06:{at:02d}:00Z": 12.5 + at / 7 for at in range(1, 40)}
-    exports.tpu(*(gauge("duty_cycle_pct", "node-2", chip, minutes, run="run-d") for chip in range(2)))
+    exports.tpu(*(gauge("duty_cycle", "node-2", chip, minutes, run="run-d") for chip in range(2)))
 
 
 def _small_tables(exports: GoogleExports) -> None:
