@@ -49,11 +49,17 @@ OF_THIS_MACHINE = {
 SAID = ("SPARK_CONF_DIR", "SPARK_HOME", "MASTER", "PYSPARK_SUBMIT_ARGS")
 
 
+def local(path: Path | str) -> str:
+    """A path of the file system that all machines mount, wherever a cluster's own default lies. Spark takes it as it is written:
+    a blank as %20 would be another folder, and an empty one."""
+    return f"file://{path}"
+
+
 def open_session(folder: Path) -> SparkSession:
     """The session of this build, which dbt's session method joins. Its tables are below a folder, its catalog ends with it."""
     from pyspark.sql import SparkSession
 
-    settings = OURS | {"spark.sql.warehouse.dir": (folder / "warehouse").as_uri()}
+    settings = OURS | {"spark.sql.warehouse.dir": local(folder / "warehouse")}
     if not any(name in os.environ for name in SAID):
         settings |= OF_THIS_MACHINE
     builder = SparkSession.builder.appName("trainledger")
@@ -73,7 +79,7 @@ def create_raw(spark: SparkSession, plan: dict[str, Any], folder: Path, build_fi
             place = folder / "small" / name
             place.mkdir(parents=True)
             connection.sql(f"FROM raw.{name}").write_parquet(str(place / "rows.parquet"))
-            spark.catalog.createTable(f"raw.{name}", place.as_uri(), "parquet", spark.sql(empty).schema)
+            spark.catalog.createTable(f"raw.{name}", local(place), "parquet", spark.sql(empty).schema)
     for name, paths in plan["views"].items():
         _view_of(spark, name, paths)
     for kind, of in plan["kinds"].items():
@@ -84,7 +90,7 @@ def create_raw(spark: SparkSession, plan: dict[str, Any], folder: Path, build_fi
 
 def _view_of(spark: SparkSession, name: str, paths: list[str]) -> None:
     """A view of files of one physical shape, with `_file` and `file_row_number` as DuckDB's read_parquet gives them."""
-    rows = spark.read.parquet(*(re.sub(r"([*?\[\]{}\\])", r"\\\1", path) for path in paths))
+    rows = spark.read.parquet(*(local(re.sub(r"([*?\[\]{}\\])", r"\\\1", path)) for path in paths))
     path = "regexp_replace(_metadata.file_path, '^file:/+', '/')"  # a blank is %20 in it, but a plus sign is one
     file = f"url_decode(replace({path}, '+', '%2B')) as _file"
     rows.selectExpr("*", file, "_metadata.row_index as file_row_number").createTempView(name)
@@ -101,12 +107,12 @@ def keep(spark: SparkSession, plan: dict[str, Any], folder: Path, results: Path)
         sql, result["compiled_code"] = result.get("compiled_code"), None  # nobody else reads Spark's SQL
         if result["status"] in ("fail", "warn") and sql:
             path = folder / "failing" / str(number)
-            spark.sql(sql).limit(SHOWN_ROWS).write.parquet(path.as_uri())
+            spark.sql(sql).limit(SHOWN_ROWS).write.parquet(local(path))
             result["compiled_code"] = "from read_parquet('{}/*.parquet')".format(str(path).replace("'", "''"))
     results.write_text(json.dumps(document))
     for table in plan["tables"]:
         if spark.catalog.tableExists(table):
-            spark.table(table).write.parquet((folder / "tables" / table).as_uri())
+            spark.table(table).write.parquet(local(folder / "tables" / table))
 
 
 def run(folder: Path, build_file: Path, arguments: list[str]) -> int:
