@@ -9,7 +9,7 @@ CONFIG ?= $(DEMO)/trainledger.yaml
 # the demo's clock stands still; everybody else's runs
 UI_NOW := $(if $(filter $(DEMO)/%,$(CONFIG)),TRAINLEDGER_NOW=2026-10-10T00:00:00Z)
 
-.PHONY: run ui test pytest fuzz bench bench-compare lint lock clean system-packages
+.PHONY: run ui test pytest fuzz parity bench bench-compare lint lock clean system-packages
 
 run: .venv/installed-run
 	$(BIN)/trainledger demo --dir $(DEMO)
@@ -39,6 +39,11 @@ bench: .venv/installed-test
 # the last release and this checkout on the same inputs, in turns; BASE=<git ref> names another
 bench-compare: .venv/installed-test
 	$(BIN)/python -m benchmarks.compare $(if $(BASE),--base $(BASE)) $(foreach name,$(ONLY),--only $(name)) $(BENCH)
+
+# every published table of the demo on DuckDB and on Spark; the test suite asks the same of a small organisation
+SCALES ?= 1 20
+parity: .venv/installed-test
+	$(BIN)/python -m tests.spark.parity $(or $(TMPDIR),/tmp)/trainledger-parity $(SCALES)
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

@@ -119,6 +119,7 @@ class Settings(_Strict):
     landing: str
     run_tag_keys: Annotated[list[str], Field(min_length=1)] = ["training_run_id"]
     carbon_weights: Literal["list_cost", "energy"] = "list_cost"
+    engine: Literal["duckdb", "spark"] = "duckdb"  # what runs the models (docs/scale.md); figures are the same
     publish_mode: Annotated[int, BeforeValidator(readers_mode)] = 0o640  # of what readers read: the operating user's group may
     memory_limit: Annotated[str, Field(pattern=r"^[1-9][0-9]*[MGT]i?B$")] = MEMORY_LIMIT  # of an engine; more goes to the disk
     sources: Annotated[list[SourceSettings], Field(min_length=1)]
@@ -171,8 +172,7 @@ def load_settings(path: Path) -> Settings:
         ) from None
     document = _parsed(data, path)
     if not isinstance(document, dict):
-        remedy = "`trainledger init` writes one to start from."
-        raise UsageError("the configuration is empty", where=f"{path}, line 1", remedy=remedy)
+        raise UsageError("the configuration is empty", where=f"{path}, line 1", remedy="`trainledger init` writes one.")
     try:
         return settings_of(document, path)
     except KeyUsageError as error:

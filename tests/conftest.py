@@ -27,7 +27,7 @@ gc.set_threshold(100_000, 50, 100)
 SECONDS = {
     "test_kills.py": 300,
     "test_any_changed_row.py": 140,
-    "test_spark_smoke.py": 130,
+    "test_spark_parity.py": 200,
     "test_part_of_a_company.py": 115,
     "test_oracle_agrees.py": 90,
     "test_run_line.py": 90,

@@ -56,7 +56,7 @@ def raw_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefinit
             if not config.full and builds.is_current(site, units):
                 context.log.info("Nothing changed since the last publication: there is nothing to build.")
                 return
-            build = builds.start(site, units, full=config.full)
+            build = builds.start(site, units, full=config.full, engine=settings.engine)
             building.create_raw(site, build, settings, place, election)
         context.log.info(f"Build {build.build_id}, months: {results.months_text(build)}")
         yield from map(results.as_result, results.raw_materializations(tables, build, election))

@@ -106,7 +106,9 @@ def months_asset(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefin
 
         with explained():
             election = elect(settings.sources, place)
-            build = builds.start(site, fingerprints(settings.rules, election), also=context.partition_keys)
+            build = builds.start(
+                site, fingerprints(settings.rules, election), also=context.partition_keys, engine=settings.engine
+            )
             context.log.info(f"Build {build.build_id}, months: {results.months_text(build)}")
             built = building.build_all(site, build, settings, place, election, listener)
         learn_columns(site, manifest)

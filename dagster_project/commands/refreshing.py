@@ -19,7 +19,7 @@ from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import Plan, Problem, land_all, make_plan, refusal_problems, unreadable_problems
 from dagster_project.locking import forget_dead_writer, writer_lock
 from dagster_project.settings import Settings
-from dagster_project.warehouse import builds
+from dagster_project.warehouse import builds, on_spark
 from dagster_project.warehouse.building import Built, Listener, build_all, no_listener
 from dagster_project.warehouse.site import Site
 
@@ -68,6 +68,7 @@ def refresh(
 
     Raises GateError when the build is not published; everything that was landed stays landed.
     """
+    on_spark.require(settings.engine)  # before anything is landed for a build that cannot be
     landing, site = open_landing(settings), Site.of_home(settings.home, settings.memory_limit)
     sources = [settings.source(only)] if only else settings.sources
     plan = make_plan(sources, settings.base, landing)  # without the lock: a look changes nothing, not even a lock file
@@ -129,7 +130,7 @@ def _land_and_build(
     units = fingerprints(settings.rules, election)
     failure: TrainledgerError | None = None
     if full or months or not builds.is_current(site, units):
-        build = builds.start(site, units, full=full, also=months)
+        build = builds.start(site, units, full=full, also=months, engine=settings.engine)
         try:
             done.built = build_all(site, build, settings, landing, election, listener)
             failure = done.built.failure

@@ -45,7 +45,8 @@ def site_of(settings: Settings, view: View, wait: float, say: Say, listener: Lis
         units = fingerprints(settings.rules, election)
         if not builds.is_current(site, units):
             say(f"Building below {site.root}; the publication is not touched.")
-            built = build_all(site, builds.start(site, units, full=True), settings, landing, election, listener)
+            build = builds.start(site, units, full=True, engine=settings.engine)
+            built = build_all(site, build, settings, landing, election, listener)
             if built.failure:
                 raise built.failure
     return site

@@ -20,6 +20,7 @@ memory_limit: 2GB              # of an engine while it lands and builds; what ne
 landing: null                  # null: home/landing; or s3://bucket/prefix to keep what was landed off this machine
 
 run_tag_keys: [training_run_id]   # cost-allocation tags and labels that carry a run id; the first that is present counts
+engine: duckdb                 # what runs the models: duckdb, or spark for bills that outgrow one machine (docs/scale.md)
 carbon_weights: list_cost      # how a cell's emissions are divided; energy (a sensitivity) comes later
 
 sources:

@@ -34,6 +34,7 @@ class Identity:
     fingerprint: str
     code_version: str
     units: dict[str, str]
+    engine: str = "duckdb"
 
 
 def publish(build_file: Path, published: Path, tables: Sequence[PublishedTable], identity: Identity) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from dagster_project.failures import GateError
 from dagster_project.landing.verifying import landed_differences, require_same
 from dagster_project.publishing.publish import Identity, publish
 from dagster_project.publishing.tables import published_tables
-from dagster_project.warehouse import gates, modelling
+from dagster_project.warehouse import gates, modelling, on_spark
 from dagster_project.warehouse.builds import Build
 from dagster_project.warehouse.nodes import NodeResult, node_results
 from dagster_project.warehouse.site import Site
@@ -87,6 +87,8 @@ def create_raw(site: Site, build: Build, settings: Settings, landing: Landing, e
             is_full=build.is_full,
             months=build.month_dates,
         )
+    if build.engine == on_spark.SPARK:
+        on_spark.write_plan(site, build.build_id, settings.rules, landing, election)
 
 
 def compare_landed(build: Build, settings: Settings, landing: Landing, election: Election) -> None:
@@ -112,6 +114,11 @@ def run_models(site: Site, build: Build, on_node: Callable[[modelling.Finished],
     `on_node` is called as each of them ends. Whether the build may go on is for the caller to ask of the gates.
     """
     (site.target / "run_results.json").unlink(missing_ok=True)  # an old result must not pass for this build's
+    if build.engine == on_spark.SPARK:
+        on_spark.run_dbt(dbt_arguments(build), site, build.build_id, on_node, lambda: opened(site))
+        nodes = record_models(site, build)
+        on_spark.clear(site)
+        return nodes
     modelling.lend_parse_state(modelling.parsed_project(site.root), site.target)
     modelling.run_dbt(dbt_arguments(build), site.build_file, site.target, on_node, site.memory_limit)
     return record_models(site, build)
@@ -167,7 +174,7 @@ def publish_build(site: Site, build: Build) -> dict[str, Any]:
         gates.close_build(connection, build.build_id, clock.now(), "published")
         connection.execute("checkpoint")
     tables = published_tables(modelling.project(site.root))
-    identity = Identity(build.build_id, build.fingerprint, build.code_version, build.units)
+    identity = Identity(build.build_id, build.fingerprint, build.code_version, build.units, build.engine)
     record = publish(site.build_file, site.published, tables, identity)
     site.marker.unlink(missing_ok=True)
     durable.sync(site.root)

@@ -15,6 +15,7 @@ from dagster_project.code import code_version
 from dagster_project.election.units import SHARED, months_to_build, overall_fingerprint, turned_months
 from dagster_project.failures import UsageError
 from dagster_project.months import first_day
+from dagster_project.warehouse import on_spark
 from dagster_project.warehouse.site import Site
 
 
@@ -30,6 +31,7 @@ class Build:
     months: list[str]  # first days of the months that are built again
     is_full: bool
     reads_all: bool = False  # all landed bytes are compared with their hashes, also those that no longer count
+    engine: str = "duckdb"
     is_whole: bool = True  # false: single models were run; such a state is never published
     turned: list[str] = field(default_factory=list)  # months of which only the status is new: their bill or carbon turned final
 
@@ -50,11 +52,20 @@ def is_current(site: Site, units: dict[str, str]) -> bool:
     return not site.marker.exists() and publication is not None and publication["fingerprint"] == overall_fingerprint(units)
 
 
-def start(site: Site, units: dict[str, str], *, full: bool = False, also: Collection[str] = ()) -> Build:
-    """Decide what to build and leave the marker. `also` are months, as '2026-04', to build again whether they changed or not."""
+def start(site: Site, units: dict[str, str], *, full: bool = False, also: Collection[str] = (), engine: str = "duckdb") -> Build:
+    """Decide what to build and leave the marker. `also` are months, as '2026-04', to build again whether they changed or not.
+
+    On Spark every build is a full one, and so is the first on DuckDB after it, whose file has no models below the marts.
+    """
+    on_spark.require(engine)
     code, publication = code_version(), site.publication()
     is_full = (
-        full or site.marker.exists() or publication is None or not site.build_file.exists() or publication["code_version"] != code
+        full
+        or on_spark.SPARK in (engine, (publication or {}).get("engine"))
+        or site.marker.exists()
+        or publication is None
+        or not site.build_file.exists()
+        or publication["code_version"] != code
     )
     published = {} if is_full or publication is None else publication["units"]
     months = {*months_to_build(units, published), *_known(units, also)}
@@ -72,6 +83,7 @@ def start(site: Site, units: dict[str, str], *, full: bool = False, also: Collec
         is_full=is_full,
         reads_all=full,
         turned=[month.isoformat() for month in sorted(turned - months)],
+        engine=engine,
     )
     _mark(site, build)
     return build

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -78,8 +78,20 @@ def run_dbt(
     memory_limit: str = MEMORY_LIMIT,
 ) -> subprocess.CompletedProcess[str]:
     """Run one dbt command; its exit code 1 (a model or test failed) is the caller's to judge, 2 (dbt did not work) is raised."""
+    return run_process([str(dbt_executable(target))], arguments, build_file, target, on_node, memory_limit)
+
+
+def run_process(
+    program: list[str],
+    arguments: Sequence[str],
+    build_file: Path,
+    target: Path,
+    on_node: Callable[[Finished], None] | None = None,
+    memory_limit: str = MEMORY_LIMIT,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program that runs one dbt command on this project and tells its events."""
     project = str(project_folder())
-    command = [str(dbt_executable(target)), *arguments, "--project-dir", project, "--profiles-dir", project]
+    command = [*program, *arguments, "--project-dir", project, "--profiles-dir", project]
     surroundings = {**os.environ, **environment(build_file, target, memory_limit), "TRAINLEDGER_TELL_EVENTS": "1"}
     # errors go to the same pipe: a second one nobody reads could fill up and stop dbt
     with subprocess.Popen(

@@ -22,5 +22,5 @@
 {%- set text = name ~ '__text' -%}
 {%- set total = exact_total(name, 'case when abs(cast(' ~ text ~ ' as double)) < 1e' ~ (24 - decimals) ~ ' then ' ~ text ~ ' end', decimals) -%}
 {%- endif -%}
-count({{ number }}) as {{ name }}__count, cast({{ total }} as varchar) as {{ name }}__total
+count({{ number }}) as {{ name }}__count, cast({{ total }} as string) as {{ name }}__total
 {%- endmacro %}

@@ -10,6 +10,11 @@
 {% macro duckdb__replace_all(x, pattern, by) -%}regexp_replace({{ x }}, '{{ pattern }}', '{{ by }}', 'g'){%- endmacro %}
 {% macro spark__replace_all(x, pattern, by) -%}regexp_replace({{ x }}, '{{ pattern }}', '{{ by }}'){%- endmacro %}
 
+{# the texts of a group as one, in their order #}
+{% macro in_one_text(x) %}{{ return(adapter.dispatch('in_one_text', 'trainledger')(x)) }}{% endmacro %}
+{% macro duckdb__in_one_text(x) -%}string_agg({{ x }}, ', ' order by {{ x }}){%- endmacro %}
+{% macro spark__in_one_text(x) -%}listagg({{ x }}, ', ') within group (order by {{ x }}){%- endmacro %}
+
 {# floor(a / b) for whole a >= 0, b > 0 #}
 {% macro int_div(a, b) %}{{ return(adapter.dispatch('int_div', 'trainledger')(a, b)) }}{% endmacro %}
 

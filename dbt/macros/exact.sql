@@ -56,6 +56,11 @@ cast(cast({{ u }} as decimal({{ 37 - s }},0)) * cast(0.{{ '0' * (s - 1) }}1 as d
 cast({% for term in terms %}{{ ' + ' if not loop.first }}cast({{ term }} as decimal({{ 39 - terms | length }},{{ s }})){% endfor %} as decimal(38,{{ s }}))
 {%- endmacro %}
 
+{# An exact figure at scale s times a whole number below ten: 36 + 1 digits and one for the product. #}
+{% macro exact_multiple(x, n, s) -%}
+cast(cast({{ x }} as decimal(36,{{ s }})) * cast({{ n }} as decimal(1,0)) as decimal(38,{{ s }}))
+{%- endmacro %}
+
 {# Money in another currency, half away from zero at twelve decimals. The rate's whole units and its decimals multiply apart, so that no product
    needs more than 38 digits; what would be 1e12 or more, as with a rate that lost its decimal point, is unknown. #}
 {% macro converted(x, rate) -%}

@@ -6,10 +6,9 @@ from (
     where {{ of_built_months() }}
 ) as energy
 where
-    energy_kwh_measured
-    + energy_kwh_driver_power
-    + energy_kwh_utilisation_model
-    + energy_kwh_time_model is distinct from facility_energy_kwh
+    {{ exact_sum(
+        ['energy_kwh_measured', 'energy_kwh_driver_power', 'energy_kwh_utilisation_model', 'energy_kwh_time_model'], 9
+    ) }} is distinct from facility_energy_kwh
     or coalesce(energy_kwh_utilisation_model < 0 or energy_kwh_time_model < 0, false)
     or (energy_basis = 'utilisation_model' and coalesce(energy_kwh_time_model <> 0, false))
     or (energy_basis = 'utilisation_model' and facility_energy_kwh is null and chip_energy_kwh is null)

@@ -28,8 +28,7 @@ where
     or {{ to_units('ordered.closing_cost', 12) }} < -coalesce(roundings.rounding_units, 0)
     or (ordered.opening_cost is null) <> (ordered.closing_cost is null)
     or ordered.closing_cost
-    <> ordered.opening_cost
-    + ordered.purchased_cost
-    - ordered.refunded_cost
-    - ordered.amortised_used_cost
-    - ordered.amortised_unused_cost
+    <> {{ exact_sum([
+        'ordered.opening_cost', 'ordered.purchased_cost', '-ordered.refunded_cost', '-ordered.amortised_used_cost',
+        '-ordered.amortised_unused_cost'
+    ], 12) }}

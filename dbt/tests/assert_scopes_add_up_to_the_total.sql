@@ -6,17 +6,13 @@ from (
     where {{ of_built_months() }}
 ) as carbon_rows
 where
-    abs(
-        provider_total_location_based_kgco2e
-        - provider_scope_1_kgco2e
-        - provider_scope_2_location_based_kgco2e
-        - coalesce(provider_scope_3_location_based_kgco2e, provider_scope_3_unsplit_kgco2e)
-    )
+    abs({{ exact_sum([
+        'provider_total_location_based_kgco2e', '-provider_scope_1_kgco2e', '-provider_scope_2_location_based_kgco2e',
+        '-coalesce(provider_scope_3_location_based_kgco2e, provider_scope_3_unsplit_kgco2e)'
+    ], 9) }})
     > 0.002
-    or abs(
-        provider_total_market_based_kgco2e
-        - provider_scope_1_kgco2e
-        - provider_scope_2_market_based_kgco2e
-        - coalesce(provider_scope_3_market_based_kgco2e, provider_scope_3_unsplit_kgco2e)
-    )
+    or abs({{ exact_sum([
+        'provider_total_market_based_kgco2e', '-provider_scope_1_kgco2e', '-provider_scope_2_market_based_kgco2e',
+        '-coalesce(provider_scope_3_market_based_kgco2e, provider_scope_3_unsplit_kgco2e)'
+    ], 9) }})
     > 0.002

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tests.connectors.gcp import LINE, write_partition
 from tests.line.kit import date_files, day_of_hours
-from tests.oracle.builders import BLOCK_FEE, Exports, hour, run
+from tests.oracle.builders import BLOCK_FEE, carbon, hour, run
+from tests.oracle.google_builders import GoogleExports, gauge, kilograms, neuron_document, tpu_run
 
 START, END = dt.datetime(2026, 4, 2, 6, tzinfo=dt.UTC), dt.datetime(2026, 4, 2, 7, tzinfo=dt.UTC)
 BLOCK = "arn:aws:ec2:us-east-2:000011113333:capacity-reservation/cr-0f"
@@ -17,20 +18,26 @@ EXACT = 21.512345678901  # fourteen digits, twelve of them decimals
 
 
 def write_two_clouds(folder: Path) -> Path:
-    """April 2026: tags, shared and idle nodes, a block, a plan, a discount; TPUs by label, job and time, a commitment."""
-    exports = Exports(folder)
+    """April 2026: tags, shared and idle nodes, a block, a plan, a discount; TPUs by label, job and time, a commitment; carbon,
+    telemetry, exchange rates and figures of the organisation's own, a second export of the bill, a refused record."""
+    exports = GoogleExports(folder)
     exports.bill(_aws_rows())
     exports.runs(
         run("run-a", ("i-tagged", "2026-04-02T00:00:00Z", "2026-04-03T00:00:00Z", None), team="one"),
         run("run-b", ("i-shared", "2026-04-02T00:00:00Z", "2026-04-02T11:17:23.456789Z", 7), team="two"),
         run("run-c", ("i-shared", "2026-04-02T03:00:07Z", "2026-04-03T00:00:00Z", 5), ("i-block", _at(6), _at(8), 16)),
-        run("Run.D", ("node-2", _at(6), "2026-04-02T06:40:00.000001Z", 3), provider_name="Google Cloud"),
+        tpu_run("Run.D", ("node-2", _at(6), "2026-04-02T06:40:00.000001Z", 3), kind="v5e"),
         run("run-e", ("node-9", "2026-05-02T00:00:00Z", "2026-05-02T01:00:00Z", 4), provider_name="Google Cloud"),
         run("run-j", aliases=[{"system": "vertex", "id": JOB}], provider_name="Google Cloud"),
     )
-    location = folder / "exports" / "tpu"
-    exports.sources.append({"name": "tpu", "kind": "gcp_billing", "location": "exports/tpu"})
+    location = folder / "exports" / "gcp"
+    exports.sources.append({"name": "gcp", "kind": "gcp_billing", "location": "exports/gcp"})
     write_partition(location, "2026-04-02", *_google_rows())
+    exports.carbon([carbon(0.123457, 0.023457), carbon(0.001, None, product_code="AmazonS3")])
+    exports.carbon([carbon(0.111111, 0.011111, model_version="v3.0.0")], version="v3.0.0")
+    _google_carbon(exports)
+    _telemetry(exports)
+    _small_tables(exports)
     date_files(folder / "exports", dt.datetime(2026, 5, 20, tzinfo=dt.UTC))
     return exports.config()
 
@@ -87,3 +94,28 @@ def _google_rows() -> list[dict]:
         _google("none", 3.000000000001, resource=None, usage=usage, **fee),
         _google("none", 1.23, sku={"id": "T", "description": "Tax"}, cost_type="tax", project=None),
     ]
+
+
+def _google_carbon(exports: GoogleExports) -> None:
+    """Kilograms of the billing account of the bill, with a third that no finite decimal is."""
+    place = {"project": {"number": "123456789", "id": "research"}, "location": {"location": "us-west4", "region": "us-west4"}}
+    exports.google_carbon([kilograms(100 / 7, billing_account_id=LINE["billing_account_id"], **place)])
+
+
+def _telemetry(exports: GoogleExports) -> None:
+    """Documents of a node that one run holds, of a part of a node that two hold, and points of a TPU; one key no record has."""
+    hours = [f"2026-04-02T{at:02d}:00:00Z" for at in range(1, 9)]
+    used = {core: 33.3 + core for core in range(14)}
+    exports.neuron("i-tagged", [(at, neuron_document(used)) for at in hours], run="run-a")
+    exports.neuron("i-shared", [(at, neuron_document(used)) for at in hours[:3]], name="shared")
+    exports.neuron("i-lost", [(hours[0], neuron_document(used))], run="nobodys", name="lost")
+    minutes = {f"2026-04-02T06:{at:02d}:00Z": 12.5 + at / 7 for at in range(1, 40)}
+    exports.tpu(*(gauge("duty_cycle", "node-2", chip, minutes, run="run-d") for chip in range(2)))
+
+
+def _small_tables(exports: GoogleExports) -> None:
+    rates = exports._source("rates", "fx_rates") / "rates.csv"
+    rates.write_text("rate_date,base_currency,quote_currency,rate,source\n2026-04-30,EUR,USD,1.092534567891,test\n")
+    exports.own_figures(
+        {"kind": "pue", "key": "us-east-2", "value": "1.137", "unit": "ratio", "valid_from": "2026-01-01"},
+    )

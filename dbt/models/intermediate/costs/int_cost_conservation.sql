@@ -20,7 +20,9 @@ with sides as (
     -- effective cost leaves a month when a commitment is bought and comes back as it is used up
     select
         {{ cell() }}, billing_currency,
-        {{ nothing }}, amortised_used_cost + amortised_unused_cost - purchased_cost + refunded_cost as provider_effective_cost,
+        {{ nothing }},
+        {{ exact_sum(['amortised_used_cost', 'amortised_unused_cost', '-purchased_cost', 'refunded_cost'], 12) }}
+            as provider_effective_cost,
         {{ nothing }}, {{ nothing }},
         {{ nothing }}, {{ nothing }}, {{ nothing }}, {{ nothing }},
         {{ nothing }}, {{ nothing }}, {{ nothing }}, {{ nothing }}

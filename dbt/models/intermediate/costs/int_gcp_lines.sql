@@ -38,7 +38,10 @@ classified_lines as (
         coalesce(credits.has_resource_credit, false) as has_resource_credit,
         coalesce(credits.spend_credit, 0) as spend_credit,
         cast(coalesce(
-            -credits.resource_credit - case when skus.instance_type <> '' then credits.spend_credit else 0 end, 0
+            {{ exact_sum(
+                ['-credits.resource_credit', "-case when skus.instance_type <> '' then credits.spend_credit else 0 end"], 12
+            ) }},
+            0
         ) as decimal(38, 12)) as taken_off,
         coalesce(credits.has_fee_offset, false) as has_fee_offset
     from {{ ref('int_gcp_project_lines') }} as lines

@@ -36,9 +36,9 @@ gcp_costs as (
         {{ cell_of('lines') }},
         lines.billing_currency,
         lines.is_book,
-        lines.cost + coalesce(gcp_credits.credit_amount, 0) as billed_cost,
+        {{ exact_sum(['lines.cost', 'coalesce(gcp_credits.credit_amount, 0)'], 12) }} as billed_cost,
         -- promotions are in the bill, never in what a run effectively cost
-        lines.cost + coalesce(gcp_credits.price_credit, 0) as effective_base_cost,
+        {{ exact_sum(['lines.cost', 'coalesce(gcp_credits.price_credit, 0)'], 12) }} as effective_base_cost,
         case when {{ gcp_is_usage('lines', 'skus') }} then lines.cost_at_list else cast(0 as decimal(38, 12)) end as list_cost,
         case
             when {{ gcp_is_usage('lines', 'skus') }} then coalesce(lines.cost_at_contract, lines.cost)

@@ -103,7 +103,7 @@ select
     cast(run_totals.provider_kgco2e as decimal(38, 12)) as runs_total,
     cast(null as decimal(38, 12)) as residual_total,
     cast(null as decimal(38, 12)) as quarantined_total,
-    cast(run_totals.provider_kgco2e - run_totals.modelled_kgco2e as decimal(38, 12)) as difference,
+    cast({{ exact_sum(['run_totals.provider_kgco2e', '-run_totals.modelled_kgco2e'], 9) }} as decimal(38, 12)) as difference,
     cast(run_totals.modelled_kgco2e as decimal(38, 12)) as modelled_total,
     case
         when run_totals.provider_kgco2e > 0

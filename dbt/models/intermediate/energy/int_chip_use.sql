@@ -127,7 +127,8 @@ placed_with_owners as (
         hosts.host_chips, times.node_chips, times.held_chips, times.is_tpu,
         coalesce(
             row_number() over (
-                partition by {{ span }}, devices.slice_from, devices.owner_run_id
+                partition by
+                    devices.usage_month, devices.resource_id, devices.span_from_us, devices.slice_from, devices.owner_run_id
                 order by devices.evidence_rank, devices.device_rank, devices.device_id
             ) <= owners.run_chips,
             false

@@ -103,7 +103,7 @@ with_host as (
         *
         {%- for level in levels %},
         case basis
-            when 'chip' then cast(measured_kwh + chip_host_energy_kwh_{{ level }} - chip_energy_kwh_{{ level }} as decimal(38, 9))
+            when 'chip' then {{ exact_sum(['measured_kwh', 'chip_host_energy_kwh_' ~ level, '-chip_energy_kwh_' ~ level], 9) }}
             when 'chip_host' then measured_kwh
         end as measured_chip_host_{{ level }}
         {%- endfor %}

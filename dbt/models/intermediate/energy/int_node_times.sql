@@ -42,7 +42,7 @@ slices as (
 
 -- billed, and nobody held it
 free_times as (
-    select distinct usage_month, resource_id, slices.slice_from as span_from_us, slices.slice_to as span_to_us
+    select distinct slices.usage_month, slices.resource_id, slices.slice_from as span_from_us, slices.slice_to as span_to_us
     from slices
     inner join billed_times using (usage_month, resource_id)
     left join held_times

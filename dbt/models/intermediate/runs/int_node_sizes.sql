@@ -7,7 +7,11 @@ with billed_intervals as (
         lines.charge_period_start,
         lines.charge_period_end,
         -- the first generations are priced by boards of four chips
-        sum(lines.priced_usage * case when lines.instance_type in ('v2', 'v3', 'v4') then 4 else 1 end) as chip_hours
+        sum(
+            {{ exact_multiple(
+                'lines.priced_usage', "case when lines.instance_type in ('v2', 'v3', 'v4') then 4 else 1 end", 12
+            ) }}
+        ) as chip_hours
     from {{ ref('int_gcp_lines') }} as lines
     inner join {{ ref('int_named_charges') }} as named using (usage_month, line_id)
     where

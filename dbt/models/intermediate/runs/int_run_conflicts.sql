@@ -31,7 +31,7 @@ twins as (
 ),
 
 places_of_twins as (
-    select usage_month, resource_id, string_agg(place, ', ' order by place) as places
+    select usage_month, resource_id, {{ in_one_text('place') }} as places
     from twins
     group by all
 ),
@@ -50,7 +50,7 @@ telemetry_conflicts as (
 ),
 
 line_holders as (
-    select usage_month, line_id, string_agg(part_id, ', ' order by part_id) as holders
+    select usage_month, line_id, {{ in_one_text('part_id') }} as holders
     from {{ ref('int_line_overlaps') }}
     where part_id <> '~residual' and {{ in_build_months() }}
     group by all
@@ -97,7 +97,7 @@ select
     evidence as source_a,
     min(recorded_value) as value_a,
     'telemetry ' || source_name as source_b,
-    string_agg(telemetry_value, ', ' order by telemetry_value) as value_b,
+    {{ in_one_text('telemetry_value') }} as value_b,
     min(recorded_value) as chosen
 from telemetry_conflicts
 group by usage_month, training_run_id, field, evidence, source_name

@@ -1,5 +1,5 @@
 with known_types as (
-    select string_agg(accelerator_type, ', ' order by accelerator_type) as known_types from {{ ref('accelerator_types') }}
+    select {{ in_one_text('accelerator_type') }} as known_types from {{ ref('accelerator_types') }}
 ),
 
 types_of_runs as (

@@ -15,7 +15,9 @@ with flows as (
 balances as (
     select
         *,
-        cast(sum(purchased_cost - refunded_cost - amortised_used_cost - amortised_unused_cost) over (
+        cast(sum(
+            {{ exact_sum(['purchased_cost', '-refunded_cost', '-amortised_used_cost', '-amortised_unused_cost'], 12) }}
+        ) over (
             partition by provider_name, payer_account_id, commitment_id, billing_currency
             order by usage_month
             rows between unbounded preceding and current row
@@ -48,10 +50,12 @@ select
     commitment_kind,
     usage_month,
     billing_currency,
-    cast(case
+    case
         when is_known
-            then closing_cost - purchased_cost + refunded_cost + amortised_used_cost + amortised_unused_cost
-    end as decimal(38, 12)) as opening_cost,
+            then {{ exact_sum(
+                ['closing_cost', '-purchased_cost', 'refunded_cost', 'amortised_used_cost', 'amortised_unused_cost'], 12
+            ) }}
+    end as opening_cost,
     purchased_cost,
     refunded_cost,
     amortised_used_cost,

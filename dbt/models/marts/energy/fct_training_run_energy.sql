@@ -55,9 +55,9 @@ select
     case when energy.facility_energy_kwh_mid is not null then cast(0 as decimal(38, 9)) end as energy_kwh_driver_power,
     energy.energy_kwh_utilisation_model,
     -- the weakest basis takes the rounding, so that the four add up to the facility figure
-    cast(
-        energy.facility_energy_kwh_mid - energy.energy_kwh_measured - energy.energy_kwh_utilisation_model as decimal(38, 9)
-    ) as energy_kwh_time_model,
+    {{ exact_sum(
+        ['energy.facility_energy_kwh_mid', '-energy.energy_kwh_measured', '-energy.energy_kwh_utilisation_model'], 9
+    ) }} as energy_kwh_time_model,
     -- a row without a figure has the weaker of both; where nobody knows how long chips were held, nothing is known of them
     case
         when energy.is_measured then 'measured'

@@ -58,7 +58,7 @@ select
     runs_total,
     residual_total,
     quarantined_total,
-    cast(provider_total - runs_total - residual_total - quarantined_total as decimal(38, 12)) as difference,
+    {{ exact_sum(['provider_total', '-runs_total', '-residual_total', '-quarantined_total'], 12) }} as difference,
     cast(null as decimal(38, 12)) as modelled_total,
     cast(null as double) as ratio,
     weight_coverage_ratio,
@@ -77,7 +77,7 @@ select
     cast(null as decimal(38, 12)) as runs_total,
     cast(null as decimal(38, 12)) as residual_total,
     cast(null as decimal(38, 12)) as quarantined_total,
-    cast(book_billed_cost - other_billed_cost as decimal(38, 12)) as difference,
+    {{ exact_sum(['book_billed_cost', '-other_billed_cost'], 12) }} as difference,
     cast(null as decimal(38, 12)) as modelled_total,
     case when book_billed_cost <> 0 then round(cast(other_billed_cost as double) / cast(book_billed_cost as double), 9) end
         as ratio,

@@ -19,12 +19,12 @@ select
     case when kind in ('idle_power', 'max_power') then key end as accelerator_type,
     nullif(basis, '') as basis,
     -- in kWh, W, kgCO2e/kWh, or a ratio
-    cast(case
-        when unit in ('Wh', 'gCO2e/kWh', 'kgCO2e/MWh') then stated_value * {{ thousandths }}
-        when unit in ('MWh', 'kW') then stated_value * cast(1000 as decimal(4, 0))
-        when unit = 'GWh' then stated_value * cast(1000000 as decimal(7, 0))
-        else stated_value
-    end as decimal(38, 9)) as value,
+    case
+        when unit in ('Wh', 'gCO2e/kWh', 'kgCO2e/MWh') then cast(stated_value * {{ thousandths }} as decimal(38, 9))
+        when unit in ('MWh', 'kW') then cast(stated_value * cast(1000 as decimal(4, 0)) as decimal(38, 9))
+        when unit = 'GWh' then cast(stated_value * cast(1000000 as decimal(7, 0)) as decimal(38, 9))
+        else cast(stated_value as decimal(38, 9))
+    end as value,
     valid_from,
     valid_to,
     source,

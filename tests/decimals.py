@@ -1,0 +1,158 @@
+"""What becomes of exact figures in SQL by Spark's rules: which expressions give a type that has lost decimals.
+
+decimal(38,12) + decimal(38,12) would need 39 digits, so Spark gives decimal(38,11), without a word; DuckDB stays at twelve.
+Types are followed through every common table expression of a compiled model, from the raw tables to the marts. Only decimals
+count: whole numbers and doubles are what they are on both engines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.schema import MappingSchema
+from sqlglot.typing import EXPRESSION_METADATA
+
+Digits = tuple[int, int]  # precision and scale
+Tables = dict[str, dict[str, dict[str, str]]]  # schema, table, column -> type
+MOST = 38
+WHOLE = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 20, "HUGEINT": 38, "INT128": 38}
+CHOICES = (exp.Case, exp.Coalesce, exp.If, exp.Greatest, exp.Least, exp.Nullif)
+OPERATIONS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
+AGGREGATES = (exp.Sum, exp.Max, exp.Min, exp.AnyValue, exp.ArgMin, exp.ArgMax, exp.Lag, exp.Lead)
+FIRST = (*AGGREGATES, exp.Abs, exp.Window, exp.Filter, exp.Neg)
+
+
+def digits_of(node: exp.Expression) -> Digits | None:
+    """Precision and scale of an exact number; None for what is none."""
+    bare = node.unnest()
+    if isinstance(bare, exp.Neg):
+        return digits_of(bare.this)
+    if isinstance(bare, exp.Literal) and not bare.is_string:
+        whole, _, fraction = bare.name.partition(".")
+        return None if "e" in bare.name.lower() else (len(whole.lstrip("0")) + len(fraction) or 1, len(fraction))
+    return digits_of_type(bare.type)
+
+
+def digits_of_type(kind: exp.DataType | None) -> Digits | None:
+    """As digits_of, of a type; a decimal that does not say its digits counts as one of 18 and 3, as DuckDB has it."""
+    if kind is None or kind.is_type("unknown"):
+        return None
+    if kind.is_type("decimal"):
+        sizes = [int(size.name) for size in kind.expressions]
+        return (sizes[0], sizes[1] if len(sizes) > 1 else 0) if sizes else (18, 3)
+    return (WHOLE[kind.this.name], 0) if kind.this.name in WHOLE else None
+
+
+def exact_result(node: exp.Expression, left: Digits, right: Digits) -> Digits:
+    """The digits that hold every result, by Spark's rules, before it cuts them to 38."""
+    (p1, s1), (p2, s2) = left, right
+    if isinstance(node, exp.Mul):
+        return p1 + p2 + 1, s1 + s2
+    if isinstance(node, exp.Div):
+        scale = max(6, s1 + p2 + 1)
+        return p1 - s1 + s2 + scale, scale
+    if isinstance(node, exp.Mod):
+        return min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2)
+    return max(p1 - s1, p2 - s2) + max(s1, s2) + 1, max(s1, s2)
+
+
+def widest(digits: Iterable[Digits]) -> Digits:
+    """The digits that hold every branch of a choice."""
+    known = list(digits)
+    scale = max(s for _, s in known)
+    return max(p - s for p, s in known) + scale, scale
+
+
+def spark_type(digits: Digits) -> Digits:
+    """What Spark makes of digits that may be too many: it keeps those before the point and gives decimals away."""
+    precision, scale = digits
+    if precision <= MOST:
+        return digits
+    return MOST, max(MOST - (precision - scale), min(scale, 6))
+
+
+def cut_figures(sql: str, tables: Tables) -> tuple[list[str], dict[str, str]]:
+    """The expressions of a compiled query that lose decimals on Spark, and the types of its columns there."""
+    found: list[str] = []
+
+    def note(node: exp.Expression, digits: Digits, what: str) -> None:
+        if digits[1] > spark_type(digits)[1]:
+            found.append(f"{what}: {node.sql('duckdb')[:160]}")
+
+    def set_type(annotator: object, node: exp.Expression, digits: Digits | None, other: str) -> None:
+        kind = f"decimal({', '.join(map(str, spark_type(digits)))})" if digits else other
+        annotator._set_type(node, exp.DataType.build(kind, dialect="duckdb"))
+
+    def function(annotator: object, node: exp.Expression) -> None:
+        set_type(annotator, node, None, "bigint" if node.name.lower() == "epoch_us" else "unknown")
+
+    def operation(annotator: object, node: exp.Expression) -> None:
+        if node.find_ancestor(exp.Lambda):  # of product_of_distinct, on whole numbers
+            return set_type(annotator, node, None, "unknown")
+        left, right = digits_of(node.left), digits_of(node.right)
+        decimals = [side for side in (node.left, node.right) if side.type and side.type.is_type("decimal")]
+        if left is None or right is None:
+            unknown = [side for side in (node.left, node.right) if side.type is None or side.type.is_type("unknown")]
+            if unknown and not any(isinstance(side, exp.Interval) for side in (node.left, node.right)):
+                found.append(f"of unknown type: {node.sql('duckdb')[:160]}")
+            is_double = any(side.type and side.type.is_type("double", "float") for side in (node.left, node.right))
+            set_type(annotator, node, None, "double" if is_double else "unknown")
+        elif not decimals and not (left[1] or right[1]):
+            set_type(annotator, node, None, "double" if isinstance(node, exp.Div) else "bigint")
+        else:
+            digits = exact_result(node, left, right)
+            note(node, digits, "cut")
+            if isinstance(node, exp.Div):
+                found.append(f"divided: {node.sql('duckdb')[:160]}")
+            set_type(annotator, node, digits, "")
+
+    def choice(annotator: object, node: exp.Expression) -> None:
+        if isinstance(node, exp.Case):
+            branches = [*(one.args["true"] for one in node.args["ifs"]), node.args.get("default")]
+        elif isinstance(node, exp.If):
+            branches = [node.args["true"], node.args.get("false")]
+        else:
+            branches = [node.this] if isinstance(node, exp.Nullif) else [node.this, *node.expressions]
+        there = [one for one in branches if one is not None and not isinstance(one.unnest(), exp.Null)]
+        digits = [digits_of(one) for one in there]
+        if there and all(digits):
+            wide = widest(one for one in digits if one)
+            note(node, wide, "branches of different types")
+            is_decimal = wide[1] or any(one.type and one.type.is_type("decimal") for one in there)
+            set_type(annotator, node, wide if is_decimal else None, "bigint")
+        else:
+            kind = next((one.type for one in there if one.type and not one.type.is_type("unknown")), None)
+            annotator._set_type(node, kind)
+
+    def as_first(annotator: object, node: exp.Expression) -> None:
+        inner = node.this
+        digits = digits_of(inner) if isinstance(node, exp.Sum) else None
+        if digits and inner.type and inner.type.is_type("decimal"):
+            set_type(annotator, node, (min(MOST, digits[0] + 10), digits[1]), "")
+        elif digits:
+            set_type(annotator, node, None, "bigint")
+        else:
+            annotator._set_type(node, inner.type)
+
+    own = {one: {"annotator": operation} for one in OPERATIONS} | {one: {"annotator": choice} for one in CHOICES}
+    own[exp.Anonymous] = {"annotator": function}
+    rules = dict(EXPRESSION_METADATA) | own | {one: {"annotator": as_first} for one in FIRST}
+    schema = MappingSchema({"build": tables}, dialect="duckdb")
+    query = qualify(
+        sqlglot.parse_one(sql, dialect="duckdb"), dialect="duckdb", schema=schema, catalog="build", validate_qualify_columns=False
+    )
+    query = annotate_types(query, schema=schema, expression_metadata=rules, dialect="duckdb")
+    for union in query.find_all(exp.SetOperation):
+        for left, right in zip(union.left.selects, union.right.selects, strict=True):
+            sides = [digits_of(side.unalias()) for side in (left, right)]
+            if all(sides):
+                note(left, widest(one for one in sides if one), f"union of {sides}")
+    types = {}
+    for column in query.selects:
+        kind = column.type
+        types[column.alias_or_name] = kind.sql("duckdb") if kind and not kind.is_type("unknown") else "unknown"
+    return found, types

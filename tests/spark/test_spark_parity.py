@@ -1,0 +1,86 @@
+"""`engine: spark` on a small organisation on both clouds with telemetry: the whole refresh runs there and publishes the same."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.conftest import Command
+from tests.line.kit import NOW, query
+from tests.spark.parity import FILE, differences, spark_config
+from tests.spark.two_clouds import write_two_clouds
+
+pytestmark = pytest.mark.slow
+# A hundred rows: compiling plans to Java, planning again while they run and optimising the JVM's code cost more than they save.
+FOR_FEW_ROWS = {
+    "spark.master": "local[2]",
+    "spark.driver.memory": "2g",
+    "spark.driver.host": "localhost",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+@dataclass(frozen=True)
+class Homes:
+    """One organisation refreshed on each engine, from one landing."""
+
+    duckdb: Path
+    spark: Path
+
+
+def require_spark() -> None:
+    """Without Java or pyspark: a failure under CI, a listed skip elsewhere."""
+    refuse = pytest.fail if os.environ.get("CI") else pytest.skip
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        refuse("no Java on this machine; `make test` installs it where it may")
+    if importlib.util.find_spec("pyspark") is None:
+        refuse("pyspark is not installed: it is in the extra `scale`")
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory, trainledger: Command) -> Homes:
+    require_spark()
+    folder, conf = tmp_path_factory.mktemp("two clouds"), tmp_path_factory.mktemp("conf")  # a blank, which Spark encodes in paths
+    (conf / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in FOR_FEW_ROWS.items()))
+    config = write_two_clouds(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_CONF_DIR", str(conf))
+        for path in (config, None):
+            done = trainledger("refresh", "--config", path or spark_config(config), now=NOW)
+            assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+    return Homes(folder / "home", folder / "home-on-spark")
+
+
+def test_every_published_table_has_the_digest_of_duckdb(homes: Homes) -> None:
+    assert differences(homes.duckdb, homes.spark) == []
+    rules = query(homes.spark, "select distinct attribution_rule from marts.fct_training_run_costs where billed_cost <> 0")
+    assert {"managed_job", "tag", "resource_time"} == {rule for (rule,) in rules}, "a table without a rule proves nothing of it"
+    seen = "select training_run_id from marts.fct_training_run_energy where energy_kwh_utilisation_model > 0"
+    assert {"run-a", "run-d"} <= {run for (run,) in query(homes.spark, seen)}, "telemetry of both clouds"
+    with duckdb.connect(str(homes.spark / FILE), read_only=True) as connection:
+        found = "select table_name, estimated_size from duckdb_tables() where schema_name = 'marts'"
+        tables = connection.execute(found).fetchall()
+    assert [name for name, rows in tables if not rows] in ([], ["fct_run_conflicts"])
+
+
+def test_the_build_on_spark_passed_the_same_gates(homes: Homes) -> None:
+    gates = "select gate, passed, failing_rows from ops.gate_results order by gate"
+    assert query(homes.spark, gates) == query(homes.duckdb, gates) != []
+
+
+def test_nothing_of_spark_stays_in_the_home(homes: Homes) -> None:
+    assert not (homes.spark / "cache" / "spark").exists()
+    assert not (homes.spark / "building.json").exists()
