@@ -37,17 +37,18 @@ def new_folder(published: Path, build_id: str) -> Path:
     return folder
 
 
-def write_part(connection: duckdb.DuckDBPyConnection, relation: str, new: Path, old: Path) -> str:
-    """Write a relation that holds one part in its order; returns sha256. Bytes that did not change stay the old file.
+def write_part(connection: duckdb.DuckDBPyConnection, query: str, new: Path, old: Path) -> str:
+    """Write the rows of one part in their order; returns sha256. Bytes that did not change stay the old file.
 
-    A relation of its own, not a condition on a larger one: where row groups are cut must not depend on the rows before.
+    The query must sort, even what is sorted already: a filter alone hands over pieces of blocks, and then where row groups are
+    cut depends on where in its table a month begins.
     """
     new.parent.mkdir(exist_ok=True)
     # one thread: row groups are cut the same way on every machine
     (threads,) = connection.execute("select current_setting('threads')").fetchone() or (1,)
     connection.execute("set threads = 1; set preserve_insertion_order = true")
     connection.execute(
-        f"copy {relation} to {literal(str(new))} (format parquet, compression zstd, row_group_size 122880, use_tmp_file false)"
+        f"copy ({query}) to {literal(str(new))} (format parquet, compression zstd, row_group_size 122880, use_tmp_file false)"
     )
     connection.execute(f"set threads = {threads}")
     if old.is_file() and filecmp.cmp(new, old, shallow=False):

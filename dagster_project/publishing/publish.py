@@ -200,8 +200,8 @@ def _write_table(
         partitions |= table_digest(connection, "marts", table.name, condition).partitions
         for part in changed:
             name = file_name(table.name, part)
-            connection.execute(f"create or replace temp table part as from {place} where {condition_of(part)}")
-            hashes[name] = write_part(connection, "part", target.folder / name, target.published / LINK / name)
+            rows = f"from {place} where {condition_of(part)} order by rowid"
+            hashes[name] = write_part(connection, rows, target.folder / name, target.published / LINK / name)
     return whole_digest(table.name, columns, partitions), hashes
 
 
