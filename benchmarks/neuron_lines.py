@@ -262,8 +262,8 @@ def measure(folder: Path, size: int, turns: int, groups: str, packing: str) -> l
     peaks: dict[str, int] = {}
     for _ in range(turns):
         for way in WAYS:
-            found, peak = cpu_seconds(way, paths)
-            seconds[way].append(found - cpu_seconds(way, tiny)[0])
+            spent, peak = cpu_seconds(way, paths)
+            seconds[way].append(spent - cpu_seconds(way, tiny)[0])
             peaks[way] = max(peak, peaks.get(way, 0))
     floor = statistics.median(seconds["parse"])
     measures = []

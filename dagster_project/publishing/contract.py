@@ -33,7 +33,8 @@ CONTRACT = PublishedTable(
 def write_contract(connection: duckdb.DuckDBPyConnection) -> None:
     """Create `ops.contract` in a new published file."""
     connection.execute(
-        "create table ops.contract (contract_version bigint not null, section varchar not null, since_version varchar not null)"
+        "create or replace table ops.contract"
+        " (contract_version bigint not null, section varchar not null, since_version varchar not null)"
     )
     rows = [(VERSION, section, since) for section, since in sorted(SECTIONS.items())]
     connection.executemany("insert into ops.contract values (?, ?, ?)", rows)
@@ -42,4 +43,4 @@ def write_contract(connection: duckdb.DuckDBPyConnection) -> None:
 def write_bare_names(connection: duckdb.DuckDBPyConnection, tables: Sequence[PublishedTable]) -> None:
     """Let `from fct_training_run_costs` work in a client that searches schema main only, as every DuckDB client does unasked."""
     for table in tables:
-        connection.execute(f"create view main.{quoted(table.name)} as select * from marts.{quoted(table.name)}")
+        connection.execute(f"create or replace view main.{quoted(table.name)} as select * from marts.{quoted(table.name)}")

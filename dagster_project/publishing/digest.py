@@ -11,6 +11,7 @@ no row passes through Python.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 MONTH = "usage_month"
 WHOLE = "all"
+NO_MONTH = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +73,24 @@ def _text_of(name: str, data_type: str) -> str:
     return f"coalesce({text}, '{chr(92)}N')"
 
 
-def table_digest(connection: duckdb.DuckDBPyConnection, schema: str, table: str) -> TableDigest:
-    """Compute the canonical digest of a table or view."""
+def whole_digest(table: str, columns: Sequence[tuple[str, str]], partitions: Mapping[str, tuple[int, str]]) -> TableDigest:
+    """The digest of a table from those of its partitions."""
+    lines = ["\t".join(name for name, _ in columns)]
+    lines += [f"{name}\t{rows}\t{digest}" for name, (rows, digest) in sorted(partitions.items())]
+    whole = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return TableDigest(table, sum(rows for rows, _ in partitions.values()), whole, dict(partitions))
+
+
+def table_digest(connection: duckdb.DuckDBPyConnection, schema: str, table: str, condition: str = "true") -> TableDigest:
+    """Compute the canonical digest of a table or view, or of those of its rows that meet a condition, from the rows alone."""
     columns = columns_of(connection, schema, table)
     if not columns:
         raise ValueError(f"there is no table {schema}.{table}")
     has_month = any(name == MONTH for name, _ in columns)
-    partition = f"coalesce(strftime({MONTH}, '%Y-%m'), 'none')" if has_month else f"'{WHOLE}'"
+    partition = f"coalesce(strftime({MONTH}, '%Y-%m'), '{NO_MONTH}')" if has_month else f"'{WHOLE}'"
     line = " || chr(9) || ".join(_text_of(name, data_type) for name, data_type in columns)
     found = connection.execute(
-        f"with lines as (select {partition} as partition, {line} as line from {quoted(schema)}.{quoted(table)})"
+        f"with lines as (select {partition} as partition, {line} as line from {quoted(schema)}.{quoted(table)} where {condition})"
         " select partition, count(*), sha256(string_agg(line, chr(10) order by line)) from lines group by partition order by 1"
     ).fetchall()
-    partitions = {name: (rows, digest) for name, rows, digest in found}
-    lines = ["\t".join(name for name, _ in columns)]
-    lines += [f"{name}\t{rows}\t{digest}" for name, (rows, digest) in sorted(partitions.items())]
-    whole = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-    return TableDigest(table, sum(rows for rows, _ in partitions.values()), whole, partitions)
+    return whole_digest(table, columns, {name: (rows, digest) for name, rows, digest in found})

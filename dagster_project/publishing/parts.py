@@ -11,12 +11,11 @@ import filecmp
 import hashlib
 import os
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagster_project.publishing.digest import MONTH, WHOLE, columns_of, literal, quoted
-from dagster_project.publishing.tables import PublishedTable
+from dagster_project import durable
+from dagster_project.publishing.digest import MONTH, WHOLE, literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,54 +24,63 @@ LINK = "parquet"
 PREFIX = ".parquet-"
 
 
-def write_parts(file: Path, published: Path, tables: Sequence[PublishedTable], build_id: str) -> tuple[Path, dict[str, str]]:
-    """Write the Parquet folder of one build from its new DuckDB file; returns the folder and sha256 by relative file name."""
-    import duckdb
+def file_name(table: str, part: str) -> str:
+    """A part's file below `parquet`; a table without months, or without rows, is one file."""
+    return f"{table}/{part if part == WHOLE else f'{MONTH}={part}'}.parquet"
 
+
+def new_folder(published: Path, build_id: str) -> Path:
+    """The empty folder of one build."""
     folder = published / f"{PREFIX}{build_id}"
     shutil.rmtree(folder, ignore_errors=True)
-    hashes: dict[str, str] = {}
-    with duckdb.connect(str(file), read_only=True) as connection:
-        # one thread: row groups are cut the same way on every machine; the rows are in their order already
-        connection.execute("set TimeZone = 'UTC'; set threads = 1; set preserve_insertion_order = true")
-        for table in tables:
-            (folder / table.name).mkdir(parents=True)
-            for part, condition in _partitions(connection, table.name):
-                name = f"{table.name}/{part}.parquet"
-                connection.execute(
-                    f"copy (select * from marts.{quoted(table.name)} where {condition}) to {literal(str(folder / name))}"
-                    " (format parquet, compression zstd, row_group_size 122880, use_tmp_file false)"
-                )
-                hashes[name] = _keep_if_equal(folder / name, published / LINK / name)
-    return folder, hashes
+    folder.mkdir()
+    return folder
 
 
-def _partitions(connection: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]]:
-    """File name and row condition of each part; a table without months, or without rows, is one part."""
-    months: list[tuple[str]] = []
-    if any(name == MONTH for name, _ in columns_of(connection, "marts", table)):
-        months = connection.execute(
-            f"select distinct strftime({MONTH}, '%Y-%m-%d') from marts.{quoted(table)} order by 1"
-        ).fetchall()
-    if not months:
-        return [(WHOLE, "true")]
-    return [
-        (f"{MONTH}={month[:7]}", f"{MONTH} = date '{month}'") if month else (f"{MONTH}=none", f"{MONTH} is null")
-        for (month,) in months
-    ]
+def write_part(connection: duckdb.DuckDBPyConnection, query: str, new: Path, old: Path) -> str:
+    """Write the rows of one part in their order; returns sha256. Bytes that did not change stay the old file.
 
-
-def _keep_if_equal(new: Path, old: Path) -> str:
-    """Let the new name point at the old file when the bytes are the same. Returns the sha256 of the bytes."""
+    The query must sort, even what is sorted already: a filter alone hands over pieces of blocks, and then where row groups are
+    cut depends on where in its table a month begins.
+    """
+    new.parent.mkdir(exist_ok=True)
+    # one thread: row groups are cut the same way on every machine
+    (threads,) = connection.execute("select current_setting('threads')").fetchone() or (1,)
+    connection.execute("set threads = 1; set preserve_insertion_order = true")
+    connection.execute(
+        f"copy ({query}) to {literal(str(new))} (format parquet, compression zstd, row_group_size 122880, use_tmp_file false)"
+    )
+    connection.execute(f"set threads = {threads}")
     if old.is_file() and filecmp.cmp(new, old, shallow=False):
-        linked = new.with_suffix(".link")
-        with contextlib.suppress(OSError):  # a file system without hard links keeps its copy
-            os.link(old, linked)
-            linked.replace(new)
+        _be(old, new)
     else:
-        with new.open("rb") as handle:
-            os.fsync(handle.fileno())
-    with new.open("rb") as handle:
+        durable.sync(new)
+    return _sha256(new)
+
+
+def keep_part(new: Path, old: Path, sha256: str) -> bool:
+    """Give a part's old file its new name, if its bytes are still those that were published."""
+    if not old.is_file() or _sha256(old) != sha256:
+        return False
+    new.parent.mkdir(exist_ok=True)
+    if not _be(old, new):
+        shutil.copyfile(old, new)
+        durable.sync(new)
+    return True
+
+
+def _be(old: Path, new: Path) -> bool:
+    """Let the new name point at the old file; a file system without hard links cannot."""
+    linked = new.with_suffix(".link")
+    with contextlib.suppress(OSError):
+        os.link(old, linked)
+        linked.replace(new)
+        return True
+    return False
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 

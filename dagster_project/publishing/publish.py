@@ -4,19 +4,37 @@ A new DuckDB file is written beside the published one, forced to disk and rename
 by one rename of a symbolic link; PUBLICATION.json comes last and is the record that the publication is done. Killed
 anywhere before that, readers have whole files and the next refresh builds and publishes again. Whether a build may be
 published is decided in gates.py.
+
+The new file begins as a copy of the published one, in which parts that changed are replaced: see last.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import shutil
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagster_project import durable, modes
 from dagster_project.publishing.contract import CONTRACT, write_bare_names, write_contract
-from dagster_project.publishing.digest import TableDigest, columns_of, literal, quoted, table_digest
-from dagster_project.publishing.parts import remove_old_parts, swap_parts, write_parts
+from dagster_project.publishing.digest import MONTH, WHOLE, TableDigest, literal, quoted, table_digest, whole_digest
+from dagster_project.publishing.last import (
+    Columns,
+    Contents,
+    Last,
+    columns_in,
+    condition_of,
+    contents,
+    definition,
+    has_other_rows,
+    last_publication,
+    part_of,
+    publisher,
+)
+from dagster_project.publishing.parts import LINK, file_name, keep_part, new_folder, remove_old_parts, swap_parts, write_part
 from dagster_project.publishing.tables import COPIED, PublishedTable
 
 if TYPE_CHECKING:
@@ -24,6 +42,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "trainledger.duckdb"
 COMMIT_RECORD = "PUBLICATION.json"
+MOST_GROWTH = 2  # replaced rows leave holes: a file that grew to twice what it was when written from nothing is copied row by row
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +56,55 @@ class Identity:
     engine: str = "duckdb"
 
 
-def publish(build_file: Path, published: Path, tables: Sequence[PublishedTable], identity: Identity) -> dict[str, Any]:
-    """Publish a build file that no one has open for writing. Returns what PUBLICATION.json says."""
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a publication is being written: its two places, what readers have now, and the months that were built."""
+
+    published: Path
+    folder: Path
+    last: Last | None
+    built: frozenset[str]
+
+
+def publish(
+    build_file: Path,
+    published: Path,
+    tables: Sequence[PublishedTable],
+    identity: Identity,
+    months: Collection[date] | None = None,
+) -> dict[str, Any]:
+    """Publish a build file that no one has open for writing. Returns what PUBLICATION.json says.
+
+    `months` are those the build built; every other month that is published row for row stays as it is. None: nothing stays.
+    """
     published.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(published)
+    file, record_file = published / FILE_NAME, published / COMMIT_RECORD
+    names = [table.name for table in tables]
+    last = None if months is None else last_publication(file, record_file, identity.code_version, names)
     new_file = published / f".{identity.build_id}.duckdb"
-    digests = _write_file(build_file, new_file, tables, identity.build_id)
-    parts_folder, hashes = write_parts(new_file, published, tables, identity.build_id)
+    folder = new_folder(published, identity.build_id)
+    built = frozenset(part_of(month) for month in months or ())
+    whole_bytes = _begin_file(new_file, last)
+    digests, hashes = _write(build_file, new_file, tables, identity.build_id, Target(published, folder, last, built))
     readers = modes.as_in(published)
-    for made in (new_file, parts_folder):
+    for made in (new_file, folder):
         modes.give(made, readers)
     record = {
         **asdict(identity),
         "units": dict(sorted(identity.units.items())),
         "tables": {digest.table: digest.digest for digest in digests},
         "rows": {digest.table: digest.rows for digest in digests},
+        "parts": {digest.table: digest.partitions for digest in digests},
         "parquet": hashes,
+        "publisher": publisher(),
+        "whole_bytes": whole_bytes or new_file.stat().st_size,
     }
-    new_file.replace(published / FILE_NAME)
+    new_file.replace(file)
     durable.sync(published)
-    swap_parts(published, parts_folder)
-    durable.write_json(published / COMMIT_RECORD, record, readers)
-    remove_old_parts(published, parts_folder)
+    swap_parts(published, folder)
+    durable.write_json(record_file, record, readers)
+    remove_old_parts(published, folder)
     return record
 
 
@@ -68,64 +114,152 @@ def _remove_leftovers(published: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _write_file(build_file: Path, new_file: Path, tables: Sequence[PublishedTable], build_id: str) -> list[TableDigest]:
+def _begin_file(new_file: Path, last: Last | None) -> int | None:
+    """Copy the last file. Returns how large it was when it was last written from nothing; None if that is now."""
     import duckdb
 
+    if last is None:
+        return None
+    whole_bytes = int(last.record["whole_bytes"])
+    if last.file.stat().st_size <= MOST_GROWTH * whole_bytes:
+        _copy_bytes(last.file, new_file)
+        return whole_bytes
+    with duckdb.connect() as connection:
+        connection.execute(f"attach {literal(str(last.file))} as last (read_only); attach {literal(str(new_file))} as new")
+        connection.execute("copy from database last to new")
+    return None
+
+
+def _copy_bytes(source: Path, target: Path) -> None:
+    """Copy a file inside the kernel, or where the file system can, let both share their bytes."""
+    try:
+        with source.open("rb") as old, target.open("wb") as new:
+            left = os.fstat(old.fileno()).st_size
+            while left > 0:
+                done = os.copy_file_range(old.fileno(), new.fileno(), left)
+                if not done:
+                    raise OSError(f"{source} ended early")
+                left -= done
+    except OSError:  # not every file system can
+        shutil.copyfile(source, target)
+
+
+def _write(
+    build_file: Path, new_file: Path, tables: Sequence[PublishedTable], build_id: str, target: Target
+) -> tuple[list[TableDigest], dict[str, str]]:
+    """Bring the new file to the rows of the build. Returns the digests, and sha256 of the Parquet by relative file name."""
+    import duckdb
+
+    digests: list[TableDigest] = []
+    hashes: dict[str, str] = {}
     with duckdb.connect(str(new_file)) as connection:
         connection.execute("set TimeZone = 'UTC'")
         connection.execute(f"attach {literal(str(build_file))} as build (read_only)")
         connection.begin()  # hundreds of comments and columns: one commit instead of one, with its wait for the disk, for each
-        connection.execute("create schema marts; create schema ops")
+        connection.execute("create schema if not exists marts; create schema if not exists ops")
         for table in tables:
-            _copy_table(connection, table.schema, table.name, "marts", table.key)
-            _comment(connection, "marts", table)
+            digest, of_table = _write_table(connection, table, target)
+            digests.append(digest)
+            hashes |= of_table
         for table in COPIED:
             # of builds and gates the file has its own; what became of earlier builds stays in the writer's file
             own = f"build_id = {literal(build_id)}" if "build_id" in table.key else "true"
-            _copy_table(connection, "ops", table.name, "ops", table.key, own)
+            _create(connection, "ops", table.name, "ops")
+            _insert(connection, f"build.ops.{quoted(table.name)}", f"ops.{quoted(table.name)}", table.key, own)
         write_contract(connection)
-        for table in (*COPIED, CONTRACT):
-            _comment(connection, "ops", table)
+        _comment(connection, {"marts": tables, "ops": (*COPIED, CONTRACT)})
         write_bare_names(connection, tables)
         connection.commit()
         connection.execute("detach build")
         connection.execute("checkpoint")
-        digests = [table_digest(connection, "marts", table.name) for table in tables]
     durable.sync(new_file)
-    return digests
+    return digests, hashes
 
 
-def _copy_table(
-    connection: duckdb.DuckDBPyConnection, schema: str, name: str, target_schema: str, key: Sequence[str], condition: str = "true"
-) -> None:
-    """Create the table with its types and NOT NULL as the build has them, and fill it in the order of its key."""
-    definition = connection.execute(
-        "select column_name, data_type, is_nullable from duckdb_columns()"
-        " where database_name = 'build' and schema_name = ? and table_name = ? order by column_index",
-        [schema, name],
-    ).fetchall()
-    if not definition:
-        raise LookupError(f"the build has no table {schema}.{name}, which is to be published")
-    columns = ", ".join(f"{quoted(column)} {kind}{'' if nullable else ' not null'}" for column, kind, nullable in definition)
+def _write_table(
+    connection: duckdb.DuckDBPyConnection, table: PublishedTable, target: Target
+) -> tuple[TableDigest, dict[str, str]]:
+    """Replace the parts of a table that changed: rows, digest and Parquet. The rest keeps all three."""
+    source, place = f"build.{quoted(table.schema)}.{quoted(table.name)}", f"marts.{quoted(table.name)}"
+    columns, now = _contents_of_build(connection, table)
+    hashes: dict[str, str] = {}
+    partitions: dict[str, tuple[int, str]] = {}
+    for part, found in _kept(connection, table, target, now).items():
+        name = file_name(table.name, part)
+        sha256 = target.last.record["parquet"].get(name) if target.last else None
+        if sha256 and keep_part(target.folder / name, target.published / LINK / name, sha256):
+            partitions[part], hashes[name] = found, sha256
+    if partitions:
+        stays = " or ".join(condition_of(part) for part in partitions)
+        connection.execute(f"delete from {place} where ({stays}) is not true")
+    else:
+        _create(connection, table.schema, table.name, "marts")
+    if changed := sorted(now.keys() - partitions.keys()):
+        condition = " or ".join(condition_of(part) for part in changed)
+        by_month = (MONTH,) if any(name == MONTH for name, _ in columns) else ()
+        _insert(connection, source, place, (*by_month, *table.key), condition)
+        partitions |= table_digest(connection, "marts", table.name, condition).partitions
+        for part in changed:
+            name = file_name(table.name, part)
+            rows = f"from {place} where {condition_of(part)} order by rowid"
+            hashes[name] = write_part(connection, rows, target.folder / name, target.published / LINK / name)
+    return whole_digest(table.name, columns, partitions), hashes
+
+
+def _contents_of_build(connection: duckdb.DuckDBPyConnection, table: PublishedTable) -> tuple[Columns, Contents]:
+    columns = columns_in(connection, "build", table.schema, table.name)
+    if not columns:
+        raise LookupError(f"the build has no table {table.schema}.{table.name}, which is to be published")
+    return columns, contents(connection, f"build.{quoted(table.schema)}.{quoted(table.name)}", columns)
+
+
+def _kept(
+    connection: duckdb.DuckDBPyConnection, table: PublishedTable, target: Target, now: Contents
+) -> dict[str, tuple[int, str]]:
+    """Parts that nobody built again and whose rows in the copied file are those of the build, with rows and digest."""
+    (database,) = connection.execute("select current_database()").fetchone() or ("",)
+    new = definition(connection, "build", table.schema, table.name)
+    if target.last is None or definition(connection, database, "marts", table.name) != new:
+        return {}
+    old, source = f"marts.{quoted(table.name)}", f"build.{quoted(table.schema)}.{quoted(table.name)}"
+    before = contents(connection, old, columns_in(connection, database, "marts", table.name))
+    same = {part for part, sums in now.items() if part not in target.built and before.get(part) == sums}
+    if WHOLE in same and has_other_rows(connection, source, old):  # small, and of every build: row by row
+        same.remove(WHOLE)
+    return {part: found for part, found in target.last.parts_of(table.name).items() if part in same}
+
+
+def _create(connection: duckdb.DuckDBPyConnection, schema: str, name: str, target_schema: str) -> None:
+    """Create the table, empty, with its types and NOT NULL as the build has them."""
+    columns = definition(connection, "build", schema, name)
+    connection.execute(f"drop table if exists {target_schema}.{quoted(name)}")
     connection.execute(f"create table {target_schema}.{quoted(name)} ({columns})")
-    order = row_order(key, [column for column, _, _ in definition])
-    connection.execute(
-        f"insert into {target_schema}.{quoted(name)}"
-        f" select * from build.{quoted(schema)}.{quoted(name)} where {condition} order by {order}"
-    )
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, source: str, target: str, key: Sequence[str], condition: str) -> None:
+    """Copy rows in the order of the key."""
+    columns = [name for name, *_ in connection.execute(f"describe {source}").fetchall()]
+    connection.execute(f"insert into {target} from {source} where {condition} order by {row_order(key, columns)}")
 
 
 def row_order(key: Sequence[str], columns: Sequence[str]) -> str:
     """Order by the key, then by every other column: whatever the key leaves open must not depend on threads."""
-    names = [*key, *(column for column in columns if column not in key)]
+    names = dict.fromkeys([*key, *columns])
     return ", ".join(f"{quoted(name)} asc nulls last" for name in names)
 
 
-def _comment(connection: duckdb.DuckDBPyConnection, schema: str, table: PublishedTable) -> None:
-    place = f"{schema}.{quoted(table.name)}"
-    if table.description:
-        connection.execute(f"comment on table {place} is {literal(table.description.strip())}")
-    present = {name for name, _ in columns_of(connection, schema, table.name)}
-    for column, words in table.columns.items():
-        if words and column in present:
-            connection.execute(f"comment on column {place}.{quoted(column)} is {literal(words.strip())}")
+def _comment(connection: duckdb.DuckDBPyConnection, tables: dict[str, Sequence[PublishedTable]]) -> None:
+    """Give tables and columns their words, where a copied file has not got them yet."""
+    said = connection.execute(
+        "select schema_name, table_name, '', comment from duckdb_tables() where database_name = current_database() union all"
+        " select schema_name, table_name, column_name, comment from duckdb_columns() where database_name = current_database()"
+    ).fetchall()
+    present = {(schema, table, column): comment for schema, table, column, comment in said}
+    for schema, of_schema in tables.items():
+        for table in of_schema:
+            for column, words in {"": table.description, **table.columns}.items():
+                text, at = words.strip(), (schema, table.name, column)
+                if text and at in present and present[at] != text:
+                    place = f"{schema}.{quoted(table.name)}"
+                    what = f"column {place}.{quoted(column)}" if column else f"table {place}"
+                    connection.execute(f"comment on {what} is {literal(text)}")

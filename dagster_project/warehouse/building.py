@@ -175,7 +175,7 @@ def publish_build(site: Site, build: Build) -> dict[str, Any]:
         connection.execute("checkpoint")
     tables = published_tables(modelling.project(site.root))
     identity = Identity(build.build_id, build.fingerprint, build.code_version, build.units, build.engine)
-    record = publish(site.build_file, site.published, tables, identity)
+    record = publish(site.build_file, site.published, tables, identity, None if build.is_full else build.month_dates)
     site.marker.unlink(missing_ok=True)
     durable.sync(site.root)
     return record

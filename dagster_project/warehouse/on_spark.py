@@ -64,7 +64,7 @@ def write_plan(site: Site, build_id: str, rules: Rules, landing: Landing, electi
 
     kinds = {}
     for kind in built_kinds():
-        select = raw.rows_of(kind, rules, raw.landed_files(landing, election, kind), view_of)
+        select = raw.rows_of(kind, rules, raw.landed_files(landing, election.members, kind), view_of)
         rows = sum(member.contents.rows for member in election.members if member.generation.kind == kind)
         kinds[str(kind)] = {"select": in_spark_sql(select), "rows": rows}
     small = {"landed_files": raw.FILE_COLUMNS} | raw.TABLES

@@ -1,0 +1,118 @@
+"""What of the last publication may stay: its record, and which parts of a table are in its file row for row.
+
+A part is what is written, hashed and kept as a whole: a usage month of a table, or a table without months. That a part is
+the same is asked of the rows on both sides, not of what a build believes to have left alone. *Example:* April turned final
+and only the word `status` of its costs changed, in a build that built no month: its costs are written, its energy stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dagster_project.publishing.digest import MONTH, NO_MONTH, WHOLE, columns_of, quoted
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    import duckdb
+
+Columns = Sequence[tuple[str, str]]  # names and types
+Contents = dict[str, tuple[int, int, int]]  # of each part its rows and two sums of hashes
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """The publication that readers have now: its DuckDB file, and what PUBLICATION.json says of it."""
+
+    file: Path
+    record: Mapping[str, Any]
+
+    def parts_of(self, table: str) -> dict[str, tuple[int, str]]:
+        """Rows and digest of each part of a table."""
+        return {name: (rows, digest) for name, (rows, digest) in self.record["parts"][table].items()}
+
+
+@cache
+def publisher() -> str:
+    """sha256 over the code of this package and the engine's version: what either wrote otherwise is not kept."""
+    import duckdb
+
+    digest = hashlib.sha256(duckdb.__version__.encode())
+    for module in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(module.name.encode() + module.read_bytes())
+    return digest.hexdigest()
+
+
+def last_publication(file: Path, record: Path, code_version: str, tables: Collection[str]) -> Last | None:
+    """The publication in a folder, if the present code made it, whole, of the same tables."""
+    if not (file.is_file() and record.is_file()):
+        return None
+    said = json.loads(record.read_bytes())
+    wanted = {"publisher": publisher(), "code_version": code_version, "build_id": _build_of(file)}
+    is_ours = all(said.get(name) == value for name, value in wanted.items()) and set(said["tables"]) == set(tables)
+    return Last(file, said) if is_ours else None
+
+
+def _build_of(file: Path) -> str | None:
+    """The build that a published file names; a publication killed between its renames leaves a file and another's record."""
+    import duckdb
+
+    try:
+        with duckdb.connect(str(file), read_only=True) as connection:
+            found = connection.execute("select build_id from ops.builds").fetchall()
+    except duckdb.Error:
+        return None
+    return found[0][0] if len(found) == 1 else None
+
+
+def part_of(month: date | None) -> str:
+    """The name of a month's part."""
+    return f"{month:%Y-%m}" if month else NO_MONTH
+
+
+def condition_of(part: str) -> str:
+    """The rows of a part as SQL."""
+    if part == WHOLE:
+        return "true"
+    return f"{MONTH} is null" if part == NO_MONTH else f"{MONTH} = date '{part}-01'"
+
+
+def contents(connection: duckdb.DuckDBPyConnection, relation: str, columns: Columns) -> Contents:
+    """Of each part its rows and two sums over the rows' hashes, in which no order counts; a table without months or rows is one.
+
+    Two sums of 64 bits each, of hashes that take the columns from either end: a fortieth of what sha256 of the sorted rows takes.
+    """
+    names = [quoted(name) for name, _ in columns]
+    has_months = any(name == MONTH for name, _ in columns)
+    found = connection.execute(
+        f"select {MONTH if has_months else 'null'}, count(*), sum(cast(hash({', '.join(names)}) as hugeint)),"
+        f" sum(cast(hash(1, {', '.join(reversed(names))}) as hugeint)) from {relation} group by 1 order by 1"
+    ).fetchall()
+    sums = {part_of(month) if has_months else WHOLE: (rows, one, other) for month, rows, one, other in found}
+    return sums or {WHOLE: (0, 0, 0)}
+
+
+def has_other_rows(connection: duckdb.DuckDBPyConnection, new: str, old: str) -> bool:
+    """Whether a relation has a row that another of as many rows has not, or has less often."""
+    return bool(connection.execute(f"select 1 from (from {new} except all from {old}) limit 1").fetchall())
+
+
+def definition(connection: duckdb.DuckDBPyConnection, database: str, schema: str, table: str) -> str:
+    """Columns, types and NOT NULL of a table as they stand in its `create table`; empty where there is none."""
+    rows = connection.execute(
+        "select column_name, data_type, is_nullable from duckdb_columns()"
+        " where database_name = ? and schema_name = ? and table_name = ? order by column_index",
+        [database, schema, table],
+    ).fetchall()
+    return ", ".join(f"{quoted(column)} {kind}{'' if nullable else ' not null'}" for column, kind, nullable in rows)
+
+
+def columns_in(connection: duckdb.DuckDBPyConnection, database: str, schema: str, table: str) -> list[tuple[str, str]]:
+    """Names and types of a table's columns in an attached file."""
+    return columns_of(connection, schema, table, database)
