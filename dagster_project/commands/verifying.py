@@ -23,7 +23,7 @@ def verify_landing(
 ) -> int:
     """Tell every object that differs, and how many do not. Returns 0, or 1 when one differs."""
     landing = open_landing(settings)
-    generations = [one for source in settings.sources for one in landing.read(source.name).generations]
+    generations = [one for source in settings.sources for one in landing.store.read(source.name).generations]
     objects = [landed for generation in generations for landed in generation.objects]
     differing: list[Difference] = []
     for number, found in enumerate(landed_differences(landing.store, generations), start=1):

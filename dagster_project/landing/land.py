@@ -26,6 +26,7 @@ from connectors.layouts.accounting import Counts
 from connectors.stores import ObjectInfo, ObjectStore
 from dagster_project import clock, durable
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
+from dagster_project.landing.index import Indexes
 from dagster_project.landing.records import (
     Generation,
     LandedObject,
@@ -76,13 +77,14 @@ class Landing:
         """`cache` may be deleted at any time; relative locations of sources are meant from `base`."""
         self.store = store
         self.shelf = Shelf(cache / "derived")
+        self.known = Indexes(cache / "landed", store, self.shelf)
         self._cache, self._memory_limit = cache, memory_limit
         self._open = lru_cache(partial(open_source, base))  # a client of S3 costs more than a small delivery
         self._compared: set[str] = set()  # generations whose bytes were compared with their hashes, or hashed as they came
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
         """Every record the landing holds of one source, or of one of its partitions."""
-        return self.store.read(source, partition)
+        return self.store.read(source, partition) if partition else self.known.read(source)
 
     def recover(self) -> None:
         """Remove what killed processes left behind."""
@@ -99,11 +101,11 @@ class Landing:
     def contents(self, source: SourceSettings, generation: Generation) -> Contents:
         """What the present code makes of a generation: from the shelf, else derived again from the bytes that were kept."""
         version = connector_version(generation.kind)
-        return self.shelf.find(generation, version) or self._derive_again(source, generation, version)
+        return self.known.contents(generation, version) or self._derive_again(source, generation, version)
 
     def contents_on_shelf(self, source: SourceSettings, generation: Generation) -> Contents:
         """What the present code made of a generation; NotDerivedError when it has not yet. Reads no Parquet, writes nothing."""
-        contents = self.shelf.find(generation, connector_version(generation.kind))
+        contents = self.known.contents(generation, connector_version(generation.kind))
         if contents is None:
             raise NotDerivedError(generation.path)
         return contents
@@ -112,7 +114,7 @@ class Landing:
         """What some version of the code made of a generation, or nothing: for telling people, never for figures."""
         version = connector_version(generation.kind)
         empty = Contents(content_hash=generation.content_hash, connector_version="")
-        return self.shelf.find(generation, version) or self.shelf.find_any(generation) or empty
+        return self.known.contents(generation, version) or self.shelf.find_any(generation) or empty
 
     def part_path(self, generation: Generation, contents: Contents, part: ParquetPart) -> Path:
         """A local path of one Parquet file that the raw view reads."""

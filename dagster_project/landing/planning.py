@@ -128,9 +128,9 @@ def _add_source(
     if month:
         known, found = set(), [item for item in found if calendar_month(item.partition) == month]
         refused = [record for record in refused if calendar_month(record.partition) == month]
-    news = [item for item in found if item.identity not in known]
+    listed = {item.identity: item for item in found}
+    news = [item for identity, item in listed.items() if identity not in known]
     deliveries = [item for item in news if isinstance(item, Delivery)]
     plan.new += [(source, item) for item in sorted(deliveries, key=lambda item: (item.partition, item.published_at))]
     plan.refused += [(source, item) for item in news if isinstance(item, Refusal)]
-    listed = {item.identity for item in found}
     plan.withdrawn += [record for record in refused if record.identity not in listed]

@@ -6,7 +6,7 @@ reads exports.
 
 import hashlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from connectors.stores.s3 import S3Bucket
 from dagster_project import durable, modes
 from dagster_project.failures import SourceError
 from dagster_project.landing.records import RECORD, REFUSED, TOMBSTONE, Generation, LandedObject, encode, safe_name
-from dagster_project.landing.store import SourceLanding, clear, source_landing
+from dagster_project.landing.store import SourceLanding, Stamp, clear, source_landing
 from dagster_project.landing.verifying import difference, hash_of, require_same
 
 
@@ -31,12 +31,39 @@ class S3Landing:
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
         """Every record of a source or partition, each fetched once and then read from the mirror."""
-        folder = source if partition is None else f"{source}/{safe_name(partition)}"
-        return source_landing(
-            (self.bucket.uri_of(info.key), self._record(info))
-            for info in self._listed(f"{folder}/")
-            if info.key.endswith((f"/{RECORD}", TOMBSTONE)) or f"/{REFUSED}/" in info.key
-        )
+        infos = self._records(source if partition is None else f"{source}/{safe_name(partition)}")
+        return source_landing((self.bucket.uri_of(info.key), self._record(info)) for info in infos)
+
+    def _records(self, folder: str) -> Iterator[ObjectInfo]:
+        for info in self._listed(f"{folder}/"):
+            if info.key.endswith((f"/{RECORD}", TOMBSTONE)) or f"/{REFUSED}/" in info.key:
+                yield info
+
+    def _by_folder(self, source: str) -> dict[str, list[ObjectInfo]]:
+        found: dict[str, list[ObjectInfo]] = {}
+        for info in self._records(source):
+            found.setdefault(info.key.split("/")[1], []).append(info)
+        return found
+
+    def folders(self, source: str) -> dict[str, Stamp]:
+        """Each partition, with a number for the keys and ETags of its records: these say all, so that nothing else is asked."""
+        found = self._by_folder(source).items()
+        names = {folder: "\n".join(sorted(f"{info.key}@{info.etag}" for info in infos)) for folder, infos in found}
+        return {folder: (0, int(hashlib.sha256(text.encode()).hexdigest()[:15], 16)) for folder, text in names.items()}
+
+    def read_folders(self, source: str, names: Collection[str]) -> Iterator[tuple[str, SourceLanding]]:
+        """The records of some partitions, found by one listing."""
+        for folder, infos in self._by_folder(source).items() if names else ():
+            if folder in names:
+                yield folder, source_landing((self.bucket.uri_of(info.key), self._record(info)) for info in infos)
+
+    def stamps(self, source: str, folder: str) -> dict[str, Stamp]:
+        """Nothing: the partition's own stamp tells."""
+        return {}
+
+    def is_as(self, stamps: dict[str, Stamp]) -> bool:
+        """Yes."""
+        return True
 
     def _listed(self, prefix: str) -> list[ObjectInfo]:
         try:

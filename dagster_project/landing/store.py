@@ -7,9 +7,11 @@ objects go up first and `_generation.json` last, put with If-None-Match, so that
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from connectors.deliveries import Delivery
 from dagster_project import durable
@@ -28,6 +30,8 @@ from dagster_project.landing.records import (
 )
 from dagster_project.landing.verifying import hash_of
 
+Stamp = tuple[int, int]  # of a file or folder: when it changed, in nanoseconds, and its size
+
 
 @dataclass(slots=True)
 class SourceLanding:
@@ -39,8 +43,24 @@ class SourceLanding:
     leftovers: list[Generation] = field(default_factory=list)  # their tombstone stands, their removal was cut short
 
 
+class Store(Protocol):
+    """A landing, on a disk or in S3, as the index asks it."""
+
+    def folders(self, source: str) -> dict[str, Stamp]:
+        """The folder of each partition, with a stamp that changes when something is put into it or taken out."""
+
+    def read_folders(self, source: str, names: Collection[str]) -> Iterator[tuple[str, SourceLanding]]:
+        """The records of some partitions."""
+
+    def stamps(self, source: str, folder: str) -> dict[str, Stamp]:
+        """What changes with the records of a partition and is not seen from its folder."""
+
+    def is_as(self, stamps: dict[str, Stamp]) -> bool:
+        """Whether all of it is as it was."""
+
+
 def source_landing(records: Iterable[tuple[str, bytes]]) -> SourceLanding:
-    """Sort out records by the names of their files, in a fixed order, and with generations whose tombstone stands set apart."""
+    """Sort out records by the names of their files, and with generations whose tombstone stands set apart."""
     landed = SourceLanding()
     for path, data in records:
         if path.endswith(f"/{RECORD}"):
@@ -51,7 +71,19 @@ def source_landing(records: Iterable[tuple[str, bytes]]) -> SourceLanding:
             landed.refusals.append(decode(data, RefusalRecord, path))
     gone = {tombstone.generation.path for tombstone in landed.tombstones}
     landed.leftovers = [generation for generation in landed.generations if generation.path in gone]
-    landed.generations = sorted((g for g in landed.generations if g.path not in gone), key=lambda g: (g.partition, g.order))
+    landed.generations = [generation for generation in landed.generations if generation.path not in gone]
+    return joined([landed])
+
+
+def joined(parts: Iterable[SourceLanding]) -> SourceLanding:
+    """The records of several partitions as one, in a fixed order."""
+    landed = SourceLanding()
+    for part in parts:
+        landed.generations += part.generations
+        landed.tombstones += part.tombstones
+        landed.refusals += part.refusals
+        landed.leftovers += part.leftovers
+    landed.generations.sort(key=lambda generation: (generation.partition, generation.order))
     landed.tombstones.sort(key=lambda tombstone: (tombstone.generation.partition, tombstone.generation.order))
     landed.refusals.sort(key=lambda record: (record.partition, record.identity))
     return landed
@@ -67,19 +99,45 @@ class LocalLanding:
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
         """Every record of a source, or of one of its partitions."""
-        return source_landing((path.as_posix(), path.read_bytes()) for path in self._records(source, partition))
+        folders = [name for name, is_folder in _entries(self.root / source) if is_folder]
+        return joined(landed for _, landed in self.read_folders(source, [safe_name(partition)] if partition else folders))
 
-    def _records(self, source: str, partition: str | None) -> Iterator[Path]:
-        partitions = [name for name, is_folder in _entries(self.root / source) if is_folder]
-        for part in partitions if partition is None else [safe_name(partition)]:
-            folder = self.root / source / part
-            for name, is_folder in _entries(folder):
-                if name == REFUSED and is_folder:
-                    yield from (path for path in (folder / REFUSED).iterdir() if path.suffix == ".json")
-                elif name.endswith(TOMBSTONE):
-                    yield folder / name
-                elif is_folder and (folder / name / RECORD).exists():
-                    yield folder / name / RECORD
+    def read_folders(self, source: str, names: Collection[str]) -> Iterator[tuple[str, SourceLanding]]:
+        """The records of some partitions, by the names of their folders."""
+        for name in names:
+            records = self._records(self.root / source / name)
+            yield name, source_landing((path.as_posix(), path.read_bytes()) for path in records)
+
+    def _records(self, folder: Path) -> Iterator[Path]:
+        for name, is_folder in _entries(folder):
+            if name == REFUSED and is_folder:
+                yield from (path for path in (folder / REFUSED).iterdir() if path.suffix == ".json")
+            elif name.endswith(TOMBSTONE):
+                yield folder / name
+            elif is_folder and (folder / name / RECORD).exists():
+                yield folder / name / RECORD
+
+    def folders(self, source: str) -> dict[str, Stamp]:
+        """The folder of each partition, with the time at which something was put into it or taken out."""
+        found: dict[str, Stamp] = {}
+        with suppress(FileNotFoundError), os.scandir(self.root / source) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    found[entry.name] = _stamp(entry.stat(follow_symlinks=False))
+        return found
+
+    def stamps(self, source: str, folder: str) -> dict[str, Stamp]:
+        """Of the records, and of the folders into which one can be put without a trace in the partition's."""
+        paths = [*self._records(self.root / source / folder)]
+        with_record = {path.parent for path in paths if path.name == RECORD}
+        for name, is_folder in _entries(self.root / source / folder):
+            if is_folder and (path := self.root / source / folder / name) not in with_record:
+                paths.append(path)
+        return {path.relative_to(self.root).as_posix(): stamp_of(path) or (0, 0) for path in paths}
+
+    def is_as(self, stamps: dict[str, Stamp]) -> bool:
+        """Whether all of these still have the same time and size."""
+        return all(stamp_of(f"{self.root}/{path}") == stamp for path, stamp in stamps.items())
 
     def commit(self, generation: Generation, folder: Path, read_next: set[str]) -> None:
         """Write the record last, make all of it durable, and rename the folder into place. What the build reads is in it."""
@@ -126,6 +184,18 @@ class LocalLanding:
         for depth in ("*/*/.*.tmp", f"*/*/{REFUSED}/.*.tmp"):
             for leftover in self.root.glob(depth):
                 leftover.unlink()
+
+
+def stamp_of(path: Path | str) -> Stamp | None:
+    """When a file changed, or the entries of a folder, and its size; None when it is not there."""
+    try:
+        return _stamp(os.stat(path))  # noqa: PTH116  # a Path costs more than the question
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return status.st_mtime_ns, status.st_size
 
 
 def tombstone_path(generation: Generation) -> str:

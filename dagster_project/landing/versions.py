@@ -15,6 +15,14 @@ ENGINES = ("duckdb", "pyarrow", "polars", "msgspec")  # they read the bytes, wri
 
 
 @cache
+def records_version() -> str:
+    """Twelve hex digits that change with the code that reads records and what was made of them."""
+    here = Path(__file__).resolve().parent
+    paths = (here / "records.py", here / "store.py", here / "index.py", here / "deriving" / "contents.py")
+    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in paths)).hexdigest()[:12]
+
+
+@cache
 def connector_version(kind: str) -> str:
     """Twelve hex digits that change with the code, and with the engines, that read a kind's exports."""
     here = Path(__file__).resolve().parent

@@ -67,6 +67,7 @@ def create_raw(site: Site, build: Build, settings: Settings, landing: Landing, e
     from dagster_project.warehouse.raw import create_raw as create
 
     compare_landed(build, settings, landing, election)
+    landing.known.save()
     if build.is_full:
         for path in (site.build_file, site.build_file.with_name(f"{site.build_file.name}.wal")):
             path.unlink(missing_ok=True)
@@ -94,7 +95,7 @@ def create_raw(site: Site, build: Build, settings: Settings, landing: Landing, e
 def compare_landed(build: Build, settings: Settings, landing: Landing, election: Election) -> None:
     """Compare landed bytes with their hashes: those that the months of a build are made of, with `--full` all. Once a refresh."""
     if build.reads_all and election.view.instant is None:
-        generations = (one for source in settings.sources for one in landing.read(source.name).generations)
+        generations = (one for source in settings.sources for one in landing.store.read(source.name).generations)
         require_same(landed_differences(landing.store, generations))
         return
     months = {f"{month:%Y-%m}" for month in build.month_dates}

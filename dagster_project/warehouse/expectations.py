@@ -2,22 +2,20 @@
 
 Suites look at small frames of aggregates that DuckDB computes; rules about single rows are dbt tests. A critical
 expectation is a gate; a warning is recorded and shown, and blocks nothing. The validation JSON is kept as evidence,
-without clock values. Great Expectations takes seconds to import, so it is imported where it runs.
+without clock values. Great Expectations takes seconds to import, so it is imported where it runs: see validator.py.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from dagster_project.kinds import KINDS, Kind, built_kinds
 from dagster_project.warehouse.gates import GateResult
 from dagster_project.warehouse.nodes import rows_as_text
+from dagster_project.warehouse.validator import great_expectations
 
 if TYPE_CHECKING:
     import duckdb
@@ -237,22 +235,8 @@ def run_suites(connection: duckdb.DuckDBPyConnection, evidence: Path) -> list[Ga
     return results
 
 
-def _great_expectations() -> ModuleType:
-    """Import it without Spark: where pyspark is installed (extra `scale`), GX's look at Spark's network client takes seconds and,
-    in a process without a main file, ends that process as if all were well."""
-    os.environ["GX_ANALYTICS_ENABLED"] = "false"
-    hidden = {"pyspark": None} if "pyspark" not in sys.modules else {}
-    sys.modules.update(hidden)  # type: ignore[arg-type]  # None: this module cannot be imported
-    try:
-        import great_expectations
-    finally:
-        for name in hidden:
-            del sys.modules[name]
-    return great_expectations
-
-
 def _validate(suite: Suite, frame: pandas.DataFrame) -> dict[str, Any]:
-    gx = _great_expectations()
+    gx = great_expectations()
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False}
     asset = context.data_sources.add_pandas("build").add_dataframe_asset(suite.name)

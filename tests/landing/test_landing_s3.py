@@ -63,6 +63,26 @@ def keys(s3: Any, tmp_path: Path) -> list[str]:
     return [entry["Key"] for entry in s3.list_objects_v2(Bucket=bucket_of(tmp_path)).get("Contents", [])]
 
 
+def test_a_look_at_what_is_known_lists_the_bucket_and_asks_for_no_record(
+    organisation: Organisation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    organisation.deliver([bill_line(1.0)], at="2026-05-02")
+    organisation.refresh()
+    line = organisation.line
+    line.elect()
+    line.landing.known.save()
+    shutil.rmtree(organisation.settings.cache / "mirror" / "records")
+    line = organisation.line
+    with monkeypatch.context() as patched:
+        patched.setattr(line.landing.store.bucket, "get", lambda key: pytest.fail(f"{key} was asked for"))
+        assert line.plan().is_empty
+        assert line.landing.read("cur").generations
+    organisation.deliver([bill_line(2.0)], at="2026-05-03")
+    organisation.refresh()
+    line = organisation.line
+    assert line.landing.read("cur") == line.landing.store.read("cur")
+
+
 def test_a_delivery_goes_up_is_read_from_the_mirror_and_the_mirror_may_go(
     organisation: Organisation, s3: Any, tmp_path: Path
 ) -> None:

@@ -1,0 +1,143 @@
+"""What was read of a source's landing, kept in one file, so that a look at 20,000 deliveries opens one file instead of 40,000.
+
+The records in the landing stay the truth: this is a cache, derived from them, and may be deleted at any time. Nothing of it is
+believed because it is written here. Before a partition's records are taken from it, its folder and each of its records must still
+have the time and size that they had when they were read (in S3: the same keys and ETags); what our code made of a generation
+counts while its folder on the shelf is as it was. Whatever differs is read again, for itself. So a crash between a generation and
+this file, a folder that a person removed, a home that was copied: all cost a few more reads and never an answer.
+"""
+
+import time
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from dagster_project import durable, modes
+from dagster_project.landing.deriving.contents import Contents
+from dagster_project.landing.records import Generation
+from dagster_project.landing.shelf import Shelf
+from dagster_project.landing.store import SourceLanding, Stamp, Store, joined, stamp_of
+from dagster_project.landing.versions import records_version
+
+# A change within one tick of a disk's clock leaves no new time behind, and some disks tick by 2 s: what is younger is read again
+SETTLED = 2_000_000_000
+
+
+class Place(msgspec.Struct, frozen=True, array_like=True):
+    """The folder of a partition: its records, and the stamps that it and they had."""
+
+    folder: Stamp
+    files: dict[str, Stamp]
+    landed: SourceLanding
+
+
+class Shelved(msgspec.Struct, frozen=True, array_like=True):
+    """What the code made of a generation, and the stamp of the folder it lies in."""
+
+    folder: Stamp
+    contents: Contents
+
+
+class Kept(msgspec.Struct, array_like=True):
+    """The file. A version of the code that reads records otherwise begins with an empty one."""
+
+    version: str
+    places: dict[str, Place] = {}
+    shelved: dict[str, Shelved] = {}
+
+
+Entry = TypeVar("Entry", Place, Shelved)
+
+
+class Index:
+    """The records of one source and what was made of them, as they were read last."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known = _loaded(path)
+        self._used = Kept(records_version())  # of the known entries those that still hold, and new ones
+
+    def read(self, store: Store, source: str) -> SourceLanding:
+        """Every record of a source: those of unchanged partitions as known, the others from the landing."""
+        since = time.time_ns() - SETTLED
+        folders = store.folders(source)
+        known = self._used.places or self._known.places
+        same = {
+            name: place
+            for name, stamp in folders.items()
+            if (place := known.get(name)) and place.folder == stamp and store.is_as(place.files)
+        }
+        self._used.places = same
+        found = [place.landed for place in same.values()]
+        for name, landed in store.read_folders(source, folders.keys() - same.keys()):
+            found.append(landed)
+            files = store.stamps(source, name)
+            if all(at < since for at, _ in (folders[name], *files.values())):
+                same[name] = Place(folders[name], files, landed)
+        return joined(found)
+
+    def contents(self, shelf: Shelf, generation: Generation, version: str) -> Contents | None:
+        """What a version of the connector made of a generation, if that is on the shelf."""
+        path = generation.path
+        stamp = stamp_of(f"{shelf.root}/{path}/{version}")
+        known = self._used.shelved.get(path) or self._known.shelved.get(path)
+        if known and known.folder == stamp and _is_of(known.contents, generation, version):
+            self._used.shelved[path] = known
+            return known.contents
+        contents = shelf.find(generation, version) if stamp else None
+        if contents and stamp and stamp[0] < time.time_ns() - SETTLED:
+            self._used.shelved[path] = Shelved(stamp, contents)
+        return contents
+
+    def save(self) -> None:
+        """Write what was used, where that is not what the file says."""
+        if _is_new(self._used.places, self._known.places) or _is_new(self._used.shelved, self._known.shelved):
+            with modes.owner_alone():
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                durable.write(self._path, msgspec.msgpack.encode(self._used))
+            self._known = Kept(self._used.version, dict(self._used.places), dict(self._used.shelved))
+
+
+class Indexes:
+    """An index for each source."""
+
+    def __init__(self, folder: Path, store: Store, shelf: Shelf) -> None:
+        self._folder = folder
+        self._store = store
+        self._shelf = shelf
+        self._of: dict[str, Index] = {}
+
+    def read(self, source: str) -> SourceLanding:
+        """Every record of a source."""
+        return self._index(source).read(self._store, source)
+
+    def contents(self, generation: Generation, version: str) -> Contents | None:
+        """What a version of the connector made of a generation, if that is on the shelf."""
+        return self._index(generation.source).contents(self._shelf, generation, version)
+
+    def save(self) -> None:
+        """Keep what was read for the next look; without it the next one reads it again."""
+        for index in self._of.values():
+            index.save()
+
+    def _index(self, source: str) -> Index:
+        if source not in self._of:
+            self._of[source] = Index(self._folder / f"{source}.msgpack")
+        return self._of[source]
+
+
+def _loaded(path: Path) -> Kept:
+    try:
+        kept = msgspec.msgpack.decode(path.read_bytes(), type=Kept)
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return Kept(records_version())
+    return kept if kept.version == records_version() else Kept(records_version())
+
+
+def _is_of(contents: Contents, generation: Generation, version: str) -> bool:
+    return contents.connector_version == version and contents.content_hash == generation.content_hash
+
+
+def _is_new(used: dict[str, Entry], known: dict[str, Entry]) -> bool:
+    return len(used) != len(known) or any(known.get(name) is not entry for name, entry in used.items())
