@@ -78,7 +78,11 @@ def warm_dbt() -> Iterator[None]:
 
 
 def run_dbt(
-    arguments: list[str], build_file: Path, target: Path, on_node: Callable[[modelling.Finished], None] | None = None
+    arguments: list[str],
+    build_file: Path,
+    target: Path,
+    on_node: Callable[[modelling.Finished], None] | None = None,
+    memory_limit: str = modelling.MEMORY_LIMIT,
 ) -> subprocess.CompletedProcess[str]:
     """modelling.run_dbt without a process: the same command, project, profile and target folder."""
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
@@ -88,7 +92,7 @@ def run_dbt(
     project, told = str(project_folder()), io.StringIO()
     places = ["--project-dir", project, "--profiles-dir", project]
     kept = mock.patch.object(MacroFuzzEnvironment, "compile", _compiled_once)
-    with _surroundings(modelling.environment(build_file, target)), kept, contextlib.redirect_stdout(told):
+    with _surroundings(modelling.environment(build_file, target, memory_limit)), kept, contextlib.redirect_stdout(told):
         os.chdir(build_file.parent)  # the profile names the build file without its folder
         gc.disable()  # as in the product's process of dbt; the heap of a worker is large
         try:
