@@ -14,6 +14,7 @@ import duckdb
 import pytest
 
 from dagster_project.dbt_project import project_folder
+from dagster_project.warehouse import modelling
 from tests.decimals import Tables, cut_figures
 from tests.energy import raw_tables
 from tests.warm import run_dbt
@@ -55,7 +56,7 @@ def test_no_model_and_no_test_gives_decimals_away_on_spark(tmp_path: Path) -> No
     for table, column, kind in rows:
         tables["raw"].setdefault(table, {})[column] = kind
     assert run_dbt(["compile"], build_file, tmp_path).returncode == 0
-    nodes = json.loads((tmp_path / "manifest.json").read_bytes())["nodes"]
+    nodes = modelling.project(tmp_path)["nodes"]
     results = json.loads((tmp_path / "run_results.json").read_bytes())["results"]
     texts = {result["unique_id"]: result.get("compiled_code") for result in results}
     cut, read = [], 0

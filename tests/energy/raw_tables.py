@@ -17,6 +17,7 @@ LANDED = {
     "_source_name": "VARCHAR",
     "_delivery_content_hash": "VARCHAR",
     "_source_object": "VARCHAR",
+    "_file_number": "BIGINT",
     "_row_number": "BIGINT",
     "_published_at": "TIMESTAMP",
     "_is_book": "BOOLEAN",
