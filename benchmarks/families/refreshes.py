@@ -53,7 +53,7 @@ def _many(bench: Bench) -> Reading:
     home = bench.bill("many", 0)
     location = home.configure("neuron", "neuron_monitor")
     if not any(location.iterdir()):
-        neuron.write_files(location, files=count, lines=1, start=MONTH, hosts=140)
+        neuron.write_files(location, files=count, lines=1, start=MONTH, hosts=140, groups="few")
     home.refresh()
     before = home.written()
     quiet = [home.refresh() for _ in range(bench.rounds + 1)]
