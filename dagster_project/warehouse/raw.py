@@ -31,7 +31,7 @@ from dagster_project.months import first_day
 from dagster_project.settings import Rules
 
 OF_MONTHS = ("bill", "carbon", "telemetry")  # facts whose models are built by month
-KEPT = (Kind.TRAINING_RUNS,)
+KEPT = ("runs",)  # facts that come in many small files and are asked for all months
 LandedFiles = list[tuple[tuple[Any, ...], dict[str, str]]]  # a row of FILE_COLUMNS, and the file's physical columns
 FILES = "raw.landed_files"
 FILE_COLUMNS = {
@@ -113,7 +113,7 @@ def create_raw(
     con.execute(f"CREATE OR REPLACE TEMP TABLE files_before AS FROM {FILES}")
     _fill(con, FILES, FILE_COLUMNS, [row for found in files.values() for row, _ in found])
     for kind, found in files.items():
-        if kind in KEPT:
+        if KINDS[kind].fact in KEPT:
             _keep_rows(con, kind, rules, found)
         else:
             con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")

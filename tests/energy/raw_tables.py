@@ -60,6 +60,7 @@ class Line:
             "_source_name": source,
             "_delivery_content_hash": "h",
             "_source_object": f"object-{self.rows}",
+            "_file_number": self.rows,
             "_row_number": self.rows,
             "_published_at": self.published_at,
             "_is_book": True,
