@@ -3,15 +3,37 @@
 -- place: what one doubt is told of once, a delivery of AWS, an object of Google Cloud
 with bill_lines as (
     select
-        usage_month, line_id, provider_name, source_name, delivery_content_hash as place, source_object, row_number, position, line_count,
-        region_id, 'product_region_code' as region_column, false as is_unknown_tpu, cast(null as string) as sku_description
+        usage_month,
+        line_id,
+        provider_name,
+        source_name,
+        delivery_content_hash as place,
+        source_object,
+        row_number,
+        position,
+        line_count,
+        region_id,
+        'product_region_code' as region_column,
+        false as is_unknown_tpu,
+        cast(null as string) as sku_description
     from {{ ref('int_aws_lines') }}
 
     union all
 
     select
-        usage_month, line_id, provider_name, source_name, source_object as place, source_object, row_number, row_number as position,
-        1 as line_count, region_id, 'location_region' as region_column, is_unknown_tpu, sku_description
+        usage_month,
+        line_id,
+        provider_name,
+        source_name,
+        source_object as place,
+        source_object,
+        row_number,
+        row_number as position,
+        1 as line_count,
+        region_id,
+        'location_region' as region_column,
+        is_unknown_tpu,
+        sku_description
     from {{ ref('int_gcp_lines') }}
 ),
 
