@@ -1,3 +1,5 @@
+{{ config(materialized='by_month') }}
+
 select
     source_name,
     provider_name,
