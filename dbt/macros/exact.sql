@@ -30,7 +30,7 @@ coalesce({{ first }}, case when {{ first }}__text is null then {{ second }} end)
 {%- endmacro %}
 
 {# The exact sum of a provider's numbers over a group: what summing to_exact of each row gives, without making a decimal of each row. Doubles
-   from 0 to 999.99 are nearly all of a bill: their whole units fit 64 bits and add up as such, and only the others take the long cast.
+   from 0 to below 1000 (at 12 decimals) are nearly all of a bill: their whole units fit 64 bits and add up as such, and only the others take the long cast.
    Null where no row has a value. x: doubles, text: the same column where the file wrote text. #}
 {% macro exact_total(x, text, s) -%}
 {%- set usual = x ~ ' >= 0 and ' ~ x ~ ' < 1e' ~ (15 - s) -%}
