@@ -29,7 +29,8 @@ def kept_columns(home: Path) -> dict[str, tuple[Types, Sources]]:
 def learn_columns(site: Site, manifest: dict[str, Any]) -> None:
     """Read types from the build file and lineage from the SQL that dbt ran, unless this version of the project is known."""
     path = modelling.parsed_project(site.root) / COLUMNS
-    if path.exists():
+    results = site.target / "run_results.json"
+    if path.exists() or not results.exists():  # a build on kept statements: the next one of dbt tells
         return
     with building.opened(site) as connection:
         rows = connection.execute(
@@ -41,10 +42,7 @@ def learn_columns(site: Site, manifest: dict[str, Any]) -> None:
         types.setdefault((schema, table), {})[column] = kind.lower()
     nodes = {unique_id: node for unique_id, node in manifest["nodes"].items() if node["resource_type"] in ("model", "seed")}
     by_table = {(n["schema"], n["name"]): unique_id for unique_id, n in {**nodes, **manifest["sources"]}.items()}
-    compiled = {
-        result["unique_id"]: result.get("compiled_code")
-        for result in json.loads((site.target / "run_results.json").read_bytes())["results"]
-    }
+    compiled = {result["unique_id"]: result.get("compiled_code") for result in json.loads(results.read_bytes())["results"]}
     if any(compiled.get(unique_id) is None for unique_id, node in nodes.items() if node["resource_type"] == "model"):
         return  # single models were run: the next whole build tells
     found = {}

@@ -76,7 +76,7 @@ def _run_by_hand(
             else names.node_key(node) in context.selected_asset_keys
         )
     ]
-    arguments = building.dbt_arguments(build) if build else [*modelling.BUILD_ARGUMENTS, "--full-refresh"]
+    arguments = [*modelling.BUILD_ARGUMENTS, *(["--full-refresh"] if build is None or build.is_full else [])]
     modelling.lend_parse_state(modelling.parsed_project(site.root), site.target)
     arguments += ["--indirect-selection", "empty", "--select", *chosen]
     modelling.run_dbt(arguments, site.build_file, site.target, on_node, site.memory_limit)

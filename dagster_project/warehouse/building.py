@@ -21,7 +21,7 @@ from dagster_project.failures import GateError
 from dagster_project.landing.verifying import landed_differences, require_same
 from dagster_project.publishing.publish import Identity, publish
 from dagster_project.publishing.tables import published_tables
-from dagster_project.warehouse import gates, modelling, on_spark
+from dagster_project.warehouse import gates, modelling, on_spark, statements
 from dagster_project.warehouse.builds import Build
 from dagster_project.warehouse.nodes import NodeResult, node_results
 from dagster_project.warehouse.site import Site
@@ -105,8 +105,8 @@ def compare_landed(build: Build, settings: Settings, landing: Landing, election:
 
 
 def dbt_arguments(build: Build) -> list[str]:
-    """The dbt command of a build."""
-    return [*modelling.BUILD_ARGUMENTS, *(["--full-refresh"] if build.is_full else [])]
+    """The dbt command of a build. Seeds are loaded by full builds: another seed is another version of the code."""
+    return [*modelling.BUILD_ARGUMENTS, *(["--full-refresh"] if build.is_full else ["--exclude-resource-type", "seed"])]
 
 
 def run_models(site: Site, build: Build, on_node: Callable[[modelling.Finished], None] | None = None) -> list[NodeResult]:
@@ -120,6 +120,10 @@ def run_models(site: Site, build: Build, on_node: Callable[[modelling.Finished],
         nodes = record_models(site, build)
         on_spark.clear(site)
         return nodes
+    with opened(site) as connection:
+        results = statements.run(site, build, connection, on_node)
+        if results is not None:
+            return _recorded(site, build, results, connection)
     modelling.lend_parse_state(modelling.parsed_project(site.root), site.target)
     modelling.run_dbt(dbt_arguments(build), site.build_file, site.target, on_node, site.memory_limit)
     return record_models(site, build)
@@ -129,8 +133,13 @@ def record_models(site: Site, build: Build) -> list[NodeResult]:
     """Read what dbt left in the target folder, and record its tests as gates of this build."""
     run_results = json.loads((site.target / "run_results.json").read_bytes())
     with opened(site) as connection:
-        nodes = node_results(modelling.project(site.root), run_results, connection)
-        gates.record(connection, build.build_id, gates.dbt_gates(nodes))
+        statements.keep(site, build, run_results, connection)
+        return _recorded(site, build, run_results["results"], connection)
+
+
+def _recorded(site: Site, build: Build, results: list[dict[str, Any]], connection: duckdb.DuckDBPyConnection) -> list[NodeResult]:
+    nodes = node_results(modelling.project(site.root), {"results": results}, connection)
+    gates.record(connection, build.build_id, gates.dbt_gates(nodes))
     return nodes
 
 

@@ -48,7 +48,12 @@ def dbt_gate_name(node: dict[str, Any]) -> str:
 
 def blocking_tests(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     """The data tests that a build must pass: enabled and of severity error. A test of severity warn is recorded, not expected."""
-    return [node for node in _tests(manifest) if str(node["config"].get("severity", "error")).lower() == "error"]
+    return [node for node in _tests(manifest) if is_blocking(node)]
+
+
+def is_blocking(node: dict[str, Any]) -> bool:
+    """Whether a data test is of severity error."""
+    return str(node["config"].get("severity", "error")).lower() == "error"
 
 
 def _tests(manifest: dict[str, Any]) -> list[dict[str, Any]]:

@@ -51,7 +51,8 @@ select usage_month from {{ source('raw', 'build_months') }}
   {{ return(adapter.dispatch('replace_months', 'trainledger')(table, columns, sql, months)) }}
 {% endmacro %}
 {% macro default__replace_months(table, columns, sql, months) -%}
-  {%- set of_the_build = 'usage_month in (' ~ months | join(', ') ~ ')' -%}
+  {#- the comments let the next build put its months there: dagster_project/warehouse/statements.py -#}
+  {%- set of_the_build = 'usage_month in (/* months */ ' ~ months | join(', ') ~ ' /* end of months */)' -%}
   delete from {{ table }} where {{ of_the_build }};
   insert into {{ table }} ({{ columns }})
   select {{ columns }} from (

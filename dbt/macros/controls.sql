@@ -1,13 +1,10 @@
-{# Which measures of which deliveries have control totals, by kind: [name, type, decimals] and hashes, as landing wrote them down. Generic
-   over kinds: the connectors say which columns are measures. Empty while dbt only parses. #}
+{# Which measures have control totals, by kind: [name, type, decimals], as landing wrote them down. Generic over kinds: the connectors say
+   which columns are measures. Empty while dbt only parses. #}
 {% macro controlled_kinds() -%}
 {%- set kinds = {} -%}
 {%- if execute -%}
     {%- for row in run_query('select distinct kind, measure, column_type, decimals from raw.measure_totals order by all').rows -%}
-        {%- do kinds.setdefault(row[0], {'measures': [], 'hashes': []}).measures.append([row[1], row[2], row[3] | int]) -%}
-    {%- endfor -%}
-    {%- for row in run_query('select distinct kind, content_hash from raw.measure_totals order by all').rows -%}
-        {%- do kinds[row[0]].hashes.append(row[1]) -%}
+        {%- do kinds.setdefault(row[0], []).append([row[1], row[2], row[3] | int]) -%}
     {%- endfor -%}
 {%- endif -%}
 {{ return(kinds) }}

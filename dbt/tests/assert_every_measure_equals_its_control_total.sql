@@ -5,22 +5,22 @@
 with landed as (
     select * from {{ source('raw', 'measure_totals') }}
 ),
-{% for kind, of in kinds.items() %}
+{% for kind, measures in kinds.items() %}
 {{ kind }}_sums as (
     select
         _source_name as source_name,
         _delivery_content_hash as content_hash
-        {%- for name, type, decimals in of.measures %},
+        {%- for name, type, decimals in measures %},
         {{ measure_sums(name, type, decimals) }}
         {%- endfor %}
     from raw.{{ kind }}
-    where _delivery_content_hash in ('{{ of.hashes | join("', '") }}')
+    where _delivery_content_hash in (select content_hash from landed where kind = '{{ kind }}')
     group by all
 ),
 {% endfor %}
 loaded as (
-    {%- for kind, of in kinds.items() %}
-    {%- for name, type, decimals in of.measures %}
+    {%- for kind, measures in kinds.items() %}
+    {%- for name, type, decimals in measures %}
     select source_name, content_hash, '{{ name }}' as measure, {{ name }}__count as value_count, {{ name }}__total as total
     from {{ kind }}_sums
     where {{ name }}__count > 0

@@ -33,9 +33,8 @@ PLAN = (
     ("landing", "staged", 6, 0.06, False),
     ("landing", "staged", 2, 0.06, True),
     ("build", "launcher", 1, 3.0, True),
-    ("build", "building", 4, 0.6, False),
-    ("build", "dbt_compiled", 2, 0.03, False),
-    ("build", "dbt_compiled", 2, 2.0, False),
+    ("build", "building", 6, 2.5, False),  # on the statements that are kept of the build before
+    ("build", "dbt_compiled", 2, 2.0, True),  # in dbt, which makes every full build
     ("build", "evidence", 1, 0.5, False),
     ("publish", "new_file", 2, 0.25, False),
     ("publish", "new_parts", 2, 0.25, False),
