@@ -324,3 +324,7 @@ where family in ('tax', 'credit', 'refund', 'support');
 -- An id repeats from hour to hour of a series, and is another one in the next month.
 alter table series add line_id varchar;
 update series set line_id = left(md5(concat_ws('|', getvariable('month'), series_id)) || md5(series_id || 'id'), 52);
+
+-- Rows of one part lie together: writing a part then reads no other.
+create or replace table line_hours as
+select *, hash(series_id, starts) % getvariable('parts') as part from line_hours order by part;

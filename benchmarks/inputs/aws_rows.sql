@@ -154,7 +154,7 @@ select
     case when s.purchase = 'block'
         or s.family = 'block_unused' then 'EC2 Capacity Blocks for ML' end as capacity_reservation_capacity_reservation_type
 from (
-    select * from line_hours where hash(series_id, starts) % getvariable('parts') = getvariable('part')
+    select * exclude (part) from line_hours where part = getvariable('part')
     order by hash(series_id, starts, getvariable('seed'))
 ) as l
 inner join series as s on l.series_id = s.series_id
