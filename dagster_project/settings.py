@@ -24,7 +24,7 @@ _DEEP = 50  # no configuration has so many brackets in each other
 Parts = tuple[int | str, ...]  # where in the document: sources, 0, location
 SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 REMOTE = ("s3://", "gs://", "bq://")
-MEMORY_LIMIT = "2GB"
+MEMORY_LIMIT = "1500MB"
 
 
 class KeyUsageError(UsageError):

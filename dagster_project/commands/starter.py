@@ -16,7 +16,7 @@ organisation:
 
 home: ./trainledger-home       # landing/, build.duckdb, published/, asof/, reports/, cache/, .dagster/; keep it on a local disk
 publish_mode: 0640             # who reads what is published and reported: 0600 the owner, 0640 the group too, 0644 everybody
-memory_limit: 2GB              # of an engine while it lands and builds; what needs more goes to the disk of the home
+memory_limit: 1500MB           # of an engine while it lands and builds; what needs more goes to the disk of the home
 landing: null                  # null: home/landing; or s3://bucket/prefix to keep what was landed off this machine
 
 run_tag_keys: [training_run_id]   # cost-allocation tags and labels that carry a run id; the first that is present counts
