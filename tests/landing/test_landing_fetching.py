@@ -12,7 +12,7 @@ import pytest
 
 from connectors.deliveries import Delivery
 from connectors.stores import ObjectInfo
-from dagster_project.landing import land
+from dagster_project.landing import fetching, land
 from tests.landing.kit import Organisation, bill_line, instant
 
 
@@ -32,7 +32,7 @@ def test_the_objects_of_a_delivery_are_fetched_side_by_side_and_keep_their_order
     keys = [f"part-{number}.parquet" for number in (3, 1, 2, 4, 0, 5, 7)]
     infos = [ObjectInfo(key, len(key), key, dt.datetime.now(dt.UTC)) for key in [*keys, "manifest.json"]]
     delivery = Delivery("aws_cur", "2026-04", "", instant("2026-05-02"), tuple(infos[:-1]), infos[-1])
-    landed = land._fetch(Meeting(len(infos)), delivery, tmp_path)
+    landed = fetching.fetch(Meeting(len(infos)), delivery, tmp_path)
     assert [(one.key, one.role) for one in landed] == [*((key, "data") for key in keys), ("manifest.json", "manifest")]
     for one in landed:
         assert (tmp_path / one.file).read_text() == one.key
