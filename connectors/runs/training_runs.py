@@ -83,7 +83,8 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
         ) from error
     target = folder / "runs.parquet"
     table = pa.Table.from_pylist(rows, schema=measured_schema(SCHEMA))
-    pq.write_table(table, target, compression="zstd")
+    # some dozen rows: a dictionary and a codec for each column cost four times what is written, and the file is larger with them
+    pq.write_table(table, target, compression="none", use_dictionary=False, write_statistics=False)
     return Converted((Part(target, info.key),), len(rows), unknown, tuple(_remarks(delivery, rows, uri)))
 
 

@@ -8,35 +8,24 @@ generations are kept is the store's matter.
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
 from connectors.deliveries import Delivery, Refusal, refusal_of
 from connectors.errors import ConnectorError
 from connectors.layouts.accounting import Counts
-from connectors.stores import ObjectInfo, ObjectStore
+from connectors.stores import ObjectInfo
 from dagster_project import clock, durable
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
+from dagster_project.landing.fetching import Fetched, Staged, fetch, folder_in
 from dagster_project.landing.index import Indexes
-from dagster_project.landing.records import (
-    Generation,
-    LandedObject,
-    RefusalRecord,
-    RowRefusal,
-    Tombstone,
-    content_hash_of,
-    encode,
-    file_names,
-)
+from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, Tombstone, content_hash_of, encode
 from dagster_project.landing.shelf import Shelf
 from dagster_project.landing.sources import open_source
 from dagster_project.landing.store import LocalLanding, SourceLanding, same_bytes_before, tombstone_path
@@ -49,8 +38,8 @@ if TYPE_CHECKING:
     from dagster_project.landing.deriving.derive import Deriver
     from dagster_project.landing.s3 import S3Landing
 
-AT_A_TIME = 8  # objects of a delivery; a client of boto3 keeps ten connections
 IDENTITY = re.compile(r"[0-9a-f]{64}")
+Step = TypeVar("Step")
 
 
 class NotDerivedError(Exception):
@@ -151,8 +140,24 @@ class Landing:
 
     def land(self, source: SourceSettings, delivery: Delivery) -> Landed:
         """Land one delivery, or say why not. An object that changed while it was read is tried again by the next refresh."""
+        [landed] = self.land_together(source, [delivery])
+        return landed
+
+    def land_together(self, source: SourceSettings, deliveries: Sequence[Delivery]) -> Iterator[Landed]:
+        """Land deliveries of different partitions of a source, each by itself; what is in them is read together."""
+        with ExitStack() as folders:
+            begun = [self._told(source, one, partial(self._begin, source, one, folders)) for one in deliveries]
+            read = iter(self._derive_together(source, [one for one in begun if isinstance(one, Staged)]))
+            for delivery, one in zip(deliveries, begun, strict=True):
+                if isinstance(one, Staged):
+                    yield self._told(source, delivery, partial(self._finish, source, one, next(read)))
+                else:
+                    yield one
+
+    def _told(self, source: SourceSettings, delivery: Delivery, step: Callable[[], Step]) -> Step | Landed:
+        """A step of landing a delivery, or what became of it because of an error."""
         try:
-            return self._land(source, delivery, self._open(source))
+            return step()
         except WRONG_FOR_GOOD as error:
             return self.refuse(source, refusal_of(delivery, error))
         except ConnectorError as error:
@@ -166,32 +171,47 @@ class Landing:
         """An engine that met a surprise may be of no more use: the next delivery gets a new one."""
         self.__dict__.pop("deriver", None)
 
-    def _land(self, source: SourceSettings, delivery: Delivery, store: ObjectStore) -> Landed:
-        with _folder_in(self.store.staging) as folder, _folder_in(self.shelf.staging) as made:
-            objects = _fetch(store, delivery, folder)
-            content_hash = content_hash_of(delivery.kind, delivery.partition, [o.sha256 for o in objects if o.role == "data"])
-            same = same_bytes_before(self.read(source.name, delivery.partition), delivery, content_hash)
-            if same:
-                self._remember(source.name, delivery.identity)
-                return Landed("unchanged", source.name, delivery.partition, same)
-            files = {landed.key: folder / landed.file for landed in objects}
-            version = connector_version(source.kind)
-            contents = self.deriver.derive(delivery, files, made, store.uri, content_hash, version)
-            if not contents.is_taken:
-                return self._refuse(source, delivery, contents.refusals)
-            generation = Generation(
-                source=source.name,
-                kind=source.kind,
-                partition=delivery.partition,
-                delivery_id=delivery.delivery_id,
-                identity=delivery.identity,
-                published_at=delivery.published_at,
-                landed_at=clock.now(),
-                content_hash=content_hash,
-                objects=objects,
-            )
-            self.store.commit(generation, folder, {part.file for part in contents.parts if part.is_original})
-            self.shelf.put(generation, contents, made)
+    def _begin(self, source: SourceSettings, delivery: Delivery, folders: ExitStack) -> Staged | Landed:
+        folder, made = (folders.enter_context(folder_in(staging)) for staging in (self.store.staging, self.shelf.staging))
+        objects = fetch(self._open(source), delivery, folder)
+        content_hash = content_hash_of(delivery.kind, delivery.partition, [o.sha256 for o in objects if o.role == "data"])
+        same = same_bytes_before(self.read(source.name, delivery.partition), delivery, content_hash)
+        if same:
+            self._remember(source.name, delivery.identity)
+            return Landed("unchanged", source.name, delivery.partition, same)
+        files = {landed.key: folder / landed.file for landed in objects}
+        return Staged(delivery, files, made, content_hash, folder, objects)
+
+    def _derive_together(self, source: SourceSettings, staged: Sequence[Staged]) -> list[Contents | None]:
+        """What is in some deliveries; None where one has to be looked at by itself."""
+        if len(staged) < 2:
+            return [None] * len(staged)
+        try:
+            return [*self.deriver.derive_together(source.kind, staged, self._open(source).uri, connector_version(source.kind))]
+        except BaseException as error:  # of one of them, and not known of which
+            surprise_of(error, source.name, staged[0].delivery, self.store.staging)  # what ends the command is raised
+            self._renew_deriver()
+            return [None] * len(staged)
+
+    def _finish(self, source: SourceSettings, staged: Staged, contents: Contents | None) -> Landed:
+        delivery = staged.delivery
+        if contents is None:
+            contents = self.deriver.derive(staged, self._open(source).uri, connector_version(source.kind))
+        if not contents.is_taken:
+            return self._refuse(source, delivery, contents.refusals)
+        generation = Generation(
+            source=source.name,
+            kind=source.kind,
+            partition=delivery.partition,
+            delivery_id=delivery.delivery_id,
+            identity=delivery.identity,
+            published_at=delivery.published_at,
+            landed_at=clock.now(),
+            content_hash=staged.content_hash,
+            objects=staged.objects,
+        )
+        self.store.commit(generation, staged.folder, {part.file for part in contents.parts if part.is_original})
+        self.shelf.put(generation, contents, staged.made)
         self._compared.add(generation.path)
         return Landed("landed", source.name, delivery.partition, generation, contents)
 
@@ -211,14 +231,14 @@ class Landing:
         )
         self.require_same(generation)  # damaged bytes may read as other figures
         # in a place of its own: an as-of report derives too, while a refresh may be clearing what killed landings left behind
-        with _folder_in(self.shelf.again) as folder, _folder_in(self.shelf.again) as made:
+        with folder_in(self.shelf.again) as folder, folder_in(self.shelf.again) as made:
             files = {}
             for landed in generation.objects:
                 files[landed.key] = folder / landed.file  # under its landed name: a mirror names files by hash
                 files[landed.key].symlink_to(self.store.object_path(generation, landed).absolute())
             uri = self._open(source).uri
             try:
-                contents = self.deriver.derive(delivery, files, made, uri, generation.content_hash, version)
+                contents = self.deriver.derive(Fetched(delivery, files, made, generation.content_hash), uri, version)
             except BaseException as error:
                 surprise = surprise_of(error, source.name, delivery, self.shelf.again)
                 self._renew_deriver()
@@ -271,29 +291,3 @@ class Landing:
 
     def _seen_path(self, source: str) -> Path:
         return self._cache / "seen" / f"{source}.txt"
-
-
-def _fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedObject]:
-    """Read every object of a delivery once, some at a time, under flat safe names; data objects keep the manifest's order."""
-    wanted = [(info, "data") for info in delivery.objects]
-    if delivery.manifest is not None:
-        wanted.append((delivery.manifest, "manifest"))
-    names = file_names([info.key for info, _ in wanted])
-    with ThreadPoolExecutor(AT_A_TIME) as pool:
-        hashes = list(pool.map(lambda pair: store.fetch(pair[0], folder / names[pair[0].key]), wanted))
-    return [
-        LandedObject(**asdict(info), file=names[info.key], role=role, sha256=sha256)
-        for (info, role), sha256 in zip(wanted, hashes, strict=True)
-    ]
-
-
-@contextmanager
-def _folder_in(staging: Path) -> Iterator[Path]:
-    """A new folder on the disk it will be renamed on; what is still there at the end goes."""
-    staging.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="delivery-", dir=staging))
-    try:
-        yield folder
-    finally:
-        if folder.exists():  # after a commit it has moved
-            shutil.rmtree(folder)

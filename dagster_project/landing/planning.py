@@ -5,13 +5,14 @@ Runs in every refresh, so it must stay cheap: it imports neither Dagster nor dbt
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError
 from connectors.layouts.accounting import Counts, look
 from connectors.registry import connector_for
+from dagster_project.landing.fetching import batches
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.records import RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
 from dagster_project.landing.sources import open_source
@@ -94,13 +95,13 @@ def land_all(landing: Landing, plan: Plan, on_landed: Callable[[Landed], None] |
     """Land a plan: deliveries oldest first, then new refusals, then the withdrawal of refusals whose object is gone."""
     landing.recover()
     results = []
-    for step in (
-        *(partial(landing.land, source, delivery) for source, delivery in plan.new),
-        *(partial(landing.refuse, source, refusal) for source, refusal in plan.refused),
+    for landed in chain(
+        *(landing.land_together(source, deliveries) for source, deliveries in batches(plan.new)),
+        (landing.refuse(source, refusal) for source, refusal in plan.refused),
     ):
-        results.append(step())
+        results.append(landed)
         if on_landed:
-            on_landed(results[-1])
+            on_landed(landed)
     for record in plan.withdrawn:
         landing.withdraw(record)
     for name, counts in plan.counts.items():

@@ -38,7 +38,7 @@ class Shelf:
 
     def put(self, generation: Generation, contents: Contents, made: Path) -> None:
         """Keep a folder of typed copies with its contents; what other versions made of the generation goes."""
-        durable.write(made / CONTENTS, encode(contents))
+        (made / CONTENTS).write_bytes(encode(contents))  # seen with its folder, by the rename
         for path in made.iterdir():
             durable.sync(path)
         target = self._folder(generation) / contents.connector_version

@@ -99,8 +99,8 @@ class LocalLanding:
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
         """Every record of a source, or of one of its partitions."""
-        folders = [name for name, is_folder in _entries(self.root / source) if is_folder]
-        return joined(landed for _, landed in self.read_folders(source, [safe_name(partition)] if partition else folders))
+        names = [safe_name(partition)] if partition else [name for name, is_folder in _entries(self.root / source) if is_folder]
+        return joined(landed for _, landed in self.read_folders(source, names))
 
     def read_folders(self, source: str, names: Collection[str]) -> Iterator[tuple[str, SourceLanding]]:
         """The records of some partitions, by the names of their folders."""
@@ -141,15 +141,18 @@ class LocalLanding:
 
     def commit(self, generation: Generation, folder: Path, read_next: set[str]) -> None:
         """Write the record last, make all of it durable, and rename the folder into place. What the build reads is in it."""
-        durable.write(folder / RECORD, encode(generation))
+        (folder / RECORD).write_bytes(encode(generation))  # nobody looks into a staged folder
         for path in folder.iterdir():
             durable.sync(path)
         durable.sync(folder)
         target = self.root / generation.path
+        above = (target.parent, target.parent.parent, self.root)
+        is_new = [not path.exists() for path in above]
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.rename(target)
-        for made in (target.parent, target.parent.parent, self.root):
-            durable.sync(made)
+        for path, child_is_new in zip(above, (True, *is_new), strict=False):
+            if child_is_new:  # a folder into which nothing was put has nothing to lose
+                durable.sync(path)
 
     def put_record(self, path: str, data: bytes) -> None:
         """Write or replace one small record."""

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from connectors.deliveries import Delivery
 from dagster_project.failures import MachineError, machine_failure
 from dagster_project.landing.deriving.derive import Deriver
+from dagster_project.landing.fetching import Fetched
 from tests.landing.kit import Organisation, bill_line, set_time
 
 CUR = {"name": "cur", "kind": "aws_cur"}
@@ -145,10 +145,10 @@ def test_a_surprise_stops_its_delivery_alone_and_is_tried_again(tmp_path: Path, 
         organisation.deliver([bill_line(1.5)], at=AT, source=source)
     derive = Deriver.derive
 
-    def surprised(self: Deriver, delivery: Delivery, *rest: Any) -> Any:
-        if "/cur/" in f"/{rest[2]}/":
+    def surprised(self: Deriver, fetched: Fetched, store_uri: str, version: str) -> Any:
+        if "/cur/" in f"/{store_uri}/":
             raise KeyError("nobody thought of this")
-        return derive(self, delivery, *rest)
+        return derive(self, fetched, store_uri, version)
 
     monkeypatch.setattr(Deriver, "derive", surprised)
     unreadable, landed = sorted(organisation.refresh(), key=lambda one: one.source)

@@ -62,8 +62,10 @@ def measured(rows: str, decimals: int, type_: str = Number) -> list[MeasureTotal
     """The control total of the column x of some rows."""
     schema, measures = Schema((Column("x", type_),)), {"x": decimals}
     with duckdb.connect() as con:
-        group_up(con, f"SELECT *, 'a file' AS _file, 0::UBIGINT AS _hash FROM ({rows})", schema, Asked(), measures)
-        return sums(con, schema, measures).measures
+        group_up(
+            con, f"SELECT *, 'a file' AS _file, 0::UBIGINT AS _hash FROM ({rows})", [("a file", 0)], schema, Asked(), measures
+        )
+        return sums(con, schema, measures)[0].measures
 
 
 def test_a_sum_is_exact_whether_the_file_holds_text_or_doubles() -> None:

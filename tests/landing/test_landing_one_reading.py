@@ -41,8 +41,8 @@ def digest(folder: Path, *files: Iterable[dict[str, Any]]) -> str:
                 columns[name] = pa.array(values, pa.map_(pa.string(), pa.string()) if name == "tags" else None)
             pq.write_table(pa.table(columns), path)
             written[str(path)] = physical_columns(con, path)
-        read_once(con, SCHEMA, written, Asked(), {})
-        return sums(con, SCHEMA, {}).digest
+        read_once(con, SCHEMA, [written], Asked(), {})
+        return sums(con, SCHEMA, {})[0].digest
 
 
 def changed(number: int, **values: Any) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from connectors.telemetry.samples import facts_of
 from dagster_project.commands.doctor.checks import Check, Outcome, counted, size, some
 from dagster_project.failures import meant
 from dagster_project.landing.deriving.derive import Deriver
+from dagster_project.landing.fetching import Fetched
 from dagster_project.landing.planning import is_wanted
 from dagster_project.landing.records import RowRefusal, calendar_month, file_names, partition_day
 from dagster_project.landing.sources import open_source
@@ -175,7 +176,7 @@ def _read_one(store: ObjectStore, delivery: Delivery, folder: Path, deriver: Der
     files = {key: originals / name for key, name in names.items()}
     for info in delivery.objects:
         store.fetch(info, files[info.key])
-    contents = deriver.derive(delivery, files, made, store.uri, "", "")
+    contents = deriver.derive(Fetched(delivery, files, made, ""), store.uri, "")
     if contents.is_taken:
         reading.rows += contents.rows
         reading.unknown_columns.update(contents.unknown_columns)

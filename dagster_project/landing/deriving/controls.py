@@ -1,12 +1,14 @@
-"""Control totals and keys of a generation, asked of the groups that its landed Parquet was read into.
+"""Control totals and keys of generations, asked of the groups that their landed Parquet was read into.
 
 Money is summed exactly. What election and fingerprints need later (payers, months, capacity blocks, run windows) is written
 down here once, so that a refresh without news opens no Parquet. The accounting itself is dbt's; the billed total is the
 independent sum it is held against.
 """
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 
@@ -21,12 +23,12 @@ from dagster_project.landing.deriving.controls_runs import (
     user_controls,
 )
 from dagster_project.landing.deriving.exact_sql import MONEY, exact_sums, exact_total
-from dagster_project.landing.deriving.one_reading import DIGEST, GROUPS, Asked
+from dagster_project.landing.deriving.one_reading import DIGEST, GROUPS, Asked, by_delivery
 
 BLOCK_RESOURCE = r"capacity-reservation|(^|/)cr-[0-9a-z]+$"
 JOB_RESOURCE = r"projects/[^/]+/locations/[^/]+/customJobs/[0-9]+"
 USAGE_MONTH = "strftime(usage_month, '%Y-%m')"  # the key is a time: it is written as text once per group, not per row
-Read = Callable[[duckdb.DuckDBPyConnection, str], Controls]  # of GROUPS and a partition
+Read = Callable[[duckdb.DuckDBPyConnection, Sequence[str]], list[Controls]]  # of GROUPS and the partition of each delivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +39,34 @@ class KindControls:
     read: Read
 
 
-def _bill_months(con: duckdb.DuckDBPyConnection, costs: Sequence[str], more: str) -> list[BillMonth]:
-    """The groups by payer, month and currency; `costs` are what is billed, `more` further columns, as BillMonth names them."""
+def _bill_months(
+    con: duckdb.DuckDBPyConnection, costs: Sequence[str], more: Mapping[str, str]
+) -> defaultdict[int, list[BillMonth]]:
+    """By delivery: the groups by payer, month and currency; `costs` are what is billed, `more` further fields of a BillMonth."""
     billed = " + ".join(f"coalesce({exact_total(name, MONEY)}, 0)" for name in costs)
-    found = con.execute(
+    found = by_delivery(
+        con,
         f"""
-        SELECT payer_account_id, {USAGE_MONTH} AS usage_month, currency, CAST(sum(line_count) AS BIGINT) AS line_count,
-            CAST(CAST({billed} AS DECIMAL(38, {MONEY})) AS VARCHAR) AS billed_cost, {more}
+        SELECT delivery, payer_account_id, {USAGE_MONTH} AS usage_month, currency, CAST(sum(line_count) AS BIGINT),
+            CAST(CAST({billed} AS DECIMAL(38, {MONEY})) AS VARCHAR), {", ".join(more.values())}
         FROM {GROUPS} GROUP BY ALL ORDER BY ALL
-        """
+        """,
     )
-    names = [name for name, *_ in found.description]
-    return [BillMonth(**dict(zip(names, row, strict=True))) for row in found.fetchall()]
+    names = ("payer_account_id", "usage_month", "currency", "line_count", "billed_cost", *more)
+    months = {place: [BillMonth(**dict(zip(names, row, strict=True))) for row in rows] for place, rows in found.items()}
+    return defaultdict(list, months)
 
 
-def _managed_jobs(con: duckdb.DuckDBPyConnection, *jobs: str) -> dict[str, list[str]]:
-    """By month: managed jobs among these keys, null or '' where a row is of none."""
-    rows = con.execute(
+def _managed_jobs(con: duckdb.DuckDBPyConnection, *jobs: str) -> defaultdict[int, list[tuple[Any, ...]]]:
+    """By delivery: months and the managed jobs among these keys, null or '' where a row is of none."""
+    return by_delivery(
+        con,
         f"""
-        SELECT {USAGE_MONTH} AS month, list_sort(list_distinct(list(job)))
-        FROM (SELECT usage_month, unnest([{", ".join(jobs)}]) AS job FROM {GROUPS})
-        WHERE job <> '' GROUP BY month ORDER BY month
-        """
-    ).fetchall()
-    return dict(rows)
+        SELECT delivery, {USAGE_MONTH} AS month, list_sort(list_distinct(list(job)))
+        FROM (SELECT delivery, usage_month, unnest([{", ".join(jobs)}]) AS job FROM {GROUPS})
+        WHERE job <> '' GROUP BY delivery, month ORDER BY month
+        """,
+    )
 
 
 # the engine asks `contains` once per distinct text of a column, and an expression once per row
@@ -90,34 +96,43 @@ AWS_CUR = Asked(
 )
 
 
-def _aws_cur(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
-    months = _bill_months(con, ["billed"], "CAST(sum(uninvoiced_lines) AS BIGINT) AS uninvoiced_lines")
-    return Controls(
-        payers=sorted({month.payer_account_id for month in months}),
-        months=months,
-        commitments=_capacity_blocks(con),
-        managed_jobs=_managed_jobs(con, "job"),
-    )
+def _aws_cur(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
+    months = _bill_months(con, ["billed"], {"uninvoiced_lines": "CAST(sum(uninvoiced_lines) AS BIGINT)"})
+    blocks, jobs = _capacity_blocks(con), _managed_jobs(con, "job")
+    return [
+        Controls(
+            payers=sorted({month.payer_account_id for month in months[place]}),
+            months=months[place],
+            commitments=[
+                Commitment(commitment_id=name, first_month=month, digest=digest) for name, month, digest in blocks[place]
+            ],
+            managed_jobs=dict(jobs[place]),
+        )
+        for place in range(len(partitions))
+    ]
 
 
-def _capacity_blocks(con: duckdb.DuckDBPyConnection) -> list[Commitment]:
-    rows = con.execute(
+def _capacity_blocks(con: duckdb.DuckDBPyConnection) -> defaultdict[int, list[tuple[Any, ...]]]:
+    return by_delivery(
+        con,
         f"""
-        SELECT commitment_id, strftime(min(usage_month), '%Y-%m'), {DIGEST}
+        SELECT delivery, commitment_id, strftime(min(usage_month), '%Y-%m'), {DIGEST}
         FROM (SELECT *, unnest(list_distinct([fee_block, used_block, named_block])) AS commitment_id FROM {GROUPS})
-        WHERE commitment_id <> '' GROUP BY commitment_id ORDER BY commitment_id
-        """
-    ).fetchall()
-    return [Commitment(commitment_id=name, first_month=month, digest=digest) for name, month, digest in rows]
+        WHERE commitment_id <> '' GROUP BY delivery, commitment_id ORDER BY commitment_id
+        """,
+    )
 
 
 AWS_CARBON = Asked(keys={"payer_account_id": "payer_account_id"})
 
 
-def _aws_carbon(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
-    query = f"SELECT DISTINCT payer_account_id FROM {GROUPS} WHERE payer_account_id <> '' ORDER BY 1"
-    payers = con.execute(query).fetchall()
-    return Controls(payers=[payer for (payer,) in payers], model_version=partition.partition("@")[2] or None)
+def _aws_carbon(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
+    query = f"SELECT DISTINCT delivery, payer_account_id FROM {GROUPS} WHERE payer_account_id <> '' ORDER BY ALL"
+    payers = by_delivery(con, query)
+    return [
+        Controls(payers=[payer for (payer,) in payers[place]], model_version=partition.partition("@")[2] or None)
+        for place, partition in enumerate(partitions)
+    ]
 
 
 def _job_of(column: str) -> str:
@@ -141,29 +156,34 @@ GCP_BILLING = Asked(
 )
 
 
-def _gcp_billing(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
+def _gcp_billing(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
     """A partition of the bill is a day and holds use of any month: its totals say which. Billed cost is cost and every credit."""
-    months = _bill_months(
-        con,
-        ["billed", "credited"],
-        """max(left(invoice, 4) || '-' || right(invoice, 2))
-        FILTER (regexp_full_match(invoice, '[0-9]{4}(0[1-9]|1[0-2])')) AS invoice_month""",
-    )
-    return Controls(
-        payers=sorted({month.payer_account_id for month in months}),
-        months=months,
-        managed_jobs=_managed_jobs(con, "job", "named_job"),
-    )
+    invoice = """max(left(invoice, 4) || '-' || right(invoice, 2))
+        FILTER (regexp_full_match(invoice, '[0-9]{4}(0[1-9]|1[0-2])'))"""
+    months = _bill_months(con, ["billed", "credited"], {"invoice_month": invoice})
+    jobs = _managed_jobs(con, "job", "named_job")
+    return [
+        Controls(
+            payers=sorted({month.payer_account_id for month in months[place]}),
+            months=months[place],
+            managed_jobs=dict(jobs[place]),
+        )
+        for place in range(len(partitions))
+    ]
 
 
 GCP_CARBON = Asked(keys={"payer_account_id": "billing_account_id", "model_version": "coalesce(model_version, '')"})
 
 
-def _gcp_carbon(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
+def _gcp_carbon(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
     """The accounts of a month and the highest model version of each: rows name theirs, the partition does not."""
+    found = by_delivery(con, f"SELECT DISTINCT delivery, payer_account_id, model_version FROM {GROUPS}")
+    return [_carbon_versions(found[place]) for place in range(len(partitions))]
+
+
+def _carbon_versions(rows: list[tuple[Any, ...]]) -> Controls:
     found: dict[str, list[str]] = {}
-    query = f"SELECT DISTINCT payer_account_id, model_version FROM {GROUPS}"
-    for payer, version in con.execute(query).fetchall():
+    for payer, version in rows:
         found.setdefault(payer, []).append(version)
     versions = {payer: highest_version(names) for payer, names in sorted(found.items())}
     return Controls(payers=sorted(versions), payer_versions=versions, model_version=highest_version(versions.values()) or None)
@@ -172,10 +192,11 @@ def _gcp_carbon(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
 FX_RATES = Asked(keys={"converted_month": "CASE WHEN rate_date >= last_day(rate_date) - 7 THEN strftime(rate_date, '%Y-%m') END"})
 
 
-def _fx_rates(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
+def _fx_rates(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
     """A rate converts the month in whose last eight days it lies; one of the first days of a month converts none."""
-    query = f"SELECT converted_month, {DIGEST} FROM {GROUPS} WHERE converted_month IS NOT NULL GROUP BY 1 ORDER BY 1"
-    return Controls(rate_months=dict(con.execute(query).fetchall()))
+    query = f"SELECT delivery, converted_month, {DIGEST} FROM {GROUPS} WHERE converted_month IS NOT NULL GROUP BY 1, 2 ORDER BY 2"
+    rates = by_delivery(con, query)
+    return [Controls(rate_months=dict(rates[place])) for place in range(len(partitions))]
 
 
 CONTROLS: dict[Kind, KindControls] = {

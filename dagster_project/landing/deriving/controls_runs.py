@@ -3,13 +3,14 @@
 Nothing here costs anything or joins anything: months and names, always a superset of what SQL will use.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 import duckdb
 
 from dagster_project.landing.deriving.contents import Controls, Figures
-from dagster_project.landing.deriving.one_reading import DIGEST, GROUPS, Asked
+from dagster_project.landing.deriving.one_reading import DIGEST, GROUPS, Asked, by_delivery
 from dagster_project.months import months_touched
 
 # SQL finds what a gauge's point covers from the points of two days around it; a day more leaves no edge to think about
@@ -38,25 +39,31 @@ USER_KEYS = Asked(
 )
 
 
-def run_controls(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
+def run_controls(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
     """Ids, aliases and months of run records."""
-    runs = con.execute(f"SELECT DISTINCT recorded_id FROM {GROUPS} ORDER BY 1").fetchall()
-    aliases = con.execute(f"SELECT DISTINCT alias_id FROM {GROUPS} WHERE alias_id <> '' ORDER BY 1").fetchall()
-    windows = con.execute(f"SELECT DISTINCT started_at, ended_at FROM {GROUPS} WHERE started_at IS NOT NULL").fetchall()
-    last = con.execute(f"SELECT strftime(max(ended_at), '%Y-%m') FROM {GROUPS}").fetchall()
+    found = by_delivery(con, f"SELECT DISTINCT delivery, recorded_id, alias_id, started_at, ended_at FROM {GROUPS}")
+    return [_run_controls(found[place]) for place in range(len(partitions))]
+
+
+def _run_controls(rows: list[tuple[Any, ...]]) -> Controls:
+    windows = [(start, end) for _, _, start, end in rows if start is not None]
     return Controls(
-        run_ids=_first(runs),
-        run_aliases=_first(aliases),
+        run_ids=sorted({name for name, *_ in rows}),
+        run_aliases=sorted({alias for _, alias, *_ in rows if alias}),
         run_months=sorted({month for start, end in windows for month in months_touched(start, end or start)}),
         open_run_month=min((f"{start:%Y-%m}" for start, end in windows if end is None), default=None),
-        last_run_month=_first(last)[0],
+        last_run_month=max((f"{end:%Y-%m}" for *_, end in rows if end is not None), default=None),
     )
 
 
-def sample_controls(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
+def sample_controls(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
     """Months that samples lie in and reach, and the runs and hosts they name."""
-    spans = con.execute(f"SELECT DISTINCT first_day, last_day, is_point FROM {GROUPS}").fetchall()
-    named = con.execute(f"SELECT DISTINCT run, host FROM {GROUPS}").fetchall()
+    spans = by_delivery(con, f"SELECT DISTINCT delivery, first_day, last_day, is_point FROM {GROUPS}")
+    named = by_delivery(con, f"SELECT DISTINCT delivery, run, host FROM {GROUPS}")
+    return [_sample_controls(spans[place], named[place]) for place in range(len(partitions))]
+
+
+def _sample_controls(spans: list[tuple[Any, ...]], named: list[tuple[Any, ...]]) -> Controls:
     last = timedelta(days=1)  # days are whole
     reached = [(start, end, POINT_REACH if is_point else SAMPLE_REACH) for start, end, is_point in spans]
     return Controls(
@@ -69,16 +76,15 @@ def sample_controls(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
     )
 
 
-def user_controls(con: duckdb.DuckDBPyConnection, partition: str) -> Controls:
+def user_controls(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
     """From which month on the organisation's own figures count, and the runs they name."""
-    query = f"SELECT first_month, is_of_one_month, {DIGEST} FROM {GROUPS} GROUP BY ALL ORDER BY first_month, is_of_one_month"
-    figures = [
-        Figures(first_month=month, is_of_one_month=is_of_one, digest=digest)
-        for month, is_of_one, digest in con.execute(query).fetchall()
+    query = f"SELECT delivery, first_month, is_of_one_month, {DIGEST} FROM {GROUPS} GROUP BY ALL ORDER BY ALL"
+    figures = by_delivery(con, query)
+    named = by_delivery(con, f"SELECT DISTINCT delivery, run FROM {GROUPS} WHERE run <> '' ORDER BY ALL")
+    return [
+        Controls(
+            figures=[Figures(first_month=month, is_of_one_month=one, digest=digest) for month, one, digest in figures[place]],
+            figure_runs=[run for (run,) in named[place]],
+        )
+        for place in range(len(partitions))
     ]
-    named = con.execute(f"SELECT DISTINCT run FROM {GROUPS} WHERE run <> '' ORDER BY run").fetchall()
-    return Controls(figures=figures, figure_runs=_first(named))
-
-
-def _first(rows: list[tuple[Any, ...]]) -> list[Any]:
-    return [row[0] for row in rows]

@@ -1,17 +1,19 @@
-"""Reading the bytes of one delivery: its connector checks and types them, then they are summed up.
+"""Reading the bytes of a delivery: its connector checks and types them, then they are summed up.
 
-Works on the landed originals and a folder for typed copies. Whether a delivery becomes a generation, and where the result is
-kept, is decided by the landing.
+Works on the landed originals and a folder for typed copies. Small deliveries may be summed up together. Whether a delivery
+becomes a generation, and where the result is kept, is decided by the landing.
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 from msgspec.structs import replace
 
-from connectors.deliveries import Delivery, Part, refusal_of
+from connectors.deliveries import Converted, Part, refusal_of
 from connectors.errors import ExportContentError, Place
 from connectors.formats.schema import Schema
 from connectors.registry import connector_for
@@ -19,14 +21,24 @@ from dagster_project.failures import machine_failure
 from dagster_project.kinds import Kind
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
 from dagster_project.landing.deriving.controls import CONTROLS
-from dagster_project.landing.deriving.one_reading import read_once, sums
+from dagster_project.landing.deriving.one_reading import Sums, read_once, sums
 from dagster_project.landing.deriving.typed_select import file_list, parts_select
+from dagster_project.landing.fetching import Fetched
 
 SMALL = 16 << 20
 
 
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """What is known of a delivery before its rows are read; one without `converted` is refused."""
+
+    fetched: Fetched
+    made: Contents
+    converted: Converted | None = None
+
+
 class Deriver:
-    """An engine in memory that derives one delivery after the other; starting it costs more than a small delivery."""
+    """An engine in memory that derives deliveries; starting it costs more than a small delivery."""
 
     def __init__(self, spill: Path, memory_limit: str) -> None:
         """What does not fit into `memory_limit` goes to the folder `spill`."""
@@ -39,64 +51,103 @@ class Deriver:
         engine.execute("SET GLOBAL TimeZone = 'UTC'")
         return engine
 
-    def derive(
-        self, delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, content_hash: str, version: str
-    ) -> Contents:
-        """Type and sum up a delivery whose originals are `files` by key; typed copies are written into `folder`.
+    def derive(self, fetched: Fetched, store_uri: str, version: str) -> Contents:
+        """Type and sum up a delivery.
 
-        A delivery whose bytes are wrong gives Contents that are not taken. Raises ConnectorError when nothing can be said.
+        One whose bytes are wrong gives Contents that are not taken. Raises ConnectorError when nothing can be said.
         """
-        connector = connector_for(delivery.kind)
-        made = Contents(content_hash=content_hash, connector_version=version)
+        delivery, begun = fetched.delivery, _begin(fetched, store_uri, version)
+        if not begun.converted:
+            return begun.made
         try:
-            converted = connector.convert(delivery, files, folder, store_uri)
-        except WRONG_FOR_GOOD as error:
-            return replace(made, refusals=[row_refusal(refusal_of(delivery, error))], is_taken=False)
-        made = replace(made, refusals=[row_refusal(refusal) for refusal in converted.refusals])
-        if made.refusals and not converted.rows:  # nothing but refused records: the delivery before it is worth more
-            return replace(made, is_taken=False)
-        made = replace(made, unknown_columns=sorted(converted.unknown_columns))
-        try:
-            return self._described(made, delivery, converted.parts, set(files.values()), connector.SCHEMA)
+            return self._described(Kind(delivery.kind), [begun])[0]
         except duckdb.Error as error:
             if machine_failure(error) is not None:
                 raise
-            fault = _fault_of(Kind(delivery.kind), converted.parts, connector.SCHEMA, store_uri)
+            fault = _fault_of(Kind(delivery.kind), begun.converted.parts, connector_for(delivery.kind).SCHEMA, store_uri)
             if fault is None:
                 raise
             self._engine = self._started()  # some errors end an engine
-            return replace(made, refusals=[row_refusal(refusal_of(delivery, fault))], is_taken=False)
+            return replace(begun.made, refusals=[row_refusal(refusal_of(delivery, fault))], is_taken=False)
 
-    def _described(
-        self, made: Contents, delivery: Delivery, parts: tuple[Part, ...], originals: set[Path], schema: Schema
-    ) -> Contents:
+    def derive_together(self, kind: str, fetched: Sequence[Fetched], store_uri: str, version: str) -> list[Contents]:
+        """The same for small deliveries of one kind, whose rows are read by the statements of one.
+
+        What raises here belongs to any of them: each has to be derived by itself then.
+        """
+        begun = [_begin(one, store_uri, version) for one in fetched]
+        taken = [one for one in begun if one.converted]
+        described = iter(self._described(Kind(kind), taken) if taken else ())
+        return [next(described) if one.converted else one.made for one in begun]
+
+    def _described(self, kind: Kind, begun: list[_Begun]) -> list[Contents]:
+        schema, controls = connector_for(kind).SCHEMA, CONTROLS[kind]
+        parts = [one.converted.parts for one in begun if one.converted]
         with self._engine.cursor() as con:  # a connection of its own: what it makes goes with it
-            is_small = sum(part.path.stat().st_size for part in parts) < SMALL
+            paths = [part.path for of_one in parts for part in of_one]
+            is_small = sum(path.stat().st_size for path in paths) < SMALL
             con.execute("SET threads = 1" if is_small else "RESET threads")  # waking more costs more than they do
-            columns = {str(part.path): physical_columns(con, part.path) for part in parts}
+            columns = _columns(con, paths)
             there = {name for physical in columns.values() for name in physical}
             measures = {name: decimals for name, decimals in schema.measures.items() if name in there}
-            controls = CONTROLS[Kind(delivery.kind)]
-            read_once(con, schema, columns, controls.asked, measures)
-            found = sums(con, schema, measures)
-            return replace(
-                made,
-                parts=[
-                    ParquetPart(
-                        file=part.path.name,
-                        is_original=part.path in originals,
-                        source_object=part.source_object,
-                        rows=found.rows_by_file.get(str(part.path), 0),
-                        size=part.path.stat().st_size,
-                        columns=columns[str(part.path)],
-                    )
-                    for part in parts
-                ],
-                rows=found.rows,
-                row_digest=found.digest,
-                controls=controls.read(con, delivery.partition),
-                measures=found.measures,
-            )
+            files = [{str(part.path): columns[part.path] for part in of_one} for of_one in parts]
+            read_once(con, schema, files, controls.asked, measures)
+            added = sums(con, schema, measures, len(begun))
+            read = controls.read(con, [one.fetched.delivery.partition for one in begun])
+            return [
+                replace(
+                    one.made,
+                    parts=[_described_part(part, one.fetched, total, columns[part.path]) for part in of_one],
+                    rows=total.rows,
+                    row_digest=total.digest,
+                    controls=keys,
+                    measures=total.measures,
+                )
+                for one, of_one, total, keys in zip(begun, parts, added, read, strict=True)
+            ]
+
+
+def _begin(fetched: Fetched, store_uri: str, version: str) -> _Begun:
+    """What the connector makes of the originals."""
+    delivery = fetched.delivery
+    made = Contents(content_hash=fetched.content_hash, connector_version=version)
+    try:
+        converted = connector_for(delivery.kind).convert(delivery, fetched.files, fetched.made, store_uri)
+    except WRONG_FOR_GOOD as error:
+        return _Begun(fetched, replace(made, refusals=[row_refusal(refusal_of(delivery, error))], is_taken=False))
+    made = replace(made, refusals=[row_refusal(refusal) for refusal in converted.refusals])
+    if made.refusals and not converted.rows:  # nothing but refused records: the delivery before it is worth more
+        return _Begun(fetched, replace(made, is_taken=False))
+    return _Begun(fetched, replace(made, unknown_columns=sorted(converted.unknown_columns)), converted)
+
+
+def _described_part(part: Part, fetched: Fetched, total: Sums, columns: dict[str, str]) -> ParquetPart:
+    return ParquetPart(
+        file=part.path.name,
+        is_original=part.path in fetched.files.values(),
+        source_object=part.source_object,
+        rows=total.rows_by_file.get(str(part.path), 0),
+        size=part.path.stat().st_size,
+        columns=columns,
+    )
+
+
+def _columns(con: duckdb.DuckDBPyConnection, paths: list[Path]) -> dict[Path, dict[str, str]]:
+    """The physical columns of some files. Files whose footers declare the same are asked for once."""
+    if len(paths) < 2:
+        return {path: physical_columns(con, path) for path in paths}
+    said = "name, type, type_length, repetition_type, num_children, converted_type, scale, precision, logical_type"
+    shapes = con.execute(
+        f"""
+        SELECT list(file_name) FROM (
+            SELECT file_name, list(row({said}) ORDER BY column_id) AS declared
+            FROM parquet_schema({file_list([str(path) for path in paths])}) GROUP BY file_name
+        ) GROUP BY declared
+        """
+    ).fetchall()
+    asked = [(alike, physical_columns(con, Path(alike[0]))) for (alike,) in shapes]
+    found = {name: columns for alike, columns in asked for name in alike}
+    return {path: found[str(path)] for path in paths}
 
 
 def _fault_of(kind: Kind, parts: tuple[Part, ...], schema: Schema, store_uri: str) -> ExportContentError | None:
@@ -112,7 +163,7 @@ def _fault_of(kind: Kind, parts: tuple[Part, ...], schema: Schema, store_uri: st
                     rows = parts_select(Schema(columns), [(str(part.path), physical)], hashed=True)
                     con.execute(f"SELECT max(_hash), max(_row_number) FROM ({rows}) GROUP BY _file").fetchall()
                 # the engine may reach a damaged page only in the order in which the one reading comes to it
-                read_once(con, schema, {str(part.path): physical}, CONTROLS[kind].asked, schema.measures)
+                read_once(con, schema, [{str(part.path): physical}], CONTROLS[kind].asked, schema.measures)
         except duckdb.Error as error:
             name = type(error).__name__
             what = f"column {column} cannot be read as declared" if column else "it is damaged and cannot be read as Parquet"

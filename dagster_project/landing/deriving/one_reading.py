@@ -1,11 +1,15 @@
-"""The one reading of a delivery's rows: everything that is summed up of them, by file and by the keys that its kind asks for.
+"""The one reading of the rows of some deliveries: all that is summed up of them, by file and by the keys of their kind.
 
 A bill of a million lines becomes a few hundred groups. Control totals, the keys of its rows, measures and row digests are all
-asked of these groups, so that every column of a landed file is decoded once. What the keys mean is for deriving.controls.
+asked of these groups, so that every column of a landed file is decoded once. Small deliveries of a source are read together, for
+a statement costs more than their rows: a group belongs to one file, a file to one delivery, and every answer names its delivery
+by its place among those that were read. What the keys mean is for deriving.controls.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import duckdb
 
@@ -43,36 +47,65 @@ class Sums:
     measures: list[MeasureTotal]
 
 
-def read_once(con: duckdb.DuckDBPyConnection, schema: Schema, files: Files, asked: Asked, measures: Mapping[str, int]) -> None:
-    """Read every row of some Parquet files and leave GROUPS."""
-    group_up(con, parts_select(schema, files.items(), hashed=True), schema, asked, measures)
+def read_once(
+    con: duckdb.DuckDBPyConnection, schema: Schema, deliveries: Sequence[Files], asked: Asked, measures: Mapping[str, int]
+) -> None:
+    """Read every row of the Parquet files of some deliveries and leave GROUPS."""
+    files = [item for one in deliveries for item in one.items()]
+    places = [(path, place) for place, one in enumerate(deliveries) for path in one]
+    group_up(con, parts_select(schema, files, hashed=True), places, schema, asked, measures)
 
 
-def group_up(con: duckdb.DuckDBPyConnection, rows: str, schema: Schema, asked: Asked, measures: Mapping[str, int]) -> None:
-    """Leave GROUPS of a SELECT of typed rows with `_file` and `_hash`."""
+def group_up(
+    con: duckdb.DuckDBPyConnection,
+    rows: str,
+    places: Sequence[tuple[str, int]],
+    schema: Schema,
+    asked: Asked,
+    measures: Mapping[str, int],
+) -> None:
+    """Leave GROUPS of a SELECT of typed rows with `_file` and `_hash`; `places` name the delivery of each file."""
     named = {**asked.keys, **asked.sums, **measure_columns(schema, measures)}
     con.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE {GROUPS} AS
-        SELECT _file, {"".join(f"{expression} AS {quoted(name)}, " for name, expression in named.items())}
-            count(*) AS row_count,
-            sum(CAST(_hash AS HUGEINT)) AS hash_sum,
-            bit_xor(hash(_hash)) AS hash_xor
-        FROM (SELECT *{"".join(f", {value} AS {quoted(name)}" for name, value in asked.values.items())} FROM ({rows}))
-        GROUP BY ALL
-        """
+        SELECT * FROM (
+            SELECT _file, {"".join(f"{expression} AS {quoted(name)}, " for name, expression in named.items())}
+                count(*) AS row_count,
+                sum(CAST(_hash AS HUGEINT)) AS hash_sum,
+                bit_xor(hash(_hash)) AS hash_xor
+            FROM (SELECT *{"".join(f", {value} AS {quoted(name)}" for name, value in asked.values.items())} FROM ({rows}))
+            GROUP BY ALL
+        )
+        JOIN (SELECT unnest(CAST($files AS VARCHAR[])) AS _file, unnest(CAST($places AS INTEGER[])) AS delivery) USING (_file)
+        """,
+        {"files": [path for path, _ in places], "places": [place for _, place in places]},
     )
 
 
-def sums(con: duckdb.DuckDBPyConnection, schema: Schema, measures: Mapping[str, int]) -> Sums:
-    """What the groups add up to, asked at once: for a small delivery a statement costs more than its rows."""
+def by_delivery(con: duckdb.DuckDBPyConnection, query: str) -> defaultdict[int, list[tuple[Any, ...]]]:
+    """The rows of a query of GROUPS whose first column is `delivery`, each without it, by the place of their delivery."""
+    found = defaultdict(list)
+    for place, *row in con.execute(query).fetchall():
+        found[place].append(tuple(row))
+    return found
+
+
+def sums(con: duckdb.DuckDBPyConnection, schema: Schema, measures: Mapping[str, int], deliveries: int = 1) -> list[Sums]:
+    """What the groups of each of so many deliveries add up to, asked at once; a delivery without rows adds up to nothing."""
     totals = "".join(f", {expression}" for expression in total_columns(measures))
-    found = con.execute(
+    found = by_delivery(
+        con,
         f"""
-        SELECT grouping(_file), _file, CAST(coalesce(sum(row_count), 0) AS BIGINT), {DIGEST}{totals}
-        FROM {GROUPS} GROUP BY GROUPING SETS ((), (_file))
-        """
-    ).fetchall()
+        SELECT delivery, grouping(_file), _file, CAST(coalesce(sum(row_count), 0) AS BIGINT), {DIGEST}{totals}
+        FROM (SELECT CAST(unnest(range({deliveries})) AS INTEGER) AS delivery) LEFT JOIN {GROUPS} USING (delivery)
+        GROUP BY GROUPING SETS ((delivery), (delivery, _file))
+        """,
+    )
+    return [_sums_of(found[place], schema, measures) for place in range(deliveries)]
+
+
+def _sums_of(found: list[tuple[Any, ...]], schema: Schema, measures: Mapping[str, int]) -> Sums:
     [(rows, digest, *values)] = [row for is_all, _, *row in found if is_all]
     by_file = {file: count for is_all, file, count, *_ in found if not is_all}
     return Sums(rows, by_file, digest, measure_totals(schema, measures, values))
