@@ -205,6 +205,8 @@ NAMES = {
     "fx_rates": "fx",
     "user_inputs": "own",
 }
+
+
 def test_every_kind_of_source_has_a_row_that_is_changed_here() -> None:
     assert set(CHANGES) == set(NAMES) == set(KINDS)
 

@@ -4,6 +4,7 @@ from datetime import date
 from pathlib import Path
 
 from tests.reports.published_energy import add_energy_rows, add_factor_rows, add_modelled_reconciliation
+from tests.reports.published_file import File
 from tests.reports.published_reference import (
     add_build_rows,
     add_delivery_rows,
@@ -16,7 +17,6 @@ from tests.reports.published_rows import (
     BILLING_ACCOUNT,
     MONTHS,
     PAYERS,
-    File,
     Run,
     add_cost_rows,
     add_emission_rows,
