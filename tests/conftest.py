@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -101,3 +102,20 @@ def demo_home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureR
             pytest.fail(f"trainledger demo: {finished.returncode}\n{finished.stdout[-4000:]}\n{finished.stderr[-4000:]}")
 
     return built_once(tmp_path_factory, request.config, "demo", run_demo)
+
+
+@pytest.fixture(scope="session")
+def before_the_restatement(demo_home: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """A copy of the demo with a report as published on 1 August: after the first execution of June's bill, before the second."""
+
+    def report(folder: Path) -> None:
+        # copy2: file times are delivery times
+        shutil.copytree(
+            demo_home, folder, symlinks=True, ignore=shutil.ignore_patterns("published", "reports", ".dagster", "dbt")
+        )
+        as_published = ("--as-published", "2026-08-01T00:00:00Z", "--config", folder / "trainledger.yaml")
+        made = run_trainledger("report", "quarterly", "--quarter", "2026Q2", *as_published, now="2026-10-10T00:00:00Z")
+        if made.returncode != 0:
+            pytest.fail(f"{made.stdout[-3000:]}\n{made.stderr[-3000:]}")
+
+    return built_once(tmp_path_factory, request.config, "demo-before-restatement", report)

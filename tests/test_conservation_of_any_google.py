@@ -24,12 +24,17 @@ def differing(one: Tables, other: Tables) -> set[str]:
     return {name for name in one if one[name] != other[name]}
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_the_oracle_itself_loses_nothing_of_a_drawn_bill(tmp_path: Path, seed: int) -> None:
-    exports = GoogleExports(tmp_path)
-    write_any_google(exports, seed)
+@pytest.fixture(scope="module", params=range(6))
+def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Oracle, Tables]:
+    """Exports of a seed as the oracle sees them."""
+    exports = GoogleExports(tmp_path_factory.mktemp("drawn"))
+    write_any_google(exports, request.param)
     oracle = Oracle(exports.config())
-    tables = oracle.tables()
+    return oracle, oracle.tables()
+
+
+def test_the_oracle_itself_loses_nothing_of_a_drawn_bill(drawn: tuple[Oracle, Tables]) -> None:
+    oracle, tables = drawn
     balanced = {key: row for key, row in tables["fct_reconciliation"].items() if key[9] == "conservation"}
     assert {row["difference"] for row in balanced.values()} == {0}
     placed = [*tables["fct_run_cell_costs"].items(), *tables["fct_residual_costs"].items()]
@@ -39,11 +44,8 @@ def test_the_oracle_itself_loses_nothing_of_a_drawn_bill(tmp_path: Path, seed: i
         assert (key[0], row["opening_cost"], row["closing_cost"]) == ("Google Cloud", 0, 0)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_energy_keeps_its_bounds_and_boundaries(tmp_path: Path, seed: int) -> None:
-    exports = GoogleExports(tmp_path)
-    write_any_google(exports, seed)
-    rows = Oracle(exports.config()).tables()["fct_training_run_energy"].values()
+def test_energy_keeps_its_bounds_and_boundaries(drawn: tuple[Oracle, Tables]) -> None:
+    rows = drawn[1]["fct_training_run_energy"].values()
     known = [row for row in rows if any(row[f"{name}_energy_kwh"] is not None for name in BOUNDARIES)]
     assert known
     for row in known:

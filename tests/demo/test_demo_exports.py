@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import defaultdict
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -22,12 +23,15 @@ def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {path.relative_to(folder).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
 
 
-def test_writing_twice_gives_the_same_bytes_and_times(demo, tmp_path):
+def test_writing_again_gives_the_same_bytes_and_times_whatever_became_of_the_exports(demo, tmp_path):
+    shutil.copytree(demo.folder, tmp_path, dirs_exist_ok=True)
+    bills = tmp_path / "exports" / "payer-a-cur"
+    for path in bills.rglob("*.parquet"):
+        path.write_bytes(b"damaged")
+    (bills / "data" / "another.parquet").write_bytes(b"of an older demo")
+    (tmp_path / "truth.json").unlink()
     write_demo(tmp_path)
-    first = snapshot(tmp_path)
-    assert first == snapshot(demo.folder)
-    write_demo(tmp_path)
-    assert snapshot(tmp_path) == first
+    assert snapshot(tmp_path) == snapshot(demo.folder)
 
 
 def test_a_folder_that_is_not_ours_is_left_alone(tmp_path):

@@ -19,7 +19,7 @@ from tests.warm import run_dbt
 def dbt_build(database: Path, work: Path) -> None:
     """The models and their data tests, as the product calls dbt; unit tests run with the whole project."""
     target = work / "target"
-    target.mkdir(parents=True, exist_ok=True)
+    modelling.lend_parse_state(modelling.parsed_project(work), target)
     done = run_dbt([*modelling.BUILD_ARGUMENTS, "--full-refresh"], database, target)
     assert done.returncode == 0, (target / "run_results.json").read_text()[-4000:]
 
@@ -56,12 +56,14 @@ class Marts:
 def build(work: Path) -> None:
     work.mkdir()
     with duckdb.connect(str(work / "build.duckdb")) as connection:
+        connection.begin()  # else every row waits for the disk
         raw_tables.create(connection)
         line = raw_tables.Line(connection, datetime(2026, 7, 15, 12))  # noqa: DTZ001 raw times are UTC without a zone
         scenario.write(line)
         matches_scenario.write(line)
         own_figures.write(line)
         places_scenario.write(line)
+        connection.commit()
     dbt_build(work / "build.duckdb", work)
 
 

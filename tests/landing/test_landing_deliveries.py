@@ -209,21 +209,30 @@ def test_leftovers_of_a_killed_landing_are_invisible_and_go_at_the_next_one(orga
     assert not staged.exists()
 
 
+# One process that has loaded everything, and of it a child per kill: loading is most of what a process of its own would cost.
 KILLED = """
-import os, signal, sys
+import json, os, signal, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
+import duckdb, polars, pyarrow.parquet
 from tests.landing.kit import Organisation
-calls = 0
-def count(event, arguments):
-    global calls
-    if event in ("open", "os.rename", "os.mkdir", "shutil.rmtree") and {home!r} in str(arguments[0]):
-        calls += 1
-        if calls == {instant}:
-            os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(count)
-Organisation(Path({folder!r})).refresh()
-print(calls)
+def refresh(folder, instant):
+    calls = 0
+    def count(event, arguments):
+        nonlocal calls
+        if event in ("open", "os.rename", "os.mkdir", "shutil.rmtree") and folder + "/home" in str(arguments[0]):
+            calls += 1
+            if calls == instant:
+                os.kill(os.getpid(), signal.SIGKILL)
+    sys.addaudithook(count)
+    Organisation(Path(folder)).refresh()
+    print(calls, flush=True)
+    os._exit(0)
+for line in sys.stdin:
+    folder, instant = json.loads(line)
+    if not (child := os.fork()):
+        refresh(folder, instant)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
@@ -235,27 +244,32 @@ def without_code_version(organisation: Organisation) -> dict[str, bytes]:
 @pytest.mark.slow
 def test_a_kill_at_any_instant_leaves_no_generation_or_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-05-10T00:00:00Z")
-    here = Path(__file__).resolve().parent
+    script = KILLED.format(root=str(Path(__file__).resolve().parents[2]))
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as loaded:
+        assert loaded.stdin and loaded.stdout and loaded.stderr
 
-    def run(name: str, instant: int) -> tuple[Organisation, subprocess.CompletedProcess[str]]:
-        organisation = Organisation(tmp_path / name)
-        organisation.deliver([bill_line()], at="2026-05-02")
-        script = KILLED.format(
-            root=str(here.parents[1]), home=str(organisation.folder / "home"), folder=str(organisation.folder), instant=instant
-        )
-        return organisation, subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        def run(name: str, instant: int) -> tuple[Organisation, int]:
+            """A refresh that is killed at an instant; what it printed first, which is how it ended if it was killed."""
+            organisation = Organisation(tmp_path / name)
+            organisation.deliver([bill_line()], at="2026-05-02")
+            loaded.stdin.write(json.dumps([str(organisation.folder), instant]) + "\n")
+            loaded.stdin.flush()
+            answer = loaded.stdout.readline()
+            assert answer, loaded.stderr.read()
+            return organisation, int(answer)
 
-    whole, finished = run("whole", 0)
-    assert finished.returncode == 0, finished.stderr
-    for instant_ in range(1, int(finished.stdout) + 1):
-        organisation, killed = run(f"killed-{instant_}", instant_)
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
-        members = organisation.line.elect().members
-        if members:
-            assert organisation.raw(UNBLENDED) == [(21.5,)]
-        organisation.refresh()
-        assert without_code_version(organisation) == without_code_version(whole)
-        assert list((organisation.landing / ".staging").iterdir()) == []
+        whole, instants = run("whole", 0)
+        assert loaded.stdout.readline() == "0\n" and instants > 10
+        for instant in range(1, instants + 1):
+            organisation, ended = run(f"killed-{instant}", instant)
+            assert ended == -signal.SIGKILL
+            if organisation.line.elect().members:
+                assert organisation.raw(UNBLENDED) == [(21.5,)]
+            organisation.refresh()
+            assert without_code_version(organisation) == without_code_version(whole)
+            assert list((organisation.landing / ".staging").iterdir()) == []
 
 
 def test_every_name_is_one_safe_segment_and_two_keys_never_share_one() -> None:

@@ -58,6 +58,18 @@ def draw() -> list[Instant]:
     ]
 
 
+def killed_in_turn(instants: list[Instant]) -> list[list[Instant]]:
+    """The same instants as refreshes that follow each other: one killed while landing, but for the last of its sort, is followed
+    by one that is killed later on, so that it also meets what a dead refresh left. The others are killed once."""
+    turns = []
+    for is_first in (False, True):
+        mine = [one for one in instants if one.is_first_refresh == is_first]
+        landing, later = ([one for one in mine if (one.phase == "landing") == is_landing] for is_landing in (True, False))
+        paired = list(zip(landing[:-1], later, strict=False))
+        turns += [[*pair] for pair in paired] + [[one] for one in (*landing[len(paired) :], *later[len(paired) :])]
+    return turns
+
+
 def identity(path: Path) -> object:
     """What tells a replaced file from the one before; None when there is none."""
     try:

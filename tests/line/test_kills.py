@@ -1,7 +1,8 @@
 """SIGKILL at drawn instants of landing, election and build, and publish: the next refresh ends in the bytes of a clean one.
 
-Half of the kills take the whole process group, half only the refresh itself, so that its dbt must notice. Between a kill and
-the next refresh a reader finds whole tables of the publication before or of the one after, or no publication yet.
+Half of the kills take the whole process group, half only the refresh itself, so that its dbt must notice. Some refreshes that
+follow a kill are killed too before one may end. Between a kill and the next refresh a reader finds whole tables of the
+publication before or of the one after, or no publication yet.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import duckdb
 import pytest
 
 from tests.conftest import Command
-from tests.line.instants import Instant, draw, sign_of
+from tests.line.instants import Instant, draw, killed_in_turn, sign_of
 from tests.line.kit import NOW, date_files, day_of_hours, published_bytes, write_small_exports
 from tests.oracle.builders import Exports, carbon, hour, run
 
@@ -34,6 +35,7 @@ PATIENCE = 300.0  # until a phase must have begun, on a machine that does much e
 LINGER = 15.0  # how long what the refresh started may outlive it
 CSV_PAYER = "000011114444"
 INSTANTS = draw()
+TURNS = killed_in_turn(INSTANTS)
 
 
 @dataclass(frozen=True)
@@ -185,17 +187,32 @@ def test_25_instants_are_drawn_in_three_phases() -> None:
     assert len(INSTANTS) == 25 == len({str(instant) for instant in INSTANTS})
     assert {instant.phase for instant in INSTANTS} == {"landing", "build", "publish"}
     assert any(instant.is_parent_only and instant.marker == "dbt_compiled" for instant in INSTANTS)
+    assert sorted(map(str, INSTANTS)) == sorted(str(instant) for turn in TURNS for instant in turn)
+    assert {turn[0].phase for turn in TURNS if len(turn) == 1} == {"landing", "build", "publish"}
 
 
-@pytest.mark.parametrize("instant", INSTANTS, ids=str)
+@pytest.mark.parametrize("turn", TURNS, ids=lambda turn: ",".join(map(str, turn)))
 def test_after_a_kill_the_next_refresh_ends_in_the_same_bytes(
-    instant: Instant, stage: Stage, refresh_under_way: Callable[[], subprocess.Popen], trainledger: Command
+    turn: list[Instant], stage: Stage, refresh_under_way: Callable[[], subprocess.Popen], trainledger: Command
 ) -> None:
-    stage.reset(instant.is_first_refresh)
-    has_come = sign_of(instant, stage.home)
-    process = refresh_under_way()
-    kill_at(instant, process, has_come, stage.place / "killed.log")
+    stage.reset(turn[0].is_first_refresh)
+    processes = []
+    for instant in turn:
+        has_come = sign_of(instant, stage.home)
+        processes.append(refresh_under_way())
+        kill_at(instant, processes[-1], has_come, stage.place / "killed.log")
+        assert_whole_tables(stage, instant)
 
+    refresh(stage.place, trainledger)
+    assert published_bytes(stage.home) == stage.new
+    assert tables_read(stage.home) == stage.new_tables
+    for process in processes:
+        assert_ended(process.pid)
+    assert_tidy(stage, turn[-1])
+
+
+def assert_whole_tables(stage: Stage, instant: Instant) -> None:
+    """A reader finds the publication before or the one after, or none where there was none."""
     if (stage.home / "published/trainledger.duckdb").exists():
         assert tables_read(stage.home) in (
             [stage.new_tables] if instant.is_first_refresh else [stage.old_tables, stage.new_tables]
@@ -203,12 +220,6 @@ def test_after_a_kill_the_next_refresh_ends_in_the_same_bytes(
         assert published_bytes(stage.home) in ([{}, stage.new] if instant.is_first_refresh else [stage.old, stage.new])
     else:
         assert instant.is_first_refresh
-
-    refresh(stage.place, trainledger)
-    assert published_bytes(stage.home) == stage.new
-    assert tables_read(stage.home) == stage.new_tables
-    assert_ended(process.pid)
-    assert_tidy(stage, instant)
 
 
 def assert_tidy(stage: Stage, instant: Instant) -> None:

@@ -9,36 +9,35 @@ import yaml
 
 from tests.conftest import Command
 from tests.line.kit import query
+from tests.spark.two_clouds import write_two_clouds
 
 pytestmark = pytest.mark.slow
 NOW = "2026-10-10T00:00:00Z"
 PARTS = {
-    "aws": {"payer-a-cur", "payer-a-carbon", "payer-b-cur", "payer-b-carbon", "neuron", "runs"},
-    "google": {"gcp-billing", "gcp-carbon", "tpu", "runs"},
-    "bills": {"payer-b-cur", "gcp-billing"},
-    "telemetry": {"neuron", "tpu", "runs"},
+    "aws": {"aws_cur", "aws_carbon", "neuron_monitor", "training_runs"},
+    "google": {"gcp_billing", "gcp_carbon", "tpu_monitoring", "training_runs"},
+    "bills": {"aws_cur", "gcp_billing"},
+    "telemetry": {"neuron_monitor", "tpu_monitoring", "training_runs"},
 }
 
 
-def is_large(source: dict[str, str]) -> bool:
-    """Of bills and carbon two months do: the other four show the same at three times the cost."""
-    return source["kind"].startswith(("aws_", "gcp_"))
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The exports of a company with everything: its configuration."""
+    return write_two_clouds(tmp_path_factory.mktemp("whole"))
 
 
 @pytest.fixture(scope="module", params=PARTS)
-def part(
-    request: pytest.FixtureRequest, demo_home: Path, tmp_path_factory: pytest.TempPathFactory, trainledger: Command
-) -> tuple:
-    """A home that reads some sources of the demo; which, and where."""
+def part(request: pytest.FixtureRequest, whole: Path, tmp_path_factory: pytest.TempPathFactory, trainledger: Command) -> tuple:
+    """A home that reads some kinds of its sources; which, and where."""
     folder = tmp_path_factory.mktemp(request.param)
-    settings = yaml.safe_load((demo_home / "trainledger.yaml").read_text())
-    settings["home"] = "./home"
+    settings = yaml.safe_load(whole.read_text())
     settings["sources"] = [
-        source | {"location": str(demo_home / source["location"])} | ({"months": "2026-05..2026-06"} if is_large(source) else {})
+        source | {"location": str(whole.parent / source["location"])}
         for source in settings["sources"]
-        if source["name"] in PARTS[request.param]
+        if source["kind"] in PARTS[request.param]
     ]
-    assert len(settings["sources"]) == len(PARTS[request.param])
+    assert {source["kind"] for source in settings["sources"]} == PARTS[request.param]
     (folder / "trainledger.yaml").write_text(yaml.safe_dump(settings))
     finished = trainledger("refresh", "--config", folder / "trainledger.yaml", now=NOW)
     assert finished.returncode == 0, finished.stdout[-2000:] + finished.stderr[-2000:]

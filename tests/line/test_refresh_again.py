@@ -136,34 +136,40 @@ def test_a_full_rebuild_and_one_thread_give_the_same_bytes(
     assert published_bytes(home) == first
 
 
-def test_the_order_of_deliveries_and_rebuilding_one_month_leave_no_trace(tmp_path: Path, trainledger: Command) -> None:
+def deliver_may(folder: Path) -> None:
+    """A bill of May beside the small organisation's exports."""
+    exports = Exports(folder)
+    rows = day_of_hours("i-tagged", 20.0, resource_tags={"user_training_run_id": "run-a"})
+    for row in rows:
+        for edge in ("line_item_usage_start_date", "line_item_usage_end_date"):
+            row[edge] = row[edge].replace(month=5)
+    exports.bill(rows, period="2026-05")
+    for path in (folder / "exports/cur").rglob("*2026-05*"):
+        date_files(path, datetime(2026, 6, 10, tzinfo=UTC))
+
+
+def test_the_order_of_deliveries_and_rebuilding_one_month_leave_no_trace(
+    small: Exports, tmp_path: Path, trainledger: Command
+) -> None:
     """May arrives after April in one home, before it in another, and both at once in a third."""
 
-    def may(exports: Exports) -> None:
-        rows = day_of_hours("i-tagged", 20.0, resource_tags={"user_training_run_id": "run-a"})
-        for row in rows:
-            for edge in ("line_item_usage_start_date", "line_item_usage_end_date"):
-                row[edge] = row[edge].replace(month=5)
-        exports.bill(rows, period="2026-05")
-        date_files(exports.folder / "exports", datetime(2026, 6, 10, tzinfo=UTC))
+    def published(home: Path) -> dict[str, str]:
+        done = trainledger("refresh", "--config", home / "trainledger.yaml", now=NOW)
+        assert done.returncode == 0, done.stderr
+        return published_bytes(home / "home")
 
-    both = tmp_path / "both"
-    may(write_small_exports(both))
-    exports, config = both / "exports", both / "trainledger.yaml"
-    assert trainledger("refresh", "--config", config, now=NOW).returncode == 0
-    expected = published_bytes(both / "home")
-
-    for late in ("2026-04", "2026-05"):
-        home = tmp_path / f"late-{late}"
-        shutil.copytree(exports, home / "exports")
-        shutil.copy(config, home / "trainledger.yaml")
-        held_back = home / "held-back"
-        shutil.move(home / f"exports/cur/metadata/BILLING_PERIOD={late}", held_back)  # no manifest, no delivery
-        assert trainledger("refresh", "--config", home / "trainledger.yaml", now=NOW).returncode == 0
-        shutil.move(held_back, home / f"exports/cur/metadata/BILLING_PERIOD={late}")
-        second = trainledger("refresh", "--config", home / "trainledger.yaml", now=NOW)
-        assert second.returncode == 0, second.stderr
-        assert published_bytes(home / "home") == expected, f"{late} arrived last"
+    deliver_may(tmp_path)
+    both, late_april = tmp_path / "both", tmp_path / "late-april"
+    for home in (both, late_april):
+        shutil.copytree(tmp_path / "exports", home / "exports")
+        shutil.copy(tmp_path / "trainledger.yaml", home)
+    expected = published(both)
+    assert published(tmp_path) == expected, "May arrived last"
+    held_back = tmp_path / "held-back"
+    shutil.move(late_april / "exports/cur/metadata/BILLING_PERIOD=2026-04", held_back)  # no manifest, no delivery
+    assert published(late_april) != expected
+    shutil.move(held_back, late_april / "exports/cur/metadata/BILLING_PERIOD=2026-04")
+    assert published(late_april) == expected, "April arrived last"
 
 
 def test_a_late_run_record_moves_cost_from_idle_to_the_run_and_nothing_else(

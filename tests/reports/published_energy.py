@@ -6,7 +6,8 @@ Chips 2 kWh a dollar on Trainium, 1.5 on TPU; host 25 % more, network and storag
 from datetime import date
 from decimal import Decimal
 
-from tests.reports.published_rows import File, Run, cell_of
+from tests.reports.published_file import File
+from tests.reports.published_rows import Run, cell_of
 
 BOUNDARIES = {
     "chip": Decimal(1),

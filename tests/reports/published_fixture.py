@@ -1,9 +1,12 @@
 """Writes small published DuckDB files for report tests: an organisation of the usual, and names that mean harm."""
 
 from datetime import date
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.reports.published_energy import add_energy_rows, add_factor_rows, add_modelled_reconciliation
+from tests.reports.published_file import File
 from tests.reports.published_reference import (
     add_build_rows,
     add_delivery_rows,
@@ -16,7 +19,6 @@ from tests.reports.published_rows import (
     BILLING_ACCOUNT,
     MONTHS,
     PAYERS,
-    File,
     Run,
     add_cost_rows,
     add_emission_rows,
@@ -88,6 +90,16 @@ def write_published(
     with_odd_rows: bool = True,
 ) -> Path:
     """A published file of April to September 2026. Carbon after `carbon_until` is not published."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(_published(runs, carbon_until, payers, list_known, with_odd_rows))
+    return path
+
+
+@cache
+def _published(
+    runs: tuple[Run, ...], carbon_until: date, payers: tuple[str, ...], list_known: bool, with_odd_rows: bool
+) -> bytes:
+    """The file's bytes: most tests change a copy of the same one."""
     file = File()
     currencies = {run.payer: run.currency for run in runs}
     for run in runs:
@@ -109,5 +121,6 @@ def write_published(
     add_build_rows(file)
     if with_odd_rows:
         add_odd_rows(file)
-    file.write(path)
-    return path
+    with TemporaryDirectory() as folder:
+        file.write(path := Path(folder) / "trainledger.duckdb")
+        return path.read_bytes()

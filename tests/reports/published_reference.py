@@ -4,7 +4,8 @@ from datetime import date, timedelta
 from decimal import Decimal
 from itertools import groupby
 
-from tests.reports.published_rows import PAYERS, PLACES, File, instant, provider_of, source_of
+from tests.reports.published_file import File
+from tests.reports.published_rows import PAYERS, PLACES, instant, provider_of, source_of
 
 
 def add_delivery_rows(file: File, payer: str, month: date, carbon: bool) -> None:

@@ -6,11 +6,9 @@ Costs and masses come from small integers by a formula, never at random, so that
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 
-import duckdb
+from tests.reports.published_file import File
 
-SCHEMA = Path(__file__).with_name("published_schema.sql")
 MONTHS = tuple(date(2026, month, 1) for month in range(4, 10))
 PAYERS = ("012345678901", "210987654321")
 BILLING_ACCOUNT = "01A2B3-C4D5E6-F70819"
@@ -70,33 +68,6 @@ class Run:
     @property
     def region(self) -> str:
         return PLACES[self.provider][2]
-
-
-class File:
-    """Rows by table, written at the end."""
-
-    def __init__(self) -> None:
-        self.rows: dict[str, list[dict[str, object]]] = {}
-
-    def add(self, table: str, **values: object) -> None:
-        self.rows.setdefault(table, []).append(values)
-
-    def write(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with duckdb.connect(str(path)) as connection:
-            connection.execute(SCHEMA.read_text())
-            for table, rows in self.rows.items():
-                names = sorted({name for row in rows for name in row})
-                values = ",\n".join(f"({', '.join(literal(row.get(name)) for name in names)})" for row in rows)
-                connection.execute(f"insert into {table} ({', '.join(names)}) values {values}")
-
-
-def literal(value: object) -> str:
-    """A value as SQL: one statement per table is far quicker than one per row."""
-    if value is None or isinstance(value, bool | int | float | Decimal):
-        return "null" if value is None else f"{value:f}" if isinstance(value, Decimal) else str(value).lower()
-    text = str(value).replace("'", "''")
-    return f"'{text}'"
 
 
 def provider_of(payer: str) -> str:

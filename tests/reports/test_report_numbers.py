@@ -14,7 +14,7 @@ from reports.page.layout import page_table
 from reports.page.numbers import grouped, significant
 from reports.quarter import Quarter, listed, month_name
 from tests.contract import in_force
-from tests.reports.published_rows import SCHEMA
+from tests.reports.published_file import SCHEMA
 from tests.shared import SHARED, SHARED_REASON
 
 TYPES = {"text": "VARCHAR", "date": "DATE", "timestamp": "TIMESTAMP", "boolean": "BOOLEAN", "bigint": "BIGINT", "double":

@@ -3,53 +3,19 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
+from doctor_kit import TAG, answer, doctor, text, two_chunks
 
-from connectors.stores import ObjectInfo
-from dagster_project.cli import app
 from dagster_project.commands.doctor import reading
-from dagster_project.landing.opening import open_landing
-from dagster_project.landing.planning import make_plan
-from dagster_project.settings import load_settings
-from tests.connectors.gcp import CARBON, EMISSION, LINE, write_partition
+from tests.connectors.gcp import LINE, write_partition
 from tests.line.kit import stamps
 from tests.oracle.builders import PAYER, Exports, carbon, hour, run
 
 DAY = ("2026-05-10T00:00:00Z", "2026-05-11T00:00:00Z")
-TAG = {"user_training_run_id": "run-a"}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _clock() -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRAINLEDGER_NOW", "2026-06-30T00:00:00Z")
-        yield
-
-
-def doctor(config: Path) -> tuple[int, list[dict[str, Any]]]:
-    """Exit code and findings."""
-    result = CliRunner().invoke(app, ["doctor", "--json", "--config", str(config)])
-    assert result.exit_code in (0, 2, 3), result.output
-    return result.exit_code, json.loads(result.stdout)["checks"]
-
-
-def text(config: Path) -> str:
-    return CliRunner().invoke(app, ["doctor", "--config", str(config)]).stdout
-
-
-def answer(checks: list[dict[str, Any]], question: str, about: str = "") -> dict[str, Any]:
-    """The only finding of a question, or that about something."""
-    [found] = [check for check in checks if check["question"] == question and about in check["about"]]
-    return found
 
 
 def write_samples(location: Path, *samples: tuple[str, str, str | None]) -> None:
@@ -98,7 +64,7 @@ def company(tmp_path_factory: pytest.TempPathFactory) -> Exports:
 
 
 @pytest.fixture(scope="module")
-def checks(company: Exports, _clock: None) -> list[dict[str, Any]]:
+def checks(company: Exports) -> list[dict[str, Any]]:
     code, found = doctor(company.folder / "trainledger.yaml")
     assert code == 0
     return found
@@ -184,20 +150,6 @@ def test_days_and_rows_without_machines_are_told_with_what_to_change(tmp_path: P
     assert answer(found, "cost")["facts"]["without_a_run"][0]["resource_id"] is None
 
 
-def two_chunks(folder: Path) -> Exports:
-    """A month in two files, of which the larger one alone carries tags."""
-    exports = Exports(folder)
-    exports.bill([hour("2026-04-10T10:00:00", 1.0, resource_tags=TAG, identity_line_item_id=str(n)) for n in range(500)])
-    large = folder / "exports/cur/data/BILLING_PERIOD=2026-04/cur-00001.snappy.parquet"
-    small = large.with_name("cur-00002.snappy.parquet")
-    table = pq.read_table(large)
-    tags = pa.array([[]], table.schema.field("resource_tags").type)
-    pq.write_table(table.slice(0, 1).set_column(table.schema.get_field_index("resource_tags"), "resource_tags", tags), small)
-    keys = [f"bucket/prefix/cur/data/BILLING_PERIOD=2026-04/{path.name}" for path in (large, small)]
-    (folder / "exports/cur/metadata/BILLING_PERIOD=2026-04/export-Manifest.json").write_text(json.dumps({"dataFiles": keys}))
-    return exports
-
-
 def test_the_newest_month_is_read_and_not_its_smallest_file(tmp_path: Path) -> None:
     _, found = doctor(two_chunks(tmp_path).config())
     assert answer(found, "run_tag")["message"] == "training_run_id on 500 of 501 rows of use"
@@ -214,49 +166,6 @@ def test_a_month_that_is_too_large_is_read_in_part_and_it_is_said(tmp_path: Path
     source = answer(found, "source")
     assert source["outcome"] == "warning" and "too large" in source["message"]
     assert [check for check in found if check["question"] == "cost"] == []
-
-
-def test_one_bad_source_never_stops_the_others(tmp_path: Path) -> None:
-    exports = two_chunks(tmp_path)
-    exports.bill([hour("2026-04-10T10:00:00", 1.0)], name="broken")
-    (tmp_path / "exports/broken/data/BILLING_PERIOD=2026-04/broken-00001.snappy.parquet").write_bytes(b"PAR1 no Parquet PAR1")
-    code, found = doctor(exports.config())
-    refused = answer(found, "refusal")
-    assert code == 3 and refused["about"] == "broken" and refused["remedy"]
-    assert answer(found, "cost", "cur")["facts"]["share_by_tag"] == 0.998
-
-
-def test_a_focus_file_in_the_folders_of_a_bill_is_recognised(tmp_path: Path) -> None:
-    exports = Exports(tmp_path)
-    exports.bill([{"BilledCost": 1.0, "ChargePeriodStart": datetime(2026, 4, 1)}])  # noqa: DTZ001
-    code, found = doctor(exports.config())
-    refused = answer(found, "refusal")
-    assert code == 3 and "this looks like a FOCUS file" in refused["message"]
-    assert refused["remedy"].startswith("If it is one, give it a source of its own kind.")
-
-
-def test_a_carbon_export_in_the_place_of_a_google_bill_is_recognised(tmp_path: Path) -> None:
-    exports = Exports(tmp_path)
-    write_partition(exports._source("google", "gcp_billing"), "2026-05-01", EMISSION, schema=CARBON)
-    code, found = doctor(exports.config())
-    refused = answer(found, "refusal")
-    assert code == 3 and "this looks like a gcp_carbon" in refused["message"]
-    assert "manifest" not in (refused["message"] + refused["remedy"]).lower()
-
-
-def test_google_is_never_told_about_manifests(tmp_path: Path) -> None:
-    exports = Exports(tmp_path)
-    for name, file in {"csv": "_PARTITIONTIME=2026-04-01/0.csv", "empty": "_SUCCESS"}.items():
-        for kind in ("gcp_billing", "gcp_carbon"):
-            path = exports._source(f"{kind}-{name}", kind) / file
-            path.parent.mkdir(exist_ok=True)
-            path.write_text("cost\n1\n")
-    code, found = doctor(exports.config())
-    assert code == 3
-    told = [check["message"] + check["remedy"] for check in found if check["is_source"]]
-    assert len(told) == 4 and not [said for said in told if "manifest" in said.lower()]
-    assert "1 file that is no Parquet" in answer(found, "refusal", "gcp_billing-csv")["message"]
-    assert "nothing in this folder but 1 that is no data" in answer(found, "source", "gcp_billing-empty")["message"]
 
 
 def test_a_google_bill_is_asked_by_the_month_in_which_it_was_used(tmp_path: Path) -> None:
@@ -279,56 +188,6 @@ def test_payers_without_carbon_are_named(tmp_path: Path) -> None:
     _, found = doctor(exports.config())
     answered = answer(found, "carbon")
     assert answered["outcome"] == "warning" and answered["facts"]["payers_without_carbon"] == [PAYER]
-
-
-def test_a_landing_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:
-    exports = Exports(tmp_path)
-    exports.bill([hour("2026-04-10T10:00:00", 1.0)])
-    config = exports.config()
-    (tmp_path / "file").write_text("x")
-    config.write_text(config.read_text() + "landing: ./file/landing\n")
-    code, found = doctor(config)
-    assert code == 2 and answer(found, "landing")["outcome"] == "problem"
-
-
-@pytest.mark.parametrize("name", ["nine", "below"])
-def test_doctor_and_refresh_say_the_same_of_what_was_passed_by(tmp_path: Path, name: str) -> None:
-    exports = Exports(tmp_path)
-    for month in range(1, 10):
-        exports.bill([hour(f"2026-{month:02}-10T10:00:00", 1.0)], period=f"2026-{month:02}", name=name)
-    if name == "nine":
-        shutil.rmtree(tmp_path / "exports/nine/metadata")
-    else:
-        exports.sources[0]["location"] = "exports"
-    config = exports.config()
-    settings = load_settings(config)
-    [(_, refusal)] = make_plan(settings.sources, settings.base, open_landing(settings)).refused
-    code, found = doctor(config)
-    told = answer(found, "refusal")
-    assert code == 3 and (told["message"], told["remedy"]) == (refusal.message, refusal.remedy)
-    assert {"nine": "9 data files, no metadata/", "below": "an export one level below, in below"}[name] in told["message"]
-
-
-class Bucket:
-    """A store of some keys below a bucket, all of one byte."""
-
-    def __init__(self, location: str, keys: list[str]) -> None:
-        self.uri, prefix = location, f"{location.removeprefix('s3://').partition('/')[2]}/"
-        self.keys = [key.removeprefix(prefix) for key in keys if key.startswith(prefix)]
-
-    def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
-        return (ObjectInfo(key, 1, "e", datetime(2026, 5, 1, tzinfo=UTC)) for key in self.keys)
-
-
-def test_nothing_below_a_prefix_is_told_with_the_prefix_that_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keys = ["exports/hourly-cur/data/x.parquet", "exports/carbon/data/y.parquet"]
-    monkeypatch.setattr(reading, "open_source", lambda base, source: Bucket(source.location, keys))
-    exports = Exports(tmp_path)
-    exports.sources.append({"name": "cur", "kind": "aws_cur", "location": "s3://bucket/exports/hourly_cur"})
-    code, found = doctor(exports.config())
-    told = answer(found, "source")
-    assert code == 3
-    assert told["message"] == "s3://bucket/exports/hourly_cur: nothing below this prefix; did you mean 'hourly-cur'?"
 
 
 def test_chips_of_google_are_known_by_their_skus_and_fees_are_none(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The run side on a small real line: run records only, through Dagster, dbt, gates and publication."""
+"""The run side on a small real line: run records only, through dbt, gates and publication."""
 
 import json
 import os
@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from dagster_project import dbt_project
-from dagster_project.cli import app
+from tests.warm import run_trainledger
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run(*arguments: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a command."""
-    result = CliRunner().invoke(app, list(arguments))
-    return result.exit_code, result.stdout, result.stderr
+    done = run_trainledger(*arguments)
+    return done.returncode, done.stdout, done.stderr
 
 
 def publication(config: Path) -> dict[str, object]:

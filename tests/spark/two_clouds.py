@@ -97,9 +97,10 @@ def _google_rows() -> list[dict]:
 
 
 def _google_carbon(exports: GoogleExports) -> None:
-    """Kilograms of the billing account of the bill, with a third that no finite decimal is."""
-    place = {"project": {"number": "123456789", "id": "research"}, "location": {"location": "us-west4", "region": "us-west4"}}
-    exports.google_carbon([kilograms(100 / 7, billing_account_id=LINE["billing_account_id"], **place)])
+    """Kilograms of the bill's project and of one that was billed nothing, with a seventh that no finite decimal is."""
+    account, west = LINE["billing_account_id"], {"location": "us-west4", "region": "us-west4"}
+    projects = [{"number": number, "id": "research"} for number in (LINE["project"]["number"], "987654321")]
+    exports.google_carbon([kilograms(100 / 7, billing_account_id=account, project=one, location=west) for one in projects])
 
 
 def _telemetry(exports: GoogleExports) -> None:

@@ -1,0 +1,35 @@
+"""A publication as tests of the report write it: rows by table, into the schema of the contract."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+
+SCHEMA = Path(__file__).with_name("published_schema.sql")
+
+
+class File:
+    """Rows by table, written at the end."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[dict[str, object]]] = {}
+
+    def add(self, table: str, **values: object) -> None:
+        self.rows.setdefault(table, []).append(values)
+
+    def write(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with duckdb.connect(str(path)) as connection:
+            connection.execute(SCHEMA.read_text())
+            for table, rows in self.rows.items():
+                names = sorted({name for row in rows for name in row})
+                values = ",\n".join(f"({', '.join(literal(row.get(name)) for name in names)})" for row in rows)
+                connection.execute(f"insert into {table} ({', '.join(names)}) values {values}")
+
+
+def literal(value: object) -> str:
+    """A value as SQL: one statement per table is far quicker than one per row."""
+    if value is None or isinstance(value, bool | int | float | Decimal):
+        return "null" if value is None else f"{value:f}" if isinstance(value, Decimal) else str(value).lower()
+    text = str(value).replace("'", "''")
+    return f"'{text}'"
