@@ -50,14 +50,10 @@ recorded_names as (
     where holdings.resource_id is not null
 ),
 
-charges_of_machines as (
-    select
-        names.*,
-        coalesce(recorded_names.held_resource_id, names.resource_id) as held_resource_id,
-        nullif(split_part(names.machine_place, '|', 1), '') as project_number,
-        nullif(split_part(names.machine_place, '|', 3), '') as zone
+held_names as (
+    select names.*, recorded_names.held_resource_id
     from names
-    left join recorded_names
+    inner join recorded_names
         on
             names.usage_month = recorded_names.usage_month
             and names.machine_name = recorded_names.machine_name
@@ -69,20 +65,45 @@ charges_of_machines as (
                     and (recorded_names.zone = '' or split_part(names.machine_place, '|', 3) in ('', recorded_names.zone))
                 )
             )
+),
+
+held_lines as (
+    select distinct line_id, machine_name from held_names
+    where not is_job_name
+),
+
+charges_of_machines as (
+    select * from held_names
+
+    union all
+
     -- an hour of a capacity block counts even where no record names the machine
-    where recorded_names.held_resource_id is not null or (names.is_block_hour and not names.is_job_name)
+    select names.*, names.resource_id as held_resource_id
+    from names
+    left join held_lines using (line_id, machine_name)
+    where names.is_block_hour and not names.is_job_name and held_lines.line_id is null
+),
+
+places as (
+    select
+        *,
+        nullif(split_part(machine_place, '|', 1), '') as project_number,
+        nullif(split_part(machine_place, '|', 3), '') as zone
+    from charges_of_machines
+    where machine_place is not null
+),
+
+-- which of the machines of this name a record means is not known where two were billed: neither is its
+twins as (
+    select usage_month, held_resource_id from places
+    group by all
+    having min(project_number) <> max(project_number) or min(zone) <> max(zone)
 )
 
 select
     {{ shared }},
-    held_resource_id,
-    is_job_name,
-    -- which of the machines of this name a record means is not known where two were billed: neither is its
-    coalesce(
-        min(project_number) over (partition by usage_month, held_resource_id)
-        <> max(project_number) over (partition by usage_month, held_resource_id)
-        or min(zone) over (partition by usage_month, held_resource_id)
-        <> max(zone) over (partition by usage_month, held_resource_id),
-        false
-    ) as is_twin
+    charges_of_machines.held_resource_id,
+    charges_of_machines.is_job_name,
+    twins.held_resource_id is not null as is_twin
 from charges_of_machines
+left join twins using (usage_month, held_resource_id)

@@ -27,8 +27,13 @@ parts as (
     where holder_count <> 1
 ),
 
+divided_charges as (
+    select * from charges
+    where charge_id in (select parts.charge_id from parts)
+),
+
 split as (
-    {{ exact_split('charges', 'parts', measures, 12) }}
+    {{ exact_split('divided_charges', 'parts', measures, 12) }}
 )
 
 select
