@@ -164,11 +164,11 @@ class Landing:
             return Landed("unreadable", source.name, delivery.partition, error=error)
         except BaseException as error:
             surprise = surprise_of(error, source.name, delivery, self.store.staging)
-            self._renew_deriver()
+            self.end_engine()
             return Landed("unreadable", source.name, delivery.partition, error=surprise)
 
-    def _renew_deriver(self) -> None:
-        """An engine that met a surprise may be of no more use: the next delivery gets a new one."""
+    def end_engine(self) -> None:
+        """Give the engine up: its memory is wanted, or it met a surprise. The next delivery gets a new one."""
         self.__dict__.pop("deriver", None)
 
     def _begin(self, source: SourceSettings, delivery: Delivery, folders: ExitStack) -> Staged | Landed:
@@ -190,7 +190,7 @@ class Landing:
             return [*self.deriver.derive_together(source.kind, staged, self._open(source).uri, connector_version(source.kind))]
         except BaseException as error:  # of one of them, and not known of which
             surprise_of(error, source.name, staged[0].delivery, self.store.staging)  # what ends the command is raised
-            self._renew_deriver()
+            self.end_engine()
             return [None] * len(staged)
 
     def _finish(self, source: SourceSettings, staged: Staged, contents: Contents | None) -> Landed:
@@ -241,7 +241,7 @@ class Landing:
                 contents = self.deriver.derive(Fetched(delivery, files, made, generation.content_hash), uri, version)
             except BaseException as error:
                 surprise = surprise_of(error, source.name, delivery, self.shelf.again)
-                self._renew_deriver()
+                self.end_engine()
                 refused = [row_refusal(refusal_of(delivery, surprise))]
                 # not put on the shelf: it is tried again by the next refresh
                 return Contents(content_hash=generation.content_hash, connector_version=version, refusals=refused, is_taken=False)

@@ -68,6 +68,7 @@ def create_raw(site: Site, build: Build, settings: Settings, landing: Landing, e
 
     compare_landed(build, settings, landing, election)
     landing.known.save()
+    landing.end_engine()  # what it keeps in memory, dbt needs
     if build.is_full:
         for path in (site.build_file, site.build_file.with_name(f"{site.build_file.name}.wal")):
             path.unlink(missing_ok=True)

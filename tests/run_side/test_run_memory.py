@@ -52,7 +52,9 @@ def test_the_limit_is_not_in_the_profile_for_which_dbt_would_parse_the_project_a
     assert "memory" not in profile and "temp_directory" not in profile
 
 
-def test_what_a_killed_build_had_put_on_the_disk_goes_with_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_begins_without_what_a_killed_one_put_on_the_disk_and_without_the_engine_of_landing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-05-10T00:00:00Z")
     organisation = Organisation(tmp_path)
     organisation.deliver([bill_line()], at="2026-05-02")
@@ -62,8 +64,10 @@ def test_what_a_killed_build_had_put_on_the_disk_goes_with_the_next(tmp_path: Pa
     build = builds.start(site, line.units(election))
     site.spill.mkdir()
     (site.spill / "duckdb_temp_storage_DEFAULT-0.tmp").write_bytes(b"half a sort")
+    assert line.landing.deriver  # the engine that landed
     building.create_raw(site, build, organisation.settings, line.landing, election)
     assert not site.spill.exists()
+    assert "deriver" not in vars(line.landing)  # a build begins without the memory of landing's engine
 
 
 def test_the_engine_puts_what_does_not_fit_where_a_killed_build_is_cleared(tmp_path: Path) -> None:
