@@ -1,5 +1,5 @@
 -- Is every cell of the provider accounted for? difference must be 0 in every row, a publication with
--- another value does not happen. The cells themselves are the rows of marts.fct_reconciliation with method 'conservation';
+-- another value does not happen. The cells themselves are the rows of marts.fct_reconciliation with method 'conservation',
 -- here they are added up by month, differences without their signs.
 -- Model versions stay apart: '' for costs, the version for emissions.
 select

@@ -1,5 +1,5 @@
 -- What do runs not carry, month by month, and why? spread_effective_cost is what the fully loaded view would give to runs.
--- The rows, with account, service and region, are those of marts.fct_residual_costs; here they are added up by month.
+-- The rows, with account, service and region, are those of marts.fct_residual_costs, here they are added up by month.
 select
     usage_month,
     billing_currency,
