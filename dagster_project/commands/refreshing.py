@@ -73,7 +73,7 @@ def refresh(
     sources = [settings.source(only)] if only else settings.sources
     plan = make_plan(sources, settings.base, landing)  # without the lock: a look changes nothing, not even a lock file
     done = Refreshed(problems=plan.unreadable)
-    election = None if full or months or not plan.is_empty else _current_election(settings, landing, site)
+    election = None if full or months or not plan.is_empty else _current_election(settings, landing, site, plan)
     if election is not None:
         _put_right(settings)
         say("Nothing is new and nothing changed: the publication is up to date.")
@@ -96,10 +96,10 @@ def _put_right(settings: Settings) -> None:
     modes.keep(settings.home, settings.landing, settings.publish_mode)
 
 
-def _current_election(settings: Settings, landing: Landing, site: Site) -> Election | None:
+def _current_election(settings: Settings, landing: Landing, site: Site, plan: Plan) -> Election | None:
     """The election that the publication is of, or None when there is something to build."""
     try:
-        election = elect(settings.sources, landing, contents_of=landing.contents_on_shelf)
+        election = elect(settings.sources, landing, contents_of=landing.contents_on_shelf, landed=plan.landed)
     except NotDerivedError:
         return None
     return election if builds.is_current(site, fingerprints(settings.rules, election)) else None

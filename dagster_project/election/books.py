@@ -13,9 +13,10 @@ Key = tuple[str, str, str]  # provider, payer, month
 
 def keys_of(winner: Elected) -> list[Key]:
     """The provider, payer and months that a generation covers; only bills and carbon have a book."""
-    provider, month = winner.provider_name, winner.generation.month
+    provider = winner.provider_name
     if provider is None or winner.fact not in ("bill", "carbon"):
         return []
+    month = winner.generation.month
     if month is not None:
         return [(provider, payer, month) for payer in sorted(winner.payers)]
     places = {(total.payer_account_id, total.usage_month) for total in winner.contents.controls.months}

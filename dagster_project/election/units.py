@@ -56,10 +56,11 @@ class Inputs:
         told = election.of_fact("inputs")
         named = {normalised_run_id(name) for member in told for name in member.contents.controls.figure_runs}
         named_groups = [group for group in groups if not named.isdisjoint(_names(group))]
-        keys: dict[str, set[str]] = {}
+        written: dict[str, set[str]] = {}
         for member in election.of_fact("telemetry"):
             for month in member.contents.controls.reached_months:
-                keys.setdefault(month, set()).update(map(normalised_run_id, member.contents.controls.sample_runs))
+                written.setdefault(month, set()).update(member.contents.controls.sample_runs)
+        keys = {month: set(map(normalised_run_id, names)) for month, names in written.items()}
         return cls(election, unit_months(election), groups, keys, billed_jobs, named_groups, blocks, flags)
 
 
@@ -165,9 +166,9 @@ def fingerprints(rules: Rules, election: Election) -> dict[str, str]:
         "ambiguous": _ambiguous(inputs.run_groups),
         "named": [_digest_of(member) for group in inputs.named_groups for member in group],
     }
-    units = {}
+    units, names = {}, providers(election)
     for month in inputs.months:
-        for provider in providers(election):
+        for provider in names:
             reads = {name: read(inputs, provider, month) for name, read in DEPENDENCIES.items()}
             units[f"{provider}/{month}"] = _hash({**base, **reads})
             units[f"{STATUS}/{provider}/{month}"] = _hash(_status(inputs, provider, month))
@@ -219,7 +220,9 @@ def _place(member: Elected) -> list[str]:
 
 def _digest_of(member: Elected) -> list[Any]:
     """The rows of a generation, as the present connector reads them, and which of them count."""
-    book: list[Any] = sorted(member.book_payers) if member.generation.month else sorted(list(pair) for pair in member.book)
+    book: list[Any] = []
+    if member.book:
+        book = sorted(member.book_payers) if member.generation.month else sorted(list(pair) for pair in member.book)
     contents = member.contents
     return [*_place(member), contents.row_digest, contents.connector_version, book, sorted(member.version_payers)]
 

@@ -101,9 +101,10 @@ def winners_of(
             partitions.setdefault(generation.partition, []).append(generation)
     winners: list[Elected] = []
     refused: list[RefusalRecord] = []
+    removed = {id(tombstone.generation) for tombstone in landed.tombstones}
     for _, candidates in sorted(partitions.items()):
         _must_be_of_its_kind(source, candidates[0])
-        winner = _winner(source, candidates, landed, contents_of, refused)
+        winner = _winner(source, candidates, removed, contents_of, refused)
         if winner is not None:
             winners.append(winner)
     return winners, [*in_force(landed, view), *refused]
@@ -122,12 +123,11 @@ def winner_of(generations: Iterable[Generation]) -> Generation:
 def _winner(
     source: SourceSettings,
     candidates: list[Generation],
-    landed: SourceLanding,
+    removed: set[int],
     contents_of: Callable[[Generation], Contents],
     refused: list[RefusalRecord],
 ) -> Elected | None:
     """The generation of one partition that counts; one that the present code refuses is recorded, and the one before it asked."""
-    removed = {id(tombstone.generation) for tombstone in landed.tombstones}
     while candidates:
         winner = winner_of(candidates)
         alike = [g for g in candidates if g.content_hash == winner.content_hash and id(g) not in removed]
@@ -161,20 +161,22 @@ def _winner(
 
 def in_force(landed: SourceLanding, view: View) -> list[RefusalRecord]:
     """The refusals that still stand: not withdrawn, and nothing newer of their partition was landed."""
-    known = [generation for generation in landed.generations if view.has_generation(generation)]
+    known: dict[str, list[Generation]] = {record.partition: [] for record in landed.refusals}
+    for generation in landed.generations:
+        if generation.partition in known and view.has_generation(generation):
+            known[generation.partition].append(generation)
     standing = []
     for record in landed.refusals:
         is_withdrawn = record.withdrawn_at is not None and (view.as_of is None or record.withdrawn_at <= view.as_of)
         if is_withdrawn or not view.has(record.refused_at, record.published_at or record.refused_at):
             continue
-        if not any(_supersedes(generation, record) for generation in known):
+        if not any(_supersedes(generation, record) for generation in known[record.partition]):
             standing.append(record)
     return standing
 
 
 def _supersedes(generation: Generation, record: RefusalRecord) -> bool:
-    if generation.partition != record.partition:
-        return False
+    """Whether a generation of its partition came after a refusal."""
     if record.published_at is None:
         return generation.landed_at > record.refused_at
     return generation.published_at >= record.published_at

@@ -16,6 +16,7 @@ from dagster_project.landing.fetching import batches
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.records import RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
 from dagster_project.landing.sources import open_source
+from dagster_project.landing.store import SourceLanding
 from dagster_project.landing.surprises import surprise_of
 from dagster_project.landing.versions import connector_version
 from dagster_project.settings import SourceSettings
@@ -57,6 +58,7 @@ class Plan:
     withdrawn: list[RefusalRecord] = field(default_factory=list)  # recorded, and no longer at their source
     unreadable: list[Problem] = field(default_factory=list)
     counts: dict[str, Counts] = field(default_factory=dict)  # of the objects of each source, where they are news
+    landed: dict[str, SourceLanding] = field(default_factory=dict)  # the records it was made by; what lands later is not there
     is_recounted: bool = False  # counts that were known changed; lost ones are no reason to write
 
     @property
@@ -120,7 +122,7 @@ def is_wanted(source: SourceSettings, item: Delivery | Refusal) -> bool:
 def _add_source(
     plan: Plan, landing: Landing, source: SourceSettings, found: list[Delivery | Refusal], month: str | None = None
 ) -> None:
-    landed = landing.read(source.name)
+    landed = plan.landed[source.name] = landing.read(source.name)
     known = landing.seen(source.name) | {generation.identity for generation in landed.generations}
     known |= {tombstone.generation.identity for tombstone in landed.tombstones}
     refused = [record for record in landed.refusals if record.withdrawn_at is None]

@@ -81,9 +81,18 @@ def whole_digest(table: str, columns: Sequence[tuple[str, str]], partitions: Map
     return TableDigest(table, sum(rows for rows, _ in partitions.values()), whole, dict(partitions))
 
 
-def table_digest(connection: duckdb.DuckDBPyConnection, schema: str, table: str, condition: str = "true") -> TableDigest:
-    """Compute the canonical digest of a table or view, or of those of its rows that meet a condition, from the rows alone."""
-    columns = columns_of(connection, schema, table)
+def table_digest(
+    connection: duckdb.DuckDBPyConnection,
+    schema: str,
+    table: str,
+    condition: str = "true",
+    known: Sequence[tuple[str, str]] = (),
+) -> TableDigest:
+    """Compute the canonical digest of a table or view, or of those of its rows that meet a condition, from the rows alone.
+
+    `known` are its columns, where the caller has asked for them.
+    """
+    columns = known or columns_of(connection, schema, table)
     if not columns:
         raise ValueError(f"there is no table {schema}.{table}")
     has_month = any(name == MONTH for name, _ in columns)

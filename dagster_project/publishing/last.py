@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dagster_project.publishing.digest import MONTH, NO_MONTH, WHOLE, columns_of, quoted
+from dagster_project.publishing.digest import MONTH, NO_MONTH, WHOLE, quoted
 
 if TYPE_CHECKING:
     from datetime import date
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import duckdb
 
 Columns = Sequence[tuple[str, str]]  # names and types
+Column = tuple[str, str, bool]  # and whether it may be null
+Catalog = dict[tuple[str, str, str], list[Column]]  # by database ('' is the new file), schema and table
 Contents = dict[str, tuple[int, int, int]]  # of each part its rows and two sums of hashes
 
 
@@ -103,16 +105,18 @@ def has_other_rows(connection: duckdb.DuckDBPyConnection, new: str, old: str) ->
     return bool(connection.execute(f"select 1 from (from {new} except all from {old}) limit 1").fetchall())
 
 
-def definition(connection: duckdb.DuckDBPyConnection, database: str, schema: str, table: str) -> str:
-    """Columns, types and NOT NULL of a table as they stand in its `create table`; empty where there is none."""
+def catalog_of(connection: duckdb.DuckDBPyConnection) -> Catalog:
+    """Every table of every attached file, asked once: whoever asks DuckDB for one waits until it has laid out all of them."""
     rows = connection.execute(
-        "select column_name, data_type, is_nullable from duckdb_columns()"
-        " where database_name = ? and schema_name = ? and table_name = ? order by column_index",
-        [database, schema, table],
+        "select if(database_name = current_database(), '', database_name), schema_name, table_name, column_name, data_type,"
+        " is_nullable from duckdb_columns() order by column_index"
     ).fetchall()
-    return ", ".join(f"{quoted(column)} {kind}{'' if nullable else ' not null'}" for column, kind, nullable in rows)
+    found: Catalog = {}
+    for database, schema, table, *column in rows:
+        found.setdefault((database, schema, table), []).append(tuple(column))
+    return found
 
 
-def columns_in(connection: duckdb.DuckDBPyConnection, database: str, schema: str, table: str) -> list[tuple[str, str]]:
-    """Names and types of a table's columns in an attached file."""
-    return columns_of(connection, schema, table, database)
+def definition(columns: Sequence[Column]) -> str:
+    """Columns, types and NOT NULL of a table as they stand in its `create table`."""
+    return ", ".join(f"{quoted(name)} {kind}{'' if nullable else ' not null'}" for name, kind, nullable in columns)

@@ -22,10 +22,11 @@ from dagster_project import durable, modes
 from dagster_project.publishing.contract import CONTRACT, write_bare_names, write_contract
 from dagster_project.publishing.digest import MONTH, WHOLE, TableDigest, literal, quoted, table_digest, whole_digest
 from dagster_project.publishing.last import (
-    Columns,
+    Catalog,
+    Column,
     Contents,
     Last,
-    columns_in,
+    catalog_of,
     condition_of,
     contents,
     definition,
@@ -36,6 +37,7 @@ from dagster_project.publishing.last import (
 )
 from dagster_project.publishing.parts import LINK, file_name, keep_part, new_folder, remove_old_parts, swap_parts, write_part
 from dagster_project.publishing.tables import COPIED, PublishedTable
+from dagster_project.publishing.totals import TOTALS, write_totals
 
 if TYPE_CHECKING:
     import duckdb
@@ -157,17 +159,19 @@ def _write(
         connection.execute(f"attach {literal(str(build_file))} as build (read_only)")
         connection.begin()  # hundreds of comments and columns: one commit instead of one, with its wait for the disk, for each
         connection.execute("create schema if not exists marts; create schema if not exists ops")
+        catalog = catalog_of(connection)
         for table in tables:
-            digest, of_table = _write_table(connection, table, target)
+            digest, of_table = _write_table(connection, table, target, catalog)
             digests.append(digest)
             hashes |= of_table
+            write_totals(connection, digest, target.last.parts_of(table.name) if target.last else None)
         for table in COPIED:
             # of builds and gates the file has its own; what became of earlier builds stays in the writer's file
             own = f"build_id = {literal(build_id)}" if "build_id" in table.key else "true"
-            _create(connection, "ops", table.name, "ops")
+            _create(connection, catalog["build", "ops", table.name], "ops", table.name)
             _insert(connection, f"build.ops.{quoted(table.name)}", f"ops.{quoted(table.name)}", table.key, own)
         write_contract(connection)
-        _comment(connection, {"marts": tables, "ops": (*COPIED, CONTRACT)})
+        _comment(connection, {"marts": tables, "ops": (*COPIED, CONTRACT, *(totals.table for totals in TOTALS.values()))})
         write_bare_names(connection, tables)
         connection.commit()
         connection.execute("detach build")
@@ -177,28 +181,32 @@ def _write(
 
 
 def _write_table(
-    connection: duckdb.DuckDBPyConnection, table: PublishedTable, target: Target
+    connection: duckdb.DuckDBPyConnection, table: PublishedTable, target: Target, catalog: Catalog
 ) -> tuple[TableDigest, dict[str, str]]:
     """Replace the parts of a table that changed: rows, digest and Parquet. The rest keeps all three."""
     source, place = f"build.{quoted(table.schema)}.{quoted(table.name)}", f"marts.{quoted(table.name)}"
-    columns, now = _contents_of_build(connection, table)
+    found = catalog.get(("build", table.schema, table.name))
+    if not found:
+        raise LookupError(f"the build has no table {table.schema}.{table.name}, which is to be published")
+    columns = [(name, data_type) for name, data_type, _ in found]
+    now = contents(connection, source, columns)
     hashes: dict[str, str] = {}
     partitions: dict[str, tuple[int, str]] = {}
-    for part, found in _kept(connection, table, target, now).items():
+    for part, digest in _kept(connection, table, target, now, catalog).items():
         name = file_name(table.name, part)
         sha256 = target.last.record["parquet"].get(name) if target.last else None
         if sha256 and keep_part(target.folder / name, target.published / LINK / name, sha256):
-            partitions[part], hashes[name] = found, sha256
+            partitions[part], hashes[name] = digest, sha256
     if partitions:
         stays = " or ".join(condition_of(part) for part in partitions)
         connection.execute(f"delete from {place} where ({stays}) is not true")
     else:
-        _create(connection, table.schema, table.name, "marts")
+        _create(connection, found, "marts", table.name)
     if changed := sorted(now.keys() - partitions.keys()):
         condition = " or ".join(condition_of(part) for part in changed)
         by_month = (MONTH,) if any(name == MONTH for name, _ in columns) else ()
         _insert(connection, source, place, (*by_month, *table.key), condition)
-        partitions |= table_digest(connection, "marts", table.name, condition).partitions
+        partitions |= table_digest(connection, "marts", table.name, condition, columns).partitions
         for part in changed:
             name = file_name(table.name, part)
             rows = f"from {place} where {condition_of(part)} order by rowid"
@@ -206,34 +214,25 @@ def _write_table(
     return whole_digest(table.name, columns, partitions), hashes
 
 
-def _contents_of_build(connection: duckdb.DuckDBPyConnection, table: PublishedTable) -> tuple[Columns, Contents]:
-    columns = columns_in(connection, "build", table.schema, table.name)
-    if not columns:
-        raise LookupError(f"the build has no table {table.schema}.{table.name}, which is to be published")
-    return columns, contents(connection, f"build.{quoted(table.schema)}.{quoted(table.name)}", columns)
-
-
 def _kept(
-    connection: duckdb.DuckDBPyConnection, table: PublishedTable, target: Target, now: Contents
+    connection: duckdb.DuckDBPyConnection, table: PublishedTable, target: Target, now: Contents, catalog: Catalog
 ) -> dict[str, tuple[int, str]]:
     """Parts that nobody built again and whose rows in the copied file are those of the build, with rows and digest."""
-    (database,) = connection.execute("select current_database()").fetchone() or ("",)
-    new = definition(connection, "build", table.schema, table.name)
-    if target.last is None or definition(connection, database, "marts", table.name) != new:
+    new = catalog["build", table.schema, table.name]
+    if target.last is None or catalog.get(("", "marts", table.name)) != new:
         return {}
     old, source = f"marts.{quoted(table.name)}", f"build.{quoted(table.schema)}.{quoted(table.name)}"
-    before = contents(connection, old, columns_in(connection, database, "marts", table.name))
+    before = contents(connection, old, [(name, data_type) for name, data_type, _ in new])
     same = {part for part, sums in now.items() if part not in target.built and before.get(part) == sums}
     if WHOLE in same and has_other_rows(connection, source, old):  # small, and of every build: row by row
         same.remove(WHOLE)
     return {part: found for part, found in target.last.parts_of(table.name).items() if part in same}
 
 
-def _create(connection: duckdb.DuckDBPyConnection, schema: str, name: str, target_schema: str) -> None:
+def _create(connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], schema: str, name: str) -> None:
     """Create the table, empty, with its types and NOT NULL as the build has them."""
-    columns = definition(connection, "build", schema, name)
-    connection.execute(f"drop table if exists {target_schema}.{quoted(name)}")
-    connection.execute(f"create table {target_schema}.{quoted(name)} ({columns})")
+    connection.execute(f"drop table if exists {schema}.{quoted(name)}")
+    connection.execute(f"create table {schema}.{quoted(name)} ({definition(columns)})")
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, source: str, target: str, key: Sequence[str], condition: str) -> None:

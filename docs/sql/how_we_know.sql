@@ -1,5 +1,5 @@
 -- By which evidence is accelerator cost given to runs, and how much of it has no run?
--- Taken from the cells, so that runs and residuals are seen side by side.
+-- Taken from the cells, so that runs and residuals are seen side by side, residuals (marts.fct_residual_costs) from their totals by month.
 with attributed as (
     select usage_month, billing_currency, attribution_rule as evidence, sum(effective_cost) as effective_cost
     from marts.fct_run_cell_costs
@@ -9,7 +9,7 @@ with attributed as (
 
 unattributed as (
     select usage_month, billing_currency, 'none: ' || reason as evidence, sum(effective_cost) as effective_cost
-    from marts.fct_residual_costs
+    from ops.residual_months
     where cost_component = 'accelerator'
     group by all
 ),

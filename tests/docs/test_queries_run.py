@@ -10,6 +10,8 @@ import duckdb
 import pytest
 import yaml
 
+from dagster_project.publishing.digest import table_digest
+from dagster_project.publishing.totals import TOTALS, write_totals
 from tests.reports.published_fixture import TWO_RUNS, write_published
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,11 +39,14 @@ def contracts() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of the report tests, and the marts no report reads, empty."""
+    """The file of the report tests, totals by month, and the marts no report reads, empty."""
     path = write_published(tmp_path_factory.mktemp("published") / "trainledger.duckdb", TWO_RUNS)
     with duckdb.connect(str(path)) as connection:
         for name, columns in contracts():
             connection.execute(f"create table if not exists marts.{name} ({columns})")
+        connection.execute("create schema if not exists ops")
+        for name in TOTALS:
+            write_totals(connection, table_digest(connection, "marts", name), None)
     return path
 
 
@@ -49,6 +54,20 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_query_of_the_documentation_runs(published: Path, name: str, query: str) -> None:
     with duckdb.connect(str(published), read_only=True) as connection:
         assert connection.execute(query.replace("my-run", "run-a")).description, name
+
+
+CELLS = """select provider_name, usage_month, measure, unit_or_currency, provider_model_version, sum(provider_total),
+    sum(runs_total), sum(residual_total), sum(quarantined_total), sum(abs(difference))
+    from marts.fct_reconciliation where method = 'conservation' group by all order by 1, 2, 3, 4, 5"""
+RESIDUALS = """select usage_month, billing_currency, reason, sum(billed_cost), sum(effective_cost), sum(spread_effective_cost)
+    from marts.fct_residual_costs group by all order by 1, 2, 5 desc, 3"""
+
+
+@pytest.mark.parametrize(("query", "rows"), [("does_it_add_up", CELLS), ("where_the_rest_went", RESIDUALS)])
+def test_totals_by_month_say_what_the_rows_say(published: Path, query: str, rows: str) -> None:
+    with duckdb.connect(str(published), read_only=True) as connection:
+        by_month = connection.execute((ROOT / f"docs/sql/{query}.sql").read_text()).fetchall()
+        assert by_month == connection.execute(rows).fetchall() != []
 
 
 def test_there_are_queries_on_pages_too() -> None:

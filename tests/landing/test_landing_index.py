@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from dagster_project.landing import index
+from dagster_project.commands.refreshing import _current_election
+from dagster_project.landing import index, store
 from dagster_project.landing.land import NotDerivedError
 from dagster_project.landing.records import RECORD
 from dagster_project.landing.retention import prune
+from dagster_project.warehouse.site import Site
 from tests.landing.kit import Organisation, bill_line, set_time, write_run
 
 pytestmark = pytest.mark.usefixtures("_clock")
@@ -89,6 +91,27 @@ def test_a_look_at_what_is_known_opens_no_record_and_elects_the_same(
     assert line.plan().is_empty
     assert line.units(line.elect(contents_of=line.landing.contents_on_shelf)) == expected
     assert [path for path in records if path.is_relative_to(known.landing) or path.name == "contents.json"] == []
+
+
+def test_a_refresh_without_news_asks_the_disk_about_each_record_once(
+    known: Organisation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    stat = os.stat
+    monkeypatch.setattr(store, "stamp_of", lambda path: asked.append(str(path)) or store._stamp(stat(path)))
+    line = known.line
+    _current_election(known.settings, line.landing, Site.of_home(known.settings.home), line.plan())
+    records = [path for path in asked if path.endswith(RECORD)]
+    assert len(records) == len(set(records)) == 6
+
+
+def test_landing_a_delivery_lists_no_other_partition(known: Organisation, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[Path] = []
+    scandir = os.scandir
+    monkeypatch.setattr(store.os, "scandir", lambda path: listed.append(Path(path)) or scandir(path))
+    landing = known.line.landing
+    [generation] = landing.read("runs", "a.run.json").generations
+    assert listed == [(known.landing / generation.path).parent]
 
 
 def test_one_new_delivery_opens_one_record(known: Organisation, monkeypatch: pytest.MonkeyPatch) -> None:

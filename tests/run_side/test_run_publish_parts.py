@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from run_side_kit import ROWS, TABLES, identity, write_build
 
-from dagster_project.publishing import last
+from dagster_project.publishing import digest, last
 from dagster_project.publishing import publish as publishing
 from dagster_project.publishing.digest import table_digest
 from dagster_project.publishing.publish import COMMIT_RECORD, FILE_NAME, publish
@@ -83,6 +83,14 @@ def test_only_the_month_that_was_built_is_sorted_hashed_and_written(home: Home, 
     assert written == [MAY]
     assert (home.published / "parquet" / APRIL).stat().st_ino == april
     home.assert_as_from_nothing(record)
+
+
+def test_the_columns_of_all_tables_are_asked_for_once(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(publishing, "catalog_of", lambda file: asked.append(file) or last.catalog_of(file))
+    monkeypatch.setattr(digest, "columns_of", lambda *_: pytest.fail("asked again, for one table"))
+    home.publish(MAY_ROWS, date(2026, 5, 1))
+    assert len(asked) == 1
 
 
 def test_a_row_that_changed_in_a_month_nobody_built_is_published(home: Home, written: list[str]) -> None:

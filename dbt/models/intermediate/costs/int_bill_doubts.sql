@@ -40,7 +40,7 @@ with bill_lines as (
 types_of_runs as (
     select attributions.usage_month, line_id, charges.instance_type
     from {{ ref('int_line_attributions') }} as attributions
-    inner join {{ ref('int_charges') }} as charges using (usage_month, line_id)
+    inner join {{ built_months_of(ref('int_charges')) }} as charges using (usage_month, line_id)
     left join {{ ref('accelerator_types') }} as types on charges.instance_type = types.accelerator_type
     where
         attributions.training_run_id is not null

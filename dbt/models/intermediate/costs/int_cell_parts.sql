@@ -8,7 +8,7 @@ with charges_with_run as (
         coalesce(attributions.is_ambiguous, false) as is_ambiguous,
         attributions.attribution_confidence
     from {{ ref('int_charges') }} as charges
-    left join {{ ref('int_line_attributions') }} as attributions
+    left join {{ built_months_of(ref('int_line_attributions')) }} as attributions
         on charges.attribution_line_id = attributions.line_id and charges.usage_month = attributions.usage_month
 ),
 
@@ -20,7 +20,7 @@ ambiguous_runs as (
 -- charges of machines that some run held in the month
 known_charges as (
     select distinct usage_month, named.line_id
-    from {{ ref('int_named_charges') }} as named
+    from {{ built_months_of(ref('int_named_charges')) }} as named
     inner join {{ ref('int_month_holdings') }} as holdings using (usage_month)
     where named.held_resource_id = holdings.resource_id and not named.is_job_name and not named.is_twin
 ),
@@ -39,7 +39,7 @@ charge_parts as (
         {%- endfor %}
     from charges_with_run as charges
     -- one equality: a condition on the left side alone would make this a comparison of every pair
-    left join {{ ref('int_split_charges') }} as split
+    left join {{ built_months_of(ref('int_split_charges')) }} as split
         on
             case when charges.attribution_rule = 'resource_time' then charges.line_id end = split.line_id
             and charges.usage_month = split.usage_month

@@ -24,7 +24,7 @@ jobs as (
 holders as (
     select usage_month, line_id, count(*) as holder_count, min(part_id) as only_holder
     from {{ ref('int_line_overlaps') }}
-    where part_id <> '~residual'
+    where {{ in_build_months() }} and part_id <> '~residual'
     group by all
 ),
 

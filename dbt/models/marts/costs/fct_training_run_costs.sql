@@ -29,7 +29,7 @@ evidence as (
             else cast(sum(listed_line_count) as double) / cast(sum(usage_line_count) as double)
         end as list_cost_coverage_ratio
     from {{ ref('int_cell_parts') }}
-    where training_run_id is not null
+    where {{ in_build_months() }} and training_run_id is not null
     group by all
 ),
 
