@@ -103,12 +103,13 @@ def _google_carbon(exports: GoogleExports) -> None:
 
 
 def _telemetry(exports: GoogleExports) -> None:
-    """Documents of a node that one run holds, of a part of a node that two hold, and points of a TPU; one key no record has."""
+    """Documents of a node that one run holds, of a part of a node that two hold, and points of a TPU; one key no record has, and
+    what it used sums up to zero, which Spark without ANSI mode writes as 0E-12."""
     hours = [f"2026-04-02T{at:02d}:00:00Z" for at in range(1, 9)]
     used = {core: 33.3 + core for core in range(14)}
     exports.neuron("i-tagged", [(at, neuron_document(used)) for at in hours], run="run-a")
     exports.neuron("i-shared", [(at, neuron_document(used)) for at in hours[:3]], name="shared")
-    exports.neuron("i-lost", [(hours[0], neuron_document(used))], run="nobodys", name="lost")
+    exports.neuron("i-lost", [(hours[0], neuron_document(dict.fromkeys(used, 0.0)))], run="nobodys", name="lost")
     minutes = {f"2026-04-02T06:{at:02d}:00Z": 12.5 + at / 7 for at in range(1, 40)}
     exports.tpu(*(gauge("duty_cycle", "node-2", chip, minutes, run="run-d") for chip in range(2)))
 
