@@ -81,6 +81,7 @@ def _write_month(exports: Path, rows: int, month: datetime, seed: int, fleet: Fl
     partition, keys, parts, total = f"BILLING_PERIOD={month:%Y-%m}", [], max(1, round(rows / ROWS_PER_FILE)), 0
     with duckdb.connect() as engine:
         engine.execute("set threads = 2; set timezone = 'UTC'")
+        engine.execute(f"set temp_directory = '{exports.parent / 'spill'}'")  # fifty million rows do not fit into memory
         _fill(engine, rows, month, seed, fleet, parts)
         engine.execute("set threads = 1")  # two would hand over the rows in another order each time
         for part in range(parts):

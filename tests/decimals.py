@@ -156,3 +156,15 @@ def cut_figures(sql: str, tables: Tables) -> tuple[list[str], dict[str, str]]:
         kind = column.type
         types[column.alias_or_name] = kind.sql("duckdb") if kind and not kind.is_type("unknown") else "unknown"
     return found, types
+
+
+def misplaced_columns(text: str) -> list[str]:
+    """Parts of a union that take all columns of a table they join by `using`. Spark puts the columns of `using` first, DuckDB
+    leaves them where they are, and a union goes by place: costs would be read as regions."""
+    unions = sqlglot.parse_one(text, read="duckdb").find_all(exp.SetOperation)
+    parts = [part for union in unions for part in (union.left, union.right) if isinstance(part, exp.Select)]
+    return [
+        part.sql()[:200]
+        for part in parts
+        if any(join.args.get("using") for join in part.args.get("joins") or []) and any(one.is_star for one in part.expressions)
+    ]

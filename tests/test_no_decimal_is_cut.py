@@ -1,6 +1,7 @@
-"""No model or test of the dbt project adds, multiplies or mixes exact figures so that Spark would give decimals away.
+"""No model or test of the dbt project adds, multiplies or mixes exact figures so that Spark would give decimals away, nor puts
+its columns in other places there.
 
-The rules of its types are in decimals.py; the project is compiled on empty raw tables: neither Spark nor a build is needed.
+The rules are in decimals.py; the project is compiled on empty raw tables: neither Spark nor a build is needed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pytest
 
 from dagster_project.dbt_project import project_folder
 from dagster_project.warehouse import modelling
-from tests.decimals import Tables, cut_figures
+from tests.decimals import Tables, cut_figures, misplaced_columns
 from tests.energy import raw_tables
 from tests.warm import run_dbt
 
@@ -59,7 +60,7 @@ def test_no_model_and_no_test_gives_decimals_away_on_spark(tmp_path: Path) -> No
     nodes = modelling.project(tmp_path)["nodes"]
     results = json.loads((tmp_path / "run_results.json").read_bytes())["results"]
     texts = {result["unique_id"]: result.get("compiled_code") for result in results}
-    cut, read = [], 0
+    cut, misplaced, read = [], [], 0
     for unique_id in in_order(nodes):
         node = nodes[unique_id]
         if node["resource_type"] == "seed":
@@ -67,6 +68,7 @@ def test_no_model_and_no_test_gives_decimals_away_on_spark(tmp_path: Path) -> No
         elif text := texts.get(unique_id):
             found, columns = cut_figures(text, tables)
             cut += [f"{node['name']}: {words}" for words in found]
+            misplaced += [f"{node['name']}: {words}" for words in misplaced_columns(text)]
             read += 1
             columns |= {name: column["data_type"] for name, column in node["columns"].items() if column.get("data_type")}
         else:
@@ -75,6 +77,7 @@ def test_no_model_and_no_test_gives_decimals_away_on_spark(tmp_path: Path) -> No
             tables.setdefault(node["schema"], {})[node["name"]] = columns
     assert read > 150, "the project was not compiled"
     assert not cut, "use exact_sum or exact_multiple (dbt/macros/exact.sql), or cast:\n" + "\n".join(cut)
+    assert not misplaced, "use `on` instead of `using`, or name the columns:\n" + "\n".join(misplaced)
 
 
 @pytest.mark.parametrize(
@@ -116,3 +119,12 @@ def test_what_keeps_every_decimal_is_not_found(expression: str) -> None:
 def test_a_union_of_two_scales_is_found() -> None:
     assert cut_figures("select cost from raw.bill union all select mass from raw.bill", KNOWN)[0]
     assert not cut_figures("select cost from raw.bill union all select cast(mass as decimal(38, 12)) from raw.bill", KNOWN)[0]
+
+
+def test_a_union_of_all_columns_behind_using_is_found() -> None:
+    lines = "select lines.* from lines left join regions"
+    assert misplaced_columns(f"{lines} using (region_id) union all select * from lines")
+    assert not misplaced_columns(f"{lines} on lines.region_id = regions.region_id union all select * from lines")
+    assert not misplaced_columns(
+        "select line_id from lines left join regions using (region_id) union all select line_id from lines"
+    )

@@ -70,6 +70,17 @@ def open_session(folder: Path) -> SparkSession:
     return spark
 
 
+def keep_settings() -> None:
+    """Leave the session's settings as they are: dbt-spark turns ANSI mode off before each statement, and lets no profile
+    say otherwise. A sum of 39 digits would be null then, and a zero the text 0E-12."""
+    from dbt.adapters.spark.session import Connection, Cursor
+
+    def cursor(self: Connection) -> Cursor:
+        return Cursor()
+
+    Connection.cursor = cursor  # type: ignore[method-assign]
+
+
 def create_raw(spark: SparkSession, plan: dict[str, Any], folder: Path, build_file: Path) -> None:
     """Every table of schema raw: the small ones from the build file, the others from the landed Parquet."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS raw")
@@ -121,6 +132,7 @@ def run(folder: Path, build_file: Path, arguments: list[str]) -> int:
     spark = open_session(folder)
     try:
         create_raw(spark, plan, folder, build_file)
+        keep_settings()
         code = dbt_process.run(arguments)
         if code in (0, 1):
             keep(spark, plan, folder, Path(os.environ["DBT_TARGET_PATH"]) / "run_results.json")

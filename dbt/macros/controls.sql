@@ -14,7 +14,8 @@
 {% macro measure_sums(name, type, decimals) -%}
 {%- set number = 'coalesce(cast(' ~ name ~ '__text as double), ' ~ name ~ ')' if type == 'Number' else name -%}
 {%- if decimals == 0 -%}
-{%- set total = 'cast(sum(try_cast(' ~ number ~ ' as decimal(38, 0))) as decimal(38, 0))' -%}
+{%- set whole = whole_number(number) if type == 'Number' else 'try_cast(' ~ number ~ ' as decimal(38, 0))' -%}
+{%- set total = 'cast(sum(' ~ whole ~ ') as decimal(38, 0))' -%}
 {%- else -%}
 {%- set text = name ~ '__text' -%}
 {%- set total = exact_total(name, 'case when abs(cast(' ~ text ~ ' as double)) < 1e' ~ (24 - decimals) ~ ' then ' ~ text ~ ' end', decimals) -%}

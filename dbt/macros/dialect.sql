@@ -15,6 +15,22 @@
 {% macro duckdb__in_one_text(x) -%}string_agg({{ x }}, ', ' order by {{ x }}){%- endmacro %}
 {% macro spark__in_one_text(x) -%}listagg({{ x }}, ', ') within group (order by {{ x }}){%- endmacro %}
 
+{# a double rounded to a whole decimal(38,0), every digit that its bits say; null from 1e38. Spark casts the shortest text of a double: 1.4000558462976001e22
+   would be ...001000000. Above 2^53 it is cut at powers of two, which are exact steps, into numbers that fit 64 bits. #}
+{% macro whole_number(x) %}{{ return(adapter.dispatch('whole_number', 'trainledger')(x)) }}{% endmacro %}
+{% macro duckdb__whole_number(x) -%}try_cast({{ x }} as decimal(38, 0)){%- endmacro %}
+{% macro spark__whole_number(x) -%}
+{%- set below = 'abs(' ~ x ~ ') % 18446744073709551616e0' -%}
+case
+        when abs({{ x }}) < 9007199254740992e0 then cast({{ x }} as decimal(38, 0))
+        when abs({{ x }}) < 1e38 then cast(case when {{ x }} < 0 then -1 else 1 end * cast(
+            cast(cast(floor(abs({{ x }}) / 18446744073709551616e0) as bigint) as decimal(19, 0)) * cast(18446744073709551616 as decimal(20, 0))
+            + cast(cast(floor({{ below }} / 4294967296e0) as bigint) as decimal(10, 0)) * cast(4294967296 as decimal(10, 0))
+            + cast(cast({{ below }} % 4294967296e0 as bigint) as decimal(10, 0))
+        as decimal(38, 0)) as decimal(38, 0))
+    end
+{%- endmacro %}
+
 {# floor(a / b) for whole a >= 0, b > 0 #}
 {% macro int_div(a, b) %}{{ return(adapter.dispatch('int_div', 'trainledger')(a, b)) }}{% endmacro %}
 

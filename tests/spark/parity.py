@@ -55,12 +55,12 @@ def _rows(connection: duckdb.DuckDBPyConnection, table: str, left: Path, right: 
     return shown
 
 
-def spark_config(config: Path, home: str = "home-on-spark") -> Path:
-    """A second configuration beside the first: another home, the same landing, `engine: spark`."""
+def spark_config(config: Path, home: str = "home-on-spark", engine: str = "spark") -> Path:
+    """A second configuration beside the first: another home, the same landing, `engine: spark` or the one that is named."""
     document = yaml.safe_load(config.read_text(encoding="utf-8"))
     landing = document.get("landing") or f"{document['home']}/landing"
-    written = config.with_name("on-spark.yaml")
-    changed = document | {"home": f"./{home}", "landing": landing, "engine": "spark"}
+    written = config.with_name(f"{home}.yaml")
+    changed = document | {"home": f"./{home}", "landing": landing, "engine": engine}
     written.write_text(yaml.safe_dump(changed), encoding="utf-8")
     kept = config.parent / document["home"] / "cache"  # derived copies need not be derived again
     shutil.copytree(kept, config.parent / home / "cache", ignore=shutil.ignore_patterns("dbt", "spark"), dirs_exist_ok=True)

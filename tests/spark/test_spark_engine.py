@@ -12,7 +12,7 @@ import pytest
 from dagster_project.failures import UsageError
 from dagster_project.publishing.publish import COMMIT_RECORD, FILE_NAME
 from dagster_project.settings import load_settings
-from dagster_project.warehouse import builds, on_spark
+from dagster_project.warehouse import builds, on_spark, spark_process
 from dagster_project.warehouse.nodes import node_results
 from dagster_project.warehouse.site import Site
 from tests.conftest import Command
@@ -68,6 +68,17 @@ def test_an_engine_that_does_not_exist_is_named(tmp_path: Path) -> None:
     config.write_text("organisation: {name: T}\nengine: flink\nsources: [{name: r, kind: training_runs, location: r}]\n")
     with pytest.raises(UsageError, match="'engine': Input should be 'duckdb' or 'spark'"):
         load_settings(config)
+
+
+def test_dbt_does_not_turn_off_the_mode_in_which_overflow_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = pytest.importorskip("dbt.adapters.spark.session")
+    monkeypatch.setattr(session.Connection, "cursor", session.Connection.cursor)
+    forced = {"spark.sql.ansi.enabled": "false"}
+    assert session.Connection(server_side_parameters=forced).cursor().server_side_parameters == forced, (
+        "nothing to prevent any more"
+    )
+    spark_process.keep_settings()
+    assert session.Connection(server_side_parameters=forced).cursor().server_side_parameters == {}
 
 
 ENGINES = [("duckdb", "duckdb", False), ("duckdb", "spark", True), ("spark", "duckdb", True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dagster_project.dbt_project import project_folder
+from dagster_project.warehouse import modelling
 from tests.conftest import Command
 from tests.line.kit import NOW, query
 from tests.spark.parity import FILE, differences, spark_config
@@ -61,6 +64,8 @@ def homes(tmp_path_factory: pytest.TempPathFactory, trainledger: Command) -> Hom
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_CONF_DIR", str(conf))
         for path in (config, None):
+            if path is None:  # unit tests too, each before its model; on DuckDB tests/test_rules_of_calculation.py runs them
+                patch.setattr(modelling, "BUILD_ARGUMENTS", ("build",))
             done = trainledger("refresh", "--config", path or spark_config(config), now=NOW)
             assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
     return Homes(folder / "home", folder / "home-on-spark")
@@ -81,6 +86,14 @@ def test_every_published_table_has_the_digest_of_duckdb(homes: Homes) -> None:
 def test_the_build_on_spark_passed_the_same_gates(homes: Homes) -> None:
     gates = "select gate, passed, failing_rows from ops.gate_results order by gate"
     assert query(homes.spark, gates) == query(homes.duckdb, gates) != []
+
+
+def test_every_rule_of_calculation_holds_on_spark_too(homes: Homes) -> None:
+    results = json.loads((homes.spark / "cache" / "dbt" / "run_results.json").read_bytes())["results"]
+    statuses = {name: result["status"] for result in results if (name := result["unique_id"]).startswith("unit_test.")}
+    written = sum(path.read_text().count("\n  - name:") for path in project_folder().rglob("*_unit_tests.yml"))
+    assert len(statuses) == written > 0
+    assert {status: name for name, status in statuses.items() if status != "pass"} == {}
 
 
 def test_nothing_of_spark_stays_in_the_home(homes: Homes) -> None:

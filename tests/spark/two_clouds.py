@@ -14,16 +14,18 @@ START, END = dt.datetime(2026, 4, 2, 6, tzinfo=dt.UTC), dt.datetime(2026, 4, 2, 
 BLOCK = "arn:aws:ec2:us-east-2:000011113333:capacity-reservation/cr-0f"
 PLAN = "arn:aws:savingsplans::000011112222:savingsplan/p"
 JOB = "projects/123456789/locations/us-west4/customJobs/77"
+MANY = 14000558462976001048576  # a double: the shortest text that gives it back, 1.4000558462976001e22, is another number
 EXACT = 21.512345678901  # fourteen digits, twelve of them decimals
 
 
 def write_two_clouds(folder: Path) -> Path:
     """April 2026: tags, shared and idle nodes, a block, a plan, a discount; TPUs by label, job and time, a commitment; carbon,
-    telemetry, exchange rates and figures of the organisation's own, a second export of the bill, a refused record."""
+    telemetry, exchange rates and figures of the organisation's own, a region nobody knows, a second export of the bill, a refused
+    record."""
     exports = GoogleExports(folder)
     exports.bill(_aws_rows())
     exports.runs(
-        run("run-a", ("i-tagged", "2026-04-02T00:00:00Z", "2026-04-03T00:00:00Z", None), team="one"),
+        run("run-a", ("i-tagged", "2026-04-02T00:00:00Z", "2026-04-03T00:00:00Z", None), team="one", model_flops=MANY),
         run("run-b", ("i-shared", "2026-04-02T00:00:00Z", "2026-04-02T11:17:23.456789Z", 7), team="two"),
         run("run-c", ("i-shared", "2026-04-02T03:00:07Z", "2026-04-03T00:00:00Z", 5), ("i-block", _at(6), _at(8), 16)),
         tpu_run("Run.D", ("node-2", _at(6), "2026-04-02T06:40:00.000001Z", 3), kind="v5e"),
@@ -66,6 +68,7 @@ def _aws_rows() -> list[dict]:
              savings_plan_used_commitment=3.999999999998, line_item_resource_id=None),
         hour(_at(3), -1.000000000003, line_item_line_item_type="EdpDiscount", line_item_resource_id="i-shared"),
         hour(_at(0), 3.21, line_item_usage_type="USE2-EBS:VolumeUsage.gp3", line_item_resource_id="vol-1"),
+        hour(_at(1), 0.0, line_item_resource_id="i-far", product_region_code="moon-1", product={"region": "moon-1"}),
         hour(_at(0), 7.77, line_item_line_item_type="Tax", line_item_usage_type=None, line_item_resource_id=None),
     ]  # fmt: skip
 
@@ -104,12 +107,13 @@ def _google_carbon(exports: GoogleExports) -> None:
 
 
 def _telemetry(exports: GoogleExports) -> None:
-    """Documents of a node that one run holds, of a part of a node that two hold, and points of a TPU; one key no record has."""
+    """Documents of a node that one run holds, of a part of a node that two hold, and points of a TPU; one key no record has, and
+    what it used sums up to zero, which Spark without ANSI mode writes as 0E-12."""
     hours = [f"2026-04-02T{at:02d}:00:00Z" for at in range(1, 9)]
     used = {core: 33.3 + core for core in range(14)}
     exports.neuron("i-tagged", [(at, neuron_document(used)) for at in hours], run="run-a")
     exports.neuron("i-shared", [(at, neuron_document(used)) for at in hours[:3]], name="shared")
-    exports.neuron("i-lost", [(hours[0], neuron_document(used))], run="nobodys", name="lost")
+    exports.neuron("i-lost", [(hours[0], neuron_document(dict.fromkeys(used, 0.0)))], run="nobodys", name="lost")
     minutes = {f"2026-04-02T06:{at:02d}:00Z": 12.5 + at / 7 for at in range(1, 40)}
     exports.tpu(*(gauge("duty_cycle", "node-2", chip, minutes, run="run-d") for chip in range(2)))
 
@@ -119,4 +123,5 @@ def _small_tables(exports: GoogleExports) -> None:
     rates.write_text("rate_date,base_currency,quote_currency,rate,source\n2026-04-30,EUR,USD,1.092534567891,test\n")
     exports.own_figures(
         {"kind": "pue", "key": "us-east-2", "value": "1.137", "unit": "ratio", "valid_from": "2026-01-01"},
+        {"kind": "factor", "key": "us-east-2", "value": "287.123456", "unit": "gCO2e/kWh", "valid_from": "2026-01-01"},
     )

@@ -53,7 +53,8 @@ types_of_runs as (
 doubts as (
     select lines.*, 'unknown_region' as reason, lines.region_column as column_name, lines.region_id as value
     from bill_lines as lines
-    left join {{ ref('regions') }} as regions using (provider_name, region_id)
+    left join {{ ref('regions') }} as regions
+        on lines.provider_name = regions.provider_name and lines.region_id = regions.region_id
     where regions.region_id is null and lines.region_id <> ''
 
     union all
@@ -66,7 +67,7 @@ doubts as (
 
     select lines.*, 'unknown_accelerator_type' as reason, 'accelerator_type' as column_name, types.instance_type as value
     from bill_lines as lines
-    inner join types_of_runs as types using (usage_month, line_id)
+    inner join types_of_runs as types on lines.usage_month = types.usage_month and lines.line_id = types.line_id
 )
 
 select

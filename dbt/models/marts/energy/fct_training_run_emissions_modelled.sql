@@ -26,7 +26,11 @@ factors_of_sets as (
         factors.factor_id,
         factors.factor_age_years
     from run_regions
-    left join {{ ref('int_region_factors') }} as factors using (usage_month, provider_name, region_id)
+    left join {{ ref('int_region_factors') }} as factors
+        on
+            run_regions.usage_month = factors.usage_month
+            and run_regions.provider_name = factors.provider_name
+            and run_regions.region_id = factors.region_id
 
     union all
 
@@ -37,7 +41,11 @@ factors_of_sets as (
         own.factor_id,
         cast(null as bigint) as factor_age_years
     from run_regions
-    inner join {{ ref('int_own_figures_by_place') }} as own using (usage_month, training_run_id, region_id)
+    inner join {{ ref('int_own_figures_by_place') }} as own
+        on
+            run_regions.usage_month = own.usage_month
+            and run_regions.training_run_id = own.training_run_id
+            and run_regions.region_id = own.region_id
     where own.factor_id is not null
 )
 
