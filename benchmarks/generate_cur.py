@@ -63,6 +63,7 @@ def next_month(month: datetime) -> datetime:
 def write_months(out: Path, rows: int, first: str, count: int, seed: int = 1, home: str = "./home") -> int:
     """Write the months and what belongs to them; return the rows of all. With 0 rows a month has one row and no runs."""
     months, written = month_starts(first, count), 0
+    out.mkdir(parents=True, exist_ok=True)
     for month in months:
         fleet = draw_fleet(seed, month, round(rows * MACHINES_PER_ROW), PAYER) if rows else Fleet()
         written += _write_month(out / "exports", rows, month, seed, fleet)
