@@ -26,6 +26,8 @@ def test_months_arrive_in_turns_then_two_records_then_the_clock_moves(tmp_path: 
     read = dict(history.read_history(Bench(tmp_path, Product(), is_quick=True, rounds=1)))
     assert (tmp_path / "refreshes").read_text().splitlines() == [
         "young 2024-02 2 2024-03-11 0",
+        "young 2024-02 2 2024-03-11 0",  # its newest month once more, which leaves the statements of a build of months
+        "old 2024-04 4 2024-05-11 0",
         "old 2024-04 4 2024-05-11 0",
         "young 2024-03 3 2024-04-11 0",
         "old 2024-05 5 2024-06-11 0",
