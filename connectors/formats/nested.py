@@ -125,6 +125,18 @@ def open_nested(path: Path, shape: Shape, key: str, uri: str) -> NestedFile | No
         return NestedFile(file, shape, Rows(key, uri)) if file.metadata.num_rows else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """A file that is only described: of a table whose rows were not read."""
+
+    schema_arrow: pa.Schema
+
+
+def check_shape(schema: pa.Schema, shape: Shape, key: str, uri: str) -> tuple[str, ...]:
+    """Check the names and types that rows will have, before there are any; return the paths nobody declared."""
+    return NestedFile(_Described(schema), shape, Rows(key, uri)).unknown
+
+
 def flat(column: Column, path: str, values: pa.Array, rows: Rows) -> pa.Array:
     """Check the values at a path and give them the type of a typed copy. A double or decimal stays one, else numbers are text."""
     values, column = decoded(values), replace(column, name=path)

@@ -39,7 +39,7 @@ _COLUMNS: dict[str, Column] = {
 }
 # deprecated by Google in August 2025 and always null since
 _DOCUMENTED = frozenset({"carbon_footprint_total_kgCO2e.after_offsets", "carbon_offsets_kgCO2e"})
-_SHAPE = Shape(_COLUMNS, _DOCUMENTED, PAGE)
+SHAPE = Shape(_COLUMNS, _DOCUMENTED, PAGE)
 
 SCHEMA = Schema(
     columns=(
@@ -61,7 +61,7 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     """Check the landed objects and write carbon-<n>.parquet for the n-th of them into `folder`."""
     copies: list[Converted] = []
     for number, info in enumerate(delivery.objects, start=1):
-        source = open_nested(files[info.key], _SHAPE, info.key, f"{store_uri}/{info.key}")
+        source = open_nested(files[info.key], SHAPE, info.key, f"{store_uri}/{info.key}")
         if source is not None:
             target = folder / f"carbon-{number}.parquet"
             with named_errors(info.key, source.start.uri):

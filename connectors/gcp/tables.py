@@ -1,0 +1,62 @@
+"""What Google's tables are read by in BigQuery: by which time they are divided, and what tells that a part of them changed.
+
+For each kind that lies in a table. Which columns there are and what they become is declared once, beside the kind's SCHEMA. What
+a table looks like comes as its description in the REST API (`tables.get`), which costs nothing:
+https://docs.cloud.google.com/bigquery/docs/reference/rest/v2/tables (read 2026-11-22).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from connectors.formats.bigquery_types import fields_of, unknown_columns
+from connectors.formats.nested import Shape
+from connectors.gcp import billing_columns, carbon
+from connectors.gcp.bigquery_sql import INGESTION, Axis
+
+Time = Literal["DATE", "TIMESTAMP", "DATETIME"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableReading:
+    """How the tables of a kind are read."""
+
+    shape: Shape
+    own_axis: Axis  # of a view, and of a table that no time divides
+    export_time: str | None = None  # a column that grows with each append
+    is_by_month: bool = False  # a delivery is a month of the own axis, whatever divides the table
+
+    def axis_of(self, description: Mapping[str, Any]) -> Axis:
+        """By which column's days or months a table is read.
+
+        A table divided by the hour is read by the day. One divided by the year, or by no time at all, is read as a view is: by the
+        kind's own time. How a table is clustered changes what is billed, not what is read.
+        """
+        divided: Mapping[str, Any] = description.get("timePartitioning") or {}
+        unit = divided.get("type")
+        if self.is_by_month or unit not in ("HOUR", "DAY", "MONTH"):
+            return self.own_axis
+        if not divided.get("field"):
+            return INGESTION if unit != "MONTH" else Axis(INGESTION.column, INGESTION.type, "MONTH")
+        name = str(divided["field"])
+        types = {field.name.lower(): field.type for field in fields_of(description.get("schema", {}))}
+        return Axis(name, cast(Time, types[name.lower()]), "MONTH" if unit == "MONTH" else "DAY")
+
+    def changes_by(self, description: Mapping[str, Any]) -> str | None:
+        """The column whose greatest value tells of an append; None where this table lacks it: then whole rows are compared."""
+        names = {field.name for field in fields_of(description.get("schema", {}))}
+        return self.export_time if self.export_time in names else None
+
+    def columns_of(self, description: Mapping[str, Any], uri: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The columns to read and, beside them, the paths nobody declared.
+
+        A required column that lacks, or has a type that cannot be taken exactly, is an ExportSchemaError before a byte is billed.
+        """
+        fields = fields_of(description.get("schema", {}))
+        return tuple(field.name for field in fields), unknown_columns(fields, self.shape, uri)
+
+
+BILL = TableReading(billing_columns.SHAPE, own_axis=Axis("usage_start_time"), export_time="export_time")
+CARBON = TableReading(carbon.SHAPE, own_axis=Axis("usage_month", "DATE", "MONTH"), is_by_month=True)
