@@ -30,6 +30,12 @@ class Shape:
     # repeated pairs, which become map columns of the same name -> the fields of their key, joined by '/' where they have a value
     maps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     records: Mapping[str, Mapping[str, Column]] = field(default_factory=dict)  # repeated records -> field -> flat column
+    decimals: frozenset[str] = frozenset()  # paths of numbers that are NUMERIC at the provider, which JSON does not tell
+
+    def is_known(self, path: str) -> bool:
+        """Whether a path, or a record that it lies in, is declared or documented."""
+        known = {*self.columns, *self.maps, *self.records, *self.documented}
+        return any(f"{path}.".startswith(f"{one}.") for one in known)
 
 
 def at(paths: str, type_: str, *, below: float | None = None) -> dict[str, Column]:
@@ -38,11 +44,11 @@ def at(paths: str, type_: str, *, below: float | None = None) -> dict[str, Colum
 
 
 class NestedFile:
-    """One landed Parquet object with nested records. Opening it checks names and types; `unknown` are paths nobody declared."""
+    """One Parquet object with nested records. Opening it checks names and types; `unknown` are paths nobody declared."""
 
     def __init__(self, file: Any, shape: Shape, start: Rows) -> None:
         self._file, self._shape, self.start = file, shape, start
-        given = _flattened(file.schema_arrow.empty_table()).schema
+        given = flattened(file.schema_arrow.empty_table()).schema
         unknown = self._check(shape.columns, given)
         for path, columns in shape.records.items():
             wanted = {f"{path}.{name}": column for name, column in columns.items()}
@@ -59,7 +65,7 @@ class NestedFile:
     def batches(self) -> Iterator[tuple[Rows, pa.RecordBatch]]:
         """Yield the declared columns by their paths, in row order, each batch with the place of its rows."""
         for rows, batch in read_rows(self._file, self.paths, self.start, _BATCH):
-            yield rows, _flattened(pa.Table.from_batches([batch])).to_batches()[0]
+            yield rows, flattened(pa.Table.from_batches([batch])).to_batches()[0]
 
     def lines(self, batch: pa.RecordBatch, rows: Rows) -> dict[str, pa.Array]:
         """`line_number`, from 1, and the flat columns this file has, checked."""
@@ -105,9 +111,8 @@ class NestedFile:
 
     def _is_known(self, name: str, found: pa.DataType) -> bool:
         """A record that is null in all rows is known by the columns declared below it: its writer could not know its fields."""
-        known = {*self._shape.maps, *self._shape.records, *self._shape.documented}
         is_empty_record = pa.types.is_null(found) and any(path.startswith(f"{name}.") for path in self._shape.columns)
-        return is_empty_record or any(f"{name}.".startswith(f"{path}.") for path in known)
+        return is_empty_record or self._shape.is_known(name)
 
     def _wrong_type(self, path: str, found: pa.DataType, what: str) -> ExportSchemaError:
         return ExportSchemaError(
@@ -151,7 +156,7 @@ def flat(column: Column, path: str, values: pa.Array, rows: Rows) -> pa.Array:
     return values.cast(arrow_type(column), safe=column.type != "Timestamp")
 
 
-def _flattened(table: pa.Table) -> pa.Table:
+def flattened(table: pa.Table) -> pa.Table:
     """Records become columns named by their dotted paths, null where a record on the way is null; repeated ones stay."""
     while any(pa.types.is_struct(field.type) for field in table.schema):
         table = table.flatten()

@@ -1,4 +1,4 @@
-"""Google Cloud bills: the detailed (or standard) BigQuery export as Parquet with nested records, one delivery per partition.
+"""Google Cloud bills: the detailed (or standard) BigQuery export as Parquet or JSON lines, nested, one delivery per partition.
 
 The export appends: a correction is a new row and equal rows are legal, so nothing is dropped here, and a partition that grew is
 delivered again as a whole. Rows are not checked against the day of their partition, whose meaning Google leaves open. The
@@ -15,8 +15,9 @@ from pathlib import Path
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal, merged, refusal_of
 from connectors.errors import ExportContentError, Place
+from connectors.formats.json_records import open_rows
 from connectors.formats.lazy import pa, pc
-from connectors.formats.nested import NestedFile, flat, open_nested
+from connectors.formats.nested import NestedFile, flat
 from connectors.formats.parquet import named_errors, write_tables
 from connectors.formats.values import Rows
 from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, MAPS, SCHEMA, SHAPE
@@ -39,7 +40,7 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
 
 
 def _convert_object(delivery: Delivery, key: str, path: Path, target: Path, store_uri: str) -> Converted:
-    source = open_nested(path, SHAPE, key, f"{store_uri}/{key}")
+    source = open_rows(path, SHAPE, key, f"{store_uri}/{key}", folder=target.parent)
     if source is None:
         return Converted()
     repeats: dict[str, tuple[int, int]] = {}

@@ -50,7 +50,14 @@ project.labels project.ancestry_numbers project.ancestors location.country price
 adjustment_info.id adjustment_info.description cost_at_list_consumption_model
 """
 
-SHAPE = Shape(LINE_COLUMNS, frozenset(_DOCUMENTED.split()), PAGE, MAPS, {"credits": CREDIT_COLUMNS})
+SHAPE = Shape(
+    LINE_COLUMNS,
+    frozenset(_DOCUMENTED.split()),
+    PAGE,
+    MAPS,
+    {"credits": CREDIT_COLUMNS},
+    decimals=frozenset({"cost_at_effective_price_default"}),
+)
 
 SCHEMA = Schema(
     columns=(

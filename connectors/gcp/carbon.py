@@ -1,4 +1,4 @@
-"""Google's Carbon Footprint export as Parquet with nested records: a row per account, project, service, location and month (kg).
+"""Google's Carbon Footprint export as Parquet or JSON lines, nested: a row per account, project, service, location, month (kg).
 
 A backfill rewrites a month in place, so a month's folder is one delivery and replaces the one before. A row that is equal in
 every declared column is there once (a known bug of Google's backfills repeated rows); versions are elected in SQL. Nulls stay
@@ -14,8 +14,9 @@ from pathlib import Path
 
 from connectors.deliveries import Converted, Delivery, Part, merged, refusal_of
 from connectors.errors import ExportContentError, Place
+from connectors.formats.json_records import open_rows
 from connectors.formats.lazy import pa, pl
-from connectors.formats.nested import NestedFile, Shape, at, open_nested
+from connectors.formats.nested import NestedFile, Shape, at
 from connectors.formats.parquet import named_errors, write_tables
 from connectors.formats.schema import BigInt, Column, Date, Number, Schema, Text, required
 from connectors.formats.values import check_month
@@ -61,7 +62,7 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     """Check the landed objects and write carbon-<n>.parquet for the n-th of them into `folder`."""
     copies: list[Converted] = []
     for number, info in enumerate(delivery.objects, start=1):
-        source = open_nested(files[info.key], SHAPE, info.key, f"{store_uri}/{info.key}")
+        source = open_rows(files[info.key], SHAPE, info.key, f"{store_uri}/{info.key}", folder=folder)
         if source is not None:
             target = folder / f"carbon-{number}.parquet"
             with named_errors(info.key, source.start.uri):

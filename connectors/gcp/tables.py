@@ -31,8 +31,8 @@ class TableReading:
     def axis_of(self, description: Mapping[str, Any]) -> Axis:
         """By which column's days or months a table is read.
 
-        A table divided by the hour is read by the day. One divided by the year, or by no time at all, is read as a view is: by the
-        kind's own time. How a table is clustered changes what is billed, not what is read.
+        A table divided by the hour is read by the day. One divided by the year, or by no time at all, is read as a view is:
+        by the kind's own time. How a table is clustered changes what is billed, not what is read.
         """
         divided: Mapping[str, Any] = description.get("timePartitioning") or {}
         unit = divided.get("type")

@@ -1,7 +1,8 @@
 """Folders named `_PARTITIONTIME=YYYY-MM-DD`, one per partition of a BigQuery table: the files of a folder are its delivery.
 
 There is no manifest, so the newest file's time is when the partition was published. A Parquet file that lies in no such folder
-is refused by name: left aside in silence, its costs would be missing from the bill.
+is refused by name: left aside in silence, its costs would be missing from the bill. JSON lines are read where they are all that a
+partition's folder has; beside Parquet they would be the same rows once more, and are told as not understood.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from itertools import groupby
 
 from connectors.deliveries import Delivery, Refusal, identity_of, refusal
 from connectors.errors import ExportContentError, Place
-from connectors.stores import ObjectStore
+from connectors.stores import ObjectInfo, ObjectStore
 
-_FILE = re.compile(r"(?:.*/)?(?![._])[^/]*\.parquet", re.IGNORECASE | re.DOTALL)
+_PARQUET = re.compile(r"(?:.*/)?(?![._])[^/]*\.parquet", re.IGNORECASE | re.DOTALL)
+_JSON_LINES = re.compile(r"_PARTITIONTIME=[^/]*/(?![._])[^/]*\.(?:json|jsonl|ndjson)(?:\.gz)?", re.IGNORECASE | re.DOTALL)
 _FOLDER = re.compile(r"_PARTITIONTIME=(\d{4}-\d{2}-\d{2})", re.ASCII)
 
 
@@ -23,9 +25,11 @@ def find_partition_deliveries(
     store: ObjectStore, kind: str, partition_of: Callable[[date], str | None]
 ) -> Iterator[Delivery | Refusal]:
     """Yield a delivery for each partition, by its day; `partition_of` names it, or returns None for a day that is none."""
-    files = [info for info in store.list_objects() if _FILE.fullmatch(info.key)]
-    for folder, group in groupby(files, key=lambda info: info.key.rpartition("/")[0]):
+    files = [info for info in store.list_objects() if _PARQUET.fullmatch(info.key) or _JSON_LINES.fullmatch(info.key)]
+    files.sort(key=_folder_of)  # by keys alone, a folder inside of it would lie between two files of a partition
+    for folder, group in groupby(files, key=_folder_of):
         objects = tuple(group)
+        objects = tuple(info for info in objects if _PARQUET.fullmatch(info.key)) or objects
         day = _day_of(folder)
         partition = partition_of(day) if day else None
         published_at = max(info.last_modified for info in objects)
@@ -41,6 +45,10 @@ def find_partition_deliveries(
         )
         name = (folder or "no folder").replace("/", "~")
         yield refusal(error, name, identity_of(kind, folder, objects), key, published_at)
+
+
+def _folder_of(info: ObjectInfo) -> str:
+    return info.key.rpartition("/")[0]
 
 
 def _day_of(folder: str) -> date | None:

@@ -6,8 +6,10 @@ import ast
 import copy
 import csv
 import datetime as dt
+import gzip
 import json
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +145,28 @@ def write_partition(
     path = location / f"_PARTITIONTIME={day}" / f"{name}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.Table.from_pylist([dict(row) for row in rows], schema=schema), path, compression="snappy")
+    return path
+
+
+def as_exported(value: Any) -> Any:
+    """A value as EXPORT DATA writes it into JSON: whole numbers and NUMERIC as text, nulls left out."""
+    if isinstance(value, Mapping):
+        return {name: as_exported(one) for name, one in value.items() if one is not None}
+    if isinstance(value, list):
+        return [as_exported(one) for one in value]
+    if isinstance(value, dt.datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}{f'.{value.microsecond:06d}'.rstrip('0').rstrip('.')} UTC"
+    if isinstance(value, dt.date | Decimal) or (isinstance(value, int) and not isinstance(value, bool)):
+        return str(value)
+    return value
+
+
+def write_lines(location: Path, day: str, *rows: Mapping[str, Any], name: str = "part-000000000000.json") -> Path:
+    """Write rows as one file of JSON lines in a partition's folder."""
+    text = "".join(json.dumps(as_exported(row)) + "\n" for row in rows).encode()
+    path = location / f"_PARTITIONTIME={day}" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text, mtime=0) if name.endswith(".gz") else text)
     return path
 
 
