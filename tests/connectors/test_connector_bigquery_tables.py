@@ -12,27 +12,12 @@ from connectors.errors import ExportSchemaError
 from connectors.formats.bigquery_types import arrow_schema, fields_of
 from connectors.gcp.bigquery_sql import INGESTION, Axis
 from connectors.gcp.tables import BILL, CARBON
+from tests.bigquery.described import described
 from tests.connectors.gcp import BILLING, BILLING_2019
 from tests.connectors.gcp import CARBON as CARBON_EXPORT
 from tests.shared import SHARED, SHARED_REASON
 
 URI = "bq://acme-billing.exports.bill"
-
-
-def described(schema: pa.Schema, **more: Any) -> dict[str, Any]:
-    """A table of these columns as the REST API describes it."""
-    return {"schema": {"fields": [_described(field) for field in schema]}, **more}
-
-
-def _described(field: pa.Field) -> dict[str, Any]:
-    found, mode = field.type, "NULLABLE"
-    if pa.types.is_list(found):
-        found, mode = found.value_type, "REPEATED"
-    if pa.types.is_struct(found):
-        return {"name": field.name, "type": "RECORD", "mode": mode, "fields": [_described(one) for one in found]}
-    names = {"string": "STRING", "double": "FLOAT", "int64": "INTEGER", "bool": "BOOLEAN", "date32[day]": "DATE"}
-    names |= {"timestamp[us, tz=UTC]": "TIMESTAMP", "decimal128(38, 9)": "NUMERIC"}
-    return {"name": field.name, "type": names[str(found)], "mode": mode}
 
 
 @pytest.mark.parametrize("schema", [BILLING, BILLING_2019, CARBON_EXPORT])

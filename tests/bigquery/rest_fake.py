@@ -1,0 +1,117 @@
+"""A fake of BigQuery's REST API over HTTP, in this process, for what the emulator does not do: byte caps, denials, dry runs.
+
+The unmodified client asks it. It answers what a test gave it, in order, and keeps what it was asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+from google.api_core.client_options import ClientOptions
+from google.auth.credentials import AnonymousCredentials, Credentials
+from google.cloud import bigquery
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The answer to a query: columns as the REST API names them, and each row's values as texts, as it sends them."""
+
+    fields: Sequence[Mapping[str, Any]]
+    values: Sequence[Sequence[str | None]] = ()
+    processed: int = 0  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A refused request: the status of HTTP and Google's word for the reason."""
+
+    status: int
+    reason: str
+    message: str = "told by the reason alone"
+
+
+@dataclass
+class RestFake:
+    """Tables by project.dataset.table, answers to queries in the order of asking, and what was asked."""
+
+    tables: Mapping[str, Mapping[str, Any] | Failure] = field(default_factory=dict)
+    answers: list[Rows | Failure] = field(default_factory=list)
+    asked: list[dict[str, Any]] = field(default_factory=list)  # bodies of queries
+
+    def table(self, path: Sequence[str]) -> Mapping[str, Any] | Failure:
+        """projects/P/datasets/D/tables/T"""
+        project, dataset, table = path[1], path[3], path[5]
+        found = self.tables.get(f"{project}.{dataset}.{table}", Failure(404, "notFound"))
+        reference = {"projectId": project, "datasetId": dataset, "tableId": table}
+        return found if isinstance(found, Failure) else {"kind": "bigquery#table", "tableReference": reference, **found}
+
+    def query(self, project: str, body: dict[str, Any]) -> Mapping[str, Any] | Failure:
+        """A query that is answered at once, or a job; a dry run is a job that only says how much it would read."""
+        self.asked.append(body)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Failure):
+            return answer
+        rows = [{"f": [{"v": value} for value in row]} for row in answer.values]
+        done = {
+            "jobReference": {"projectId": project, "jobId": f"job-{len(self.asked)}", "location": "EU"},
+            "totalBytesProcessed": str(answer.processed),
+        }
+        if "configuration" in body:
+            statistics = {"totalBytesProcessed": str(answer.processed), "query": {"totalBytesProcessed": str(answer.processed)}}
+            return done | {"configuration": body["configuration"], "status": {"state": "DONE"}, "statistics": statistics}
+        return done | {
+            "jobComplete": True,
+            "schema": {"fields": list(answer.fields)},
+            "rows": rows,
+            "totalRows": str(len(rows)),
+        }
+
+    @contextmanager
+    def client(self, credentials: Credentials | None = None) -> Iterator[bigquery.Client]:
+        """A client of this fake, which runs as long as the client is used."""
+        server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
+        Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        options = ClientOptions(api_endpoint=f"http://127.0.0.1:{server.server_port}")
+        try:
+            yield bigquery.Client("acme-billing", client_options=options, credentials=credentials or AnonymousCredentials())
+        finally:
+            server.shutdown()
+            server.server_close()
+
+
+def _handler_of(fake: RestFake) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._answer(fake.table(self._path()))
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            self._answer(fake.query(self._path()[1], body))
+
+        def log_message(self, *_: Any) -> None:
+            """Nothing on the terminal of the tests."""
+
+        def _path(self) -> list[str]:
+            return urlsplit(self.path).path.removeprefix("/bigquery/v2/").split("/")
+
+        def _answer(self, answer: Mapping[str, Any] | Failure) -> None:
+            status, document = 200, answer
+            if isinstance(answer, Failure):
+                error = {"reason": answer.reason, "message": answer.message, "domain": "global"}
+                status = answer.status
+                document = {"error": {"code": status, "message": answer.message, "errors": [error]}}
+            content = json.dumps(document).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    return Handler
