@@ -10,8 +10,8 @@ pytest.importorskip("google.cloud.bigquery_storage_v1", reason="google-cloud-big
 from google.api_core.exceptions import PermissionDenied
 from google.cloud.bigquery_storage_v1 import BigQueryReadClient, types
 
-from tests.connectors.gcp import BILLING, line
 from tests.bigquery.storage_fake import StorageFake
+from tests.connectors.gcp import BILLING, line
 
 TABLE = "projects/acme-billing/datasets/exports/tables/bill"
 
