@@ -21,7 +21,7 @@ from connectors.errors import ExportContentError, Place
 from connectors.formats.lazy import pa, pajson
 from connectors.formats.nested import NestedFile, Shape, flattened, open_nested
 from connectors.formats.parquet import write_tables
-from connectors.formats.schema import Column, Schema
+from connectors.formats.schema import Column, Schema, is_text
 from connectors.formats.text_lines import TextFile
 from connectors.formats.values import Rows, typed
 
@@ -43,10 +43,11 @@ def open_rows(path: Path, shape: Shape, key: str, uri: str, *, folder: Path) -> 
     head = _head_of(chunks)
     if not head.strip():
         return None
-    unknown = _unknown(head, shape, Rows(key, uri))
+    given = _beginning_of(head)
+    unknown = _unknown(given.names, shape, Rows(key, uri))
     target, seen = folder / f".{path.name}.rows", set[str]()
     try:
-        if not write_tables(_tables(chain([head], chunks), shape, Rows(key, uri), seen), target):
+        if not write_tables(_tables(chain([head], chunks), shape, given, Rows(key, uri), seen), target):
             return None
         source = open_nested(target, shape, key, uri)
     finally:
@@ -58,9 +59,9 @@ def open_rows(path: Path, shape: Shape, key: str, uri: str, *, folder: Path) -> 
     return source
 
 
-def _tables(chunks: Iterable[bytes], shape: Shape, rows: Rows, seen: set[str]) -> Iterator[pa.Table]:
+def _tables(chunks: Iterable[bytes], shape: Shape, given: pa.Schema, rows: Rows, seen: set[str]) -> Iterator[pa.Table]:
     """The declared columns by their dotted paths, each with its type; `seen` takes the paths that have a value anywhere."""
-    for batch in _batches(chunks, _schema_of(shape), rows):
+    for batch in _batches(chunks, _schema_of(shape, given), rows):
         table = flattened(pa.Table.from_batches([batch])).combine_chunks()
         arrays = {}
         for name in table.column_names:
@@ -102,15 +103,19 @@ def _named(error: pa.ArrowInvalid, rows: Rows) -> ExportContentError:
     return ExportContentError(f"{rows.uri} {what}, in row {first} or after it.", place=Place(rows.key, first), reason=reason)
 
 
-def _schema_of(shape: Shape) -> pa.Schema:
-    """What is read of each row: the declared paths as records in records; of repeated records the declared fields."""
+def _schema_of(shape: Shape, given: pa.Schema) -> pa.Schema:
+    """What is read of each row: the declared paths as records in records; of repeated records the declared fields.
+
+    A number that the file's beginning has as text is NUMERIC: `cost` is FLOAT64 in one account's table and NUMERIC in another's.
+    """
+    decimals = {*shape.decimals, *(field.name for field in given if is_text(field.type))}
     tree: dict[str, Any] = {}
     for path, column in shape.columns.items():
         *above, name = path.split(".")
         record = tree
         for part in above:
             record = record.setdefault(part, {})
-        record[name] = _json_type(column, is_decimal=path in shape.decimals)
+        record[name] = _json_type(column, is_decimal=path in decimals)
     for path, key in shape.maps.items():
         tree[path] = pa.list_(pa.struct({name: pa.string() for name in (*key, "value")}))
     for path, columns in shape.records.items():
@@ -139,13 +144,19 @@ def _as_declared(column: Column, path: str, values: pa.Array, rows: Rows) -> pa.
     return values
 
 
-def _unknown(head: bytes, shape: Shape, rows: Rows) -> tuple[str, ...]:
-    """The paths that nobody declared, by the file's beginning. Where it lacks what every row has, it is another kind of file."""
+def _beginning_of(head: bytes) -> pa.Schema:
+    """The paths that a file's beginning has, with the types of JSON."""
     whole = head[: head.rfind(b"\n") + 1] or head  # the last line may go on
     try:
-        given = flattened(pajson.read_json(io.BytesIO(whole)).slice(0, 0)).schema.names
+        return flattened(pajson.read_json(io.BytesIO(whole)).slice(0, 0)).schema
     except pa.ArrowInvalid:
-        return ()  # what is wrong with it is told when it is read
+        return pa.schema([])  # what is wrong with it is told when it is read
+
+
+def _unknown(given: list[str], shape: Shape, rows: Rows) -> tuple[str, ...]:
+    """The paths that nobody declared. A file that lacks what every row has is of another kind."""
+    if not given:
+        return ()
     filled = tuple(replace(column, name=path) for path, column in shape.columns.items() if column.filled)
     Schema(filled, documented=frozenset(given), remedy_page=shape.remedy_page).check_names(given, rows.uri, rows.key)
     return tuple(name for name in given if not shape.is_known(name))

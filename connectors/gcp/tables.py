@@ -42,7 +42,10 @@ class TableReading:
             return INGESTION if unit != "MONTH" else Axis(INGESTION.column, INGESTION.type, "MONTH")
         name = str(divided["field"])
         types = {field.name.lower(): field.type for field in fields_of(description.get("schema", {}))}
-        return Axis(name, cast(Time, types[name.lower()]), "MONTH" if unit == "MONTH" else "DAY")
+        found = types.get(name.lower())
+        if found not in ("DATE", "TIMESTAMP", "DATETIME"):
+            return self.own_axis
+        return Axis(name, cast(Time, found), "MONTH" if unit == "MONTH" else "DAY")
 
     def changes_by(self, description: Mapping[str, Any]) -> str | None:
         """The column whose greatest value tells of an append; None where this table lacks it: then whole rows are compared."""

@@ -79,6 +79,14 @@ def test_a_numeric_is_the_same_decimal_as_text_and_as_number(tmp_path: Path) -> 
     assert {str(row["cost_at_effective_price_default"]) for row in rows} == {"1.100000000"}
 
 
+def test_a_cost_that_the_table_has_as_numeric_stays_exact(tmp_path: Path) -> None:
+    """Of Google's two pages one has `cost` as FLOAT64, the other as NUMERIC."""
+    costs = [Decimal("0.046868"), Decimal("-0.000000001"), Decimal("3")]
+    write_lines(tmp_path / "bill", DAY, *(line(cost=cost, credits=[]) for cost in costs))
+    rows = rows_of(converted(KIND, tmp_path / "bill", tmp_path / "landed"))
+    assert [row["cost"] for row in rows] == costs and all(isinstance(row["cost"], Decimal) for row in rows)
+
+
 def test_a_column_that_no_row_has_is_as_a_column_that_the_table_lacks(tmp_path: Path) -> None:
     """A standard export names no resource; were the column there, it would be taken for the detailed one."""
     standard = line()
@@ -102,7 +110,8 @@ def test_a_file_without_rows_is_legal(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason", "column", "row"),
     [
-        (JSON_LINE.replace('"cost":1', '"cost":"NaN"'), "wrong_type", "cost", 1),
+        (JSON_LINE + "\n" + JSON_LINE.replace('"cost":1', '"cost":"NaN"'), "wrong_type", "cost", 2),
+        (JSON_LINE.replace('"cost":1', '"cost":"NaN"'), "wrong_type", None, 1),
         (f"{JSON_LINE}\n{JSON_LINE.replace('2026-04-02', 'soon')}", "wrong_type", "usage_end_time", 2),
         (f"{JSON_LINE}\n{JSON_LINE.replace(chr(34) + 'USD' + chr(34), 'null')}", "missing_value", "currency", 2),
         (JSON_LINE[:-1] + ',"service":"Compute"}', "wrong_type", "service", 1),
@@ -143,3 +152,14 @@ def test_a_file_of_many_blocks_keeps_its_rows_in_order(tmp_path: Path, monkeypat
     write_lines(tmp_path / "bill", DAY, *(line(cost=float(n), credits=[]) for n in range(40)))
     rows = rows_of(converted(KIND, tmp_path / "bill", tmp_path / "landed"))
     assert [(row["line_number"], row["cost"]) for row in rows] == [(n + 1, float(n)) for n in range(40)]
+
+
+def test_a_packed_file_that_is_cut_off_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the cut is met in the middle of the reading, in a call from Arrow."""
+    monkeypatch.setattr("connectors.formats.json_records._HEAD", 1000)
+    path = write_lines(tmp_path / "bill", DAY, *[line(cost=float(n)) for n in range(1000)], name="part.json.gz")
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(ExportContentError) as caught:
+        converted(KIND, tmp_path / "bill", tmp_path / "landed")
+    assert caught.value.reason == "truncated"
