@@ -18,6 +18,9 @@ from google.api_core.client_options import ClientOptions
 from google.auth.credentials import AnonymousCredentials, Credentials
 from google.cloud import bigquery
 
+# where BigQuery keeps the rows of a query, for the Storage API to stream
+ANONYMOUS = {"datasetId": "_anonymous", "tableId": "result"}
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -26,6 +29,7 @@ class Rows:
     fields: Sequence[Mapping[str, Any]]
     values: Sequence[Sequence[str | None]] = ()
     processed: int = 0  # bytes
+    total: int = 0  # rows, where a stream of the Storage API has them and not this answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,11 @@ class RestFake:
     tables: Mapping[str, Mapping[str, Any] | Failure] = field(default_factory=dict)
     answers: list[Rows | Failure] = field(default_factory=list)
     asked: list[dict[str, Any]] = field(default_factory=list)  # bodies of queries
+    results: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # by job
+
+    def look_up(self, path: Sequence[str]) -> Mapping[str, Any] | Failure:
+        """A table, or the result of a job: projects/P/queries/JOB."""
+        return self.results[path[3]] if path[2] == "queries" else self.table(path)
 
     def table(self, path: Sequence[str]) -> Mapping[str, Any] | Failure:
         """projects/P/datasets/D/tables/T"""
@@ -63,15 +72,17 @@ class RestFake:
             "jobReference": {"projectId": project, "jobId": f"job-{len(self.asked)}", "location": "EU"},
             "totalBytesProcessed": str(answer.processed),
         }
-        if "configuration" in body:
-            statistics = {"totalBytesProcessed": str(answer.processed), "query": {"totalBytesProcessed": str(answer.processed)}}
-            return done | {"configuration": body["configuration"], "status": {"state": "DONE"}, "statistics": statistics}
-        return done | {
-            "jobComplete": True,
-            "schema": {"fields": list(answer.fields)},
-            "rows": rows,
-            "totalRows": str(len(rows)),
-        }
+        results = {"jobComplete": True, "schema": {"fields": list(answer.fields)}, "rows": rows}
+        results = done | results | {"totalRows": str(answer.total or len(rows))}
+        if answer.total > len(rows):  # without a next page the client takes these rows for all there are
+            results["pageToken"] = "next"
+        if "configuration" not in body:
+            return results
+        self.results[done["jobReference"]["jobId"]] = results
+        asked = {**body["configuration"]["query"], "destinationTable": ANONYMOUS | {"projectId": project}}
+        statistics = {"totalBytesProcessed": str(answer.processed), "query": {"totalBytesProcessed": str(answer.processed)}}
+        configuration = {**body["configuration"], "jobType": "QUERY", "query": asked}
+        return done | {"configuration": configuration, "status": {"state": "DONE"}, "statistics": statistics}
 
     @contextmanager
     def client(self, credentials: Credentials | None = None) -> Iterator[bigquery.Client]:
@@ -89,7 +100,7 @@ class RestFake:
 def _handler_of(fake: RestFake) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self._answer(fake.table(self._path()))
+            self._answer(fake.look_up(self._path()))
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

@@ -35,7 +35,7 @@ class StorageFake:
             context.abort(grpc.StatusCode.PERMISSION_DENIED, self.denied)
         session = types.ReadSession(request.read_session)
         session.name = f"{request.parent}/sessions/1"
-        session.arrow_schema = types.ArrowSchema(serialized_schema=self.batches[0].schema.serialize().to_pybytes())
+        session.arrow_schema = self._schema()
         session.streams = [types.ReadStream(name=f"{session.name}/streams/1")]
         self.sessions.append(session)
         return session
@@ -48,9 +48,13 @@ class StorageFake:
                 if sent == cut:
                     context.abort(grpc.StatusCode.UNAVAILABLE, "the stream was cut")
                 rows = types.ArrowRecordBatch(serialized_record_batch=batch.serialize().to_pybytes(), row_count=batch.num_rows)
-                yield types.ReadRowsResponse(arrow_record_batch=rows, row_count=batch.num_rows)
+                schema = {} if sent else {"arrow_schema": self._schema()}  # the first message of a stream has it
+                yield types.ReadRowsResponse(arrow_record_batch=rows, row_count=batch.num_rows, **schema)
                 sent += 1
             before += batch.num_rows
+
+    def _schema(self) -> types.ArrowSchema:
+        return types.ArrowSchema(serialized_schema=self.batches[0].schema.serialize().to_pybytes())
 
     @contextmanager
     def client(self) -> Iterator[BigQueryReadClient]:
