@@ -1,8 +1,8 @@
 """A BigQuery table's schema as the Arrow schema that its rows arrive in, so that a table is checked before a row is read.
 
 The types are those of the Storage Read API: https://docs.cloud.google.com/bigquery/docs/reference/storage#arrow_schema_details,
-fields are described as in https://docs.cloud.google.com/bigquery/docs/reference/rest/v2/tables#TableFieldSchema (both read
-2026-11-22). What columns mean is not known here.
+fields are described as in https://docs.cloud.google.com/bigquery/docs/reference/rest/v2/tables#TableFieldSchema. What
+columns mean is not known here.
 """
 
 from __future__ import annotations

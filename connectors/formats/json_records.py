@@ -1,10 +1,10 @@
 """JSON lines as BigQuery's EXPORT DATA writes them, as the same nested rows that its Parquet holds.
 
-JSON has fewer types than a table: INT64 and NUMERIC are texts in it (FLOAT64 is a number), times are texts such as
+JSON has fewer types than a table: INT64 is text in it, and NUMERIC is taken to be (FLOAT64 is a number), times are texts such as
 `2026-04-01 00:00:00.5 UTC`, and a value that is null is left out. So a row is read as it is declared, into a Parquet file that
 stays only until its typed copy is written, and from there on as every other. Equal rows give equal copies, whichever way they
-came. Written after https://docs.cloud.google.com/bigquery/docs/exporting-data (read 2026-11-22); a number is taken as number
-and as text. A file that is cut off at the end of a line looks whole: Parquet tells.
+came. Google's page, https://docs.cloud.google.com/bigquery/docs/exporting-data (read 2026-11-22), speaks of INT64 only: decimals
+are taken as text and as number. A file that is cut off at the end of a line looks whole: Parquet tells.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _json_type(column: Column, *, is_decimal: bool) -> pa.DataType:
     """The type a value is read as: a decimal is taken as number and as text, and so is a whole number."""
     if column.type == "Number":
         return pa.decimal128(38, _NUMERIC) if is_decimal else pa.float64()
-    return {"BigInt": pa.decimal128(19, _WHOLE), "Boolean": pa.bool_()}.get(column.type, pa.string())
+    return {"BigInt": pa.decimal128(18, _WHOLE), "Boolean": pa.bool_()}.get(column.type, pa.string())
 
 
 def _as_declared(column: Column, path: str, values: pa.Array, rows: Rows) -> pa.Array:

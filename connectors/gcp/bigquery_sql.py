@@ -49,7 +49,7 @@ class Axis:
 
 
 # the day a row was loaded by; the column exists only by name:
-# https://docs.cloud.google.com/bigquery/docs/partitioned-tables#ingestion_time (read 2026-11-22)
+# https://docs.cloud.google.com/bigquery/docs/partitioned-tables#ingestion_time
 INGESTION = Axis("_PARTITIONTIME")
 
 
@@ -96,7 +96,8 @@ def partition_sql(table: str, columns: Iterable[str], axis: Axis, day: date) -> 
 def modified_sql(dataset: str, table: str) -> str:
     """When each partition of a table was last written: `partition_id` as 20260412 or 202604, and `last_modified_time`.
 
-    https://docs.cloud.google.com/bigquery/docs/information-schema-partitions (read 2026-11-22); bills its minimum of 10 MB.
+    https://docs.cloud.google.com/bigquery/docs/information-schema-partitions (read 2026-11-22). A deletion may not count as a
+    write there, so this time says when a month was published and not whether it changed.
     """
     return (
         "SELECT partition_id, last_modified_time, total_rows\n"
@@ -109,7 +110,7 @@ def modified_sql(dataset: str, table: str) -> str:
 def columns_sql(dataset: str, table: str) -> str:
     """Every column and field of a record with its type, for who may not ask for the table itself.
 
-    https://docs.cloud.google.com/bigquery/docs/information-schema-column-field-paths (read 2026-11-22)
+    https://docs.cloud.google.com/bigquery/docs/information-schema-column-field-paths
     """
     return (
         "SELECT column_name, field_path, data_type\n"
@@ -122,7 +123,7 @@ def columns_sql(dataset: str, table: str) -> str:
 def labels_sql(dataset: str, table: str) -> str:
     """The labels of a table and when it expires, each as an option with its SQL value.
 
-    https://docs.cloud.google.com/bigquery/docs/information-schema-table-options (read 2026-11-22)
+    https://docs.cloud.google.com/bigquery/docs/information-schema-table-options
     """
     return (
         "SELECT option_name, option_value\n"
@@ -136,7 +137,7 @@ def labels_sql(dataset: str, table: str) -> str:
 def location_sql(project: str, region: str, dataset: str) -> str:
     """Whether a dataset lies in a region such as `eu` or `us-central1`: its location, or no row.
 
-    https://docs.cloud.google.com/bigquery/docs/information-schema-datasets-schemata (read 2026-11-22)
+    https://docs.cloud.google.com/bigquery/docs/information-schema-datasets-schemata
     """
     return (
         "SELECT schema_name, location\n"

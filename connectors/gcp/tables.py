@@ -2,7 +2,7 @@
 
 For each kind that lies in a table. Which columns there are and what they become is declared once, beside the kind's SCHEMA. What
 a table looks like comes as its description in the REST API (`tables.get`), which costs nothing:
-https://docs.cloud.google.com/bigquery/docs/reference/rest/v2/tables (read 2026-11-22).
+https://docs.cloud.google.com/bigquery/docs/reference/rest/v2/tables.
 """
 
 from __future__ import annotations

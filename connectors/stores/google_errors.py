@@ -1,8 +1,8 @@
 """What an error code of Google calls for: a reason and a remedy for people, by BigQuery's and Cloud Storage's documented codes.
 
 A code is told by Google's own word for it, never by the status: a query above its byte cap is answered as 500, and a denied
-one as 403, as is a quota. Codes: https://docs.cloud.google.com/bigquery/docs/error-messages, roles:
-https://docs.cloud.google.com/bigquery/docs/access-control (both read 2026-11-22). Knows no client.
+one as 403, as is a quota. Codes: https://docs.cloud.google.com/bigquery/docs/error-messages (read 2026-11-22), roles:
+https://docs.cloud.google.com/bigquery/docs/access-control. Knows no client.
 """
 
 from __future__ import annotations

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from connectors.errors import SourceUnreadableError
 
 # an old project of an organisation's domain has it in front: example.com:billing. Names of datasets and tables:
-# https://docs.cloud.google.com/bigquery/docs/tables#table_naming (read 2026-11-22)
+# https://docs.cloud.google.com/bigquery/docs/tables#table_naming
 _PROJECT = re.compile(r"(?:[a-z0-9][a-z0-9.-]*:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
 _DATASET = re.compile(r"\w{1,1024}", re.ASCII)
 _TABLE = re.compile(r"[\w -]{1,1024}")
-# https://docs.cloud.google.com/storage/docs/buckets#naming (read 2026-11-22)
+# https://docs.cloud.google.com/storage/docs/buckets#naming
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
 _TABLE_REMEDY = "Write bq://project.dataset.table, as the table's page in the console names it."
 
