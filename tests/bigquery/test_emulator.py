@@ -1,0 +1,95 @@
+"""A small bill in a running BigQuery, read with the unmodified client by the product's statements, is the bill of its Parquet.
+
+What differs from the service: the emulator takes `_PARTITIONTIME` for today, so the table is read by the time of use here; the
+statements by `_PARTITIONTIME` are type-checked in test_statements_are_googlesql.py.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("google.cloud.bigquery", reason="google-cloud-bigquery is not installed")
+
+from google.api_core.client_options import ClientOptions
+from google.auth.credentials import AnonymousCredentials
+from google.cloud import bigquery
+
+from connectors.gcp.bigquery_sql import partition_sql, partitions_sql
+from connectors.gcp.tables import BILL
+from tests.bigquery.described import fields_like
+from tests.bigquery.servers import Emulator, bigquery_emulator, must_be_installed
+from tests.connectors.gcp import BILLING, START, as_exported, line, write_partition
+from tests.connectors.kit import converted, rows_of
+
+pytestmark = pytest.mark.slow
+
+ROWS = [
+    line(cost_at_effective_price_default=Decimal("1.123456789"), labels=[{"key": "team", "value": "Zürich"}]),
+    line(cost=-0.1, credits=[], export_time=START + dt.timedelta(days=40)),
+    line(usage_start_time=START + dt.timedelta(days=1), usage_end_time=START + dt.timedelta(days=1, hours=1), cost=3.0),
+]
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    must_be_installed()
+    with bigquery_emulator(tmp_path_factory.mktemp("bigquery")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(emulator: Emulator) -> bigquery.Client:
+    options = ClientOptions(api_endpoint=emulator.rest)
+    return bigquery.Client(emulator.project, client_options=options, credentials=AnonymousCredentials())
+
+
+@pytest.fixture(scope="module")
+def table(client: bigquery.Client) -> str:
+    name = f"{client.project}.exports.bill"
+    client.create_dataset(f"{client.project}.exports")
+    schema = [bigquery.SchemaField.from_api_repr(field) for field in fields_like(BILLING)]
+    client.create_table(bigquery.Table(name, schema=schema))
+    # a load job as multipart is refused by the emulator for its content type
+    assert client.insert_rows_json(name, [as_exported(row) for row in ROWS]) == []
+    return name
+
+
+def asked(client: bigquery.Client, text: str) -> Any:
+    return client.query_and_wait(text, wait_timeout=60)
+
+
+def test_the_look_finds_a_day_of_use_with_its_rows_and_its_newest_export(client: bigquery.Client, table: str) -> None:
+    found = [tuple(row)[:3] for row in asked(client, partitions_sql(table, BILL.own_axis, "export_time"))]
+    assert found == [
+        (dt.date(2026, 4, 1), 2, START + dt.timedelta(days=40)),
+        (dt.date(2026, 4, 2), 1, START + dt.timedelta(hours=5)),
+    ]
+
+
+def test_a_day_that_is_read_from_the_table_is_the_day_of_its_parquet(client: bigquery.Client, table: str, tmp_path: Path) -> None:
+    description = client.get_table(table).to_api_repr()
+    columns, unknown = BILL.columns_of(description, table)
+    assert unknown == ()
+    rows = asked(client, partition_sql(table, columns, BILL.own_axis, dt.date(2026, 4, 1))).to_arrow(
+        create_bqstorage_client=False
+    )
+    folder = tmp_path / "table/_PARTITIONTIME=2026-04-01"
+    folder.mkdir(parents=True)
+    pq.write_table(rows, folder / "rows.parquet")
+    write_partition(tmp_path / "parquet", "2026-04-01", *ROWS[:2])
+    read, exported = (
+        # without their places: the order of a table's rows is not promised
+        sorted(
+            repr({**row, "line_number": 0})
+            for row in rows_of(converted("gcp_billing", tmp_path / name, tmp_path / f"{name}-landed"))
+        )
+        for name in ("table", "parquet")
+    )
+    assert read == exported

@@ -1,0 +1,47 @@
+"""Every statement that reads rows is GoogleSQL that fits the tables: by the analyser, against the full export schemas."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from connectors.gcp.bigquery_sql import INGESTION, Axis, partition_sql, partitions_sql
+from connectors.gcp.tables import BILL, CARBON
+from tests.bigquery.described import described, fields_like
+from tests.bigquery.servers import analysed, must_be_installed
+from tests.connectors.gcp import BILLING, BILLING_2019
+from tests.connectors.gcp import CARBON as CARBON_EXPORT
+
+pytestmark = pytest.mark.slow
+
+PSEUDO = [{"name": "_PARTITIONTIME", "type": "TIMESTAMP", "mode": "NULLABLE"}]
+TABLES = {
+    "acme-billing.exports.bill": [*fields_like(BILLING), *PSEUDO],
+    "acme-billing.exports.bill_2019": [*fields_like(BILLING_2019), *PSEUDO],
+    "acme-billing.exports.carbon": fields_like(CARBON_EXPORT),
+}
+DAY = date(2026, 4, 1)
+
+
+def statements() -> list[str]:
+    found = []
+    for table, schema in (("bill", BILLING), ("bill_2019", BILLING_2019)):
+        name, description = f"acme-billing.exports.{table}", described(schema)
+        columns, _ = BILL.columns_of(description, name)
+        for axis in (INGESTION, BILL.own_axis, Axis("export_time", unit="MONTH")):
+            found += [partitions_sql(name, axis, BILL.changes_by(description), DAY), partition_sql(name, columns, axis, DAY)]
+        found.append(partitions_sql(name, BILL.own_axis, None))
+    name, description = "acme-billing.exports.carbon", described(CARBON_EXPORT)
+    columns, _ = CARBON.columns_of(description, name)
+    found += [partitions_sql(name, CARBON.own_axis, None), partition_sql(name, columns, CARBON.own_axis, DAY)]
+    return found
+
+
+def test_every_statement_fits_its_table_and_a_wrong_column_is_found() -> None:
+    must_be_installed()
+    asked = statements()
+    wrong = partition_sql("acme-billing.exports.bill", ["cots"], INGESTION, DAY)
+    *answers, found = analysed(TABLES, [*asked, wrong])
+    assert [(text, error) for text, error in zip(asked, answers, strict=True) if error] == []
+    assert found is not None and "cots" in found
