@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import time
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from dagster_project.warehouse.builds import Build
     from dagster_project.warehouse.site import Site
 
+LOG = logging.getLogger("trainledger")
 BY_MONTH = "by_month"
 MONTHS = re.compile(r"/\* months \*/.*?/\* end of months \*/")  # written by replace_months in dbt/macros/by_month.sql
 
@@ -101,8 +103,9 @@ def run(
     for number, statement in enumerate(statements, 1):
         try:
             result = _run(statement, build, connection)
-        except duckdb.Error:
-            return None  # dbt meets the same error and says of which model
+        except duckdb.Error as error:  # where it is not the statement's fault alone, dbt meets it too and ends with it
+            LOG.warning("%s, kept from an earlier build, failed; dbt builds these months again: %s", statement.name, error)
+            return None
         if result is None:
             return None
         results.append(result)

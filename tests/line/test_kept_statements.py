@@ -80,14 +80,20 @@ def test_a_build_of_months_starts_no_dbt_and_ends_in_the_bytes_of_a_full_one(org
 
 
 @pytest.mark.parametrize(
-    ("name", "instead"),
+    ("name", "instead", "told"),
     [
-        ("fct_training_run_costs", "select error('a statement that does not work')"),
-        ("assert_every_run_month_is_shown", "select 3 as failures, true as should_warn, true as should_error"),
+        ("fct_training_run_costs", "select error('does not work')", "fct_training_run_costs, kept from an earlier build, failed"),
+        (
+            "assert_every_run_month_is_shown",
+            "select 3 as failures, true as should_warn, true as should_error",
+            "",
+        ),  # by dbt's gate
     ],
     ids=["a broken statement", "a test with rows"],
 )
-def test_where_a_kept_statement_fails_dbt_builds_and_has_the_word(name: str, instead: str, organisation: Organisation) -> None:
+def test_where_a_kept_statement_fails_dbt_builds_and_has_the_word(
+    name: str, instead: str, told: str, organisation: Organisation, caplog: pytest.LogCaptureFixture
+) -> None:
     before = organisation.kept().read_bytes()
     document = json.loads(before)
     next(one for one in document["statements"] if one["name"] == name)["sql"] = instead
@@ -97,6 +103,7 @@ def test_where_a_kept_statement_fails_dbt_builds_and_has_the_word(name: str, ins
         assert organisation.refresh() == ["build"]
     finally:
         organisation.kept().write_bytes(before)
+    assert told in caplog.text
     assert query(organisation.home, "select count(*) from ops.gate_results where not passed") == [(0,)]
 
 
