@@ -9,7 +9,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("trainledger", "duckdb", "dbt-core", "dbt-duckdb", "dagster", "polars", "pyarrow", "pandas", "msgspec")
+from dagster_project import __version__
+
+PACKAGES = ("duckdb", "dbt-core", "dbt-duckdb", "dagster", "polars", "pyarrow", "pandas", "msgspec")
 
 
 def machine() -> dict[str, Any]:
@@ -32,7 +34,7 @@ def _line(path: str, key: str) -> str | None:
 
 
 def versions() -> dict[str, str]:
-    known = {"python": platform.python_version()}
+    known = {"python": platform.python_version(), "trainledger": __version__}  # a checkout's metadata may lag behind it
     for name in PACKAGES:
         try:
             known[name] = version(name)

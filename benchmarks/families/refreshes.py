@@ -50,7 +50,7 @@ def read_refreshes(bench: Bench) -> Iterator[tuple[str, Reading]]:
 def _many(bench: Bench) -> Reading:
     """A home whose telemetry came in very many small files."""
     count = DELIVERIES // 20 if bench.is_quick else DELIVERIES
-    home = bench.bill("many", 0)
+    home = bench.bill(f"many-{count}", 0)
     location = home.configure("neuron", "neuron_monitor")
     if not any(location.iterdir()):
         neuron.write_files(location, files=count, lines=1, start=MONTH, hosts=140, groups="few")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import time
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from dagster_project.warehouse.builds import Build
     from dagster_project.warehouse.site import Site
 
+LOG = logging.getLogger("trainledger")
 BY_MONTH = "by_month"
 MONTHS = re.compile(r"/\* months \*/.*?/\* end of months \*/")  # written by replace_months in dbt/macros/by_month.sql
 
@@ -60,15 +62,14 @@ def keep(site: Site, build: Build, run_results: dict[str, Any], connection: duck
     results = run_results["results"]
     if build.is_full or not build.months or any(result["status"] not in ("success", "pass", "warn") for result in results):
         return
-    path = _path(site, build, connection)
-    if path.exists():
-        return
     nodes = modelling.project(site.root)["nodes"]
     kept = [_statement(nodes[result["unique_id"]], site.target, result["compiled_code"]) for result in results]
-    for outdated in path.parent.glob("statements-*.json"):
-        if not outdated.name.startswith(path.name.rpartition("-")[0]):  # of another version of the code
-            outdated.unlink(missing_ok=True)
-    durable.write_json(path, [asdict(statement) for statement in kept])
+    folder, measures = modelling.parsed_project(site.root), _measures(connection)
+    for outdated in set(folder.glob("statements-*.json")) - set(folder.glob(_names(build))):
+        outdated.unlink(missing_ok=True)
+    kinds = hashlib.sha256(repr(measures).encode()).hexdigest()[:16]
+    document = {"measures": measures, "statements": [asdict(statement) for statement in kept]}
+    durable.write_json(folder / _names(build).replace("*", kinds), document)
 
 
 def _statement(node: dict[str, Any], target: Path, compiled: str) -> Statement:
@@ -91,20 +92,20 @@ def run(
     site: Site, build: Build, connection: duckdb.DuckDBPyConnection, on_node: Callable[[modelling.Finished], None] | None
 ) -> list[dict[str, Any]] | None:
     """Run the kept statements; what became of each in the shape of dbt's results. None: there are none, or dbt must tell more."""
-    path = _path(site, build, connection)
-    if build.is_full or not path.exists():
+    statements = None if build.is_full else _kept(site, build, connection)
+    if statements is None:
         return None
     import duckdb
 
-    statements = [Statement(**kept) for kept in json.loads(path.read_bytes())]
     if threads := os.environ.get("TRAINLEDGER_THREADS"):  # as in dbt/profiles.yml
         connection.execute(f"set threads = {int(threads)}")
     results = []
     for number, statement in enumerate(statements, 1):
         try:
             result = _run(statement, build, connection)
-        except duckdb.Error:
-            return None  # dbt meets the same error and says of which model
+        except duckdb.Error as error:  # where it is not the statement's fault alone, dbt meets it too and ends with it
+            LOG.warning("%s, kept from an earlier build, failed; dbt builds these months again: %s", statement.name, error)
+            return None
         if result is None:
             return None
         results.append(result)
@@ -134,8 +135,21 @@ def _run(statement: Statement, build: Build, connection: duckdb.DuckDBPyConnecti
     }
 
 
-def _path(site: Site, build: Build, connection: duckdb.DuckDBPyConnection) -> Path:
-    """Of one version of the code, and of the kinds of delivery that have control totals: one test is written out by them."""
-    measures = connection.execute("select distinct kind, measure, column_type, decimals from raw.measure_totals order by all")
-    kinds = hashlib.sha256(repr(measures.fetchall()).encode()).hexdigest()
-    return modelling.parsed_project(site.root) / f"statements-{build.code_version[:16]}-{kinds[:16]}.json"
+def _kept(site: Site, build: Build, connection: duckdb.DuckDBPyConnection) -> list[Statement] | None:
+    needed = {tuple(measure) for measure in _measures(connection)}
+    for path in sorted(modelling.parsed_project(site.root).glob(_names(build))):
+        document = json.loads(path.read_bytes())
+        if needed <= {tuple(measure) for measure in document["measures"]}:
+            return [Statement(**kept) for kept in document["statements"]]
+    return None
+
+
+def _names(build: Build) -> str:
+    """The files of one version of the code."""
+    return f"statements-{build.code_version[:16]}-*.json"
+
+
+def _measures(connection: duckdb.DuckDBPyConnection) -> list[Any]:
+    """The measures with control totals. One test is written out by them; one that no delivery of a build has adds nothing."""
+    found = connection.execute("select distinct kind, measure, column_type, decimals from raw.measure_totals order by all")
+    return [list(measure) for measure in found.fetchall()]

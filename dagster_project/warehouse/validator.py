@@ -27,16 +27,18 @@ class Later(ModuleType):
 
 
 def great_expectations() -> ModuleType:
-    """Import it; what this process has loaded already it may use."""
+    """Import it. What is hidden stays so for it, also where this process uses it for something else."""
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
-    hidden: dict[str, Any] = {name: None for name in MISSING if name not in sys.modules}  # None: it cannot be imported
+    hidden: dict[str, Any] = dict.fromkeys(MISSING)  # None: it cannot be imported
+    loaded = {name: sys.modules[name] for name in MISSING if name in sys.modules}
     later = {name: Later(name) for name in LATER if name not in sys.modules}
     sys.modules.update({**hidden, **later})
     try:
         import great_expectations as gx
     finally:
         for name in hidden:
-            del sys.modules[name]
+            sys.modules.pop(name, None)
+        sys.modules.update(loaded)
         for name, module in later.items():  # whoever else imports it gets the module itself
             if sys.modules.get(name) is module:
                 del sys.modules[name]

@@ -21,18 +21,8 @@ from dagster_project.landing.deriving.derive import Deriver
 from dagster_project.landing.fetching import SMALL, TOGETHER, batches
 from dagster_project.landing.land import Landed
 from dagster_project.settings import SourceSettings
-from tests.landing.kit import (
-    Organisation,
-    bill_line,
-    carbon_row,
-    hour,
-    instant,
-    set_time,
-    write_points,
-    write_run,
-    write_samples,
-)
-from tests.landing.test_landing_derived import OWN, RATES, SOURCES, whole_company
+from tests.landing.kit import Organisation, bill_line, carbon_row, hour, instant, set_time, write_points, write_run, write_samples
+from tests.landing.whole_company import OWN, RATES, SOURCES, whole_company
 
 RUNS = {"name": "runs", "kind": "training_runs"}
 

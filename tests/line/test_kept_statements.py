@@ -80,35 +80,42 @@ def test_a_build_of_months_starts_no_dbt_and_ends_in_the_bytes_of_a_full_one(org
 
 
 @pytest.mark.parametrize(
-    ("name", "instead"),
+    ("name", "instead", "told"),
     [
-        ("fct_training_run_costs", "select error('a statement that does not work')"),
-        ("assert_every_run_month_is_shown", "select 3 as failures, true as should_warn, true as should_error"),
+        ("fct_training_run_costs", "select error('does not work')", "fct_training_run_costs, kept from an earlier build, failed"),
+        (
+            "assert_every_run_month_is_shown",
+            "select 3 as failures, true as should_warn, true as should_error",
+            "",
+        ),  # by dbt's gate
     ],
     ids=["a broken statement", "a test with rows"],
 )
-def test_where_a_kept_statement_fails_dbt_builds_and_has_the_word(name: str, instead: str, organisation: Organisation) -> None:
+def test_where_a_kept_statement_fails_dbt_builds_and_has_the_word(
+    name: str, instead: str, told: str, organisation: Organisation, caplog: pytest.LogCaptureFixture
+) -> None:
     before = organisation.kept().read_bytes()
-    statements = json.loads(before)
-    next(one for one in statements if one["name"] == name)["sql"] = instead
-    organisation.kept().write_text(json.dumps(statements))
+    document = json.loads(before)
+    next(one for one in document["statements"] if one["name"] == name)["sql"] = instead
+    organisation.kept().write_text(json.dumps(document))
     organisation.one_more_run(f"run-{len(list((organisation.exports.folder / 'exports/runs').iterdir()))}")
     try:
         assert organisation.refresh() == ["build"]
     finally:
         organisation.kept().write_bytes(before)
+    assert told in caplog.text
     assert query(organisation.home, "select count(*) from ops.gate_results where not passed") == [(0,)]
 
 
 def test_a_warning_is_recorded_and_stops_nothing(organisation: Organisation) -> None:
     before = organisation.kept().read_bytes()
-    statements = json.loads(before)
-    warning = next(one for one in statements if one["warning"])
+    document = json.loads(before)
+    warning = next(one for one in document["statements"] if one["warning"])
     warning |= {
         "sql": "select 2 as failures, true as should_warn, false as should_error",
         "warning": "select 'i-1' as resource_id",
     }
-    organisation.kept().write_text(json.dumps(statements))
+    organisation.kept().write_text(json.dumps(document))
     organisation.one_more_run("run-warned")
     try:
         assert organisation.refresh() == []
@@ -117,6 +124,19 @@ def test_a_warning_is_recorded_and_stops_nothing(organisation: Organisation) -> 
     sql = f"select failing_rows, detail from ops.gate_results where gate = 'dbt.{warning['name']}'"
     [(failing_rows, detail)] = query(organisation.home, sql)
     assert (failing_rows, json.loads(detail)) == (2, [{"resource_id": "i-1"}])
+
+
+@pytest.mark.parametrize(("measures", "started"), [("more", []), ("none", ["build"])])
+def test_statements_serve_a_build_whose_measures_they_know(measures: str, started: list[str], organisation: Organisation) -> None:
+    before = organisation.kept().read_bytes()
+    document = json.loads(before)
+    document["measures"] = [*document["measures"], ["gcp_billing", "cost", "Number", 12]] if measures == "more" else []
+    organisation.kept().write_text(json.dumps(document))
+    organisation.one_more_run(f"run-{measures}")
+    try:
+        assert organisation.refresh() == started
+    finally:
+        organisation.kept().write_bytes(before)
 
 
 def test_the_months_of_a_table_are_those_of_the_build() -> None:

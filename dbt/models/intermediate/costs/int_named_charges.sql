@@ -80,7 +80,7 @@ charges_of_machines as (
     -- an hour of a capacity block counts even where no record names the machine
     select names.*, names.resource_id as held_resource_id
     from names
-    left join held_lines using (line_id, machine_name)
+    left join held_lines on names.line_id = held_lines.line_id and names.machine_name = held_lines.machine_name
     where names.is_block_hour and not names.is_job_name and held_lines.line_id is null
 ),
 

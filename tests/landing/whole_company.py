@@ -1,0 +1,39 @@
+"""An organisation with a source of every kind, for what must hold of each: deriving again, landing together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.landing.kit import Organisation, bill_line, carbon_row, hour, set_time, write_points, write_run, write_samples
+
+SOURCES = {
+    "cur": "aws_cur",
+    "carbon": "aws_carbon",
+    "google": "gcp_billing",
+    "google-carbon": "gcp_carbon",
+    "neuron": "neuron_monitor",
+    "tpu": "tpu_monitoring",
+    "runs": "training_runs",
+    "fx": "fx_rates",
+    "own": "user_inputs",
+}
+RATES = "rate_date,base_currency,quote_currency,rate,source\n2026-04-01,USD,EUR,0.925,ECB\n2026-04-02,USD,EUR,0.926,ECB\n"
+OWN = "kind,key,value,unit,source\npue,us-east-2,1.15,ratio,meter\npue,us-west-2,1.2,ratio,meter\n"
+
+
+def whole_company(folder: Path) -> Organisation:
+    """A source of every kind, each with at least two rows."""
+    organisation = Organisation(folder, *({"name": name, "kind": kind} for name, kind in SOURCES.items()))
+    organisation.deliver([bill_line(1.0), bill_line(2.0, number=2)], at="2026-05-02")
+    organisation.deliver_carbon([carbon_row(1.0), carbon_row(2.0)], at="2026-05-16")
+    organisation.deliver_google("2026-04-03", hour("2026-04-03"), hour("2026-04-03T01:00"), at="2026-04-04")
+    organisation.deliver_google_carbon("2026-04", {}, {"project": None}, at="2026-05-16")
+    exports = folder / "exports"
+    samples = exports / "neuron/run=a/host=i-1/20260401T000000Z.jsonl"
+    write_samples(samples, "2026-04-01T00:01:00Z", "2026-04-01T00:02:00Z", at="2026-04-02")
+    write_points(exports / "tpu/points.json", "2026-04-03T00:01:00Z", "2026-04-03T00:02:00Z", at="2026-04-04", run="a")
+    write_run(exports / "runs/a.run.json", "a", at="2026-05-02")
+    for name, text in (("fx/fx.csv", RATES), ("own/own.csv", OWN)):
+        (exports / name).write_text(text)
+        set_time(exports / name, "2026-05-02")
+    return organisation
