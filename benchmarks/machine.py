@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
+import sys
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
-
-from dagster_project import __version__
 
 PACKAGES = ("duckdb", "dbt-core", "dbt-duckdb", "dagster", "polars", "pyarrow", "pandas", "msgspec")
 
@@ -34,7 +34,9 @@ def _line(path: str, key: str) -> str | None:
 
 
 def versions() -> dict[str, str]:
-    known = {"python": platform.python_version(), "trainledger": __version__}  # a checkout's metadata may lag behind it
+    command = [str(Path(sys.executable).parent / "trainledger"), "--version"]  # a checkout's metadata may lag behind it
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    known = {"python": platform.python_version(), "trainledger": told.split()[-1]}
     for name in PACKAGES:
         try:
             known[name] = version(name)

@@ -68,7 +68,7 @@ def test_of_a_month_that_turns_final_only_the_status_is_built_and_it_is_what_a_f
     turned: Organisation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-08-01T00:00:00Z")
-    monkeypatch.setattr(statements, "run", lambda *_: None)  # another test may have kept some; those that dbt writes are read here
+    monkeypatch.setattr(statements, "run", lambda *_: None)  # dbt writes those that are read below
     home = turned.settings.home
     with warm_dbt():
         done = refresh(turned.settings, say=print)
