@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +30,16 @@ def git(*arguments: str) -> str:
 
 
 def last_release() -> str:
-    tags = git("tag", "--merged", "HEAD", "--sort=-version:refname").splitlines()
-    if not tags:
-        raise SystemExit("No release is tagged. Name what to compare with: make bench-compare BASE=<git ref>")
-    return tags[0]
+    """The newest tag, or where none is: the last commit before the CHANGELOG began a section behind its newest release."""
+    if tags := git("tag", "--merged", "HEAD", "--sort=-version:refname").splitlines():
+        return tags[0]
+    sections = re.findall(r"^## .*", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    unreleased = list(takewhile(lambda section: section.endswith("(not released)"), sections))
+    heading = unreleased[-1].removesuffix(" (not released)") if unreleased else ""
+    began = git("log", "--format=%H", f"-S{heading}", "--", "CHANGELOG.md").splitlines() if heading else []
+    if not began:
+        raise SystemExit("No release is tagged, nor to be found by the CHANGELOG. Name one: make bench-compare BASE=<git ref>")
+    return git("rev-parse", "--short", f"{began[-1]}^")
 
 
 def checked_out(reference: str, work: Path) -> Path:
@@ -77,7 +85,7 @@ def _both(name: str, before: list[dict[str, Any]], after: list[dict[str, Any]]) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
-    parser.add_argument("--base", help="a git reference; the last release's tag if absent")
+    parser.add_argument("--base", help="a git reference; the last release if absent")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="a measure or a family")
     parser.add_argument("--full-size", action="store_true", help="the sizes of the goals; quick ones if absent")
     parser.add_argument("--turns", type=int, default=2)

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import sys
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -28,7 +29,10 @@ class Product:
     def command(self) -> list[str]:
         if self.tree is None:
             return [str(Path(sys.executable).parent / "trainledger")]
-        return [sys.executable, "-c", "from dagster_project import main; main()"]
+        # an older release may start elsewhere
+        scripts = tomllib.loads((self.tree / "pyproject.toml").read_text())["project"]["scripts"]
+        module, _, function = scripts["trainledger"].partition(":")
+        return [sys.executable, "-c", f"from {module} import {function}; {function}()"]
 
     @property
     def environment(self) -> dict[str, str]:

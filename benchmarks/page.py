@@ -90,7 +90,7 @@ def plot(measures: list[dict[str, Any]]) -> str:
         lines.append(f'<text x="{left - 8}" y="{y + 14}" text-anchor="end">{one["name"]}</text>')
         lines.append(f'<rect x="{start:.1f}" y="{y + 3}" width="{max(end - start, 1):.1f}" height="15" fill="{colour}"/>')
         beside, anchor = (end + 5, "start") if value >= 0 else (start - 5, "end")
-        lines.append(f'<text x="{beside:.1f}" y="{y + 14}" text-anchor="{anchor}">{times:.2g}x</text>')
+        lines.append(f'<text x="{beside:.1f}" y="{y + 14}" text-anchor="{anchor}">{times:.3g}x</text>')
     bottom = 20 + len(bars) * height
     lines.append(f'<line x1="{x(0):.1f}" x2="{x(0):.1f}" y1="4" y2="{bottom - 4}" stroke="#1b1f24"/>')
     lines.append(f'<text x="{x(0):.1f}" y="{bottom + 8}" text-anchor="middle">goal</text>')

@@ -75,87 +75,96 @@ def spark_type(digits: Digits) -> Digits:
     return MOST, max(MOST - (precision - scale), min(scale, 6))
 
 
-def cut_figures(sql: str, tables: Tables) -> tuple[list[str], dict[str, str]]:
-    """The expressions of a compiled query that lose decimals on Spark, and the types of its columns there."""
-    found: list[str] = []
+class Types:
+    """The types that a query's expressions have on Spark, found from the inside out; `cut` are those that lose decimals there."""
 
-    def note(node: exp.Expression, digits: Digits, what: str) -> None:
+    def __init__(self) -> None:
+        self.cut: list[str] = []
+        own = {one: {"annotator": self.operation} for one in OPERATIONS} | {one: {"annotator": self.choice} for one in CHOICES}
+        own |= {one: {"annotator": self.as_first} for one in FIRST} | {exp.Anonymous: {"annotator": self.function}}
+        self.rules = dict(EXPRESSION_METADATA) | own
+
+    def note(self, node: exp.Expression, digits: Digits, what: str) -> None:
         if digits[1] > spark_type(digits)[1]:
-            found.append(f"{what}: {node.sql('duckdb')[:160]}")
+            self.cut.append(f"{what}: {node.sql('duckdb')[:160]}")
 
-    def set_type(annotator: object, node: exp.Expression, digits: Digits | None, other: str) -> None:
+    def set_type(self, annotator: object, node: exp.Expression, digits: Digits | None, other: str = "unknown") -> None:
         kind = f"decimal({', '.join(map(str, spark_type(digits)))})" if digits else other
         annotator._set_type(node, exp.DataType.build(kind, dialect="duckdb"))
 
-    def function(annotator: object, node: exp.Expression) -> None:
-        set_type(annotator, node, None, "bigint" if node.name.lower() == "epoch_us" else "unknown")
+    def function(self, annotator: object, node: exp.Expression) -> None:
+        self.set_type(annotator, node, None, "bigint" if node.name.lower() == "epoch_us" else "unknown")
 
-    def operation(annotator: object, node: exp.Expression) -> None:
+    def operation(self, annotator: object, node: exp.Expression) -> None:
         if node.find_ancestor(exp.Lambda):  # of product_of_distinct, on whole numbers
-            return set_type(annotator, node, None, "unknown")
-        left, right = digits_of(node.left), digits_of(node.right)
-        decimals = [side for side in (node.left, node.right) if side.type and side.type.is_type("decimal")]
+            return self.set_type(annotator, node, None)
+        sides = (node.left, node.right)
+        left, right = map(digits_of, sides)
         if left is None or right is None:
-            unknown = [side for side in (node.left, node.right) if side.type is None or side.type.is_type("unknown")]
-            if unknown and not any(isinstance(side, exp.Interval) for side in (node.left, node.right)):
-                found.append(f"of unknown type: {node.sql('duckdb')[:160]}")
-            is_double = any(side.type and side.type.is_type("double", "float") for side in (node.left, node.right))
-            set_type(annotator, node, None, "double" if is_double else "unknown")
-        elif not decimals and not (left[1] or right[1]):
-            set_type(annotator, node, None, "double" if isinstance(node, exp.Div) else "bigint")
-        else:
-            digits = exact_result(node, left, right)
-            note(node, digits, "cut")
-            if isinstance(node, exp.Div):
-                found.append(f"divided: {node.sql('duckdb')[:160]}")
-            set_type(annotator, node, digits, "")
+            unknown = any(side.type is None or side.type.is_type("unknown") for side in sides)
+            if unknown and not any(isinstance(side, exp.Interval) for side in sides):
+                self.cut.append(f"of unknown type: {node.sql('duckdb')[:160]}")
+            is_double = any(side.type and side.type.is_type("double", "float") for side in sides)
+            return self.set_type(annotator, node, None, "double" if is_double else "unknown")
+        if not (left[1] or right[1] or any(map(is_decimal, sides))):
+            return self.set_type(annotator, node, None, "double" if isinstance(node, exp.Div) else "bigint")
+        digits = exact_result(node, left, right)
+        self.note(node, digits, "cut")
+        if isinstance(node, exp.Div):
+            self.cut.append(f"divided: {node.sql('duckdb')[:160]}")
+        return self.set_type(annotator, node, digits)
 
-    def choice(annotator: object, node: exp.Expression) -> None:
-        if isinstance(node, exp.Case):
-            branches = [*(one.args["true"] for one in node.args["ifs"]), node.args.get("default")]
-        elif isinstance(node, exp.If):
-            branches = [node.args["true"], node.args.get("false")]
-        else:
-            branches = [node.this] if isinstance(node, exp.Nullif) else [node.this, *node.expressions]
-        there = [one for one in branches if one is not None and not isinstance(one.unnest(), exp.Null)]
+    def choice(self, annotator: object, node: exp.Expression) -> None:
+        there = [one for one in branches_of(node) if one is not None and not isinstance(one.unnest(), exp.Null)]
         digits = [digits_of(one) for one in there]
         if there and all(digits):
             wide = widest(one for one in digits if one)
-            note(node, wide, "branches of different types")
-            is_decimal = wide[1] or any(one.type and one.type.is_type("decimal") for one in there)
-            set_type(annotator, node, wide if is_decimal else None, "bigint")
+            self.note(node, wide, "branches of different types")
+            self.set_type(annotator, node, wide if wide[1] or any(map(is_decimal, there)) else None, "bigint")
         else:
             kind = next((one.type for one in there if one.type and not one.type.is_type("unknown")), None)
             annotator._set_type(node, kind)
 
-    def as_first(annotator: object, node: exp.Expression) -> None:
+    def as_first(self, annotator: object, node: exp.Expression) -> None:
         inner = node.this
         digits = digits_of(inner) if isinstance(node, exp.Sum) else None
-        if digits and inner.type and inner.type.is_type("decimal"):
-            set_type(annotator, node, (min(MOST, digits[0] + 10), digits[1]), "")
+        if digits and is_decimal(inner):
+            self.set_type(annotator, node, (min(MOST, digits[0] + 10), digits[1]))
         elif digits:
-            set_type(annotator, node, None, "bigint")
+            self.set_type(annotator, node, None, "bigint")
         else:
             annotator._set_type(node, inner.type)
 
-    own = {one: {"annotator": operation} for one in OPERATIONS} | {one: {"annotator": choice} for one in CHOICES}
-    own[exp.Anonymous] = {"annotator": function}
-    rules = dict(EXPRESSION_METADATA) | own | {one: {"annotator": as_first} for one in FIRST}
+
+def is_decimal(node: exp.Expression) -> bool:
+    return bool(node.type and node.type.is_type("decimal"))
+
+
+def branches_of(node: exp.Expression) -> list[exp.Expression | None]:
+    """What a choice may give."""
+    if isinstance(node, exp.Case):
+        return [*(one.args["true"] for one in node.args["ifs"]), node.args.get("default")]
+    if isinstance(node, exp.If):
+        return [node.args["true"], node.args.get("false")]
+    return [node.this] if isinstance(node, exp.Nullif) else [node.this, *node.expressions]
+
+
+def cut_figures(sql: str, tables: Tables) -> tuple[list[str], dict[str, str]]:
+    """The expressions of a compiled query that lose decimals on Spark, and the types of its columns there."""
+    types = Types()
     schema = MappingSchema({"build": tables}, dialect="duckdb")
     query = qualify(
         sqlglot.parse_one(sql, dialect="duckdb"), dialect="duckdb", schema=schema, catalog="build", validate_qualify_columns=False
     )
-    query = annotate_types(query, schema=schema, expression_metadata=rules, dialect="duckdb")
+    query = annotate_types(query, schema=schema, expression_metadata=types.rules, dialect="duckdb")
     for union in query.find_all(exp.SetOperation):
         for left, right in zip(union.left.selects, union.right.selects, strict=True):
             sides = [digits_of(side.unalias()) for side in (left, right)]
             if all(sides):
-                note(left, widest(one for one in sides if one), f"union of {sides}")
-    types = {}
-    for column in query.selects:
-        kind = column.type
-        types[column.alias_or_name] = kind.sql("duckdb") if kind and not kind.is_type("unknown") else "unknown"
-    return found, types
+                types.note(left, widest(one for one in sides if one), f"union of {sides}")
+    kinds = {column.alias_or_name: column.type for column in query.selects}
+    known = {name: kind.sql("duckdb") if kind and not kind.is_type("unknown") else "unknown" for name, kind in kinds.items()}
+    return types.cut, known
 
 
 def misplaced_columns(text: str) -> list[str]:

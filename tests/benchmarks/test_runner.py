@@ -146,3 +146,25 @@ def test_another_release_is_compared_in_turns_by_its_own_code(tmp_path: Path, mo
     [compared] = compare.compare(*benches, set(), turns=2)
     assert turns == [tree, None, tree, None]
     assert (compared["base"], compared["head"], compared["head_over_base"]) == ([2.0, 2.0], [1.0, 1.0], 0.5)
+
+
+def test_without_tags_the_last_release_is_the_commit_before_the_changelog_went_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare, "ROOT", tmp_path)
+    compare.git("init", "-q")
+    texts = [
+        "## 0.1.0",
+        "## 0.2.0\n## 0.1.0",
+        "## 0.3.0 (not released)\n## 0.2.0",
+        "## 0.4.0 (not released)\n## 0.3.0 (not released)\n## 0.2.0",
+    ]
+    commits = []
+    for text in texts:
+        (tmp_path / "CHANGELOG.md").write_text(text)
+        compare.git("add", "CHANGELOG.md")
+        compare.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "text")
+        commits.append(compare.git("rev-parse", "--short", "HEAD"))
+    assert compare.last_release() == commits[1]
+    compare.git("tag", "0.2.1")
+    assert compare.last_release() == "0.2.1"
