@@ -26,6 +26,7 @@ class StorageFake:
 
     batches: Sequence[pa.RecordBatch]
     cuts: list[int] = field(default_factory=list)  # after how many messages each further call breaks off
+    ends: list[int] = field(default_factory=list)  # after how many messages each further call ends as if it were whole
     denied: str | None = None  # a message that every session is refused with
     sessions: list[types.ReadSession] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
@@ -42,9 +43,11 @@ class StorageFake:
 
     def read(self, request: types.ReadRowsRequest, context: grpc.ServicerContext) -> Iterator[types.ReadRowsResponse]:
         self.offsets.append(request.offset)
-        cut, sent, before = self.cuts.pop(0) if self.cuts else None, 0, 0
+        cut, end, sent, before = self.cuts.pop(0) if self.cuts else None, self.ends.pop(0) if self.ends else None, 0, 0
         for batch in self.batches:
             if before >= request.offset:
+                if sent == end:
+                    return
                 if sent == cut:
                     context.abort(grpc.StatusCode.UNAVAILABLE, "the stream was cut")
                 rows = types.ArrowRecordBatch(serialized_record_batch=batch.serialize().to_pybytes(), row_count=batch.num_rows)
@@ -59,13 +62,18 @@ class StorageFake:
     @contextmanager
     def client(self) -> Iterator[BigQueryReadClient]:
         """A client of this fake, which runs as long as the client is used."""
+        with self.serving() as address, grpc.insecure_channel(address) as channel:
+            yield BigQueryReadClient(transport=BigQueryReadGrpcTransport(channel=channel))
+
+    @contextmanager
+    def serving(self) -> Iterator[str]:
+        """The address of this fake."""
         server = grpc.server(ThreadPoolExecutor(2))
         server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, self._handlers())])
         port = server.add_insecure_port("127.0.0.1:0")
         server.start()
         try:
-            with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-                yield BigQueryReadClient(transport=BigQueryReadGrpcTransport(channel=channel))
+            yield f"127.0.0.1:{port}"
         finally:
             server.stop(None)
 
