@@ -12,20 +12,26 @@ from .splitting import RESIDUAL
 _CUSTOM_JOB = re.compile(r"projects/[^/]+/locations/[^/]+/customJobs/[0-9]+")
 
 
+def jobs_of(line: GoogleLine) -> list[str]:
+    return [found[0] for name in (line.global_name, line.resource_name) if (found := _CUSTOM_JOB.search(name))]
+
+
 def _job_run(line: GoogleLine, runs: Runs) -> str | None:
-    for name in (line.global_name, line.resource_name):
-        if (found := _CUSTOM_JOB.search(name)) and found[0] in runs.run_of_job:
-            return runs.run_of_job[found[0]]
-    return None
+    return next((runs.run_of_job[job] for job in jobs_of(line) if job in runs.run_of_job), None)
 
 
-def _labelled_run(line: GoogleLine, runs: Runs, tag_keys: list[str]) -> str | None:
+def label_of(line: GoogleLine, tag_keys: list[str]) -> str:
     """Labels are lower-case and cannot be told from their keys with dashes, so both spellings count."""
     for key in tag_keys:
         for spelling in (key, key.lower(), key.replace("_", "-"), key.lower().replace("_", "-")):
             if value := line.labels.get(spelling):
-                return runs.of_tag(value)
-    return None
+                return value
+    return ""
+
+
+def _labelled_run(line: GoogleLine, runs: Runs, tag_keys: list[str]) -> str | None:
+    label = label_of(line, tag_keys)
+    return runs.of_tag(label) if label else None
 
 
 def _holders(line: GoogleLine, runs: Runs) -> list[Window]:

@@ -103,7 +103,7 @@ class Oracle:
         decide_open_ends(self.runs, samples, times)
         self.runs.sizes = sizes_of(self.google_lines, self.runs)
         prepare_blocks(self.lines)
-        self.flows = aws_flows(self.lines) | amortise(self.google_lines)
+        self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
         self.parts = [part for line in self.lines for part in parts_of(line, self.runs, self.tag_keys)]
         self.parts += [part for line in self.google_lines for part in google_ladder.parts_of(line, self.runs, self.tag_keys)]
         carbon_rows = google_rows(google_carbon, projects)

@@ -20,14 +20,15 @@ resource_charges as (
     )
 ),
 
--- one interval of a machine may be billed in several rows (chips, a commitment): it is one time
+-- one interval of a machine may be billed in several rows (chips, a commitment): it is one time, of the first cell by name
 timed_charges as (
     select
         *,
         case
             when billed_us is not null then billed_us
             when row_number() over (
-                partition by provider_name, held_resource_id, charge_period_start, charge_period_end order by line_id
+                partition by provider_name, held_resource_id, charge_period_start, charge_period_end
+                order by {{ cell() }}, instance_type
             ) = 1 then {{ microseconds('charge_period_start', 'charge_period_end') }}
             else 0
         end as time_us
