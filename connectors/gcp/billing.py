@@ -20,7 +20,7 @@ from connectors.formats.lazy import pa, pc
 from connectors.formats.nested import NestedFile, flat
 from connectors.formats.parquet import named_errors, write_tables
 from connectors.formats.values import Rows
-from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, MAPS, SCHEMA, SHAPE
+from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, MAPS, SCHEMA, SHAPE, flat_name
 from connectors.layouts.partition_folders import find_partition_deliveries
 
 __all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
@@ -55,7 +55,7 @@ def _flat_table(source: NestedFile, batch: pa.RecordBatch, rows: Rows, repeats: 
     lines = source.lines(batch, rows)
     for name in MAPS:
         if name in source.paths:
-            lines[name], again = source.map_of(batch, name)
+            lines[flat_name(name)], again = source.map_of(batch, name)
             if len(again):
                 first, count = repeats.get(name, (rows.before + again[0] + 1, 0))
                 repeats[name] = first, count + len(again)

@@ -39,7 +39,12 @@ BILLING = pa.schema(
         "location": pa.struct({"location": _TEXT, "country": _TEXT, "region": _TEXT, "zone": _TEXT}),
         "resource": pa.struct({"name": _TEXT, "global_name": _TEXT}),
         "tags": pa.list_(pa.struct({"key": _TEXT, "value": _TEXT, "inherited": pa.bool_(), "namespace": _TEXT})),
-        "price": pa.struct({"effective_price": _NUMERIC, "unit": _TEXT}),
+        "price": pa.struct(
+            {
+                **{"effective_price": _NUMERIC, "tier_start_amount": _NUMERIC, "unit": _TEXT, "pricing_unit_quantity": _NUMERIC},
+                **{"list_price": _NUMERIC, "effective_price_default": _NUMERIC, "list_price_consumption_model": _NUMERIC},
+            }
+        ),
         "export_time": _TIME,
         "cost": _FLOAT,
         "currency": _TEXT,
@@ -103,13 +108,25 @@ LINE: dict[str, Any] = {
     "sku": {"id": "04C3-5B71-D137", "description": "TpuV5e running in Americas"},
     "usage_start_time": START,
     "usage_end_time": START + dt.timedelta(hours=1),
-    "project": {"id": "research", "number": "000123456789", "name": "Research", "ancestry_numbers": "/1/2/"},
+    "project": {
+        **{"id": "research", "number": "000123456789", "name": "Research", "ancestry_numbers": "/1/2/"},
+        "labels": [{"key": "cost-centre", "value": "4711"}],
+        "ancestors": [
+            {"resource_name": "projects/000123456789", "display_name": "Research"},
+            {"resource_name": "folders/2", "display_name": "Models"},
+            {"resource_name": "organizations/1", "display_name": "example.org"},
+        ],
+    },
     "labels": [{"key": "training_run_id", "value": "run-a"}],
     "system_labels": [{"key": "compute.googleapis.com/machine_spec", "value": "ct5lp-hightpu-8t"}],
     "location": {"location": "us-west4", "country": "US", "region": "us-west4", "zone": "us-west4-a"},
     "resource": {"name": "node-1", "global_name": "//tpu.googleapis.com/projects/research/locations/us-west4-a/nodes/node-1"},
     "tags": [{"key": "env", "value": "prod", "inherited": True, "namespace": "example.org"}],
-    "price": {"unit": "hour"},
+    "price": {
+        **{"effective_price": Decimal("1.200000001"), "tier_start_amount": Decimal("0"), "unit": "hour"},
+        **{"pricing_unit_quantity": Decimal("1"), "list_price": Decimal("1.35")},
+        **{"effective_price_default": Decimal("1.25"), "list_price_consumption_model": Decimal("1.3")},
+    },
     "export_time": START + dt.timedelta(hours=5),
     "cost": 9.6,
     "currency": "USD",

@@ -28,6 +28,7 @@ _TEXTS = {
     "subscription": ("instance_id",),
     "adjustment_info": ("type",),
     "invoice": ("month",),
+    "consumption_model": ("id", "description"),
 }
 _BILL = pa.schema(
     [(name, pa.struct([(field, pa.string()) for field in fields])) for name, fields in _TEXTS.items()]
@@ -131,8 +132,12 @@ def gauge(metric: str, host: str, chip: int, points: dict[str, float], run: str 
 
 
 class GoogleExports(Exports):
-    def google_bill(self, rows: list[dict], day: str = "2026-04-10", name: str = "gcp") -> None:
-        self._partition(self._source(name, "gcp_billing") / f"_PARTITIONTIME={day}", rows, _BILL)
+    def google_bill(self, rows: list[dict], day: str = "2026-04-10", name: str = "gcp", *, is_numeric: bool = False) -> None:
+        """A partition of the bill. `is_numeric`: costs are NUMERIC, as in some accounts' tables, and not FLOAT."""
+        schema = _BILL
+        for column in ("cost", "cost_at_list") if is_numeric else ():
+            schema = schema.set(schema.get_field_index(column), pa.field(column, pa.decimal128(38, 9)))
+        self._partition(self._source(name, "gcp_billing") / f"_PARTITIONTIME={day}", rows, schema)
 
     def google_carbon(self, rows: list[dict], month: str = "2026-04") -> None:
         self._partition(self._source("gcp-carbon", "gcp_carbon") / f"_PARTITIONTIME={month}-01", rows, _CARBON)

@@ -22,6 +22,7 @@ from .google_carbon import carbon_projects, google_rows
 from .google_commitments import amortise
 from .google_exports import nested_rows, partition_deliveries
 from .holdings import holds_of
+from .invoices import invoice_rows
 from .ladder import parts_of
 from .lines import COLUMNS, Line, line_of
 from .machines import tell_machines_apart
@@ -145,5 +146,5 @@ class Oracle:
             "fct_training_run_emissions_versions": emission_tables.version_rows(emissions),
             "fct_training_run_energy": run_rows(self.energy, month_keys, unknown_months(self.runs)),
             "fct_training_run_emissions_modelled": modelled_rows(self.energy, month_keys, self.own),
-            "fct_reconciliation": reconciled | modelled,
+            "fct_reconciliation": reconciled | modelled | invoice_rows(self.google_lines),
         }

@@ -2,6 +2,12 @@ select
     _source_name as source_name,
     _source_object as source_object,
     line_number as row_number,
+    -- a credit says these of its row itself, so a total by month or invoice joins nothing
+    _is_book as is_book,
+    billing_account_id as payer_account_id,
+    cast(date_trunc('month', usage_start_time) as date) as usage_month,
+    currency as billing_currency,
+    nullif(invoice_month, '') as invoice_month,
     upper(coalesce(credit_type, '')) as credit_type,
     {{ to_exact('credit_amount', 12) }} as credit_amount,
     upper(coalesce(credit_type, '')) in (

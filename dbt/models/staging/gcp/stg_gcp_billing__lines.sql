@@ -42,6 +42,19 @@ select
     coalesce({{ map_get('labels', 'goog-originating-sku-id') }}, '') as originating_sku_id,
     lower(coalesce({{ map_get('system_labels', 'compute.googleapis.com/is_unused_reservation') }}, ''))
     = 'true' as is_unused_reservation,
+    -- as of the time of use, and no rule reads them: they tell who asks why a row costs what it does, and where its project stood
+    -- then. Nothing is ever grouped by them (ADR 0036)
+    {{ to_exact('currency_conversion_rate', 12) }} as currency_conversion_rate,
+    {%- for price in ['effective_price', 'list_price', 'effective_price_default', 'list_price_consumption_model'] %}
+    {{ to_exact('price_' ~ price, 12) }} as {{ price }},
+    {%- endfor %}
+    {{ to_exact('price_tier_start_amount', 12) }} as price_tier_start,
+    {{ to_exact('price_pricing_unit_quantity', 12) }} as price_quantity,
+    nullif(price_unit, '') as price_unit,
+    labels,
+    project_labels,
+    nullif(project_ancestry_numbers, '') as ancestry_numbers,
+    project_ancestors as ancestors,
     _run_tag as run_tag
 from {{ source('raw', 'gcp_billing') }}
 where part = 'line'
