@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Literal, cast
 
 from connectors.formats.bigquery_types import fields_of, unknown_columns
 from connectors.formats.nested import Shape
-from connectors.gcp import billing_columns, carbon
-from connectors.gcp.bigquery_sql import INGESTION, Axis
+from connectors.gcp import billing, billing_columns, carbon
+from connectors.gcp.bigquery_sql import INGESTION, Axis, modified_sql, partition_sql, partitions_sql
 
 Time = Literal["DATE", "TIMESTAMP", "DATETIME"]
 
@@ -60,6 +61,30 @@ class TableReading:
         fields = fields_of(description.get("schema", {}))
         return tuple(field.name for field in fields), unknown_columns(fields, self.shape, uri)
 
+    def check(self, description: Mapping[str, Any], uri: str) -> None:
+        """Raise ExportSchemaError for a table that lacks what every row of the kind has."""
+        self.columns_of(description, uri)
+
+    def look_sql(self, table: str, description: Mapping[str, Any], first: date | None, end: date | None) -> str:
+        """The look at the partitions from a day to before another; one of a month is asked for whole."""
+        axis = self.axis_of(description)
+        if first and axis.unit == "MONTH":
+            first = first.replace(day=1)
+        return partitions_sql(table, axis, self.changes_by(description), first, end)
+
+    def rows_sql(self, table: str, description: Mapping[str, Any], day: date) -> str:
+        """The rows of the partition that begins with a day, in the columns that the table has now."""
+        columns, _ = self.columns_of(description, table)
+        return partition_sql(table, columns, self.axis_of(description), day)
+
+    def written_sql(self, dataset: str, table: str, description: Mapping[str, Any]) -> str | None:
+        """When each partition was written, where neither a column tells it nor another time than the axis divides the table."""
+        divided: Mapping[str, Any] = description.get("timePartitioning") or {}
+        is_divided_so = divided.get("field", INGESTION.column) == self.axis_of(description).column
+        return modified_sql(dataset, table) if divided and is_divided_so and not self.changes_by(description) else None
+
 
 BILL = TableReading(billing_columns.SHAPE, own_axis=Axis("usage_start_time"), export_time="export_time")
 CARBON = TableReading(carbon.SHAPE, own_axis=Axis("usage_month", "DATE", "MONTH"), is_by_month=True)
+# by kind; landing hands a source's one to its store
+READINGS = {billing.KIND: BILL, carbon.KIND: CARBON}

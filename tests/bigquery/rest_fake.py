@@ -6,7 +6,7 @@ The unmodified client asks it. It answers what a test gave it, in order, and kee
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -47,6 +47,7 @@ class RestFake:
 
     tables: Mapping[str, Mapping[str, Any] | Failure] = field(default_factory=dict)
     answers: list[Rows | Failure] = field(default_factory=list)
+    answer: Callable[[str], Rows | Failure] | None = None  # to the text of a query, once no other answers are left
     asked: list[dict[str, Any]] = field(default_factory=list)  # bodies of queries
     results: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # by job
 
@@ -64,6 +65,8 @@ class RestFake:
     def query(self, project: str, body: dict[str, Any]) -> Mapping[str, Any] | Failure:
         """A query that is answered at once, or a job; a dry run is a job that only says how much it would read."""
         self.asked.append(body)
+        if self.answer and not self.answers:
+            self.answers.append(self.answer(text_of(body)))
         answer = self.answers.pop(0)
         if isinstance(answer, Failure):
             return answer
@@ -87,14 +90,26 @@ class RestFake:
     @contextmanager
     def client(self, credentials: Credentials | None = None) -> Iterator[bigquery.Client]:
         """A client of this fake, which runs as long as the client is used."""
+        with self.serving() as url:
+            options = ClientOptions(api_endpoint=url)
+            yield bigquery.Client("acme-billing", client_options=options, credentials=credentials or AnonymousCredentials())
+
+    @contextmanager
+    def serving(self) -> Iterator[str]:
+        """The address of this fake."""
         server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
         Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
-        options = ClientOptions(api_endpoint=f"http://127.0.0.1:{server.server_port}")
         try:
-            yield bigquery.Client("acme-billing", client_options=options, credentials=credentials or AnonymousCredentials())
+            yield f"http://127.0.0.1:{server.server_port}"
         finally:
             server.shutdown()
             server.server_close()
+
+
+def text_of(body: Mapping[str, Any]) -> str:
+    """The SQL text of a query or a job."""
+    query = body["configuration"]["query"] if "configuration" in body else body
+    return str(query["query"])
 
 
 def _handler_of(fake: RestFake) -> type[BaseHTTPRequestHandler]:

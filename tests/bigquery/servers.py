@@ -52,19 +52,34 @@ def bigquery_emulator(folder: Path, project: str = "acme-billing") -> Iterator[E
     subprocess.run([ENVIRONMENT / "bin/python", "-c", _HOME], env=environment, check=True, cwd=folder, timeout=PATIENCE)
     rest, grpc = _free_port(), _free_port()
     command = ["start", "--ephemeral", "--rest-port", str(rest), "--grpc-port", str(grpc), "--project", project]
-    with (folder / "server.log").open("wb") as log:
-        process = subprocess.Popen(
-            [ENVIRONMENT / "bin/bqemulator", *command], env=environment, cwd=folder, stdout=log, stderr=subprocess.STDOUT
-        )
-    try:
+    with _running([str(ENVIRONMENT / "bin/bqemulator"), *command], environment, folder) as process:
         _wait_for(f"http://127.0.0.1:{rest}/readyz", process, folder / "server.log")
         yield Emulator(f"http://127.0.0.1:{rest}", f"127.0.0.1:{grpc}", project)
+
+
+@contextmanager
+def _running(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process for as long as it is needed; what it says is in server.log."""
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        yield process
     finally:
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
             process.wait(10)
         process.kill()
         process.wait()
+
+
+@contextmanager
+def storage_emulator(folder: Path) -> Iterator[str]:
+    """The address of a Cloud Storage without any bucket. It does not enforce `if_generation_match`."""
+    port = _free_port()
+    command = ["start", "--host", "127.0.0.1", "--port", str(port), "--in-memory", "--quiet"]
+    with _running([str(ENVIRONMENT / "bin/gcp-storage-emulator"), *command], dict(os.environ), folder) as process:
+        _wait_for(f"http://127.0.0.1:{port}/storage/v1/b?project=acme", process, folder / "server.log")
+        yield f"http://127.0.0.1:{port}"
 
 
 def analysed(tables: Mapping[str, Sequence[Mapping[str, Any]]], statements: Sequence[str]) -> list[str | None]:

@@ -59,13 +59,18 @@ class StorageFake:
     @contextmanager
     def client(self) -> Iterator[BigQueryReadClient]:
         """A client of this fake, which runs as long as the client is used."""
+        with self.serving() as address, grpc.insecure_channel(address) as channel:
+            yield BigQueryReadClient(transport=BigQueryReadGrpcTransport(channel=channel))
+
+    @contextmanager
+    def serving(self) -> Iterator[str]:
+        """The address of this fake."""
         server = grpc.server(ThreadPoolExecutor(2))
         server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, self._handlers())])
         port = server.add_insecure_port("127.0.0.1:0")
         server.start()
         try:
-            with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-                yield BigQueryReadClient(transport=BigQueryReadGrpcTransport(channel=channel))
+            yield f"127.0.0.1:{port}"
         finally:
             server.stop(None)
 

@@ -27,6 +27,7 @@ from tests.bigquery.described import fields_like
 from tests.bigquery.servers import Emulator, bigquery_emulator, must_be_installed
 from tests.connectors.gcp import BILLING, START, as_exported, line, write_partition
 from tests.connectors.kit import converted, rows_of
+from tests.landing.kit import Organisation
 
 pytestmark = pytest.mark.slow
 
@@ -93,3 +94,18 @@ def test_a_day_that_is_read_from_the_table_is_the_day_of_its_parquet(client: big
         for name in ("table", "parquet")
     )
     assert read == exported
+
+
+def test_a_table_is_landed_through_the_emulator_as_its_parquet_is(emulator: Emulator, table: str, tmp_path: Path) -> None:
+    source = {"name": "google", "kind": "gcp_billing"}
+    of_table = Organisation(tmp_path / "table", {**source, "location": f"bq://{table}", "endpoint_url": emulator.rest})
+    of_files = Organisation(tmp_path / "files", source)
+    of_files.deliver_google("2026-04-01", *ROWS[:2], at="2026-04-02")
+    of_files.deliver_google("2026-04-02", *ROWS[2:], at="2026-04-03")
+    # without their places: the order of a table's rows is not promised
+    rows = r"select columns(c -> c not like '\_%' escape '\' and c <> 'line_number') from raw.gcp_billing order by all"
+    for organisation in (of_table, of_files):
+        assert organisation.outcomes() == {"landed": 2}
+    assert of_table.raw(rows) == of_files.raw(rows)
+    assert len(of_table.raw(rows)) == 5, "3 lines and 2 credits"
+    assert of_table.refresh() == []
