@@ -15,7 +15,9 @@ from connectors.layouts.accounting import Counts, look, nothing_there
 from connectors.registry import connector_for
 from connectors.stores import ObjectStore
 from connectors.telemetry.samples import facts_of
-from dagster_project.commands.doctor.checks import Check, Outcome, counted, size, some
+from dagster_project.clock import now
+from dagster_project.commands.doctor.checks import KEPT, Check, Outcome, counted, size, some
+from dagster_project.commands.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.failures import meant
 from dagster_project.landing.deriving.derive import Deriver
 from dagster_project.landing.fetching import Fetched
@@ -73,6 +75,7 @@ def read_source(base: Path, source: SourceSettings, folder: Path, reading: Readi
                 yield _nothing(base, source, store, counts)
             return
         wanted = _newest(source, deliveries, reading)
+        yield from _half_exported(source, deliveries)
         yield from _read(store, wanted, folder, reading)
     except BaseException as error:  # whatever is wrong with one source, the others are looked at
         surprise = surprise_of(error, source.name, None, folder)
@@ -108,6 +111,14 @@ def _meant(base: Path, source: SourceSettings) -> str:
     except ConnectorError:  # these credentials may see the prefix alone
         return ""
     return meant(name, names - {name})
+
+
+def _half_exported(source: SourceSettings, deliveries: list[Delivery]) -> Iterator[Check]:
+    exported = {one.partition: one.published_at for one in sorted(deliveries, key=lambda one: one.published_at)}
+    months = partial_months(source, exported, now())
+    if months:
+        facts = {"reason": REASON, "months": [month.facts() for month in months[:KEPT]]}
+        yield Check(source.name, "warning", f"half exported: {in_words(months)}", REMEDY, True, REASON, facts)
 
 
 def _newest(source: SourceSettings, deliveries: list[Delivery], reading: Reading) -> list[Delivery]:
