@@ -11,8 +11,11 @@ gives the partitions of the files, and the others by nothing: they are read by t
 
 from __future__ import annotations
 
+import gzip
+import json
 import random
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -23,11 +26,11 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud import bigquery, storage
 
 from dagster_project.commands.query import digests
+from demo.gcp.table import FOLDER, ROWS, SCHEMA, TIMES, Table
 from tests.bigquery.account import Days, write_account
-from tests.bigquery.described import fields_like
 from tests.bigquery.servers import bigquery_emulator, must_be_installed, storage_emulator
 from tests.conftest import Command
-from tests.connectors.gcp import as_exported, write_lines, write_partition
+from tests.connectors.gcp import write_lines, write_partition
 from tests.line.kit import query
 from tests.oracle.compare import differences, report
 from tests.oracle.google_builders import GoogleExports
@@ -110,7 +113,12 @@ def test_a_bucket_and_a_folder_publish_the_same(as_parquet: Path, tmp_path: Path
         assert told_by(published(tmp_path, trainledger, write, seed=2)) == told_by(as_parquet)
 
 
+def _micros(instant: datetime) -> int:
+    return (instant - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
 def test_a_table_and_a_folder_publish_the_same(as_parquet: Path, tmp_path: Path, trainledger: Command) -> None:
+    """The table is made and filled from the two files that the demo writes for `bq load`."""
     must_be_installed()
     with bigquery_emulator(tmp_path) as server:
         options = {"api_endpoint": server.rest}
@@ -118,13 +126,17 @@ def test_a_table_and_a_folder_publish_the_same(as_parquet: Path, tmp_path: Path,
         client.create_dataset("exports")
 
         def write(name: str, schema: pa.Schema, files: Days) -> dict[str, Any]:
-            columns = [bigquery.SchemaField.from_api_repr(field) for field in fields_like(schema)]
+            written = Table()
+            for rows in files.values():
+                written.add(row | {time: _micros(row[time]) for time in TIMES} for row in rows)
+            written.write(tmp_path / name, schema)
+            columns = client.schema_from_json(tmp_path / name / FOLDER / SCHEMA)
             table = bigquery.Table(f"{server.project}.exports.{name}", schema=columns)
             if name == "gcp":
                 table.time_partitioning = bigquery.TimePartitioning(field="export_time")
             client.create_table(table)
-            for rows in files.values():
-                assert client.insert_rows_json(table, [as_exported(row) for row in rows]) == []
+            lines = gzip.decompress((tmp_path / name / FOLDER / ROWS).read_bytes()).splitlines()
+            assert client.insert_rows_json(table, [json.loads(line) for line in lines]) == []
             return {"location": f"bq://{table.reference}", "endpoint_url": server.rest}
 
         assert told_by(published(tmp_path, trainledger, write, seed=3)) == told_by(as_parquet)
