@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dagster_project.settings import load_settings
 from demo.clock import MONTHS
 from demo.gcp.account import money_of
 from demo.gcp.table import FOLDER, ROWS, SCHEMA
@@ -305,3 +306,15 @@ def test_the_table_to_load_into_bigquery_is_the_bill_of_the_partitions(demo, tmp
     )
     assert sum(part.num_rows for part in table) > 30_000
     assert pa.concat_tables(table).equals(pa.concat_tables(folder))
+
+
+def test_the_line_for_bigquery_is_ready_to_be_taken_and_what_loads_it_names_the_files(demo, tmp_path):
+    text = (demo.folder / "trainledger.yaml").read_text()
+    text = re.sub(r"^  - {name: gcp-billing,.*\n", "", text, flags=re.MULTILINE).replace("  # - {name: gcp-b", "  - {name: gcp-b")
+    (tmp_path / "trainledger.yaml").write_text(text)
+    source = load_settings(tmp_path / "trainledger.yaml").source("gcp-billing")
+    assert (source.kind, source.location) == ("gcp_billing", "bq://your-project.trainledger_demo.gcp_billing")
+    [command] = re.findall(r"^bq load .*\\\n.*$", (demo.folder / "README.md").read_text(), flags=re.MULTILINE)
+    loaded = [word for word in command.split() if word.startswith("exports/")]
+    assert loaded == [f"exports/{FOLDER}/{name}" for name in (ROWS, SCHEMA)]
+    assert source.location.removeprefix("bq://").replace(".", ":", 1) in command.split()
