@@ -1,7 +1,7 @@
 """Two years of a Google account: what is published is what was drawn, to the last digit, by month of use, run and invoice.
 
-Twenty-four deliveries in one full build, then late rows of April, delivered after the end of May: once built by dbt and once from
-the statements that it left. Beside them Google's worked examples of commitments, each a billing account of its own.
+Twenty-four deliveries in one full build, then late rows of April, twice, after the end of May: the second build of April has the
+statements that dbt left. Beside them Google's worked examples of commitments, each a billing account of its own.
 """
 
 from __future__ import annotations
