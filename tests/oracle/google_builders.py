@@ -22,7 +22,6 @@ _USAGE = pa.struct(
 _TEXTS = {
     "service": ("id", "description"),
     "sku": ("id", "description"),
-    "project": ("id", "number"),
     "location": ("location", "region", "zone"),
     "resource": ("name", "global_name"),
     "subscription": ("instance_id",),
@@ -30,12 +29,20 @@ _TEXTS = {
     "invoice": ("month",),
     "consumption_model": ("id", "description"),
 }
+_ANCESTORS = pa.list_(pa.struct([("resource_name", pa.string()), ("display_name", pa.string())]))
+_PROJECT = pa.struct(
+    {
+        **{"id": pa.string(), "number": pa.string(), "labels": _PAIRS},
+        **{"ancestry_numbers": pa.string(), "ancestors": _ANCESTORS},
+    }
+)
 _BILL = pa.schema(
     [(name, pa.struct([(field, pa.string()) for field in fields])) for name, fields in _TEXTS.items()]
     + [(name, pa.string()) for name in ("billing_account_id", "currency", "cost_type")]
     + [(name, pa.timestamp("us", tz="UTC")) for name in ("usage_start_time", "usage_end_time")]
     + [(name, _PAIRS) for name in ("labels", "system_labels")]
-    + [("usage", _USAGE)]
+    + [("usage", _USAGE), ("project", _PROJECT), ("currency_conversion_rate", pa.float64())]
+    + [("price", pa.struct([("effective_price", pa.decimal128(38, 9)), ("unit", pa.string())]))]
     + [("credits", pa.list_(pa.struct([("type", pa.string()), ("amount", pa.float64())])))]
     + [("cost", pa.float64()), ("cost_at_list", pa.float64()), ("cost_at_effective_price_default", pa.decimal128(38, 9))]
 )

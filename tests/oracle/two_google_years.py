@@ -10,13 +10,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 
-from .google_builders import credits_of, labels_of, tpu_hour
+from .google_builders import PROJECT, credits_of, labels_of, tpu_hour
 
 FIRST, LAST = date(2024, 6, 1), date(2026, 5, 1)
 LATE = date(2026, 6, 2), date(2026, 6, 16)  # days on which the late rows of April 2026 are delivered
 NEW_MODEL_FROM = datetime(2025, 7, 16, tzinfo=UTC)  # in the middle of a month, which so has both models
 GENERATIONS = {"v5e": "TpuV5e", "v5p": "TpuV5p", "v6e": "TpuV6e", "v7x": "TPU7x"}
+MOVED = datetime(2025, 4, 1, tzinfo=UTC)  # the day on which the project went into another folder, with another owner
 UNSAID = date.min  # an invoice's month that follows from the day on which a row came
 SPEND = "Commitment - dollar based v1: GCE for 1 year"
 CORE = {"sku": {"id": "CORE", "description": "N2 Instance Core running in Columbus"}}
@@ -52,6 +54,16 @@ def months() -> list[date]:
     return found
 
 
+def project_at(at: datetime) -> dict:
+    """The project as it was then: its labels, and the folders above it."""
+    folder, owner = ("2", "first") if at < MOVED else ("3", "second")
+    above = [
+        {"resource_name": f"folders/{folder}", "display_name": owner},
+        {"resource_name": "organizations/1", "display_name": "o"},
+    ]
+    return {"number": PROJECT, "labels": labels_of(owner=owner), "ancestry_numbers": f"/1/{folder}/", "ancestors": above}
+
+
 class Years:
     """Draws row by row; `rows` are all of them in the order of use."""
 
@@ -70,7 +82,8 @@ class Years:
         if invoice is UNSAID:
             # an invoice closes some days after its month: what comes later is on that of the month it came in
             invoice = used if came <= month_after(used) + timedelta(days=4) else came.replace(day=1)
-        columns = {"sku": {"id": wording[:16], "description": wording}} | columns
+        columns = {"sku": {"id": wording[:16], "description": wording}, "project": project_at(at)} | columns
+        columns |= {"price": {"effective_price": Decimal("1.200000001"), "unit": "hour"}, "currency_conversion_rate": 1.0}
         row = tpu_hour(at.replace(tzinfo=None).isoformat(), cost / 10**6, wording, **columns)
         row |= {"credits": credits_of(**{kind: amount / 10**6 for kind, amount in taken_off.items()})}
         row |= {"invoice": invoice and {"month": f"{invoice:%Y%m}"}, "resource": columns.get("resource")}
