@@ -37,6 +37,7 @@ _ROW_GROUP = 1 << 16  # rows
 _LOOK, _READ = 10 * 60, 60 * 60  # seconds that a job may run
 _RETRY = DEFAULT_RETRY.with_timeout(CALL)
 _JOB_RETRY = DEFAULT_JOB_RETRY.with_timeout(5 * CALL)
+_NO_CAP = 1 << 62
 _READABLE = {"TABLE", "VIEW", "MATERIALIZED_VIEW"}
 
 
@@ -104,10 +105,10 @@ class TableStore:
     def dry_run(self, sql: str) -> int:
         """Return the bytes that a query would read; nothing is read or billed."""
         config = self._config("doctor", _LOOK, dry_run=True, use_query_cache=False)
+        config.maximum_bytes_billed = _NO_CAP  # nothing is billed, and of a query above the cap too the bytes are asked for
+        location = self._location(self._readable())
         with named_errors(self.uri, "query", self.options):
-            job = self.client.query(
-                sql, job_config=config, location=self._location(), retry=_RETRY, job_retry=_JOB_RETRY, timeout=CALL
-            )
+            job = self.client.query(sql, job_config=config, location=location, retry=_RETRY, job_retry=_JOB_RETRY, timeout=CALL)
         return int(job.total_bytes_processed or 0)
 
     @cached_property
@@ -122,7 +123,7 @@ class TableStore:
             )
 
     @cached_property
-    def _reader(self) -> Any:
+    def reader(self) -> Any:
         """The client of the Storage API, over gRPC; none beside an emulator's REST, which does not stream a query's rows."""
         endpoint = os.environ.get(GRPC)
         if self.options.endpoint_url and not endpoint:
@@ -158,6 +159,13 @@ class TableStore:
                     f"{self.uri} is of type {kind}.",
                     reason="bad_location",
                     remedy="Name the table that Google exports to, or a view of it.",
+                )
+            found, given = description.get("location"), self.options.dataset_location
+            if found and given and found.lower() != given.lower():  # each query would be told that there is no such table
+                raise SourceUnreadableError(
+                    f"{self.uri} lies in {found}, not in {given}.",
+                    reason="wrong_region",
+                    remedy=f"Leave `dataset_location` out, or write {found}.",
                 )
             self._described = description
         return self._described
@@ -242,7 +250,7 @@ class TableStore:
                 raise error.__cause__ from None
             raise
         with named_errors(where, "stream", self.options, key):
-            stream = result.to_arrow_iterable(bqstorage_client=self._reader, max_queue_size=1, max_stream_count=1)
+            stream = result.to_arrow_iterable(bqstorage_client=self.reader, max_queue_size=1, max_stream_count=1)
             return _write(stream, path, export_time)
 
 
