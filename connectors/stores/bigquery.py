@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, date, datetime, timedelta
+from contextlib import contextmanager
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from google.api_core.client_options import ClientOptions
 from google.api_core.exceptions import BadRequest
 from google.cloud import bigquery
@@ -25,15 +23,14 @@ from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY, DEFAULT_RETRY
 
 from connectors.errors import ConnectorError, ExportSchemaError, SourceUnreadableError
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions, TableReading
-from connectors.stores.google_access import CALL, code_of, credentials_of, named_errors
+from connectors.stores.google_access import CALL, credentials_of, named_errors
 from connectors.stores.google_locations import table_location
+from connectors.stores.row_streams import EPOCH, Written, broken, microseconds, write_rows
 from connectors.stores.transfer import changed, check_size, hash_of
 
 GRPC = "TRAINLEDGER_BIGQUERY_GRPC"  # host:port of a Storage API without TLS: for tests only
 Step = Literal["look", "read", "doctor"]
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ATTEMPTS = 3  # the client resumes a stream by itself; where it gives up, the query is asked again
-_ROW_GROUP = 1 << 16  # rows
 _LOOK, _READ = 10 * 60, 60 * 60  # seconds that a job may run
 _RETRY = DEFAULT_RETRY.with_timeout(CALL)
 _JOB_RETRY = DEFAULT_JOB_RETRY.with_timeout(5 * CALL)
@@ -68,7 +65,7 @@ class TableStore:
         for row in self._asked(sql, description):
             key = f"_PARTITIONTIME={row['day']}/rows.parquet"
             newest: datetime | None = row["newest_export"]
-            token = row["fingerprint"] if newest is None else _microseconds(newest)
+            token = row["fingerprint"] if newest is None else microseconds(newest)
             if key.startswith(prefix):
                 yield ObjectInfo(key, 0, f"{row['row_count']}-{token}", newest or written(row["day"]))
 
@@ -84,7 +81,7 @@ class TableStore:
         """Stream the rows of a partition into a Parquet file; ExportChangedError where they are no longer those listed."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                self._fetch(info, path, attempt)
+                self._fetch(info, path)
                 return hash_of(path)
             except ConnectorError as error:
                 path.unlink(missing_ok=True)
@@ -160,12 +157,12 @@ class TableStore:
                     reason="bad_location",
                     remedy="Name the table that Google exports to, or a view of it.",
                 )
-            found, given = description.get("location"), self.options.dataset_location
-            if found and given and found.lower() != given.lower():  # each query would be told that there is no such table
+            wanted, found = self.options.dataset_location, description.get("location")
+            if wanted and found and wanted.lower() != found.lower():
                 raise SourceUnreadableError(
-                    f"{self.uri} lies in {found}, not in {given}.",
+                    f"{self.uri} lies in {found}, not in {wanted}.",
                     reason="wrong_region",
-                    remedy=f"Leave `dataset_location` out, or write {found}.",
+                    remedy=f"Set `dataset_location: {found}`, or leave the key out: then BigQuery is asked.",
                 )
             self._described = description
         return self._described
@@ -186,7 +183,7 @@ class TableStore:
 
     def _asked(self, sql: str, description: Mapping[str, Any]) -> Iterable[Any]:
         """The few rows of a look, over REST."""
-        with named_errors(self.uri, "query", self.options):
+        with self._capped(sql), named_errors(self.uri, "query", self.options):
             return list(
                 self.client.query_and_wait(
                     sql,
@@ -199,43 +196,52 @@ class TableStore:
                 )
             )
 
+    @contextmanager
+    def _capped(self, sql: str) -> Iterator[None]:
+        """Say of a query above its cap how much it would read."""
+        try:
+            yield
+        except SourceUnreadableError as error:
+            if error.reason == "above_byte_cap":
+                needed = self.dry_run(sql)
+                error.message += f" It would read {needed} bytes, and may read {self.options.maximum_bytes_billed}."
+            raise
+
     def _written(self, description: Mapping[str, Any]) -> Any:
         """A function of a partition's first day: when it was last written, as far as no column of its rows tells."""
         sql = self._reading.written_sql(self._table.full_dataset, self._table.table, description)
         found: dict[date, datetime] = {}
         for row in self._asked(sql, description) if sql else ():
             if day := _day_of(row["partition_id"]):
-                found[day] = max(found.get(day, _EPOCH), row["last_modified_time"])
+                found[day] = max(found.get(day, EPOCH), row["last_modified_time"])
         if description.get("type") in {"VIEW", "MATERIALIZED_VIEW"} and not self._reading.changes_by(description):
             raise SourceUnreadableError(
                 f"{self.uri} is a view, and nothing tells when its rows were written.",
                 reason="bad_location",
                 remedy="Name the table behind the view; of a bill, keep `export_time` in the view.",
             )
-        whole = _EPOCH + timedelta(milliseconds=int(description.get("lastModifiedTime") or 0))
+        whole = EPOCH + timedelta(milliseconds=int(description.get("lastModifiedTime") or 0))
         return lambda day: found.get(day, whole)
 
-    def _fetch(self, info: ObjectInfo, path: Path, attempt: int) -> None:
+    def _fetch(self, info: ObjectInfo, path: Path) -> None:
         day = date.fromisoformat(info.key.removeprefix("_PARTITIONTIME=")[:10])
         count, _, token = info.etag.partition("-")
         try:
-            description = self._readable()
             try:
-                rows, newest = self._stream(day, description, info.key, path)
-            except BadRequest:  # a column that was there when the table was described
-                description = self._readable(again=True)
-                rows, newest = self._stream(day, description, info.key, path)
-        except (BadRequest, ExportSchemaError) as error:  # the next look tells what the table lacks
+                written = self._stream(day, self._readable(), info.key, path)
+            except _ColumnGone:  # it was there when the table was described
+                written = self._stream(day, self._readable(again=True), info.key, path)
+        except (_ColumnGone, ExportSchemaError) as error:  # the next look tells what the table lacks
             raise changed(self.uri_of(info.key), info.key) from error
-        if rows != int(count) or (newest is not None and str(_microseconds(newest)) != token):
+        if written.rows != int(count) or (written.newest and str(microseconds(written.newest)) != token):
             raise changed(self.uri_of(info.key), info.key)
 
-    def _stream(self, day: date, description: Mapping[str, Any], key: str, path: Path) -> tuple[int, datetime | None]:
-        """Write the rows of a partition, batch by batch; return their number and newest export time."""
+    def _stream(self, day: date, description: Mapping[str, Any], key: str, path: Path) -> Written:
+        """Write the rows of a partition, batch by batch."""
         where, export_time = self.uri_of(key), self._reading.changes_by(description)
         sql = self._reading.rows_sql(self._table.name, description, day)
-        try:
-            with named_errors(where, "query", self.options, key):
+        with self._capped(sql), named_errors(where, "query", self.options, key):
+            try:
                 job = self.client.query(
                     sql,
                     job_config=self._config("read", _READ),
@@ -245,41 +251,20 @@ class TableStore:
                     timeout=CALL,
                 )
                 result = job.result(retry=_RETRY, job_retry=_JOB_RETRY, timeout=_READ)
-        except ConnectorError as error:
-            if isinstance(error.__cause__, BadRequest) and code_of(error.__cause__) == "invalidQuery":
-                raise error.__cause__ from None
-            raise
+            except BadRequest as error:
+                if "Unrecognized name" in str(error):
+                    raise _ColumnGone from error
+                raise
         with named_errors(where, "stream", self.options, key):
             stream = result.to_arrow_iterable(bqstorage_client=self.reader, max_queue_size=1, max_stream_count=1)
-            return _write(stream, path, export_time)
+            written = write_rows(stream, path, export_time)
+        if written.rows != result.total_rows:
+            raise broken(where, key, written.rows, result.total_rows)
+        return written
 
 
-def _write(batches: Iterable[pa.RecordBatch], path: Path, export_time: str | None) -> tuple[int, datetime | None]:
-    """Write batches as they come, some together as a row group; at most two row groups are in memory."""
-    count, newest, waiting, rows = 0, None, [], 0
-    writer: pq.ParquetWriter | None = None
-    try:
-        for batch in batches:
-            if writer is None:
-                writer = pq.ParquetWriter(path, batch.schema.remove_metadata(), compression="zstd")
-            count += batch.num_rows
-            rows += batch.num_rows
-            waiting.append(batch)
-            if export_time and batch.num_rows:
-                newest = max(filter(None, (newest, pc.max(batch.column(export_time)).as_py())), default=None)
-            if rows >= _ROW_GROUP:
-                writer.write_table(pa.Table.from_batches(waiting).replace_schema_metadata())
-                waiting, rows = [], 0
-        if writer and rows:
-            writer.write_table(pa.Table.from_batches(waiting).replace_schema_metadata())
-    finally:
-        if writer:
-            writer.close()
-    return count, newest
-
-
-def _microseconds(instant: datetime) -> int:
-    return (instant - _EPOCH) // timedelta(microseconds=1)
+class _ColumnGone(Exception):
+    """A column that the description has, and the table no longer."""
 
 
 def _day_of(partition_id: str | None) -> date | None:

@@ -6,6 +6,7 @@ an `endpoint_url`, which is an emulator, there are none. Clients are made by the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,6 +25,7 @@ from connectors.stores.google_errors import Action, meaning_of
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)  # jobs are not offered to a narrower one
 CALL = 60.0  # seconds for one request and all its repetitions: a client left alone tries a dead port for ten minutes
 _BY_STATUS = {401: "authError", 403: "forbidden", 404: "notFound", 429: "rateLimitExceeded", 503: "UNAVAILABLE"}
+_OF_TABLE = re.compile(r"Access Denied: (?:Table|View|Dataset)")
 _FAILURES = (GoogleAPICallError, RetryError, GoogleAuthError, RequestException, TimeoutError)
 
 
@@ -64,9 +66,11 @@ def named_errors(where: str, action: Action, options: StoreOptions, key: str | N
 
 def failure(error: BaseException, where: str, action: Action, options: StoreOptions, key: str | None = None) -> ConnectorError:
     """Name an error of Google's libraries. Its text is left out: it may repeat a query or an account."""
-    code = code_of(error)
+    code, text = code_of(error), str(error)
+    if action == "query" and "bigquery.jobs.create" not in text and _OF_TABLE.search(text):
+        action = "describe"  # the query may be started, and not read its table
     # the text of the library itself; where the login that would impersonate has expired it is another
-    is_impersonation = bool(options.impersonate) and "impersonated" in str(error)
+    is_impersonation = bool(options.impersonate) and "impersonated" in text
     reason, remedy = meaning_of(code, action, where, is_impersonated=is_impersonation)
     return SourceUnreadableError(f"{where}: {_DONE[action]} failed with {code}.", place=Place(key), reason=reason, remedy=remedy)
 

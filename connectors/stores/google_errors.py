@@ -27,7 +27,7 @@ _NEEDED: Mapping[Action, tuple[str, str, str]] = {
 }
 _DENIED = {"accessDenied", "forbidden", "PERMISSION_DENIED"}
 _QUOTA = {"quotaExceeded", "rateLimitExceeded", "jobRateLimitExceeded", "RESOURCE_EXHAUSTED", "tooManyRequests"}
-_NO_CREDENTIALS = {"DefaultCredentialsError", "RefreshError", "authError", "required", "UNAUTHENTICATED"}
+_NO_CREDENTIALS = {"DefaultCredentialsError", "RefreshError", "authError", "required", "UNAUTHENTICATED", "InvalidOperation"}
 _BROKEN = {"UNAVAILABLE", "ABORTED", "DATA_LOSS", "DEADLINE_EXCEEDED", "connectionError"}
 _LOG_IN = "Log in again with `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS."
 
@@ -47,6 +47,8 @@ def meaning_of(code: str, action: Action, where: str, *, is_impersonated: bool =
             "above_byte_cap",
             "Raise `maximum_bytes_billed`, or look back fewer days; `trainledger doctor` says how much is read.",
         )
+    if code == "responseTooLarge":
+        return "too_large", "Write this partition to a bucket with EXPORT DATA, and read gs://bucket/prefix."
     if code in _QUOTA:
         return (
             "quota_exceeded",

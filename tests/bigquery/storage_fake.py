@@ -26,6 +26,7 @@ class StorageFake:
 
     batches: Sequence[pa.RecordBatch]
     cuts: list[int] = field(default_factory=list)  # after how many messages each further call breaks off
+    ends: list[int] = field(default_factory=list)  # after how many messages each further call ends as if it were whole
     denied: str | None = None  # a message that every session is refused with
     sessions: list[types.ReadSession] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
@@ -42,9 +43,11 @@ class StorageFake:
 
     def read(self, request: types.ReadRowsRequest, context: grpc.ServicerContext) -> Iterator[types.ReadRowsResponse]:
         self.offsets.append(request.offset)
-        cut, sent, before = self.cuts.pop(0) if self.cuts else None, 0, 0
+        cut, end, sent, before = self.cuts.pop(0) if self.cuts else None, self.ends.pop(0) if self.ends else None, 0, 0
         for batch in self.batches:
             if before >= request.offset:
+                if sent == end:
+                    return
                 if sent == cut:
                     context.abort(grpc.StatusCode.UNAVAILABLE, "the stream was cut")
                 rows = types.ArrowRecordBatch(serialized_record_batch=batch.serialize().to_pybytes(), row_count=batch.num_rows)

@@ -218,7 +218,7 @@ FAULTS: dict[str, tuple[Callable[[Asked], None], str, str, str]] = {
         f"roles/iam.serviceAccountTokenCreator, on the service account {READER}",
     ),
     "dataset elsewhere": (
-        lambda asked: asked.source.update(dataset_location="US"), "wrong_region", "lies in EU, not in US", "or write EU",
+        lambda asked: asked.source.update(dataset_location="US"), "wrong_region", "lies in EU, not in US", "dataset_location: EU",
     ),
     "column gone": (lacks_cost, "missing_column", "is missing columns cost", "Add cost to the export"),
     "external table": (

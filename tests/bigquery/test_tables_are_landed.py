@@ -119,3 +119,15 @@ def test_a_refused_day_that_the_look_back_leaves_out_stays_refused(
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-12-01T00:00:00Z")
     organisation.refresh()
     assert [record.withdrawn_at for record in organisation.line.landing.read("google").refusals] == [None]
+
+
+@pytest.mark.parametrize("refused", [Failure(403, "accessDenied"), Failure(404, "notFound"), Failure(403, "quotaExceeded")])
+def test_a_table_that_refuses_later_keeps_its_last_generations_elected(
+    organisation: Organisation, bill: Exported, refused: Failure
+) -> None:
+    organisation.refresh()
+    before = organisation.line.units(organisation.line.elect())
+    bill.rest.answers.append(refused)
+    plan = organisation.line.plan()
+    assert len(plan.unreadable) == 1 and plan.is_empty
+    assert organisation.line.units(organisation.line.elect()) == before
