@@ -15,12 +15,9 @@ from dagster_project.commands.doctor.carbon import ask_carbon
 from dagster_project.commands.doctor.checks import Check
 from dagster_project.commands.doctor.costs import ask_bill
 from dagster_project.commands.doctor.evidence import Evidence
-from dagster_project.commands.doctor.google import is_table, next_span
 from dagster_project.commands.doctor.machine import check_machine
 from dagster_project.commands.doctor.reading import Reading, read_source
 from dagster_project.commands.doctor.runs import ask_records, ask_telemetry, ask_types
-from dagster_project.landing.opening import open_landing
-from dagster_project.landing.sources import Span
 from dagster_project.settings import Settings
 
 WIDTH = 100
@@ -56,8 +53,7 @@ def _first(settings: Settings, folder: Path, readings: list[Reading]) -> Iterato
     yield Check("configuration", "ok", message, question="configuration", facts={"sources": len(settings.sources)})
     yield from check_machine(settings)
     for number, reading in enumerate(readings):
-        span = next_span(open_landing(settings), reading.source) if is_table(reading.source) else Span()
-        yield from read_source(settings.base, reading.source, folder / str(number), reading, span)
+        yield from read_source(settings, reading.source, folder / str(number), reading)
 
 
 def _questions(settings: Settings, readings: list[Reading], spill: Path) -> Iterator[Check]:

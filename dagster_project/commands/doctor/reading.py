@@ -17,16 +17,17 @@ from connectors.stores import ObjectStore
 from connectors.telemetry.samples import facts_of
 from dagster_project.clock import now
 from dagster_project.commands.doctor.checks import KEPT, Check, Outcome, counted, size, some
-from dagster_project.commands.doctor.google import check_newest, check_table, is_table
+from dagster_project.commands.doctor.google import check_newest, check_table, is_table, next_span
 from dagster_project.commands.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.failures import meant
 from dagster_project.landing.deriving.derive import Deriver
 from dagster_project.landing.fetching import Fetched
+from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import is_wanted
 from dagster_project.landing.records import RowRefusal, calendar_month, file_names, partition_day
-from dagster_project.landing.sources import Span, open_source
+from dagster_project.landing.sources import open_source
 from dagster_project.landing.surprises import surprise_of
-from dagster_project.settings import MEMORY_LIMIT, SourceSettings
+from dagster_project.settings import MEMORY_LIMIT, Settings, SourceSettings
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BYTES = {"bill": 1 << 30, "carbon": 1 << 28}  # read of one source; telemetry and records are parsed line by line
@@ -62,9 +63,11 @@ class Reading:
         return {name for _, _, columns in self.files for name in columns}
 
 
-def read_source(base: Path, source: SourceSettings, folder: Path, reading: Reading, span: Span) -> Iterator[Check]:
-    """Yield what is to be told of a source, and fill `reading`. `span`: the days of a table that a refresh would ask for."""
+def read_source(settings: Settings, source: SourceSettings, folder: Path, reading: Reading) -> Iterator[Check]:
+    """Yield what is to be told of a source, and fill `reading`."""
+    base = settings.base
     try:
+        span = next_span(open_landing(settings), source) if is_table(source) else None
         store = open_source(base, source, span)
         if is_table(source):
             checks = list(check_table(source, store))
