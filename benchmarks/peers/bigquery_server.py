@@ -1,8 +1,8 @@
 """A BigQuery with one table, for measuring: `python bigquery_server.py FOLDER`. A process of its own, whose work is not counted.
 
 The Parquet files of the folder are the rows of one partition, 2026-04-01. It answers what the product asks (the table, a look, a
-query) over REST and streams the rows over gRPC as messages of some MB, as the service does. The first line that it prints is the
-address of both.
+query) over REST and streams the rows over gRPC as messages of some MB, as the service does. The first line that it prints has
+the addresses of both and the number of rows.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def main() -> None:
     storage, port = _storage(table)
     storage.start()
     threading.Thread(target=rest.serve_forever, daemon=True).start()
-    print(f"http://127.0.0.1:{rest.server_port} 127.0.0.1:{port}", flush=True)
+    print(f"http://127.0.0.1:{rest.server_port} 127.0.0.1:{port} {table.rows}", flush=True)
     storage.wait_for_termination()
 
 
