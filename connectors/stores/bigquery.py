@@ -34,6 +34,7 @@ _ATTEMPTS = 3  # the client resumes a stream by itself; where it gives up, the q
 _LOOK, _READ = 10 * 60, 60 * 60  # seconds that a job may run
 _RETRY = DEFAULT_RETRY.with_timeout(CALL)
 _JOB_RETRY = DEFAULT_JOB_RETRY.with_timeout(5 * CALL)
+_NO_CAP = 1 << 62
 _READABLE = {"TABLE", "VIEW", "MATERIALIZED_VIEW"}
 
 
@@ -101,7 +102,7 @@ class TableStore:
     def dry_run(self, sql: str) -> int:
         """Return the bytes that a query would read; nothing is read or billed."""
         config = self._config("doctor", _LOOK, dry_run=True, use_query_cache=False)
-        config.maximum_bytes_billed = None  # above the cap too its bytes are what is asked for
+        config.maximum_bytes_billed = _NO_CAP  # nothing is billed, and of a query above the cap too the bytes are asked for
         location = self._location(self._readable())
         with named_errors(self.uri, "query", self.options):
             job = self.client.query(sql, job_config=config, location=location, retry=_RETRY, job_retry=_JOB_RETRY, timeout=CALL)

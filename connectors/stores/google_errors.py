@@ -35,9 +35,9 @@ _LOG_IN = "Log in again with `gcloud auth application-default login`, or set GOO
 def meaning_of(code: str, action: Action, where: str, *, is_impersonated: bool = False) -> tuple[str, str]:
     """Return the reason and the remedy for Google's code of an error. `where`: the table or bucket that was asked for."""
     if action == "impersonate" or (is_impersonated and code == "RefreshError"):
-        return "role_denied", _grant("impersonate")
+        return "role_denied", grant("impersonate")
     if code in _DENIED:
-        return "permission_denied", _grant(action)
+        return "permission_denied", grant(action)
     if code in {"notFound", "NOT_FOUND"}:
         if action in {"list", "read"}:
             return "missing_bucket", f"Check the name of {where}, and that it was not deleted."
@@ -63,6 +63,7 @@ def meaning_of(code: str, action: Action, where: str, *, is_impersonated: bool =
     return "source_unreadable", "Check the network, `endpoint_url` and the Google credentials; then try again."
 
 
-def _grant(action: Action) -> str:
+def grant(action: Action) -> str:
+    """What to grant for a step: the permission, a role that has it, and on what."""
     permission, role, on = _NEEDED[action]
     return f"Grant {permission}, for example by {role}, on {on}."

@@ -19,8 +19,8 @@ SHOWN = 5
 REASON = "partial_month"
 LAST_ROWS_AFTER = timedelta(days=2)  # rows of a month's last day come within a day or two of it
 REMEDY = (
-    "Wait a day or two for late rows. If they do not come, see whether the export was switched off (Billing, Billing export),"
-    " and export again what is missing; days on which nothing was used have no partition."
+    "Wait a day or two for late rows. If they do not come, see whether the export was switched off (Billing, Billing export);"
+    " export again what the files lack, and ask Google for what the table itself lacks. A day without any use has no partition."
 )
 
 

@@ -18,6 +18,7 @@ from google.api_core.client_options import ClientOptions
 from google.auth.credentials import AnonymousCredentials, Credentials
 from google.cloud import bigquery
 
+_TABLES = ("projects", "P", "datasets", "D", "tables")
 # where BigQuery keeps the rows of a query, for the Storage API to stream
 ANONYMOUS = {"datasetId": "_anonymous", "tableId": "result"}
 
@@ -51,10 +52,34 @@ class RestFake:
     answer: Callable[[str], Rows | Failure] | None = None  # to the text of a query, once no other answers are left
     asked: list[dict[str, Any]] = field(default_factory=list)  # bodies of queries
     results: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # by job
+    permissions: Sequence[str] | None = None  # of whoever asks, on any table; None where it is not told
 
     def look_up(self, path: Sequence[str]) -> Mapping[str, Any] | Failure:
-        """A table, or the result of a job: projects/P/queries/JOB."""
-        return self.results[path[3]] if path[2] == "queries" else self.table(path)
+        """A table, the names of those that are there, or the result of a job: projects/P/queries/JOB."""
+        if path[2] == "queries":
+            return self.results[path[3]]
+        return self.table(path) if len(path) > len(_TABLES) else self.names(path)
+
+    def names(self, path: Sequence[str]) -> Mapping[str, Any] | Failure:
+        """projects/P/datasets, or projects/P/datasets/D/tables"""
+        names = [name.split(".") for name in self.tables if name.startswith(f"{path[1]}.")]
+        if not names:
+            return Failure(404, "notFound")
+        if len(path) < len(_TABLES):
+            sets = sorted({dataset for _, dataset, _ in names})
+            return {"datasets": [{"datasetReference": {"projectId": path[1], "datasetId": one}} for one in sets]}
+        found = [(project, dataset, table) for project, dataset, table in names if dataset == path[3]]
+        keys = ("projectId", "datasetId", "tableId")
+        tables = [{"tableReference": dict(zip(keys, one, strict=True))} for one in found]
+        return {"tables": tables} if tables else Failure(404, "notFound")
+
+    def post(self, path: Sequence[str], body: dict[str, Any]) -> Mapping[str, Any] | Failure:
+        """A query, or a question about permissions."""
+        if not path[-1].endswith(":testIamPermissions"):
+            return self.query(path[1], body)
+        if self.permissions is None:
+            return Failure(404, "notFound")
+        return {"permissions": [one for one in body["permissions"] if one in self.permissions]}
 
     def table(self, path: Sequence[str]) -> Mapping[str, Any] | Failure:
         """projects/P/datasets/D/tables/T"""
@@ -129,7 +154,7 @@ def _handler_of(fake: RestFake) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            self._answer(fake.query(self._path()[1], body))
+            self._answer(fake.post(self._path(), body))
 
         def log_message(self, *_: Any) -> None:
             """Nothing on the terminal of the tests."""

@@ -57,7 +57,8 @@ class StorageFake:
             before += batch.num_rows
 
     def _schema(self) -> types.ArrowSchema:
-        return types.ArrowSchema(serialized_schema=self.batches[0].schema.serialize().to_pybytes())
+        schema = self.batches[0].schema if self.batches else pa.schema([])
+        return types.ArrowSchema(serialized_schema=schema.serialize().to_pybytes())
 
     @contextmanager
     def client(self) -> Iterator[BigQueryReadClient]:

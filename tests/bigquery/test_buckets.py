@@ -18,11 +18,13 @@ pytest.importorskip("google.cloud.storage", reason="google-cloud-storage is not 
 from google.api_core.client_options import ClientOptions
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import storage
+from typer.testing import CliRunner
 
 from connectors.errors import ExportChangedError, ExportContentError, SourceUnreadableError
 from connectors.stores import ObjectInfo, StoreOptions
 from connectors.stores.gcs import BucketStore
 from connectors.stores.opening import open_store
+from dagster_project.cli import app
 from tests.bigquery.servers import must_be_installed, storage_emulator
 from tests.landing.kit import Organisation, instant
 
@@ -163,6 +165,18 @@ def test_a_missing_permission_names_its_role(conditional: Any, tmp_path: Path, a
         list(store.list_objects()) if act == "list" else store.fetch(info_of(7), tmp_path / "copy")
     assert caught.value.reason == "permission_denied"
     assert permission in caught.value.remedy and "roles/storage.objectViewer" in caught.value.remedy
+
+
+def test_doctor_names_the_role_that_a_bucket_wants_before_a_refresh_meets_it(conditional: Any, tmp_path: Path) -> None:
+    url, handler = conditional
+    handler.status = 403
+    source = {"name": "google", "kind": "gcp_billing", "location": "gs://acme-exports/bill", "endpoint_url": url}
+    config = tmp_path / "trainledger.yaml"
+    config.write_text(json.dumps({"organisation": {"name": "Example AG"}, "home": "./home", "sources": [source]}))
+    result = CliRunner().invoke(app, ["doctor", "--json", "--config", str(config)])
+    [told] = [check for check in json.loads(result.stdout)["checks"] if check["about"] == "google"]
+    assert (result.exit_code, told["outcome"], told["facts"]) == (3, "problem", {"reason": "permission_denied"})
+    assert "roles/storage.objectViewer" in told["remedy"]
 
 
 def test_bytes_that_are_not_those_stored_are_not_taken(conditional: Any, tmp_path: Path) -> None:
