@@ -109,19 +109,25 @@ def _schema_of(shape: Shape, given: pa.Schema) -> pa.Schema:
     A number that the file's beginning has as text is NUMERIC: `cost` is FLOAT64 in one account's table and NUMERIC in another's.
     """
     decimals = {*shape.decimals, *(field.name for field in given if is_text(field.type))}
+    types = {path: _json_type(column, is_decimal=path in decimals) for path, column in shape.columns.items()}
+    for path, pair in shape.maps.items():
+        types[path] = pa.list_(pa.struct({name: pa.string() for name in pair}))
+    for path, columns in shape.records.items():
+        fields = {name: _json_type(one, is_decimal=f"{path}.{name}" in shape.decimals) for name, one in columns.items()}
+        types[path] = pa.list_(pa.struct(fields))
+    return pa.schema(_arrow_of(_tree_of(types)))
+
+
+def _tree_of(types: dict[str, pa.DataType]) -> dict[str, Any]:
+    """Dotted paths as records in records."""
     tree: dict[str, Any] = {}
-    for path, column in shape.columns.items():
+    for path, type_ in types.items():
         *above, name = path.split(".")
         record = tree
         for part in above:
             record = record.setdefault(part, {})
-        record[name] = _json_type(column, is_decimal=path in decimals)
-    for path, key in shape.maps.items():
-        tree[path] = pa.list_(pa.struct({name: pa.string() for name in (*key, "value")}))
-    for path, columns in shape.records.items():
-        fields = {name: _json_type(one, is_decimal=f"{path}.{name}" in shape.decimals) for name, one in columns.items()}
-        tree[path] = pa.list_(pa.struct(fields))
-    return pa.schema(_arrow_of(tree))
+        record[name] = type_
+    return tree
 
 
 def _arrow_of(tree: dict[str, Any]) -> list[pa.Field]:

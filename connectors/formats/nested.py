@@ -27,7 +27,7 @@ class Shape:
     columns: Mapping[str, Column]  # path -> flat column
     documented: frozenset[str]
     remedy_page: str
-    # repeated pairs, which become map columns of the same name -> the fields of their key, joined by '/' where they have a value
+    # repeated pairs, a map column each -> the fields of their key, joined by '/' where they have a value, then that of the value
     maps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     records: Mapping[str, Mapping[str, Column]] = field(default_factory=dict)  # repeated records -> field -> flat column
     decimals: frozenset[str] = frozenset()  # paths of numbers that are NUMERIC at the provider, which JSON does not tell
@@ -48,15 +48,15 @@ class NestedFile:
 
     def __init__(self, file: Any, shape: Shape, start: Rows) -> None:
         self._file, self._shape, self.start = file, shape, start
-        given = flattened(file.schema_arrow.empty_table()).schema
+        self._given = given = flattened(file.schema_arrow.empty_table()).schema
         unknown = self._check(shape.columns, given)
         for path, columns in shape.records.items():
             wanted = {f"{path}.{name}": column for name, column in columns.items()}
             if fields := self._fields(path):
                 self._check(wanted, pa.schema([field for field in fields if field.name in wanted]))
-        for path, key in shape.maps.items():
+        for path, fields_of_pair in shape.maps.items():
             fields = self._fields(path)
-            for name in (f"{path}.{part}" for part in (*key, "value")):
+            for name in (f"{path}.{part}" for part in fields_of_pair):
                 if fields and all(field.name != name for field in fields):
                     raise self._wrong_type(name, given.field(path).type, "not there")
         self.unknown = tuple(name for name in unknown if not self._is_known(name, given.field(name).type))
@@ -86,13 +86,13 @@ class NestedFile:
         rows, elements = self.elements(batch, path)
         if not len(elements):
             return pa.array([[]] * batch.num_rows, pa.map_(pa.string(), pa.string())), pl.Series()
-        names = self._shape.maps[path]
-        texts = {name: pc.struct_field(elements, [name]).cast(pa.string()) for name in (*names, "value")}
+        *names, value = self._shape.maps[path]
+        texts = {name: pc.struct_field(elements, [name]).cast(pa.string()) for name in (*names, value)}
         found = pl.DataFrame(pa.table({"row": rows.cast(pa.int64())} | texts))
         *prefixes, last = map(pl.col, names)
         given = (pl.when(prefix != "").then(prefix) for prefix in prefixes)
         key = pl.concat_str([*given, last], separator="/", ignore_nulls=True)
-        found = found.filter(last.is_not_null()).select("row", "value", key.alias("key"))
+        found = found.filter(last.is_not_null()).select("row", pl.col(value).alias("value"), key.alias("key"))
         is_first = found.select(pl.struct("row", "key").is_first_distinct()).to_series()
         return map_array(found.filter(is_first), batch.num_rows), found.filter(~is_first)["row"]
 
@@ -102,8 +102,7 @@ class NestedFile:
 
     def _fields(self, path: str) -> list[pa.Field]:
         """The fields of a repeated record, by their paths; none where the file lacks it or its writer saw no value."""
-        schema = self._file.schema_arrow
-        if path not in schema.names or pa.types.is_null(found := schema.field(path).type):
+        if path not in self._given.names or pa.types.is_null(found := self._given.field(path).type):
             return []
         if not (pa.types.is_list(found) or pa.types.is_large_list(found)) or not pa.types.is_struct(found.value_type):
             raise self._wrong_type(path, found, "no repeated record")

@@ -43,7 +43,12 @@ CREDIT_COLUMNS: dict[str, Column] = {
 # a credit row repeats these of its line, so that a total per account, month and currency needs no join
 CREDIT_KEYS = ("billing_account_id", "usage_start_time", "usage_end_time", "currency", "invoice_month")
 
-MAPS = {"labels": ("key",), "system_labels": ("key",), "tags": ("namespace", "key")}
+# repeated pairs: the fields of their key, and that of their value
+MAPS = {
+    "labels": ("key", "value"),
+    "system_labels": ("key", "value"),
+    "tags": ("namespace", "key", "value"),
+}
 
 _DOCUMENTED = """
 project.labels project.ancestry_numbers project.ancestors location.country price seller_name invoice.publisher_type

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from connectors.formats.bigquery_types import fields_of, unknown_columns
 from connectors.formats.nested import Shape
-from connectors.gcp import billing_columns, carbon
+from connectors.gcp import billing_columns, carbon, focus_columns
 from connectors.gcp.bigquery_sql import INGESTION, Axis
 
 Time = Literal["DATE", "TIMESTAMP", "DATETIME"]
@@ -62,4 +62,5 @@ class TableReading:
 
 
 BILL = TableReading(billing_columns.SHAPE, own_axis=Axis("usage_start_time"), export_time="export_time")
+FOCUS = TableReading(focus_columns.SHAPE, own_axis=Axis("ChargePeriodStart"), export_time="x_ExportTime")
 CARBON = TableReading(carbon.SHAPE, own_axis=Axis("usage_month", "DATE", "MONTH"), is_by_month=True)
