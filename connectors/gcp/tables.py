@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 from connectors.formats.bigquery_types import fields_of, unknown_columns
 from connectors.formats.nested import Shape
-from connectors.gcp import billing, billing_columns, carbon
+from connectors.gcp import billing, billing_columns, carbon, focus, focus_columns
 from connectors.gcp.bigquery_sql import INGESTION, Axis, modified_sql, partition_sql, partitions_sql
 
 Time = Literal["DATE", "TIMESTAMP", "DATETIME"]
@@ -85,6 +85,7 @@ class TableReading:
 
 
 BILL = TableReading(billing_columns.SHAPE, own_axis=Axis("usage_start_time"), export_time="export_time")
+FOCUS = TableReading(focus_columns.SHAPE, own_axis=Axis("ChargePeriodStart"), export_time="x_ExportTime")
 CARBON = TableReading(carbon.SHAPE, own_axis=Axis("usage_month", "DATE", "MONTH"), is_by_month=True)
 # by kind; landing hands a source's one to its store
-READINGS = {billing.KIND: BILL, carbon.KIND: CARBON}
+READINGS = {billing.KIND: BILL, focus.KIND: FOCUS, carbon.KIND: CARBON}

@@ -150,7 +150,7 @@ def _without_manifest(
 
 def _folder_and_ending(key: str) -> tuple[str, str]:
     folder, _, name = key.rpartition("/")
-    return folder, name.rpartition(".")[2].lower() if folder.startswith("_PARTITIONTIME=") else name
+    return folder, name.rpartition(".")[2].lower() if folder.startswith(("_PARTITIONTIME=", "_PARTITIONDATE=")) else name
 
 
 def _place_of(key: str, layouts: Sequence[Layout], part: str) -> _Place | None:

@@ -53,6 +53,7 @@ sources:
   #   impersonate: null                 # a service account to act as
   #   billing_project: null             # pays for the queries; null: the project of the location
   #   dataset_location: null            # null: BigQuery is asked
+  # - {name: gcp-focus, kind: gcp_focus, location: ./exports/gcp-focus}  # FOCUS: compared with the bill above, or the book alone
   # - {name: gcp-carbon, kind: gcp_carbon, location: ./exports/gcp-carbon}
 
   # Telemetry: neuron-monitor's JSON lines in keys run=<id>/host=<resource_id>/<UTC start>.jsonl[.gz|.zst]; for TPUs answers of

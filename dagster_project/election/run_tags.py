@@ -26,6 +26,7 @@ def gcp_spellings(key: str) -> list[str]:
 TAG_COLUMNS: dict[Kind, tuple[str, Callable[[str], list[str]]]] = {
     Kind.AWS_CUR: ("resource_tags", aws_spellings),
     Kind.GCP_BILLING: ("labels", gcp_spellings),
+    Kind.GCP_FOCUS: ("labels", gcp_spellings),
 }
 
 

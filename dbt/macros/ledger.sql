@@ -140,6 +140,16 @@ case when {{ x }} like '%/nodes/%' or {{ x }} like '%/instances/%' then {{ repla
 {{ lines }}.adjustment_type in ('GOODWILL', 'SALES_BASED_GOODWILL', 'SLA_VIOLATION')
 {%- endmacro %}
 
+{# What a row of Google's FOCUS export is, in the words of the detailed export. A purchase or a credit of its own, neither of which Google
+   writes today, is use of nothing: it keeps its word, which no rule knows, and stays a residual. #}
+{% macro focus_cost_type() -%}
+case
+        when lower(charge_category) in ('tax', 'purchase', 'credit') then lower(charge_category)
+        when lower(charge_category) = 'adjustment' and lower(coalesce(cost_type, '')) in ('', 'regular') then 'adjustment'
+        else lower(coalesce(nullif(cost_type, ''), 'regular'))
+    end
+{%- endmacro %}
+
 {% macro gcp_is_commitment_fee(lines, skus) -%}
 ({{ lines }}.cost_type in ('regular', 'adjustment') and not {{ skus }}.is_support and not {{ gcp_is_goodwill(lines) }}
             and ({{ skus }}.is_commitment or {{ lines }}.originating_sku_id <> ''))

@@ -7,9 +7,10 @@ from datetime import date
 import pytest
 
 from connectors.gcp.bigquery_sql import INGESTION, Axis, modified_sql, partition_sql, partitions_sql
-from connectors.gcp.tables import BILL, CARBON
+from connectors.gcp.tables import BILL, CARBON, FOCUS
 from tests.bigquery.described import described, fields_like
 from tests.bigquery.servers import analysed, must_be_installed
+from tests.connectors.focus import FOCUS as FOCUS_EXPORT
 from tests.connectors.gcp import BILLING, BILLING_2019
 from tests.connectors.gcp import CARBON as CARBON_EXPORT
 
@@ -19,6 +20,7 @@ PSEUDO = [{"name": "_PARTITIONTIME", "type": "TIMESTAMP", "mode": "NULLABLE"}]
 TABLES = {
     "acme-billing.exports.bill": [*fields_like(BILLING), *PSEUDO],
     "acme-billing.exports.bill_2019": [*fields_like(BILLING_2019), *PSEUDO],
+    "acme-billing.exports.focus": [*fields_like(FOCUS_EXPORT), *PSEUDO],
     "acme-billing.exports.carbon": fields_like(CARBON_EXPORT),
     # https://docs.cloud.google.com/bigquery/docs/information-schema-partitions (read 2026-11-22)
     "acme-billing.exports.INFORMATION_SCHEMA.PARTITIONS": [
@@ -40,6 +42,10 @@ def statements() -> list[str]:
             found += [partitions_sql(name, axis, BILL.changes_by(description), DAY), partition_sql(name, columns, axis, DAY)]
         found.append(partitions_sql(name, BILL.own_axis, None))
     found.append(modified_sql("acme-billing.exports", "carbon"))
+    name, description = "acme-billing.exports.focus", described(FOCUS_EXPORT)
+    columns, _ = FOCUS.columns_of(description, name)
+    for axis in (INGESTION, FOCUS.own_axis):
+        found += [partitions_sql(name, axis, FOCUS.changes_by(description), DAY), partition_sql(name, columns, axis, DAY)]
     name, description = "acme-billing.exports.carbon", described(CARBON_EXPORT)
     columns, _ = CARBON.columns_of(description, name)
     found += [partitions_sql(name, CARBON.own_axis, None), partition_sql(name, columns, CARBON.own_axis, DAY)]

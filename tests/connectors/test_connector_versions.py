@@ -73,8 +73,9 @@ def test_every_file_belongs_to_a_kind_but_the_registry_the_clients_of_stores_and
     [
         ("aws/cur_legacy.py", {"aws_cur"}),
         ("layouts/manifests.py", {"aws_cur", "aws_carbon"}),
-        ("formats/nested.py", {"gcp_billing", "gcp_carbon"}),
-        ("gcp/__init__.py", {"gcp_billing", "gcp_carbon"}),
+        ("formats/nested.py", {"gcp_billing", "gcp_focus", "gcp_carbon"}),
+        ("gcp/__init__.py", {"gcp_billing", "gcp_focus", "gcp_carbon"}),
+        ("gcp/billing_columns.py", {"gcp_billing", "gcp_focus"}),
         ("telemetry/samples.py", {"neuron_monitor", "tpu_monitoring"}),
         ("formats/tpu_names.py", {"training_runs", "neuron_monitor", "tpu_monitoring"}),
         ("inputs/small_tables.py", {"fx_rates", "user_inputs"}),

@@ -11,6 +11,7 @@ import pytest
 from doctor_kit import TAG, answer, doctor, text, two_chunks
 
 from dagster_project.commands.doctor import reading
+from tests.connectors.focus import FOCUS, focus_line
 from tests.connectors.gcp import LINE, write_partition
 from tests.line.kit import stamps
 from tests.oracle.builders import PAYER, Exports, carbon, hour, run
@@ -179,6 +180,19 @@ def test_a_google_bill_is_asked_by_the_month_in_which_it_was_used(tmp_path: Path
     cost = answer(found, "cost")["facts"]
     assert (cost["month"], cost["rows"]) == ("2026-04", 1)
     assert answer(found, "carbon")["facts"]["bill_months"] == ["2026-04"]
+
+
+def test_a_bill_in_focus_is_asked_for_its_tags_machines_and_hours(tmp_path: Path) -> None:
+    """A tagged hour of 9.60 at list price, one that no run holds; tax is use of nothing."""
+    exports = Exports(tmp_path)
+    untagged = focus_line(x_Labels=[], ResourceName="node-2", ResourceId=None)
+    rows = focus_line(), untagged, focus_line(ChargeCategory="Tax")
+    write_partition(exports._source("focus", "gcp_focus"), "2026-04-01", *rows, schema=FOCUS)
+    _, found = doctor(exports.config())
+    cost = answer(found, "cost")["facts"]
+    assert (cost["month"], cost["rows"], cost["share_by_tag"]) == ("2026-04", 2, 0.5)
+    assert [one["resource_id"] for one in cost["without_a_run"]] == ["node-2"]
+    assert answer(found, "granularity")["outcome"] == answer(found, "run_tag")["outcome"] == "ok"
 
 
 def test_payers_without_carbon_are_named(tmp_path: Path) -> None:

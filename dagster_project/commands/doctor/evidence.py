@@ -29,6 +29,24 @@ CREATE MACRO exact(number, written) AS
     coalesce(try_cast(written AS DECIMAL(38, 12)), try_cast(number AS DECIMAL(38, 12)));
 """
 
+
+def _google_lines(kind: Kind, cost: str, is_used: str) -> str:
+    """Google's bill; FOCUS has the columns of the detailed export under the same names but these."""
+    return f"""
+SELECT
+    _source_name, 'Google Cloud', billing_account_id, usage_start_time, usage_end_time, currency, nullif(_run_tag, ''),
+    [
+        machine(resource_name), regexp_extract(resource_global_name, '([^/]+)$', 1),
+        regexp_extract(resource_global_name, '{_VERTEX_JOB}', 1), regexp_extract(resource_name, '{_VERTEX_JOB}', 1)
+    ],
+    coalesce(exact(cost_at_list, cost_at_list__text), exact({cost}, {cost}__text)),
+    regexp_matches(lower(coalesce(sku_description, '')), '{_GOOGLE}')
+    AND NOT regexp_matches(lower(sku_description), '^commitment|{_NO_CHIPS}')
+FROM raw.{kind}
+WHERE part = 'line' AND coalesce(nullif(lower(cost_type), ''), 'regular') = 'regular' AND {is_used}
+"""
+
+
 # use of something, at list price: what is covered by a plan or reserved costs nothing in the row itself
 _USAGE = f"""
 CREATE VIEW lines_read AS
@@ -48,18 +66,8 @@ FROM raw.aws_cur
 WHERE line_item_line_item_type IN ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage')
     AND coalesce(line_item_operation, '') NOT IN ('EKSPod-EC2', 'ECSTask-EC2')
     AND coalesce(line_item_usage_type, '') NOT LIKE '%CapacityBlockFee%'
-UNION ALL
-SELECT
-    _source_name, 'Google Cloud', billing_account_id, usage_start_time, usage_end_time, currency, nullif(_run_tag, ''),
-    [
-        machine(resource_name), regexp_extract(resource_global_name, '([^/]+)$', 1),
-        regexp_extract(resource_global_name, '{_VERTEX_JOB}', 1), regexp_extract(resource_name, '{_VERTEX_JOB}', 1)
-    ],
-    coalesce(exact(cost_at_list, cost_at_list__text), exact(cost, cost__text)),
-    regexp_matches(lower(coalesce(sku_description, '')), '{_GOOGLE}')
-    AND NOT regexp_matches(lower(sku_description), '^commitment|{_NO_CHIPS}')
-FROM raw.gcp_billing
-WHERE part = 'line' AND coalesce(nullif(lower(cost_type), ''), 'regular') = 'regular'
+UNION ALL {_google_lines(Kind.GCP_BILLING, "cost", "true")}
+UNION ALL {_google_lines(Kind.GCP_FOCUS, "billed_cost", "lower(charge_category) = 'usage'")}
 """
 
 # Of a bill the newest month in which something was used counts: a correction has the time of what it corrects. Rows that differ

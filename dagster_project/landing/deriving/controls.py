@@ -8,6 +8,7 @@ independent sum it is held against.
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -139,28 +140,31 @@ def _job_of(column: str) -> str:
     return f"CASE WHEN contains({column}, '/customJobs/') THEN regexp_extract({column}, '{JOB_RESOURCE}') END"
 
 
+_GCP_KEYS = {
+    "payer_account_id": "billing_account_id",
+    "usage_month": "date_trunc('month', usage_start_time)",
+    "currency": "coalesce(currency, '')",
+    "invoice": "invoice_month",
+    "job": _job_of("resource_global_name"),
+    "named_job": _job_of("resource_name"),
+}
+_GCP_LINES = {"line_count": "count(*) FILTER (part = 'line')"}
 GCP_BILLING = Asked(
-    keys={
-        "payer_account_id": "billing_account_id",
-        "usage_month": "date_trunc('month', usage_start_time)",
-        "currency": "coalesce(currency, '')",
-        "invoice": "invoice_month",
-        "job": _job_of("resource_global_name"),
-        "named_job": _job_of("resource_name"),
-    },
+    keys=_GCP_KEYS,
     sums={
-        "line_count": "count(*) FILTER (part = 'line')",
+        **_GCP_LINES,
         **exact_sums("billed", "cost", "cost__text", MONEY),
         **exact_sums("credited", "credit_amount", "credit_amount__text", MONEY),
     },
 )
+GCP_FOCUS = Asked(keys=_GCP_KEYS, sums={**_GCP_LINES, **exact_sums("billed", "billed_cost", "billed_cost__text", MONEY)})
 
 
-def _gcp_billing(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
-    """A partition of the bill is a day and holds use of any month: its totals say which. Billed cost is cost and every credit."""
+def _gcp_bill(con: duckdb.DuckDBPyConnection, partitions: Sequence[str], costs: Sequence[str]) -> list[Controls]:
+    """A partition of the bill is a day and holds use of any month: its totals say which."""
     invoice = """max(left(invoice, 4) || '-' || right(invoice, 2))
         FILTER (regexp_full_match(invoice, '[0-9]{4}(0[1-9]|1[0-2])'))"""
-    months = _bill_months(con, ["billed", "credited"], {"invoice_month": invoice})
+    months = _bill_months(con, costs, {"invoice_month": invoice})
     jobs = _managed_jobs(con, "job", "named_job")
     return [
         Controls(
@@ -202,7 +206,9 @@ def _fx_rates(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list
 CONTROLS: dict[Kind, KindControls] = {
     Kind.AWS_CUR: KindControls(AWS_CUR, _aws_cur),
     Kind.AWS_CARBON: KindControls(AWS_CARBON, _aws_carbon),
-    Kind.GCP_BILLING: KindControls(GCP_BILLING, _gcp_billing),
+    # what is billed is the cost and every credit; FOCUS has both in one
+    Kind.GCP_BILLING: KindControls(GCP_BILLING, partial(_gcp_bill, costs=["billed", "credited"])),
+    Kind.GCP_FOCUS: KindControls(GCP_FOCUS, partial(_gcp_bill, costs=["billed"])),
     Kind.GCP_CARBON: KindControls(GCP_CARBON, _gcp_carbon),
     Kind.TRAINING_RUNS: KindControls(RUN_KEYS, run_controls),
     Kind.NEURON_MONITOR: KindControls(SAMPLE_KEYS, sample_controls),

@@ -1,3 +1,4 @@
+{% for kind in ['gcp_billing', 'gcp_focus'] %}
 select
     _source_name as source_name,
     _source_object as source_object,
@@ -14,5 +15,7 @@ select
         'COMMITTED_USAGE_DISCOUNT', 'COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE', 'SUSTAINED_USAGE_DISCOUNT', 'DISCOUNT',
         'SPENDING_BASED_DISCOUNT', 'SUBSCRIPTION_BENEFIT', 'FEE_UTILIZATION_OFFSET'
     ) as is_price
-from {{ source('raw', 'gcp_billing') }}
+from {{ source('raw', kind) }}
 where part = 'credit'
+{{ 'union all' if not loop.last }}
+{%- endfor %}
