@@ -11,6 +11,7 @@ from typing import Any
 
 from google.auth.transport.requests import Request
 from google.cloud import bigquery
+from google.cloud.bigquery.retry import DEFAULT_RETRY
 
 from connectors.errors import ConnectorError
 from connectors.stores import StoreOptions
@@ -18,6 +19,7 @@ from connectors.stores.google_access import CALL, credentials_of, named_errors
 from connectors.stores.google_locations import TableLocation, table_location
 
 OF_TABLE = ("bigquery.tables.get", "bigquery.tables.getData")
+_RETRY = DEFAULT_RETRY.with_timeout(CALL)
 _NAMES = 1000  # tables or datasets among which the one that is meant is looked for
 
 
@@ -36,7 +38,7 @@ def lacking(client: bigquery.Client, uri: str, options: StoreOptions) -> list[st
     """Permissions on the table that this login lacks; none where BigQuery does not say."""
     try:
         with named_errors(uri, "describe", options):
-            told = client.test_iam_permissions(table_location(uri).name, OF_TABLE, timeout=CALL)
+            told = client.test_iam_permissions(table_location(uri).name, OF_TABLE, retry=_RETRY, timeout=CALL)
     except ConnectorError:
         return []
     return [one for one in OF_TABLE if one not in told.get("permissions", ())]
@@ -61,7 +63,7 @@ def try_stream(reader: Any, uri: str, column: str, options: StoreOptions) -> boo
     parent = f"projects/{options.billing_project or table.project}"
     try:
         with named_errors(uri, "stream", options):
-            reader.create_read_session(parent=parent, read_session=wanted, max_stream_count=1, timeout=CALL)
+            reader.create_read_session(parent=parent, read_session=wanted, max_stream_count=1, retry=None, timeout=CALL)
     except ConnectorError as error:
         if error.reason == "permission_denied":
             raise
@@ -73,12 +75,13 @@ def neighbours(client: bigquery.Client, table: TableLocation, options: StoreOpti
     """Of a table that is not there: whether 'table' or 'dataset' is the word that is wrong, and which of them there are."""
     try:
         with named_errors(table.uri, "describe", options):
-            found = client.list_tables(table.full_dataset, max_results=_NAMES, timeout=CALL)
+            found = client.list_tables(table.full_dataset, max_results=_NAMES, retry=_RETRY, timeout=CALL)
             return "table", [one.table_id for one in found]
     except ConnectorError:
         pass
     try:
         with named_errors(table.uri, "describe", options):
-            return "dataset", [one.dataset_id for one in client.list_datasets(table.project, max_results=_NAMES, timeout=CALL)]
+            sets = client.list_datasets(table.project, max_results=_NAMES, retry=_RETRY, timeout=CALL)
+            return "dataset", [one.dataset_id for one in sets]
     except ConnectorError:
         return "project", []
