@@ -1,7 +1,7 @@
 """A billing account of Google's in which most rows are worth the same, so that who is first among equals would show.
 
 Four TPU nodes in two projects, under commitments of both models, by amount and by spend; late rows and corrections that reached a
-later invoice, promotions, tax and support; and, where the samples are there, real rows of two other accounts. No row of it is
+later invoice, promotions and tax; and, where the samples are there, real rows of two other accounts. No row of it is
 held back: a quarantine row names the object and the row it is about, which another way of reading names differently.
 """
 

@@ -14,12 +14,15 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 from google.auth.credentials import AnonymousCredentials
@@ -36,6 +39,7 @@ from tests.oracle.compare import differences, report
 from tests.oracle.google_builders import GoogleExports
 from tests.oracle.oracle import Oracle
 from tests.shared import SHARED
+from tests.warm import run_dbt
 
 pytestmark = pytest.mark.slow
 needs_samples = pytest.mark.skipif(
@@ -151,6 +155,25 @@ def test_the_ledger_and_the_oracle_agree_on_the_account(as_parquet: Path) -> Non
 def test_no_row_of_the_account_is_held_back(as_parquet: Path) -> None:
     """So that the digests of fct_quarantine, which names objects and rows, can be compared as well."""
     assert query(as_parquet, "select * from marts.fct_quarantine") == []
+
+
+# what rows that a fee covers have in common, what another column of the order says, and what becomes of a row by its share
+SAID_OTHERWISE = {
+    *("line_id", "attribution_line_id", "source_name", "provider_name", "payer_account_id", "usage_month", "billing_currency"),
+    *("is_usage", "is_part_of_usage", "sub_account_id", "is_accelerator_type"),  # the last two: machine_place, cost_component
+    *("effective_cost", "weight", "is_weight_borrowed", "contracted_cost", "has_invoice"),
+}
+
+
+def test_whatever_decides_about_a_charge_of_google_decides_between_rows_of_one_time(as_parquet: Path, tmp_path: Path) -> None:
+    """A column of evidence that is new in int_gcp_charges belongs into the macro said_of."""
+    build_file = shutil.copyfile(as_parquet / "build.duckdb", tmp_path / "build.duckdb")
+    with duckdb.connect(str(build_file)) as connection:
+        columns = connection.execute("select column_name from duckdb_columns() where table_name = 'int_gcp_charges'").fetchall()
+    run_dbt(["compile", "--select", "int_gcp_commitment_shares"], build_file, tmp_path)
+    [compiled] = json.loads((tmp_path / "run_results.json").read_bytes())["results"]
+    [order] = re.findall(r"order by (lines\.charge_period_start.*?lines\.source_object)", compiled["compiled_code"], re.DOTALL)
+    assert {name for (name,) in columns} - {*re.findall(r"lines\.(\w+)", order)} - SAID_OTHERWISE == set()
 
 
 def placed(home: Path, source: str, measure: str, where: str = "true") -> Decimal:
