@@ -135,6 +135,19 @@ case when lower({{ x }}) = 'global' then '' else nullif({{ x }}, '') end
 case when {{ x }} like '%/nodes/%' or {{ x }} like '%/instances/%' then {{ replace_all(x, '^.*/(nodes|instances)/', '') }} else {{ x }} end
 {%- endmacro %}
 
+{# The name of a node pool, a cluster or a reservation without the path before it, '' for whatever is none of them. #}
+{% macro place_name(x) -%}
+regexp_extract({{ x }}, '(^|/)((clusters|reservations)/[^/]+(/nodePools/[^/]+)?)$', 2)
+{%- endmacro %}
+
+{# What a Google Cloud row says of its cluster, its pod, its pipeline and its reservation, from staging to the rules. #}
+{% macro gke_columns() -%}
+{{ return([
+    'gke_allocation', 'workload_id', 'jobset_id', 'pipeline_id', 'cluster_name', 'node_pool_name', 'cluster_place',
+    'reservation_name', 'reservation_place',
+]) }}
+{%- endmacro %}
+
 {# Google Cloud rows: given in goodwill. #}
 {% macro gcp_is_goodwill(lines) -%}
 {{ lines }}.adjustment_type in ('GOODWILL', 'SALES_BASED_GOODWILL', 'SLA_VIOLATION')

@@ -57,7 +57,11 @@ def as_numeric(row: dict[str, Any]) -> dict[str, Any]:
 def test_a_row_has_the_columns_of_the_detailed_export_and_its_own(tmp_path: Path) -> None:
     project = {"Id": "team-a", "Number": "000123456789", "Name": "Team A", "AncestryNumbers": "/1/2/",
                "Ancestors": [{"ResourceName": "folders/1", "DisplayName": "Research"}]}  # fmt: skip
-    more = {"x_Project": project, "x_ProjectLabels": [{"Key": "team", "Value": "a"}], "x_PriceEffectivePriceDefault": Decimal("1.2")}
+    more = {
+        "x_Project": project,
+        "x_ProjectLabels": [{"Key": "team", "Value": "a"}],
+        "x_PriceEffectivePriceDefault": Decimal("1.2"),
+    }
     one, credit = landed(tmp_path, focus_line(x_SubscriptionInstanceId="S-1", ChargeClass="Correction", **more))
     absent = {name for name in SCHEMA.names if one.get(name) is None}
     assert absent == {"credit_type", "credit_name", "credit_id", "credit_amount", "consumption_model_id",

@@ -86,6 +86,15 @@ def test_a_tag_takes_whole_hours_and_time_held_only_its_minutes() -> None:
     has("cost", "3 x 21.50 = 64.50", "57.33 for the run and 7.17 residual")
 
 
+def test_half_a_machine_of_pods_and_half_a_pool_cost_the_same_by_either_evidence() -> None:
+    hour, machines = Decimal("9.60"), 2
+    by_chips = money(hour, {"a": 4, RESIDUAL: 8 - 4})
+    assert by_chips == {"a": Decimal("4.80"), RESIDUAL: Decimal("4.80")}
+    half = money(hour / machines, {"a": 4, RESIDUAL: 4})
+    assert half["a"] == Decimal("2.40") and half["a"] * machines == half[RESIDUAL] * machines == Decimal("4.80")
+    has("cost", "4.80 by rule `split_allocation`, 4.80 `idle`", "2.40 of each machine, 4.80 together, and 4.80 `idle`")
+
+
 def test_a_savings_plan_hour_adds_up_to_what_is_billed() -> None:
     covered, negation, fee, used = Decimal("21.50"), Decimal("-21.50"), Decimal("15.00"), Decimal("13.00")
     assert used + (fee - used) == fee == covered + negation + fee

@@ -106,7 +106,7 @@ def test_the_detailed_export_is_the_book_before_the_standard_one(tmp_path: Path,
     assert organisation.raw(book) == [("a-standard", 5), ("detailed", 4)], "the standard one where there is no other"
 
 
-def test_a_run_label_is_read_in_each_spelling_and_in_the_order_of_the_settings(tmp_path: Path) -> None:
+def test_a_run_label_is_read_in_each_spelling_a_pods_first_and_in_the_order_of_the_settings(tmp_path: Path) -> None:
     organisation = Organisation(tmp_path, {"name": "google", "kind": "gcp_billing"}, run_tag_keys=["Training_Run", "job"])
 
     def labelled(**labels: str) -> dict[str, Any]:
@@ -118,11 +118,13 @@ def test_a_run_label_is_read_in_each_spelling_and_in_the_order_of_the_settings(t
         labelled(training__run="hyphen", job="other"),
         labelled(training_run="", job="other"),
         labelled(training_run_id="x"),
+        labelled(Training_Run="machine", **{"k8s__label/training__run": "pod"}),
+        labelled(job="machine", **{"k8s__label/Training_Run": "pod"}),
     ]
     organisation.deliver_google("2026-04-01", *lines, at="2026-04-02")
     organisation.refresh()
     tags = organisation.raw("select _run_tag from raw.gcp_billing order by line_number")
-    assert [tag for (tag,) in tags] == ["as-written", "lower", "hyphen", "other", None]
+    assert [tag for (tag,) in tags] == ["as-written", "lower", "hyphen", "other", None, "pod", "pod"]
 
 
 @pytest.mark.parametrize(("now", "closed"), [("2026-07-31", [False, True]), ("2026-08-01", [True, True])])

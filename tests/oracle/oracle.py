@@ -118,7 +118,7 @@ class Oracle:
         prepare_blocks(self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
         self.parts = [part for line in self.lines for part in parts_of(line, self.runs, self.tag_keys)]
-        self.parts += [part for line in self.google_lines for part in google_ladder.parts_of(line, self.runs, self.tag_keys)]
+        self.parts += google_ladder.parts_of(self.google_lines, self.runs, self.tag_keys)
         carbon_rows = google_rows(google_carbon, projects)
         self.carbon = gather(chain(aws_rows(self._elected("aws_carbon", carbon_deliveries)), carbon_rows))
         telemetry = Telemetry(samples, self.runs)

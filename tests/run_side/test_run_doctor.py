@@ -220,3 +220,26 @@ def test_chips_of_google_are_known_by_their_skus_and_fees_are_none(tmp_path: Pat
     write_partition(exports._source("google", "gcp_billing"), "2026-05-01", *lines)
     _, found = doctor(exports.config())
     assert sorted(one["resource_id"] for one in answer(found, "cost")["facts"]["without_a_run"]) == sorted(chips)
+
+
+def test_pools_and_workloads_that_records_name_meet_the_rows_of_their_cluster(tmp_path: Path) -> None:
+    exports = Exports(tmp_path)
+
+    def of_cluster(name: str, **labels: str) -> dict[str, Any]:
+        pairs = [
+            {"key": key.replace("_", "-"), "value": value} for key, value in {"goog_k8s_cluster_name": "c", **labels}.items()
+        ]
+        return {**LINE, "labels": pairs, "resource": {"name": name, "global_name": None}}
+
+    pod = {"k8s_namespace": "ml", "k8s_workload_name": "train"}
+    rows = [of_cluster("gke-p", goog_k8s_node_pool_name="p"), of_cluster("gke-pod", **pod), of_cluster("gke-lost")]
+    write_partition(exports._source("google", "gcp_billing"), "2026-05-01", *rows)
+    day = (LINE["usage_start_time"].isoformat(), LINE["usage_end_time"].isoformat())
+    pool = "projects/research/locations/us-west4/clusters/c/nodePools/p"
+    exports.runs(
+        run("pool", (pool, *day, 8), provider_name="Google Cloud"),
+        run("pod", aliases=[{"system": "kubernetes", "id": "c/ml/train"}], provider_name="Google Cloud"),
+    )
+    _, found = doctor(exports.config())
+    assert [one["resource_id"] for one in answer(found, "cost")["facts"]["without_a_run"]] == ["gke-lost"]
+    assert answer(found, "records")["facts"]["unmatched"] == []

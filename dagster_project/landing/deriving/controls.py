@@ -147,6 +147,9 @@ _GCP_KEYS = {
     "invoice": "invoice_month",
     "job": _job_of("resource_global_name"),
     "named_job": _job_of("resource_name"),
+    "pipeline": "labels['vertex-ai-pipelines-run-billing-id']",
+    "workload": "labels['k8s-workload-name']",
+    "jobset": "labels['k8s-label/jobset.sigs.k8s.io/jobset-name']",
 }
 _GCP_LINES = {"line_count": "count(*) FILTER (part = 'line')"}
 GCP_BILLING = Asked(
@@ -165,7 +168,7 @@ def _gcp_bill(con: duckdb.DuckDBPyConnection, partitions: Sequence[str], costs: 
     invoice = """max(left(invoice, 4) || '-' || right(invoice, 2))
         FILTER (regexp_full_match(invoice, '[0-9]{4}(0[1-9]|1[0-2])'))"""
     months = _bill_months(con, costs, {"invoice_month": invoice})
-    jobs = _managed_jobs(con, "job", "named_job")
+    jobs = _managed_jobs(con, "job", "named_job", "pipeline", "workload", "jobset")
     return [
         Controls(
             payers=sorted({month.payer_account_id for month in months[place]}),

@@ -20,6 +20,13 @@
         'cost_at_contract': 'coalesce(' ~ to_exact('cost_at_effective_price_default', 12) ~ ', ' ~ to_exact('contracted_cost', 12) ~ ')',
     },
 } %}
+{%- set label = "nullif(" ~ map_get('labels', '%s') ~ ", '')" %}
+{%- set namespace = label % 'k8s-namespace' %}
+{%- set cluster = label % 'goog-k8s-cluster-name' %}
+{%- set reservation = "nullif(" ~ map_get('system_labels', 'compute.googleapis.com/%s') ~ ", '')" %}
+{#- Kubernetes names mean something within their cluster and namespace alone -#}
+{%- set place_of_pod =
+    "coalesce(" ~ label % 'goog-k8s-cluster-location' ~ ", '') || '/' || coalesce(" ~ cluster ~ ", '') || '/' || " ~ namespace %}
 with focus_rows as (
     -- the cost of FOCUS holds the row's credits, which are rows of their own here: both together are what is billed
     select
@@ -63,6 +70,27 @@ select
         nullif(regexp_extract(resource_global_name, '(projects/[^/]+/locations/[^/]+/customJobs/[0-9]+)', 1), ''),
         nullif(regexp_extract(resource_name, '(projects/[^/]+/locations/[^/]+/customJobs/[0-9]+)', 1), '')
     ) as job_id,
+    -- every job of a pipeline's run has this label, also what is billed as machines
+    {{ label % 'vertex-ai-pipelines-run-billing-id' }} as pipeline_id,
+    -- GKE's cost allocation writes a row for each pod of a machine, and rows for what is no pod's
+    case
+        when {{ namespace }} = 'kube:unallocated' then 'unallocated'
+        when {{ namespace }} = 'kube:system-overhead' then 'overhead'
+        -- no namespace of Kubernetes has a colon
+        when {{ namespace }} like '%:%' or {{ namespace }} like 'goog-k8s-%' then 'unknown'
+        when {{ namespace }} is not null then 'pod'
+        else ''
+    end as gke_allocation,
+    {{ place_of_pod }} || '/' || {{ label % 'k8s-workload-name' }} as workload_path,
+    {{ place_of_pod }} || '/' || {{ label % 'k8s-label/jobset.sigs.k8s.io/jobset-name' }} as jobset_path,
+    'clusters/' || {{ cluster }} as cluster_name,
+    'clusters/' || {{ cluster }} || '/nodePools/' || {{ label % 'goog-k8s-node-pool-name' }} as node_pool_name,
+    coalesce({{ label % 'goog-k8s-cluster-location' }}, '') as cluster_location,
+    -- Google vouches for these two from that day on
+    case
+        when usage_start_time >= timestamp '2025-09-17 00:00:00' then 'reservations/' || {{ reservation % 'reservation_name' }}
+    end as reservation_name,
+    {{ reservation % 'reservation_project_id' }} as reservation_project_id,
     nullif(subscription_instance_id, '') as subscription_id,
     {{ its.cost }} as cost,
     {{ to_exact('cost_at_list', 12) }} as cost_at_list,
