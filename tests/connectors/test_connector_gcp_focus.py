@@ -62,7 +62,10 @@ def test_a_row_has_the_columns_of_the_detailed_export_and_its_own(tmp_path: Path
         "x_ProjectLabels": [{"Key": "team", "Value": "a"}],
         "x_PriceEffectivePriceDefault": Decimal("1.2"),
     }
-    one, credit = landed(tmp_path, focus_line(x_SubscriptionInstanceId="S-1", ChargeClass="Correction", **more))
+    one, credit = landed(
+        tmp_path,
+        focus_line(x_SubscriptionInstanceId="S-1", ChargeClass="Correction", x_PriceEffectivePriceDefault=Decimal("1.2"), **more),
+    )
     absent = {name for name in SCHEMA.names if one.get(name) is None}
     assert absent == {"credit_type", "credit_name", "credit_id", "credit_amount", "consumption_model_id",
                       "consumption_model_description", "cost_at_effective_price_default", "price_effective_price",
