@@ -101,53 +101,10 @@ def modified_sql(dataset: str, table: str) -> str:
     """
     return (
         "SELECT partition_id, last_modified_time, total_rows\n"
-        f"FROM {_view(dataset, 'PARTITIONS')}\n"
+        f"FROM {quoted(dataset)}.INFORMATION_SCHEMA.PARTITIONS\n"
         f"WHERE table_name = {_text(table)}\n"
         "ORDER BY partition_id"
     )
-
-
-def columns_sql(dataset: str, table: str) -> str:
-    """Every column and field of a record with its type, for who may not ask for the table itself.
-
-    https://docs.cloud.google.com/bigquery/docs/information-schema-column-field-paths
-    """
-    return (
-        "SELECT column_name, field_path, data_type\n"
-        f"FROM {_view(dataset, 'COLUMN_FIELD_PATHS')}\n"
-        f"WHERE table_name = {_text(table)}\n"
-        "ORDER BY column_name, field_path"
-    )
-
-
-def labels_sql(dataset: str, table: str) -> str:
-    """The labels of a table and when it expires, each as an option with its SQL value.
-
-    https://docs.cloud.google.com/bigquery/docs/information-schema-table-options
-    """
-    return (
-        "SELECT option_name, option_value\n"
-        f"FROM {_view(dataset, 'TABLE_OPTIONS')}\n"
-        f"WHERE table_name = {_text(table)}\n"
-        "AND option_name IN ('labels', 'expiration_timestamp', 'partition_expiration_days', 'require_partition_filter')\n"
-        "ORDER BY option_name"
-    )
-
-
-def location_sql(project: str, region: str, dataset: str) -> str:
-    """Whether a dataset lies in a region such as `eu` or `us-central1`: its location, or no row.
-
-    https://docs.cloud.google.com/bigquery/docs/information-schema-datasets-schemata
-    """
-    return (
-        "SELECT schema_name, location\n"
-        f"FROM {quoted(project)}.{quoted(f'region-{region}')}.INFORMATION_SCHEMA.SCHEMATA\n"
-        f"WHERE schema_name = {_text(dataset)}"
-    )
-
-
-def _view(dataset: str, view: str) -> str:
-    return f"{quoted(dataset)}.INFORMATION_SCHEMA.{view}"
 
 
 def _text(value: str) -> str:

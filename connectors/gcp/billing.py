@@ -22,6 +22,7 @@ from connectors.formats.parquet import named_errors, write_tables
 from connectors.formats.values import Rows
 from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, MAPS, SCHEMA, SHAPE
 from connectors.layouts.partition_folders import find_partition_deliveries
+from connectors.layouts.shards import orphan_shards
 
 __all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
 
@@ -33,10 +34,11 @@ find_deliveries = partial(find_partition_deliveries, kind=KIND, partition_of=dat
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Check the landed objects and write lines-<n>.parquet for the n-th of them into `folder`."""
-    return merged(
+    done = merged(
         _convert_object(delivery, info.key, files[info.key], folder / f"lines-{number}.parquet", store_uri)
         for number, info in enumerate(delivery.objects, start=1)
     )
+    return replace(done, refusals=(*done.refusals, *orphan_shards(delivery, store_uri)))
 
 
 def _convert_object(delivery: Delivery, key: str, path: Path, target: Path, store_uri: str) -> Converted:

@@ -21,6 +21,7 @@ from connectors.formats.parquet import named_errors, write_tables
 from connectors.formats.schema import BigInt, Column, Date, Number, Schema, Text, required
 from connectors.formats.values import check_month
 from connectors.layouts.partition_folders import find_partition_deliveries
+from connectors.layouts.shards import orphan_shards
 
 KIND = "gcp_carbon"
 PAGE = "docs/sources/gcp_carbon.md"
@@ -68,7 +69,8 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
             with named_errors(info.key, source.start.uri):
                 rows = write_tables(_flat_tables(source, delivery.partition), target)
             copies.append(Converted((Part(target, info.key),), rows, source.unknown))
-    return merged(_without_repeats(delivery, copies, store_uri)) if copies else Converted()
+    done = merged(_without_repeats(delivery, copies, store_uri)) if copies else Converted()
+    return replace(done, refusals=(*done.refusals, *orphan_shards(delivery, store_uri)))
 
 
 def _flat_tables(source: NestedFile, partition: str) -> Iterator[pa.Table]:

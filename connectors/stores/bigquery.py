@@ -255,7 +255,7 @@ class TableStore:
                     raise _ColumnGone from error
                 raise
         with named_errors(where, "stream", self.options, key):
-            stream = result.to_arrow_iterable(bqstorage_client=self.reader, max_queue_size=1, max_stream_count=1)
+            stream = result.to_arrow_iterable(bqstorage_client=self.reader, max_queue_size=1, max_stream_count=1, timeout=_READ)
             written = write_rows(stream, path, export_time)
         if written.rows != result.total_rows:
             raise broken(where, key, written.rows, result.total_rows)

@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from google.api_core.client_options import ClientOptions
 from google.api_core.exceptions import NotFound, PreconditionFailed
 from google.cloud import storage
+from google.cloud.storage.exceptions import DataCorruption, InvalidResponse
 from google.cloud.storage.retry import DEFAULT_RETRY
-from google.resumable_media import DataCorruption, InvalidResponse
 
 from connectors.errors import Place, SourceUnreadableError
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions

@@ -15,7 +15,7 @@ from dagster_project.settings import SourceSettings
 def is_loaded(landing: Landing, source: SourceSettings) -> bool:
     """Whether all that the source has of its `months` was landed once, in this landing and from this location."""
     try:
-        return (landing.cache / _name(source)).read_text() == _load(landing, source)
+        return (landing.cache / _name(source)).read_bytes() == _load(landing, source)
     except FileNotFoundError:
         return False
 
@@ -24,13 +24,13 @@ def mark_loaded(landing: Landing, source: SourceSettings) -> None:
     """Keep that a load of all days left nothing behind."""
     path = landing.cache / _name(source)
     path.parent.mkdir(parents=True, exist_ok=True)
-    durable.write(path, _load(landing, source).encode())
+    durable.write(path, _load(landing, source))
 
 
 def _name(source: SourceSettings) -> str:
     return f"listed/{source.name}.whole"
 
 
-def _load(landing: Landing, source: SourceSettings) -> str:
+def _load(landing: Landing, source: SourceSettings) -> bytes:
     """What the mark is of: other months, another table and another landing were not loaded by it."""
-    return f"{source.location}\n{source.months or 'all months'}\n{landing.store.uri}\n"
+    return f"{source.location}\n{source.months or 'all months'}\n{landing.store.uri}\n".encode()

@@ -30,13 +30,20 @@ def type_of(field: dict[str, Any]) -> Any:
 def main() -> None:
     question = json.load(sys.stdin)
     language = LanguageOptions.maximum_features()
-    catalog = CatalogBuilder("bigquery")
+    catalog, views = CatalogBuilder("bigquery"), []
     for name, fields in question["tables"].items():
-        table = TableBuilder(name)
+        dataset, is_view, view = name.partition(".INFORMATION_SCHEMA.")
+        table = TableBuilder(view or name)
         for field in fields:
             table = table.add_column(field["name"], type_of(field))
-        catalog = catalog.add_table(table.build())
+        if is_view:  # `project.dataset`.INFORMATION_SCHEMA.VIEW is a path of three names
+            around = CatalogBuilder(dataset).build()
+            around.catalog.append(CatalogBuilder("INFORMATION_SCHEMA").add_table(table.build()).build())
+            views.append(around)
+        else:
+            catalog = catalog.add_table(table.build())
     built = catalog.with_builtin_functions(ZetaSQLBuiltinFunctionOptions(language_options=language)).build()
+    built.catalog.extend(views)
     analyzer = Analyzer(AnalyzerOptions(language_options=language), built)
     answers: list[str | None] = []
     for statement in question["statements"]:

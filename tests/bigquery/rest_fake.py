@@ -39,6 +39,7 @@ class Failure:
     status: int
     reason: str
     message: str = "told by the reason alone"
+    is_of_job: bool = False  # the request is taken, and the job it started has failed
 
 
 @dataclass
@@ -69,7 +70,7 @@ class RestFake:
             self.answers.append(self.answer(text_of(body)))
         answer = self.answers.pop(0)
         if isinstance(answer, Failure):
-            return answer
+            return self._failed_job(project, body, answer) if answer.is_of_job else answer
         rows = [{"f": [{"v": value} for value in row]} for row in answer.values]
         done = {
             "jobReference": {"projectId": project, "jobId": f"job-{len(self.asked)}", "location": "EU"},
@@ -86,6 +87,15 @@ class RestFake:
         statistics = {"totalBytesProcessed": str(answer.processed), "query": {"totalBytesProcessed": str(answer.processed)}}
         configuration = {**body["configuration"], "jobType": "QUERY", "query": asked}
         return done | {"configuration": configuration, "status": {"state": "DONE"}, "statistics": statistics}
+
+    def _failed_job(self, project: str, body: dict[str, Any], failure: Failure) -> Mapping[str, Any]:
+        error = {"reason": failure.reason, "message": failure.message}
+        return {
+            "jobReference": {"projectId": project, "jobId": f"job-{len(self.asked)}", "location": "EU"},
+            "configuration": {**body["configuration"], "jobType": "QUERY"},
+            "status": {"state": "DONE", "errorResult": error, "errors": [error]},
+            "statistics": {},
+        }
 
     @contextmanager
     def client(self, credentials: Credentials | None = None) -> Iterator[bigquery.Client]:

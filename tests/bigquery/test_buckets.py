@@ -105,6 +105,7 @@ class Conditional(BaseHTTPRequestHandler):
 
     asked: ClassVar[list[str]] = []
     status = 200
+    checksum = ""
 
     def do_GET(self) -> None:
         query = parse_qs(urlsplit(self.path).query)
@@ -117,6 +118,8 @@ class Conditional(BaseHTTPRequestHandler):
             error = {"code": status, "message": "no", "errors": [{"reason": reason, "message": "no"}]}
             content = json.dumps({"error": error}).encode()
         self.send_response(status)
+        if type(self).checksum:
+            self.send_header("X-Goog-Hash", type(self).checksum)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
@@ -127,7 +130,7 @@ class Conditional(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def conditional() -> Iterator[tuple[str, type[Conditional]]]:
-    handler = type("Handler", (Conditional,), {"asked": [], "status": 200})
+    handler = type("Handler", (Conditional,), {"asked": [], "status": 200, "checksum": ""})
     http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     Thread(target=http.serve_forever, args=[0.01], daemon=True).start()
     yield f"http://127.0.0.1:{http.server_port}", handler
@@ -160,3 +163,12 @@ def test_a_missing_permission_names_its_role(conditional: Any, tmp_path: Path, a
         list(store.list_objects()) if act == "list" else store.fetch(info_of(7), tmp_path / "copy")
     assert caught.value.reason == "permission_denied"
     assert permission in caught.value.remedy and "roles/storage.objectViewer" in caught.value.remedy
+
+
+def test_bytes_that_are_not_those_stored_are_not_taken(conditional: Any, tmp_path: Path) -> None:
+    url, handler = conditional
+    handler.checksum = "crc32c=AAAAAA==,md5=1B2M2Y8AsgTpgAmY7PhCfg=="  # of no bytes
+    with pytest.raises(SourceUnreadableError) as caught:
+        store_at(url).fetch(info_of(7), tmp_path / "copy")
+    assert caught.value.reason == "broken_stream"
+    assert list(tmp_path.iterdir()) == []

@@ -21,7 +21,7 @@ from google.api_core.client_options import ClientOptions
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import bigquery
 
-from connectors.gcp.bigquery_sql import partition_sql, partitions_sql
+from connectors.gcp.bigquery_sql import modified_sql, partition_sql, partitions_sql
 from connectors.gcp.tables import BILL
 from tests.bigquery.described import fields_like
 from tests.bigquery.servers import Emulator, bigquery_emulator, must_be_installed
@@ -109,3 +109,11 @@ def test_a_table_is_landed_through_the_emulator_as_its_parquet_is(emulator: Emul
     assert of_table.raw(rows) == of_files.raw(rows)
     assert len(of_table.raw(rows)) == 5, "3 lines and 2 credits"
     assert of_table.refresh() == []
+
+
+def test_when_the_partitions_of_a_table_were_written_is_asked_in_words_that_bigquery_knows(
+    client: bigquery.Client, table: str
+) -> None:
+    dataset, _, name = table.rpartition(".")
+    found = asked(client, modified_sql(dataset, name))
+    assert [field.name for field in found.schema] == ["partition_id", "last_modified_time", "total_rows"]

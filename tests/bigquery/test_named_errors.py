@@ -191,13 +191,16 @@ def test_a_kind_that_is_read_from_no_table_is_told(url: str) -> None:
     assert error.reason == "bad_location" and "docs/sources" in error.remedy
 
 
-def test_a_failed_job_is_asked_again_by_the_client_itself(bill: Exported, url: str, tmp_path: Path) -> None:
-    """Only without a job id of our own: docs of the client on `job_retry`."""
+@pytest.mark.parametrize("failure", [Failure(503, "backendError"), Failure(500, "jobBackendError", is_of_job=True)])
+def test_a_request_or_job_that_failed_at_google_is_asked_again_by_the_client_itself(
+    bill: Exported, url: str, tmp_path: Path, failure: Failure
+) -> None:
+    """A failed job only where no job id is our own, which would switch the client's `job_retry` off."""
     [listed] = store_of(url).list_objects()
-    bill.rest.answers.append(Failure(503, "backendError"))
+    bill.rest.answers.append(failure)
     store_of(url).fetch(listed, tmp_path / "rows.parquet")
-    ids = [asked["jobReference"]["jobId"] for asked in bill.rest.asked[1:]]
-    assert len(ids) == 2
+    first, second = (asked["jobReference"]["jobId"] for asked in bill.rest.asked[1:])
+    assert (first == second) is (not failure.is_of_job), "a failed job is another job the second time"
 
 
 class Login(Credentials):

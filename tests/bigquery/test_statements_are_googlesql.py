@@ -1,4 +1,4 @@
-"""Every statement that reads rows is GoogleSQL that fits the tables: by the analyser, against the full export schemas."""
+"""Every statement that is sent is GoogleSQL that fits its table or view: by the analyser, against the full export schemas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from connectors.gcp.bigquery_sql import INGESTION, Axis, partition_sql, partitions_sql
+from connectors.gcp.bigquery_sql import INGESTION, Axis, modified_sql, partition_sql, partitions_sql
 from connectors.gcp.tables import BILL, CARBON
 from tests.bigquery.described import described, fields_like
 from tests.bigquery.servers import analysed, must_be_installed
@@ -20,6 +20,13 @@ TABLES = {
     "acme-billing.exports.bill": [*fields_like(BILLING), *PSEUDO],
     "acme-billing.exports.bill_2019": [*fields_like(BILLING_2019), *PSEUDO],
     "acme-billing.exports.carbon": fields_like(CARBON_EXPORT),
+    # https://docs.cloud.google.com/bigquery/docs/information-schema-partitions (read 2026-11-22)
+    "acme-billing.exports.INFORMATION_SCHEMA.PARTITIONS": [
+        *({"name": name, "type": "STRING"} for name in ("table_catalog", "table_schema", "table_name", "partition_id")),
+        *({"name": name, "type": "INTEGER"} for name in ("total_rows", "total_logical_bytes", "total_billable_bytes")),
+        {"name": "last_modified_time", "type": "TIMESTAMP"},
+        {"name": "storage_tier", "type": "STRING"},
+    ],
 }
 DAY = date(2026, 4, 1)
 
@@ -32,6 +39,7 @@ def statements() -> list[str]:
         for axis in (INGESTION, BILL.own_axis, Axis("export_time", unit="MONTH")):
             found += [partitions_sql(name, axis, BILL.changes_by(description), DAY), partition_sql(name, columns, axis, DAY)]
         found.append(partitions_sql(name, BILL.own_axis, None))
+    found.append(modified_sql("acme-billing.exports", "carbon"))
     name, description = "acme-billing.exports.carbon", described(CARBON_EXPORT)
     columns, _ = CARBON.columns_of(description, name)
     found += [partitions_sql(name, CARBON.own_axis, None), partition_sql(name, columns, CARBON.own_axis, DAY)]
