@@ -49,7 +49,7 @@ sources:
   #   kind: gcp_billing
   #   location: bq://my-billing-project.billing.gcp_billing_export_resource_v1_XXXXXX_XXXXXX_XXXXXX
   #   maximum_bytes_billed: 100000000000  # no query may bill more; `trainledger doctor` says what they read
-  #   look_back_days: 95                # partitions of so many days are asked whether they changed
+  #   look_back_days: 95                # days of a bill that are asked whether they changed; of carbon every month, unless said
   #   impersonate: null                 # a service account to act as
   #   billing_project: null             # pays for the queries; null: the project of the location
   #   dataset_location: null            # null: BigQuery is asked

@@ -34,19 +34,21 @@ class Span:
 
 
 def span_of(source: SourceSettings, *, is_loaded: bool, month: str | None = None) -> Span:
-    """The days to ask a table for: those of `months`, and of these the look-back once the whole was loaded; or one month."""
+    """The days to ask a table for: those of `months`, and of these the look-back once the whole was loaded; or one month.
+
+    A backfill of carbon may rewrite any month, and its table is small: a look-back holds there only where the source says one.
+    """
     if not source.location.startswith(TABLES):
         return Span()
     if month:
         return Span(first_day(month), month_end(month).date())
-    bounds, end = [], None
+    bounds, end, is_bill = [], None, source.facts.fact == "bill"
     if source.months:
         start, dots, last = source.months.partition("..")
-        is_bill = source.facts.fact == "bill"  # use is billed late, not early: `SourceSettings.reads_day`
-        bounds.append(first_day(start) - timedelta(days=is_bill))
+        bounds.append(first_day(start) - timedelta(days=is_bill))  # use is billed late, not early: `SourceSettings.reads_day`
         if not is_bill and (last or not dots):
             end = month_end(last or start).date()
-    if is_loaded:
+    if is_loaded and (is_bill or "look_back_days" in source.model_fields_set):
         bounds.append(clock.now().date() - timedelta(days=source.look_back_days))
     return Span(max(bounds, default=None), end)
 

@@ -52,7 +52,9 @@ class SourceSettings(Strict):
     requester_pays: bool = False
     impersonate: str | None = None  # a service account that the credentials of the default chain act as
     maximum_bytes_billed: Annotated[int, Field(ge=LEAST_BILLED)] = 100_000_000_000  # of each query; at list price about 0.6 USD
-    look_back_days: Annotated[int, Field(ge=1, le=3650)] = 95  # partitions of these days are asked whether they changed
+    look_back_days: Annotated[int, Field(ge=1, le=3650)] = (
+        95  # a look asks for these days of a bill; of carbon for all, unless said
+    )
     billing_project: str | None = None  # pays for the queries; the table's own project unless said
     dataset_location: str | None = None  # asked of BigQuery unless said
     months: str | None = None  # '2026-04', '2026-04..' or '2026-04..2026-09': other months are not read, or do not count

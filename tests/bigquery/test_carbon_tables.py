@@ -95,7 +95,16 @@ def test_repeats_of_a_backfill_are_there_once_and_told(organisation: Organisatio
     assert [one.reason for one in landed[0].contents.refusals if landed[0].contents] == ["repeated_row"]
 
 
-def test_the_look_back_takes_a_month_whole_and_months_bound_both_ends(url: str, carbon: Exported, tmp_path: Path) -> None:
+def test_a_backfill_of_an_old_month_is_found_without_a_look_back(organisation: Organisation, carbon: Exported) -> None:
+    organisation.refresh()
+    carbon.days["2022-03-01"] = month_of("2022-03", {"carbon_model_version": 15})
+    carbon.days["2021-01-01"] = month_of("2021-01", {})
+    assert organisation.outcomes() == {"landed": 2}
+
+
+def test_a_look_back_that_is_said_takes_months_whole_and_months_bounds_both_ends(
+    url: str, carbon: Exported, tmp_path: Path
+) -> None:
     source = {
         "name": "carbon",
         "kind": "gcp_carbon",

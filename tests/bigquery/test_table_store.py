@@ -14,10 +14,10 @@ import pytest
 pytest.importorskip("google.cloud.bigquery", reason="google-cloud-bigquery is not installed")
 
 from connectors.errors import ExportChangedError
-from connectors.stores import ObjectInfo
+from connectors.stores import ObjectInfo, row_streams
 from connectors.stores.opening import open_store
 from tests.bigquery.exported import Exported, store_of
-from tests.connectors.gcp import BILLING, START, line
+from tests.connectors.gcp import BILLING, BILLING_2019, START, line
 
 DAY = dt.timedelta(days=1)
 ROWS = [line(cost=float(number), export_time=START + dt.timedelta(microseconds=number)) for number in range(5)]
@@ -67,6 +67,24 @@ def test_a_partition_is_fetched_as_parquet_with_the_types_of_the_table(bill: Exp
     read = bill.rest.asked[-1]["configuration"]
     assert read["query"]["maximumBytesBilled"] == "100000000000" and read["labels"]["step"] == "read"
     assert "`billing_account_id`" in bill.statements[-1] and "*" not in bill.statements[-1]
+
+
+def test_rows_are_written_as_they_come(bill: Exported, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_of(url).fetch(first_of(url), tmp_path / "whole.parquet")
+    monkeypatch.setattr(row_streams, "_ROW_GROUP", 1)
+    store_of(url).fetch(first_of(url), tmp_path / "pieces.parquet")
+    files = [pq.ParquetFile(tmp_path / name) for name in ("whole.parquet", "pieces.parquet")]
+    assert [file.metadata.num_row_groups for file in files] == [1, 3], "messages of two rows"
+    assert files[0].read() == files[1].read()
+
+
+def test_an_older_table_is_read_in_the_columns_it_has(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = [{name: value for name, value in line().items() if name in BILLING_2019.names}]
+    old = Exported({"2019-04-01": rows}, BILLING_2019)
+    with old.serving(monkeypatch) as url:
+        store_of(url).fetch(first_of(url), tmp_path / "rows.parquet")
+    assert pq.read_schema(tmp_path / "rows.parquet").names == BILLING_2019.names
+    assert "`resource`" not in old.statements[-1] and "`tags`" not in old.statements[-1]
 
 
 def test_a_cut_stream_goes_on_where_it_was_cut(bill: Exported, url: str, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ import pytest
 
 pytest.importorskip("google.cloud.bigquery", reason="google-cloud-bigquery is not installed")
 
+from connectors.layouts.accounting import nothing_there
+from dagster_project.commands import refreshing
 from dagster_project.landing.planning import make_plan
 from dagster_project.landing.records import Generation
 from tests.bigquery.exported import TABLE, Exported
@@ -109,6 +111,27 @@ def test_all_days_are_asked_for_again_by_a_full_refresh_and_for_other_months(org
         assert make_plan([one], organisation.settings.base, organisation.line.landing, full=full).is_empty
     starts = [look.partition(">= TIMESTAMP '")[2][:10] for look in bill.looks[1:]]
     assert starts == ["2006-01-01", "2024-12-31", "2026-01-26"]
+
+
+def test_a_full_refresh_plans_with_all_days(organisation: Organisation, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Planned(Exception):
+        """The plan is all that is looked at here."""
+
+    def plan(*_: Any, full: bool) -> None:
+        raise Planned(full)
+
+    monkeypatch.setattr(refreshing, "make_plan", plan)
+    for full in (True, False):
+        with pytest.raises(Planned, match=str(full)):
+            refreshing.refresh(organisation.settings, full=full, say=lambda _: None)
+
+
+def test_a_table_without_partitions_is_told_as_empty(organisation: Organisation, bill: Exported) -> None:
+    bill.days.clear()
+    assert organisation.refresh() == []
+    counts = organisation.line.landing.counts("google")
+    told = counts and nothing_there(f"bq://{TABLE}", counts)
+    assert told and told[0].endswith("no partition in the days that were asked for")
 
 
 def test_a_refused_day_that_the_look_back_leaves_out_stays_refused(
