@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -25,9 +26,10 @@ from connectors.gcp.bigquery_sql import modified_sql, partition_sql, partitions_
 from connectors.gcp.tables import BILL
 from tests.bigquery.described import fields_like
 from tests.bigquery.servers import Emulator, bigquery_emulator, must_be_installed
-from tests.connectors.gcp import BILLING, START, as_exported, line, write_partition
+from tests.connectors.gcp import BILLING, BILLING_2019, START, as_exported, cud_rows, koku_rows, line, write_partition
 from tests.connectors.kit import converted, rows_of
 from tests.landing.kit import Organisation
+from tests.shared import SHARED, SHARED_REASON
 
 pytestmark = pytest.mark.slow
 
@@ -109,6 +111,34 @@ def test_a_table_is_landed_through_the_emulator_as_its_parquet_is(emulator: Emul
     assert of_table.raw(rows) == of_files.raw(rows)
     assert len(of_table.raw(rows)) == 5, "3 lines and 2 credits"
     assert of_table.refresh() == []
+
+
+@pytest.mark.skipif(SHARED is None, reason=SHARED_REASON)
+def test_real_rows_through_the_emulator_have_the_totals_of_their_files(
+    client: bigquery.Client, emulator: Emulator, tmp_path: Path
+) -> None:
+    samples = SHARED / "samples/gcp" if SHARED else tmp_path
+    koku = list(koku_rows(samples / "koku/202011_2020-11-08_2020-11-11.csv"))
+    cuds = [("2019-01-21", row) for row in cud_rows(samples / "google-cuds-billing/test_9_3.export.json")]
+    client.create_dataset(f"{client.project}.real")
+    sources: dict[str, list[dict[str, Any]]] = {"table": [], "files": []}
+    for name, days, schema in (("koku", koku, BILLING), ("cud", cuds, BILLING_2019)):
+        table = f"{client.project}.real.{name}"
+        fields = [bigquery.SchemaField.from_api_repr(field) for field in fields_like(schema)]
+        client.create_table(bigquery.Table(table, schema=fields))
+        rows = [pa.Table.from_pylist([row], schema=schema).to_pylist()[0] for _, row in days]
+        assert client.insert_rows_json(table, [as_exported(row) for row in rows]) == []
+        for day in sorted({day for day, _ in days}):
+            write_partition(tmp_path / "files/exports" / name, day, *(row for one, row in days if one == day), schema=schema)
+        sources["files"].append({"name": name, "kind": "gcp_billing"})
+        sources["table"].append(sources["files"][-1] | {"location": f"bq://{table}", "endpoint_url": emulator.rest})
+    of_table, of_files = (Organisation(tmp_path / name, *listed) for name, listed in sources.items())
+    totals = (
+        "select source_name, payer_account_id, usage_month, currency, sum(line_count), sum(billed_cost) "
+        "from raw.delivery_totals group by all order by all"
+    )
+    assert set(of_table.outcomes()) == set(of_files.outcomes()) == {"landed"}
+    assert of_table.raw(totals) == of_files.raw(totals) != []
 
 
 def test_when_the_partitions_of_a_table_were_written_is_asked_in_words_that_bigquery_knows(
