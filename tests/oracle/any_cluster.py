@@ -3,11 +3,11 @@
 import random
 from datetime import datetime, timedelta
 
-from .google_builders import labels_of, tpu_run
+from .google_builders import PROJECT, labels_of, tpu_run
 from .google_clusters import PIPELINE
 
 RUN_IDS = ["k-run-1", "k-run-2", "k-run-3"]
-NAMESPACES = ["ml", "web", "kube:unallocated", "kube:system-overhead", "goog-k8s-unknown", "goog-k8s-unsupported-sku"]
+NAMESPACES = ["ml", "ml", "ml", "web", "kube:unallocated", "kube:system-overhead", "goog-k8s-unknown", "goog-k8s-unsupported-sku"]
 WORKLOADS = ["train", "eval", "notebook"]
 COMPUTE = "compute.googleapis.com/"
 CHIPS = [None, 4, 8, 16]
@@ -49,20 +49,22 @@ class Clusters:
         """Runs that are known by pool, reservation or cluster, by path or name, and by workloads and pipelines."""
         found = []
         for number, run_id in enumerate(RUN_IDS):
+            cluster = "projects/first/locations/us-east5/clusters/c-us-east5"
             held = []
+            if not number:
+                held = [(cluster, first.isoformat(), (first + timedelta(days=1)).isoformat(), None) for first in months]
             for first in months:
                 for _ in range(2):
                     start = first + timedelta(minutes=self.random.randrange(hours * 60))
                     end = start + timedelta(seconds=self.random.randrange(1, 10 * 3600))
                     held.append((self._place(), start.isoformat(), end.isoformat(), self.random.choice(CHIPS)))
             record = tpu_run(run_id, *held)
-            spelt = [
-                f"{self.random.choice(['', 'ml/', 'c-us-east5/ml/', 'us-east5/c-us-east5/web/'])}{name}" for name in WORKLOADS
-            ]
-            record["aliases"] = [
-                {"system": "kubernetes", "id": name} for name in [*self.random.sample(spelt, 2), "ml/set"][number:]
-            ]
-            record["aliases"] += [{"system": "vertex", "id": self.random.choice(["41", "42"])}]
+            full = [f"{PROJECT}/{region}/c-{region}/ml/{WORKLOADS[number]}" for region in ("us-east5", "us-central1")]
+            short = (
+                f"{self.random.choice(['', 'ml/', 'c-us-east5/ml/', 'us-east5/c-us-east5/web/'])}{self.random.choice(WORKLOADS)}"
+            )
+            record["aliases"] = [{"system": "kubernetes", "id": name} for name in [*full, short, "ml/set"][: 4 - number]]
+            record["aliases"] += [{"system": "vertex", "id": self.random.choice(["42", "43"]) if number else "41"}]
             found.append(record)
         return found
 
@@ -78,5 +80,5 @@ class Clusters:
         )
         kind = "zones" if name.startswith("reservations") else "locations"
         where = f"{region}-{self.random.choice('bc')}" if kind == "zones" else region
-        path = f"//x.googleapis.com/projects/{self.random.choice(['first', 'lender'])}/{kind}/{where}/{name}"
-        return self.random.choice([name, path])
+        path = f"//x.googleapis.com/projects/{self.random.choice(['first', 'first', 'second'])}/{kind}/{where}/{name}"
+        return self.random.choice([name, path, path])
