@@ -23,6 +23,11 @@ _MONIES = {
     "ContractedCost": "contracted_cost",
     "EffectiveCost": "effective_cost",
 }
+_PRICES = {
+    "ListUnitPrice": "price_list_price",
+    "x_PriceEffectivePriceDefault": "price_effective_price_default",
+    "x_PriceListPriceConsumptionModel": "price_list_price_consumption_model",
+}
 _QUANTITIES = {"ConsumedQuantity": "usage_amount", "PricingQuantity": "usage_amount_in_pricing_units"}
 _TEXTS = {
     "x_ServiceId": "service_id",
@@ -32,6 +37,7 @@ _TEXTS = {
     "x_Project.Id": "project_id",
     "x_Project.Number": "project_number",
     "x_Project.Name": "project_name",
+    "x_Project.AncestryNumbers": "project_ancestry_numbers",
     "SubAccountId": "sub_account_id",
     "SubAccountName": "sub_account_name",
     "x_Location": "location_location",
@@ -56,7 +62,7 @@ LINE_COLUMNS: dict[str, Column] = {
     "BilledCost": required("billed_cost", Number, filled=True, below=_MONEY),
     "BillingCurrency": required("currency", Text, filled=True),
     **{path: Column(name, Text) for path, name in _TEXTS.items()},
-    **{path: Column(name, Number, below=_MONEY) for path, name in _MONIES.items()},
+    **{path: Column(name, Number, below=_MONEY) for path, name in (_MONIES | _PRICES).items()},
     **{path: Column(name, Number, below=_QUANTITY) for path, name in _QUANTITIES.items()},
     "x_CurrencyConversionRate": Column("currency_conversion_rate", Number, below=_MONEY),
     "BillingPeriodStart": Column("billing_period_start", Timestamp),
@@ -69,13 +75,25 @@ CREDIT_COLUMNS: dict[str, Column] = {
 }
 CREDIT_KEYS = billing_columns.CREDIT_KEYS
 
-PAIRS = {"x_Labels": ("Key", "Value"), "x_SystemLabels": ("Key", "Value"), "x_Tags": ("x_Namespace", "Key", "Value")}
-MAPS = {"x_Labels": "labels", "x_SystemLabels": "system_labels", "x_Tags": "tags"}
+PAIRS = {
+    "x_Labels": ("Key", "Value"),
+    "x_SystemLabels": ("Key", "Value"),
+    "x_Tags": ("x_Namespace", "Key", "Value"),
+    "x_ProjectLabels": ("Key", "Value"),
+    "x_Project.Ancestors": ("ResourceName", "DisplayName"),
+}
+MAPS = {
+    "x_Labels": "labels",
+    "x_SystemLabels": "system_labels",
+    "x_Tags": "tags",
+    "x_ProjectLabels": "project_labels",
+    "x_Project.Ancestors": "project_ancestors",
+}
 
 _DOCUMENTED = """
-BillingPeriodEnd ContractedUnitPrice ListUnitPrice PricingCategory ProviderName PublisherName RegionName SkuPriceId
+BillingPeriodEnd ContractedUnitPrice PricingCategory ProviderName PublisherName RegionName SkuPriceId
 PricingCurrency PricingCurrencyContractedUnitPrice PricingCurrencyEffectiveCost PricingCurrencyListUnitPrice BillingAccountType
-x_Project x_ProjectLabels x_PriceEffectivePriceDefault x_PriceListPriceConsumptionModel x_CostAtListConsumptionModel
+x_CostAtListConsumptionModel
 """
 
 SHAPE = Shape(
@@ -84,7 +102,7 @@ SHAPE = Shape(
     PAGE,
     PAIRS,
     {"x_Credits": CREDIT_COLUMNS},
-    decimals=frozenset({"BilledCost", *_MONIES, *_QUANTITIES, "x_Credits.Amount"}),  # all but the rate are NUMERIC
+    decimals=frozenset({"BilledCost", *_MONIES, *_PRICES, *_QUANTITIES, "x_Credits.Amount"}),  # all but the rate are NUMERIC
 )
 
 # what the detailed export has and this one says in another way (billed_cost, charge_class) or not at all
