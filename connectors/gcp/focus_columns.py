@@ -24,6 +24,7 @@ _MONIES = {
     "EffectiveCost": "effective_cost",
 }
 _PRICES = {
+    "ListUnitPrice": "price_list_price",
     "x_PriceEffectivePriceDefault": "price_effective_price_default",
     "x_PriceListPriceConsumptionModel": "price_list_price_consumption_model",
 }
@@ -90,9 +91,9 @@ MAPS = {
 }
 
 _DOCUMENTED = """
-BillingPeriodEnd ContractedUnitPrice ListUnitPrice PricingCategory ProviderName PublisherName RegionName SkuPriceId
+BillingPeriodEnd ContractedUnitPrice PricingCategory ProviderName PublisherName RegionName SkuPriceId
 PricingCurrency PricingCurrencyContractedUnitPrice PricingCurrencyEffectiveCost PricingCurrencyListUnitPrice BillingAccountType
-x_Project x_CostAtListConsumptionModel
+x_CostAtListConsumptionModel
 """
 
 SHAPE = Shape(

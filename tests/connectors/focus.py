@@ -100,7 +100,12 @@ def focus_of(row: Mapping[str, Any]) -> dict[str, Any]:
         "x_ExportTime": row.get("export_time"),
         "x_Labels": _pairs(row.get("labels")),
         "x_Location": of["location"].get("location"),
-        "x_Project": {"Id": of["project"].get("id"), "Number": of["project"].get("number"), "Name": of["project"].get("name")},
+        "x_Project": {
+            **{name.title(): of["project"].get(name) for name in ("id", "number", "name")},
+            "AncestryNumbers": of["project"].get("ancestry_numbers"),
+            "Ancestors": [{"ResourceName": "folders/2", "DisplayName": "Models"}],
+        },
+        "x_ProjectLabels": [{"Key": "team", "Value": "a"}],
         "x_ServiceId": of["service"].get("id"),
         "x_SystemLabels": _pairs(row.get("system_labels")),
         "x_Tags": [{**pair, "x_Namespace": tag.get("namespace")} for tag in row.get("tags") or [] for pair in _pairs([tag])],

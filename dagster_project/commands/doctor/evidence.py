@@ -47,24 +47,13 @@ CREATE MACRO exact(number, written) AS
     coalesce(try_cast(written AS DECIMAL(38, 12)), try_cast(number AS DECIMAL(38, 12)));
 """
 
-
-def _google_lines(kind: Kind, cost: str, is_used: str) -> str:
-    """Google's bill; FOCUS has the columns of the detailed export under the same names but these."""
-    return f"""
-SELECT
-    _source_name, 'Google Cloud', billing_account_id, usage_start_time, usage_end_time, currency, nullif(_run_tag, ''),
-    [
-        machine(resource_name), regexp_extract(resource_global_name, '([^/]+)$', 1),
-        regexp_extract(resource_global_name, '{_VERTEX_JOB}', 1), regexp_extract(resource_name, '{_VERTEX_JOB}', 1)
-    ],
-    [{_WIDER}],
-    coalesce(exact(cost_at_list, cost_at_list__text), exact({cost}, {cost}__text)),
-    regexp_matches(lower(coalesce(sku_description, '')), '{_GOOGLE}')
-    AND NOT regexp_matches(lower(sku_description), '^commitment|{_NO_CHIPS}')
-FROM raw.{kind}
-WHERE part = 'line' AND coalesce(nullif(lower(cost_type), ''), 'regular') = 'regular' AND {is_used}
+# FOCUS has the columns of the detailed export under their names, and says in another way what a row costs
+_GOOGLE_ROWS = """
+CREATE VIEW google_rows AS
+FROM raw.gcp_billing
+UNION ALL BY NAME
+SELECT *, billed_cost AS cost, billed_cost__text AS cost__text FROM raw.gcp_focus WHERE lower(charge_category) = 'usage';
 """
-
 
 # use of something, at list price: what is covered by a plan or reserved costs nothing in the row itself
 _USAGE = f"""
@@ -85,8 +74,19 @@ FROM raw.aws_cur
 WHERE line_item_line_item_type IN ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage')
     AND coalesce(line_item_operation, '') NOT IN ('EKSPod-EC2', 'ECSTask-EC2')
     AND coalesce(line_item_usage_type, '') NOT LIKE '%CapacityBlockFee%'
-UNION ALL {_google_lines(Kind.GCP_BILLING, "cost", "true")}
-UNION ALL {_google_lines(Kind.GCP_FOCUS, "billed_cost", "lower(charge_category) = 'usage'")}
+UNION ALL
+SELECT
+    _source_name, 'Google Cloud', billing_account_id, usage_start_time, usage_end_time, currency, nullif(_run_tag, ''),
+    [
+        machine(resource_name), regexp_extract(resource_global_name, '([^/]+)$', 1),
+        regexp_extract(resource_global_name, '{_VERTEX_JOB}', 1), regexp_extract(resource_name, '{_VERTEX_JOB}', 1)
+    ],
+    [{_WIDER}],
+    coalesce(exact(cost_at_list, cost_at_list__text), exact(cost, cost__text)),
+    regexp_matches(lower(coalesce(sku_description, '')), '{_GOOGLE}')
+    AND NOT regexp_matches(lower(sku_description), '^commitment|{_NO_CHIPS}')
+FROM google_rows
+WHERE part = 'line' AND coalesce(nullif(lower(cost_type), ''), 'regular') = 'regular'
 """
 
 # Of a bill the newest month in which something was used counts: a correction has the time of what it corrects. Rows that differ
@@ -172,7 +172,7 @@ class Evidence:
         self._engine.execute("SET TimeZone = 'UTC'")
         self._engine.execute("CREATE SCHEMA raw")
         self._raw(rules, readings)
-        for statement in (_MACROS, _USAGE, _TABLES):
+        for statement in (_MACROS, _GOOGLE_ROWS, _USAGE, _TABLES):
             self._engine.execute(statement)
 
     def __enter__(self) -> "Evidence":

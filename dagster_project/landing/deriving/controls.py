@@ -8,7 +8,6 @@ independent sum it is held against.
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import duckdb
@@ -140,34 +139,31 @@ def _job_of(column: str) -> str:
     return f"CASE WHEN contains({column}, '/customJobs/') THEN regexp_extract({column}, '{JOB_RESOURCE}') END"
 
 
-_GCP_KEYS = {
-    "payer_account_id": "billing_account_id",
-    "usage_month": "date_trunc('month', usage_start_time)",
-    "currency": "coalesce(currency, '')",
-    "invoice": "invoice_month",
-    "job": _job_of("resource_global_name"),
-    "named_job": _job_of("resource_name"),
-    "pipeline": "labels['vertex-ai-pipelines-run-billing-id']",
-    "workload": "labels['k8s-workload-name']",
-    "jobset": "labels['k8s-label/jobset.sigs.k8s.io/jobset-name']",
-}
-_GCP_LINES = {"line_count": "count(*) FILTER (part = 'line')"}
 GCP_BILLING = Asked(
-    keys=_GCP_KEYS,
+    keys={
+        "payer_account_id": "billing_account_id",
+        "usage_month": "date_trunc('month', usage_start_time)",
+        "currency": "coalesce(currency, '')",
+        "invoice": "invoice_month",
+        "job": _job_of("resource_global_name"),
+        "named_job": _job_of("resource_name"),
+        "pipeline": "labels['vertex-ai-pipelines-run-billing-id']",
+        "workload": "labels['k8s-workload-name']",
+        "jobset": "labels['k8s-label/jobset.sigs.k8s.io/jobset-name']",
+    },
     sums={
-        **_GCP_LINES,
+        "line_count": "count(*) FILTER (part = 'line')",
         **exact_sums("billed", "cost", "cost__text", MONEY),
         **exact_sums("credited", "credit_amount", "credit_amount__text", MONEY),
     },
 )
-GCP_FOCUS = Asked(keys=_GCP_KEYS, sums={**_GCP_LINES, **exact_sums("billed", "billed_cost", "billed_cost__text", MONEY)})
 
 
-def _gcp_bill(con: duckdb.DuckDBPyConnection, partitions: Sequence[str], costs: Sequence[str]) -> list[Controls]:
-    """A partition of the bill is a day and holds use of any month: its totals say which."""
+def _gcp_billing(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
+    """A partition of the bill is a day and holds use of any month: its totals say which. Billed cost is cost and every credit."""
     invoice = """max(left(invoice, 4) || '-' || right(invoice, 2))
         FILTER (regexp_full_match(invoice, '[0-9]{4}(0[1-9]|1[0-2])'))"""
-    months = _bill_months(con, costs, {"invoice_month": invoice})
+    months = _bill_months(con, ["billed", "credited"], {"invoice_month": invoice})
     jobs = _managed_jobs(con, "job", "named_job", "pipeline", "workload", "jobset")
     return [
         Controls(
@@ -179,6 +175,14 @@ def _gcp_bill(con: duckdb.DuckDBPyConnection, partitions: Sequence[str], costs: 
     ]
 
 
+GCP_FOCUS = Asked(
+    keys=GCP_BILLING.keys,
+    sums={
+        "line_count": GCP_BILLING.sums["line_count"],
+        **exact_sums("billed", "billed_cost", "billed_cost__text", MONEY),
+        **exact_sums("credited", "CAST(NULL AS DOUBLE)", "CAST(NULL AS VARCHAR)", MONEY),  # they are in billed_cost
+    },
+)
 GCP_CARBON = Asked(keys={"payer_account_id": "billing_account_id", "model_version": "coalesce(model_version, '')"})
 
 
@@ -209,9 +213,8 @@ def _fx_rates(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list
 CONTROLS: dict[Kind, KindControls] = {
     Kind.AWS_CUR: KindControls(AWS_CUR, _aws_cur),
     Kind.AWS_CARBON: KindControls(AWS_CARBON, _aws_carbon),
-    # what is billed is the cost and every credit; FOCUS has both in one
-    Kind.GCP_BILLING: KindControls(GCP_BILLING, partial(_gcp_bill, costs=["billed", "credited"])),
-    Kind.GCP_FOCUS: KindControls(GCP_FOCUS, partial(_gcp_bill, costs=["billed"])),
+    Kind.GCP_BILLING: KindControls(GCP_BILLING, _gcp_billing),
+    Kind.GCP_FOCUS: KindControls(GCP_FOCUS, _gcp_billing),
     Kind.GCP_CARBON: KindControls(GCP_CARBON, _gcp_carbon),
     Kind.TRAINING_RUNS: KindControls(RUN_KEYS, run_controls),
     Kind.NEURON_MONITOR: KindControls(SAMPLE_KEYS, sample_controls),
