@@ -22,7 +22,16 @@ class Allocation:
     namespace: str = ""
     names: list[str] = field(default_factory=list)  # location/cluster/namespace/workload and .../JobSet
     pipeline: str = ""
+    workload: str = ""
+    jobset: str = ""
+    location: str = ""  # of the cluster
+    lent_by: str = ""  # the project that lends the reservation
     wider: list[tuple[int, str, str, str]] = field(default_factory=list)  # how wide, name, its location, its project if lent
+
+    @property
+    def kind(self) -> str:
+        told = {"": "", "kube:unallocated": "unallocated", "kube:system-overhead": "overhead"}
+        return "unknown" if self.is_told_unknown else told.get(self.namespace, "pod")
 
     @property
     def is_pod(self) -> bool:
@@ -35,19 +44,20 @@ class Allocation:
 
 def allocation_of(labels: dict[str, str], system_labels: dict[str, str], start: datetime, zone: str) -> Allocation:
     cluster, location = labels.get("goog-k8s-cluster-name") or "", labels.get("goog-k8s-cluster-location") or ""
-    said = Allocation(labels.get("k8s-namespace") or "", pipeline=labels.get(PIPELINE) or "")
+    said = Allocation(labels.get("k8s-namespace") or "", pipeline=labels.get(PIPELINE) or "", location=location)
+    said.lent_by = system_labels.get(f"{_COMPUTE}reservation_project_id") or ""
     if said.is_pod:
-        for key in ("k8s-workload-name", "k8s-label/jobset.sigs.k8s.io/jobset-name"):
-            if name := labels.get(key):
-                said.names.append("/".join((location, cluster, said.namespace, name)))
+        for key, name in (("workload", "k8s-workload-name"), ("jobset", "k8s-label/jobset.sigs.k8s.io/jobset-name")):
+            if labels.get(name):
+                setattr(said, key, "/".join((location, cluster, said.namespace, labels[name])))
+        said.names = [name for name in (said.workload, said.jobset) if name]
     if cluster:
         said.wider.append((CLUSTER, f"clusters/{cluster}", location, ""))
         if pool := labels.get("goog-k8s-node-pool-name"):
             said.wider.append((POOL, f"clusters/{cluster}/nodePools/{pool}", location, ""))
     reservation = system_labels.get(f"{_COMPUTE}reservation_name")
     if reservation and start >= _VOUCHED_FROM:
-        lent_by = system_labels.get(f"{_COMPUTE}reservation_project_id") or ""
-        said.wider.append((RESERVATION, f"reservations/{reservation}", zone, lent_by))
+        said.wider.append((RESERVATION, f"reservations/{reservation}", zone, said.lent_by))
     return said
 
 

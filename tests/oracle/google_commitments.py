@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from . import google_facts as facts
+from .google_clusters import CLUSTER, POOL, RESERVATION
 from .google_ladder import jobs_of, label_of
 from .google_lines import GoogleLine
 from .prepaid import Flow, Flows
@@ -39,7 +40,29 @@ def _order(line: GoogleLine, tag_keys: list[str]) -> tuple:
     what = "|".join(line.place), line.service_code, line.region_id, line.component, line.generation
     which = names[0] if names else "", names[1] if len(set(names)) == 2 else "", job, label_of(line, tag_keys), reason
     at_list = (line.list_cost is None, line.list_cost or 0)
-    return line.start, *what, *which, line.end, line.billed, at_list, line.spend_credit, line.pricing_units, line.covered_units
+    return (
+        line.start,
+        *what,
+        *which,
+        *_in_cluster(line),
+        line.end,
+        line.billed,
+        at_list,
+        line.spend_credit,
+        line.pricing_units,
+        line.covered_units,
+    )
+
+
+def _in_cluster(line: GoogleLine) -> tuple[str, ...]:
+    said, (number, project_id, zone) = line.allocation, line.place
+    account = [f"{line.sub_account_id}/{name}" if name else "" for name in (said.workload, said.jobset)]
+    named = {breadth: name for breadth, name, _, _ in said.wider}
+    is_lent = said.lent_by not in ("", project_id)
+    lender = f"|{said.lent_by}" if is_lent else f"{number}|{project_id}"
+    places = (f"{number}|{project_id}|{said.location}", f"{lender}|{zone}")
+    return (said.kind, *account, said.pipeline, named.get(CLUSTER, ""), named.get(POOL, ""), places[0],
+            named.get(RESERVATION, ""), places[1])  # fmt: skip
 
 
 def _spread(fees: list[GoogleLine], lines: list[GoogleLine], flow: Flow, tag_keys: list[str], *, is_used: bool) -> None:
