@@ -1,9 +1,9 @@
-{{ config(materialized='view') }}
+{{ config(materialized='by_month') }}
 {%- set never = "timestamp '9999-01-01 00:00:00'" %}
 
 with charges as (
     select * from {{ ref('int_charges') }}
-    where gke_allocation = 'pod' and is_usage and fixed_reason is null
+    where {{ in_build_months() }} and gke_allocation = 'pod' and is_usage and fixed_reason is null
 ),
 
 -- a pod is known by its workload, and by the JobSet that its workload is one of
