@@ -19,7 +19,7 @@ ui: .venv/installed-run
 	$(UI_NOW) $(BIN)/trainledger ui --config $(CONFIG)
 
 # what only tests need from the system is a browser and Java; installed where this user may, else listed as skipped (a failure under CI)
-test: .venv/installed-test system-packages
+test: .venv/installed-test .venv-bigquery/installed system-packages
 	@$(MAKE) --no-print-directory -j 2 pytest lint
 
 # on two cores a third worker, and lint beside it, fill the time in which tests wait for processes, servers and disks
@@ -76,12 +76,19 @@ system-packages:
 	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
 	touch $@
 
+# servers that only tests ask, with pins that must not bind ours
+.venv-bigquery/installed: .venv/bin/uv requirements/bigquery-server.lock
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-bigquery
+	$(BIN)/uv pip install -q --python .venv-bigquery/bin/python --require-hashes -r requirements/bigquery-server.lock
+	touch $@
+
 # hashed locks without addresses, for Python 3.11 to 3.13; the test lock is the run lock and more
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q
 lock: .venv/bin/uv
 	$(LOCK) pyproject.toml -o requirements/run.lock
 	$(LOCK) pyproject.toml --extra test --extra scale -c requirements/run.lock -o requirements/test.lock
 	printf 'uv>=0.9\nhatchling>=1.27\n' | $(LOCK) - -c requirements/run.lock -o requirements/bootstrap.lock
+	$(LOCK) requirements/bigquery-server.in -o requirements/bigquery-server.lock
 
 clean:
-	rm -rf .venv build dist *.egg-info $(DEMO)
+	rm -rf .venv .venv-bigquery build dist *.egg-info $(DEMO)

@@ -6,6 +6,7 @@ OWN_KIND = "If it is one, give it a source of its own kind."
 
 # in a CSV's header, a Parquet's footer, a document or the names of folders; the first whose words are all there counts
 _LOOKS = (
+    ("a gcp_focus", (b"BilledCost", b"x_ExportTime")),
     ("a FOCUS file", (b"BilledCost", b"ChargePeriodStart")),
     ("an aws_cur", (b"line_item_usage_start_date",)),
     ("an aws_cur", (b"lineItem/UsageStartDate",)),

@@ -21,6 +21,7 @@ MODULES = {
     "aws_carbon": "connectors.aws.carbon",
     "training_runs": "connectors.runs.training_runs",
     "gcp_billing": "connectors.gcp.billing",
+    "gcp_focus": "connectors.gcp.focus",
     "gcp_carbon": "connectors.gcp.carbon",
     "neuron_monitor": "connectors.telemetry.neuron_monitor",
     "tpu_monitoring": "connectors.telemetry.tpu_monitoring",

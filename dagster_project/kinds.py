@@ -54,7 +54,8 @@ KINDS: dict[Kind, KindFacts] = {
         "usage_start_time",
         detail_columns=("resource_name", "resource_global_name"),
     ),
-    Kind.GCP_FOCUS: KindFacts("bill", "Google Cloud", 2),  # 1: a standard export, found out when it is read
+    # 1 is a standard export, found out when it is read
+    Kind.GCP_FOCUS: KindFacts("bill", "Google Cloud", 2, "billing_account_id", "usage_start_time"),
     Kind.GCP_CARBON: KindFacts("carbon", "Google Cloud", 0, "billing_account_id", version_column="model_version"),
     Kind.NEURON_MONITOR: KindFacts("telemetry", "AWS"),
     Kind.TPU_MONITORING: KindFacts("telemetry", "Google Cloud"),

@@ -32,6 +32,8 @@ sources:
   - {{name: payer-b-cur,    kind: aws_cur,        location: ./exports/payer-b-cur}}
   - {{name: payer-b-carbon, kind: aws_carbon,     location: ./exports/payer-b-carbon}}
   - {{name: gcp-billing,    kind: gcp_billing,    location: ./exports/gcp-billing}}
+  # the same bill from BigQuery, once the two lines in README.md loaded it; take another home with it, ./trainledger-home-bigquery
+  # - {{name: gcp-billing,    kind: gcp_billing,    location: bq://your-project.trainledger_demo.gcp_billing}}
   - {{name: gcp-carbon,     kind: gcp_carbon,     location: ./exports/gcp-carbon}}
   - {{name: neuron,         kind: neuron_monitor, location: ./exports/neuron}}
   - {{name: tpu,            kind: tpu_monitoring, location: ./exports/tpu}}
@@ -53,6 +55,7 @@ Usage months {MONTHS[0]} to {MONTHS[-1]}; now is {iso(NOW)}. File times are the 
 | exports/payer-b-cur | CUR 2.0, csv.gz, CREATE_NEW: untagged cluster, SageMaker job; 2026-06 delivered again on 2026-08-06 |
 | exports/payer-a-carbon, payer-b-carbon | carbon Data Exports to 2026-08; model versions overlap in 2026-04 to 2026-06 |
 | exports/gcp-billing | detailed billing export, nested Parquet, a partition a day: TPU v5e, v5p, v6e, commitment, Vertex job |
+| exports/gcp-billing-table | the same bill as one table to load into BigQuery, see below: JSON lines, and its columns |
 | exports/gcp-carbon | carbon export to 2026-08; June was backfilled with model version 17, April and May keep 16 |
 | exports/neuron | neuron-monitor documents of every Trainium run, one per hour or half an hour |
 | exports/tpu | Cloud Monitoring answers about every TPU run, a point an hour |
@@ -61,6 +64,22 @@ Usage months {MONTHS[0]} to {MONTHS[-1]}; now is {iso(NOW)}. File times are the 
 
 The paired workloads run under the same `pair_key` on both clouds, for the same number of tokens: llm-8b costs about a fifth
 less on TPU, bert-large about the same, and of vit-huge there are two pairs only.
+
+## The bill of Google Cloud from BigQuery
+
+Google delivers its bill into a table of BigQuery. With a project of yours and Google's command `bq` this loads the rows of
+exports/gcp-billing into one:
+
+```sh
+bq mk --dataset your-project:trainledger_demo
+bq load --source_format=NEWLINE_DELIMITED_JSON your-project:trainledger_demo.gcp_billing \\
+    exports/gcp-billing-table/rows.jsonl.gz exports/gcp-billing-table/schema.json
+```
+
+Then take the other line for `gcp-billing` in trainledger.yaml, with your project in it, and another `home`. `trainledger doctor`
+says what a refresh will read, and after `trainledger refresh` every digest of `trainledger digest` is that of the folder.
+Google's own table is divided by the day of its export, as the folder is. This one is divided by nothing and read by the day of
+use: in the home of the folder a row that came late would stand in two days.
 
 ## truth.json
 

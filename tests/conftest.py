@@ -37,6 +37,7 @@ SECONDS = {
     "test_dagster_page.py": 60,
     "test_run_line.py": 50,
     "test_part_of_a_company.py": 40,
+    "test_four_ways.py": 35,
     "test_demo_exports.py": 35,
     "test_whole_line_on_s3.py": 35,
     "test_run_dbt_by_hand.py": 35,

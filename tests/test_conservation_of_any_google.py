@@ -44,6 +44,13 @@ def test_the_oracle_itself_loses_nothing_of_a_drawn_bill(drawn: tuple[Oracle, Ta
         assert (key[0], row["opening_cost"], row["closing_cost"]) == ("Google Cloud", 0, 0)
 
 
+def test_every_rung_of_the_ladder_decides_somewhere_in_a_drawn_bill(tmp_path: Path) -> None:
+    exports = GoogleExports(tmp_path)
+    write_any_google(exports, SEEDS_OF_THE_LEDGER[-1])
+    rules = {key[-1] for key in Oracle(exports.config()).tables()["fct_run_cell_costs"]}
+    assert rules == {"managed_job", "split_allocation", "tag", "resource_time", "cluster_key"}
+
+
 def test_energy_keeps_its_bounds_and_boundaries(drawn: tuple[Oracle, Tables]) -> None:
     rows = drawn[1]["fct_training_run_energy"].values()
     known = [row for row in rows if any(row[f"{name}_energy_kwh"] is not None for name in BOUNDARIES)]

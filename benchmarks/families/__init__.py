@@ -1,6 +1,6 @@
 """Families of measures: each prepares its inputs once and pairs every command with its floor."""
 
-from benchmarks.families import bills, google, history, landing, queries, refreshes, telemetry
+from benchmarks.families import bills, google, google_table, history, landing, queries, refreshes, telemetry
 
 FAMILIES = (
     *bills.FAMILIES,
@@ -10,4 +10,5 @@ FAMILIES = (
     *telemetry.FAMILIES,
     *queries.FAMILIES,
     *google.FAMILIES,
+    *google_table.FAMILIES,
 )

@@ -8,13 +8,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["pa", "pacsv", "pc", "pl", "pq"]
+__all__ = ["pa", "pacsv", "pajson", "pc", "pl", "pq"]
 
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.csv as pacsv
+    import pyarrow.json as pajson
     import pyarrow.parquet as pq
 else:
 
@@ -30,4 +31,4 @@ else:
             return value
 
     pl, pa, pc = _Lazy("polars"), _Lazy("pyarrow"), _Lazy("pyarrow.compute")
-    pacsv, pq = _Lazy("pyarrow.csv"), _Lazy("pyarrow.parquet")
+    pacsv, pajson, pq = _Lazy("pyarrow.csv"), _Lazy("pyarrow.json"), _Lazy("pyarrow.parquet")

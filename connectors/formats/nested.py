@@ -27,9 +27,15 @@ class Shape:
     columns: Mapping[str, Column]  # path -> flat column
     documented: frozenset[str]
     remedy_page: str
-    # repeated pairs, which become map columns of the same name -> the fields of their key, joined by '/' where they have a value
+    # repeated pairs, a map column each -> the fields of their key, joined by '/' where they have a value, then that of the value
     maps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     records: Mapping[str, Mapping[str, Column]] = field(default_factory=dict)  # repeated records -> field -> flat column
+    decimals: frozenset[str] = frozenset()  # paths of numbers that are NUMERIC at the provider, which JSON does not tell
+
+    def is_known(self, path: str) -> bool:
+        """Whether a path, or a record that it lies in, is declared or documented."""
+        known = {*self.columns, *self.maps, *self.records, *self.documented}
+        return any(f"{path}.".startswith(f"{one}.") for one in known)
 
 
 def at(paths: str, type_: str, *, below: float | None = None) -> dict[str, Column]:
@@ -38,19 +44,19 @@ def at(paths: str, type_: str, *, below: float | None = None) -> dict[str, Colum
 
 
 class NestedFile:
-    """One landed Parquet object with nested records. Opening it checks names and types; `unknown` are paths nobody declared."""
+    """One Parquet object with nested records. Opening it checks names and types; `unknown` are paths nobody declared."""
 
     def __init__(self, file: Any, shape: Shape, start: Rows) -> None:
         self._file, self._shape, self.start = file, shape, start
-        given = _flattened(file.schema_arrow.empty_table()).schema
+        self._given = given = flattened(file.schema_arrow.empty_table()).schema
         unknown = self._check(shape.columns, given)
         for path, columns in shape.records.items():
             wanted = {f"{path}.{name}": column for name, column in columns.items()}
             if fields := self._fields(path):
                 self._check(wanted, pa.schema([field for field in fields if field.name in wanted]))
-        for path, key in shape.maps.items():
+        for path, fields_of_pair in shape.maps.items():
             fields = self._fields(path)
-            for name in (f"{path}.{part}" for part in (*key, "value")):
+            for name in (f"{path}.{part}" for part in fields_of_pair):
                 if fields and all(field.name != name for field in fields):
                     raise self._wrong_type(name, given.field(path).type, "not there")
         self.unknown = tuple(name for name in unknown if not self._is_known(name, given.field(name).type))
@@ -59,7 +65,7 @@ class NestedFile:
     def batches(self) -> Iterator[tuple[Rows, pa.RecordBatch]]:
         """Yield the declared columns by their paths, in row order, each batch with the place of its rows."""
         for rows, batch in read_rows(self._file, self.paths, self.start, _BATCH):
-            yield rows, _flattened(pa.Table.from_batches([batch])).to_batches()[0]
+            yield rows, flattened(pa.Table.from_batches([batch])).to_batches()[0]
 
     def lines(self, batch: pa.RecordBatch, rows: Rows) -> dict[str, pa.Array]:
         """`line_number`, from 1, and the flat columns this file has, checked."""
@@ -80,13 +86,13 @@ class NestedFile:
         rows, elements = self.elements(batch, path)
         if not len(elements):
             return pa.array([[]] * batch.num_rows, pa.map_(pa.string(), pa.string())), pl.Series()
-        names = self._shape.maps[path]
-        texts = {name: pc.struct_field(elements, [name]).cast(pa.string()) for name in (*names, "value")}
+        *names, value = self._shape.maps[path]
+        texts = {name: pc.struct_field(elements, [name]).cast(pa.string()) for name in (*names, value)}
         found = pl.DataFrame(pa.table({"row": rows.cast(pa.int64())} | texts))
         *prefixes, last = map(pl.col, names)
         given = (pl.when(prefix != "").then(prefix) for prefix in prefixes)
         key = pl.concat_str([*given, last], separator="/", ignore_nulls=True)
-        found = found.filter(last.is_not_null()).select("row", "value", key.alias("key"))
+        found = found.filter(last.is_not_null()).select("row", pl.col(value).alias("value"), key.alias("key"))
         is_first = found.select(pl.struct("row", "key").is_first_distinct()).to_series()
         return map_array(found.filter(is_first), batch.num_rows), found.filter(~is_first)["row"]
 
@@ -96,8 +102,7 @@ class NestedFile:
 
     def _fields(self, path: str) -> list[pa.Field]:
         """The fields of a repeated record, by their paths; none where the file lacks it or its writer saw no value."""
-        schema = self._file.schema_arrow
-        if path not in schema.names or pa.types.is_null(found := schema.field(path).type):
+        if path not in self._given.names or pa.types.is_null(found := self._given.field(path).type):
             return []
         if not (pa.types.is_list(found) or pa.types.is_large_list(found)) or not pa.types.is_struct(found.value_type):
             raise self._wrong_type(path, found, "no repeated record")
@@ -105,9 +110,8 @@ class NestedFile:
 
     def _is_known(self, name: str, found: pa.DataType) -> bool:
         """A record that is null in all rows is known by the columns declared below it: its writer could not know its fields."""
-        known = {*self._shape.maps, *self._shape.records, *self._shape.documented}
         is_empty_record = pa.types.is_null(found) and any(path.startswith(f"{name}.") for path in self._shape.columns)
-        return is_empty_record or any(f"{name}.".startswith(f"{path}.") for path in known)
+        return is_empty_record or self._shape.is_known(name)
 
     def _wrong_type(self, path: str, found: pa.DataType, what: str) -> ExportSchemaError:
         return ExportSchemaError(
@@ -125,6 +129,18 @@ def open_nested(path: Path, shape: Shape, key: str, uri: str) -> NestedFile | No
         return NestedFile(file, shape, Rows(key, uri)) if file.metadata.num_rows else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """A file that is only described: of a table whose rows were not read."""
+
+    schema_arrow: pa.Schema
+
+
+def check_shape(schema: pa.Schema, shape: Shape, key: str, uri: str) -> tuple[str, ...]:
+    """Check the names and types that rows will have, before there are any; return the paths nobody declared."""
+    return NestedFile(_Described(schema), shape, Rows(key, uri)).unknown
+
+
 def flat(column: Column, path: str, values: pa.Array, rows: Rows) -> pa.Array:
     """Check the values at a path and give them the type of a typed copy. A double or decimal stays one, else numbers are text."""
     values, column = decoded(values), replace(column, name=path)
@@ -139,7 +155,7 @@ def flat(column: Column, path: str, values: pa.Array, rows: Rows) -> pa.Array:
     return values.cast(arrow_type(column), safe=column.type != "Timestamp")
 
 
-def _flattened(table: pa.Table) -> pa.Table:
+def flattened(table: pa.Table) -> pa.Table:
     """Records become columns named by their dotted paths, null where a record on the way is null; repeated ones stay."""
     while any(pa.types.is_struct(field.type) for field in table.schema):
         table = table.flatten()

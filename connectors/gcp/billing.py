@@ -1,4 +1,4 @@
-"""Google Cloud bills: the detailed (or standard) BigQuery export as Parquet with nested records, one delivery per partition.
+"""Google Cloud bills: the detailed (or standard) BigQuery export as Parquet or JSON lines, nested, one delivery per partition.
 
 The export appends: a correction is a new row and equal rows are legal, so nothing is dropped here, and a partition that grew is
 delivered again as a whole. Rows are not checked against the day of their partition, whose meaning Google leaves open. The
@@ -8,21 +8,25 @@ decided in SQL.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal, merged, refusal_of
 from connectors.errors import ExportContentError, Place
+from connectors.formats.json_records import open_rows
 from connectors.formats.lazy import pa, pc
-from connectors.formats.nested import NestedFile, flat, open_nested
+from connectors.formats.nested import NestedFile, Shape, flat
 from connectors.formats.parquet import named_errors, write_tables
+from connectors.formats.schema import Schema
 from connectors.formats.values import Rows
-from connectors.gcp.billing_columns import CREDIT_COLUMNS, CREDIT_KEYS, MAPS, SCHEMA, SHAPE
+from connectors.gcp.billing_columns import CREDIT_KEYS, MAPS, SCHEMA, SHAPE, flat_name
 from connectors.layouts.partition_folders import find_partition_deliveries
+from connectors.layouts.shards import orphan_shards
 
-__all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
+__all__ = ["KIND", "SCHEMA", "Bill", "convert", "find_deliveries"]
 
 KIND = "gcp_billing"
 
@@ -30,47 +34,66 @@ KIND = "gcp_billing"
 find_deliveries = partial(find_partition_deliveries, kind=KIND, partition_of=date.isoformat)
 
 
-def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """How an export of the bill becomes a flat copy: where its credits lie, and which columns a credit repeats of its line."""
+
+    shape: Shape
+    schema: Schema
+    credits: str
+    credit_keys: tuple[str, ...]
+    maps: Mapping[str, str]  # path -> column
+    added: Callable[[dict[str, pa.Array]], dict[str, pa.Array]] = lambda lines: {}  # columns that follow from those of a batch
+
+
+BILL = Bill(SHAPE, SCHEMA, "credits", CREDIT_KEYS, {name: flat_name(name) for name in MAPS})
+
+
+def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, bill: Bill = BILL) -> Converted:
     """Check the landed objects and write lines-<n>.parquet for the n-th of them into `folder`."""
-    return merged(
-        _convert_object(delivery, info.key, files[info.key], folder / f"lines-{number}.parquet", store_uri)
+    done = merged(
+        _convert_object(bill, delivery, info.key, files[info.key], folder / f"lines-{number}.parquet", store_uri)
         for number, info in enumerate(delivery.objects, start=1)
     )
+    return replace(done, refusals=(*done.refusals, *orphan_shards(delivery, store_uri)))
 
 
-def _convert_object(delivery: Delivery, key: str, path: Path, target: Path, store_uri: str) -> Converted:
-    source = open_nested(path, SHAPE, key, f"{store_uri}/{key}")
+def _convert_object(bill: Bill, delivery: Delivery, key: str, path: Path, target: Path, store_uri: str) -> Converted:
+    source = open_rows(path, bill.shape, key, f"{store_uri}/{key}", folder=target.parent)
     if source is None:
         return Converted()
     repeats: dict[str, tuple[int, int]] = {}
     with named_errors(key, source.start.uri):
-        rows = write_tables((_flat_table(source, batch, rows, repeats) for rows, batch in source.batches()), target)
+        rows = write_tables((_flat_table(bill, source, batch, rows, repeats) for rows, batch in source.batches()), target)
     remarks = tuple(_remark(delivery, source, name, *repeat) for name, repeat in repeats.items())
     return Converted((Part(target, key),), rows, source.unknown, remarks)
 
 
-def _flat_table(source: NestedFile, batch: pa.RecordBatch, rows: Rows, repeats: dict[str, tuple[int, int]]) -> pa.Table:
+def _flat_table(
+    bill: Bill, source: NestedFile, batch: pa.RecordBatch, rows: Rows, repeats: dict[str, tuple[int, int]]
+) -> pa.Table:
     """The lines of a batch and, behind them in the order of the lines, its credits. `repeats`: by map, first row and count."""
     lines = source.lines(batch, rows)
-    for name in MAPS:
+    lines |= bill.added(lines)
+    for name, map_column in bill.maps.items():
         if name in source.paths:
-            lines[name], again = source.map_of(batch, name)
+            lines[map_column], again = source.map_of(batch, name)
             if len(again):
                 first, count = repeats.get(name, (rows.before + again[0] + 1, 0))
                 repeats[name] = first, count + len(again)
-    parents, elements = source.elements(batch, "credits")
-    credits = {name: lines[name].take(parents) for name in ("line_number", *CREDIT_KEYS) if name in lines}
+    parents, elements = source.elements(batch, bill.credits)
+    credits = {name: lines[name].take(parents) for name in ("line_number", *bill.credit_keys) if name in lines}
     places = replace(rows, parents=parents)  # an error in the third credit of row 7 names row 7
     for field in elements.type:
-        if column := CREDIT_COLUMNS.get(field.name):
+        if column := bill.shape.records[bill.credits].get(field.name):
             values = pc.struct_field(elements, [field.name])
-            credits[column.name] = flat(column, f"credits.{field.name}", values, places)
+            credits[column.name] = flat(column, f"{bill.credits}.{field.name}", values, places)
     tables = [
         pa.table(arrays).append_column("part", pa.repeat(pa.scalar(part), len(arrays["line_number"])))
         for part, arrays in (("line", lines), ("credit", credits))
     ]
     both = pa.concat_tables(tables, promote_options="default")
-    return both.select([name for name in SCHEMA.names if name in both.column_names])
+    return both.select([name for name in bill.schema.names if name in both.column_names])
 
 
 def _remark(delivery: Delivery, source: NestedFile, name: str, first: int, count: int) -> Refusal:

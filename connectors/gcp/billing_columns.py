@@ -13,17 +13,25 @@ PAGE = "docs/sources/gcp_billing.md"
 _MONEY = 1e12
 _QUANTITY = 1e24  # bytes of a large company and month stay far below
 
+# of a pricing unit: what was asked, by list, before commitments; from which usage on, and how many units the price is for
+PRICES = """
+price.effective_price price.list_price price.effective_price_default price.list_price_consumption_model
+price.tier_start_amount price.pricing_unit_quantity
+"""
+
 LINE_COLUMNS: dict[str, Column] = {
     "billing_account_id": required("billing_account_id", Text, filled=True),
     "service.id": required("service_id", Text),
     **at("service.description sku.id sku.description", Text),
     "usage_start_time": required("usage_start_time", Timestamp, filled=True),
     "usage_end_time": required("usage_end_time", Timestamp, filled=True),
-    **at("project.id project.number project.name location.location location.region location.zone", Text),
+    **at("project.id project.number project.name project.ancestry_numbers location.location location.region location.zone", Text),
     **at("resource.name resource.global_name", Text),
     "cost": required("cost", Number, filled=True, below=_MONEY),
     "currency": required("currency", Text, filled=True),
     **at("currency_conversion_rate", Number, below=1e12),
+    **at(PRICES, Number, below=_MONEY),
+    **at("price.unit", Text),
     **at("usage.amount", Number, below=_QUANTITY),
     **at("usage.unit", Text),
     **at("usage.amount_in_pricing_units", Number, below=_QUANTITY),
@@ -43,21 +51,41 @@ CREDIT_COLUMNS: dict[str, Column] = {
 # a credit row repeats these of its line, so that a total per account, month and currency needs no join
 CREDIT_KEYS = ("billing_account_id", "usage_start_time", "usage_end_time", "currency", "invoice_month")
 
-MAPS = {"labels": ("key",), "system_labels": ("key",), "tags": ("namespace", "key")}
+# repeated pairs: the fields of their key, and that of their value. All are as of the time of use, as Google writes them
+MAPS = {
+    "labels": ("key", "value"),
+    "system_labels": ("key", "value"),
+    "tags": ("namespace", "key", "value"),
+    "project.labels": ("key", "value"),
+    "project.ancestors": ("resource_name", "display_name"),  # their order is that of project.ancestry_numbers, backwards
+}
 
 _DOCUMENTED = """
-project.labels project.ancestry_numbers project.ancestors location.country price seller_name invoice.publisher_type
-adjustment_info.id adjustment_info.description cost_at_list_consumption_model
+location.country price seller_name invoice.publisher_type adjustment_info.id adjustment_info.description
+cost_at_list_consumption_model
 """
 
-SHAPE = Shape(LINE_COLUMNS, frozenset(_DOCUMENTED.split()), PAGE, MAPS, {"credits": CREDIT_COLUMNS})
+
+def flat_name(path: str) -> str:
+    """The column that a path becomes: service.id is service_id."""
+    return path.replace(".", "_")
+
+
+SHAPE = Shape(
+    LINE_COLUMNS,
+    frozenset(_DOCUMENTED.split()),
+    PAGE,
+    MAPS,
+    {"credits": CREDIT_COLUMNS},
+    decimals=frozenset({"cost_at_effective_price_default", *PRICES.split()}),
+)
 
 SCHEMA = Schema(
     columns=(
         required("part", Text, filled=True),  # line: a row of the export; credit: an element of a row's credits
         required("line_number", BigInt, filled=True),  # the row of the export, from 1, that a line is or a credit belongs to
         *LINE_COLUMNS.values(),
-        *optional(MAPS, TextMap),
+        *optional(map(flat_name, MAPS), TextMap),
         *(Column(column.name, column.type, below=column.below) for column in CREDIT_COLUMNS.values()),
     ),
     remedy_page=PAGE,
@@ -65,6 +93,7 @@ SCHEMA = Schema(
         **dict.fromkeys(
             ("cost", "cost_at_list", "cost_at_effective_price_default", "credit_amount", "currency_conversion_rate"), 12
         ),
+        **dict.fromkeys(map(flat_name, PRICES.split()), 12),
         **dict.fromkeys(("usage_amount", "usage_amount_in_pricing_units"), 9),
     },
 )

@@ -1,4 +1,4 @@
-"""Google's Carbon Footprint export as Parquet with nested records: a row per account, project, service, location and month (kg).
+"""Google's Carbon Footprint export as Parquet or JSON lines, nested: a row per account, project, service, location, month (kg).
 
 A backfill rewrites a month in place, so a month's folder is one delivery and replaces the one before. A row that is equal in
 every declared column is there once (a known bug of Google's backfills repeated rows); versions are elected in SQL. Nulls stay
@@ -14,12 +14,14 @@ from pathlib import Path
 
 from connectors.deliveries import Converted, Delivery, Part, merged, refusal_of
 from connectors.errors import ExportContentError, Place
+from connectors.formats.json_records import open_rows
 from connectors.formats.lazy import pa, pl
-from connectors.formats.nested import NestedFile, Shape, at, open_nested
+from connectors.formats.nested import NestedFile, Shape, at
 from connectors.formats.parquet import named_errors, write_tables
 from connectors.formats.schema import BigInt, Column, Date, Number, Schema, Text, required
 from connectors.formats.values import check_month
 from connectors.layouts.partition_folders import find_partition_deliveries
+from connectors.layouts.shards import orphan_shards
 
 KIND = "gcp_carbon"
 PAGE = "docs/sources/gcp_carbon.md"
@@ -39,7 +41,7 @@ _COLUMNS: dict[str, Column] = {
 }
 # deprecated by Google in August 2025 and always null since
 _DOCUMENTED = frozenset({"carbon_footprint_total_kgCO2e.after_offsets", "carbon_offsets_kgCO2e"})
-_SHAPE = Shape(_COLUMNS, _DOCUMENTED, PAGE)
+SHAPE = Shape(_COLUMNS, _DOCUMENTED, PAGE)
 
 SCHEMA = Schema(
     columns=(
@@ -61,13 +63,14 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     """Check the landed objects and write carbon-<n>.parquet for the n-th of them into `folder`."""
     copies: list[Converted] = []
     for number, info in enumerate(delivery.objects, start=1):
-        source = open_nested(files[info.key], _SHAPE, info.key, f"{store_uri}/{info.key}")
+        source = open_rows(files[info.key], SHAPE, info.key, f"{store_uri}/{info.key}", folder=folder)
         if source is not None:
             target = folder / f"carbon-{number}.parquet"
             with named_errors(info.key, source.start.uri):
                 rows = write_tables(_flat_tables(source, delivery.partition), target)
             copies.append(Converted((Part(target, info.key),), rows, source.unknown))
-    return merged(_without_repeats(delivery, copies, store_uri)) if copies else Converted()
+    done = merged(_without_repeats(delivery, copies, store_uri)) if copies else Converted()
+    return replace(done, refusals=(*done.refusals, *orphan_shards(delivery, store_uri)))
 
 
 def _flat_tables(source: NestedFile, partition: str) -> Iterator[pa.Table]:

@@ -59,6 +59,8 @@ def nothing_there(location: str, counts: Counts) -> tuple[str, str] | None:
     if counts.listed > counts.bystanders:
         return None
     what = "nothing below this prefix" if "://" in location else "nothing in this folder"
+    if location.startswith("bq://"):
+        what = "no partition in the days that were asked for"
     if counts.bystanders:
         what += f" but {counts.bystanders} that {'are' if counts.bystanders > 1 else 'is'} no data, such as _SUCCESS or README"
     return f"{location}: {what}", "Correct `location`, or wait until something is delivered there."
@@ -148,7 +150,7 @@ def _without_manifest(
 
 def _folder_and_ending(key: str) -> tuple[str, str]:
     folder, _, name = key.rpartition("/")
-    return folder, name.rpartition(".")[2].lower() if folder.startswith("_PARTITIONTIME=") else name
+    return folder, name.rpartition(".")[2].lower() if folder.startswith(("_PARTITIONTIME=", "_PARTITIONDATE=")) else name
 
 
 def _place_of(key: str, layouts: Sequence[Layout], part: str) -> _Place | None:

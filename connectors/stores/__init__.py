@@ -1,16 +1,17 @@
 """What an object store must offer to a connector.
 
-A store lists and reads; it never writes to its location. Local folders and S3 look alike from here, so that a copied
-export works without a cloud. The clients are modules of this folder; `connectors.stores.opening` chooses between them.
+A store lists and reads; it never writes to its location. Local folders, buckets and tables of BigQuery look alike from here,
+so that a copied export works without a cloud. The clients are modules of this folder; `connectors.stores.opening` chooses
+between them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 READ_LIMIT = 64 << 20  # manifests and run records; data objects are fetched to disk
 
@@ -26,14 +27,46 @@ class ObjectInfo:
     version_id: str | None = None
 
 
+class TableReading(Protocol):
+    """How the tables of a kind are read, which a store cannot know. `description`: of a table, as the REST API gives it."""
+
+    def check(self, description: Mapping[str, Any], uri: str) -> None:
+        """Raise ExportSchemaError for a table that lacks what every row of the kind has."""
+        ...
+
+    def changes_by(self, description: Mapping[str, Any]) -> str | None:
+        """The column of the rows' export time, where the table has it."""
+        ...
+
+    def look_sql(self, table: str, description: Mapping[str, Any], first: date | None, end: date | None) -> str:
+        """Ask for `day`, `row_count`, `newest_export` and `fingerprint` of each partition of these days."""
+        ...
+
+    def rows_sql(self, table: str, description: Mapping[str, Any], day: date) -> str:
+        """Ask for every row of the partition that begins with a day."""
+        ...
+
+    def written_sql(self, dataset: str, table: str, description: Mapping[str, Any]) -> str | None:
+        """Ask when each partition was written; None where the rows say it, or nothing can."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class StoreOptions:
-    """The per-source settings of trainledger.yaml that a store needs. None of them is a secret."""
+    """The settings of a source that a store needs, and of a table how it is read. None of them is a secret."""
 
+    source: str = ""  # its name: jobs of BigQuery are labelled with it
     role_arn: str | None = None
     external_id: str | None = None
     endpoint_url: str | None = None
     requester_pays: bool = False
+    impersonate: str | None = None
+    maximum_bytes_billed: int = 100_000_000_000
+    billing_project: str | None = None
+    dataset_location: str | None = None
+    table: TableReading | None = None
+    first_day: date | None = None  # partitions before it are not asked for
+    end_day: date | None = None  # nor those from it on
 
 
 class ObjectStore(Protocol):

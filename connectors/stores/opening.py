@@ -1,4 +1,6 @@
-"""Which store a location means. The client of a store is imported only when a location asks for it: boto3 alone takes 0.15 s."""
+"""Which store a location means. The client of a store is imported only when a location asks for it: boto3
+takes 0.15 s, that of BigQuery 0.8 s.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,16 @@ def open_store(location: str, *, base: Path, options: StoreOptions | None = None
         from connectors.stores.s3 import S3Store
 
         return S3Store(location, options)
+    if scheme == "gs":
+        from connectors.stores.gcs import BucketStore
+
+        return BucketStore(location, options)
+    if scheme == "bq":
+        from connectors.stores.bigquery import TableStore
+
+        return TableStore(location, options)
     raise SourceUnreadableError(
         f"{location}: {scheme}:// is not a location this version reads.",
         reason="unknown_scheme",
-        remedy="Use s3://bucket/prefix or a local folder with the same layout inside.",
+        remedy="Use bq://project.dataset.table, gs://bucket/prefix, s3://bucket/prefix or a local folder.",
     )

@@ -25,6 +25,13 @@ def write_hashed(chunks: Iterable[bytes], path: Path) -> str:
     return digest.hexdigest()
 
 
+def hash_of(path: Path) -> str:
+    """Make a file that a client wrote survive a power cut, and return the sha256 of its bytes."""
+    with path.open("r+b") as file:
+        os.fsync(file.fileno())
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def changed(uri: str, key: str) -> ExportChangedError:
     """Name an object that is no longer the one that was listed."""
     return ExportChangedError(f"{uri} changed or vanished after it was listed.", place=Place(key))

@@ -61,5 +61,6 @@ def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
         say(f"Report     {quarter} ({report.status}): {report.html}")
     program, configured = shlex.quote(str(Path(sys.executable).parent / "trainledger")), shlex.quote(str(settings.path))
     say(f"UI         TRAINLEDGER_NOW={DEMO_NOW} {program} ui --config {configured}")
+    say(f"BigQuery   {folder / 'README.md'}: how to read the Google bill from a table instead, with the same figures")
     say(f'SQL        {program} sql --config {configured} "from dim_training_runs limit 5"')
     return code

@@ -71,7 +71,7 @@ def refresh(
     on_spark.require(settings.engine)  # before anything is landed for a build that cannot be
     landing, site = open_landing(settings), Site.of_home(settings.home, settings.memory_limit)
     sources = [settings.source(only)] if only else settings.sources
-    plan = make_plan(sources, settings.base, landing)  # without the lock: a look changes nothing, not even a lock file
+    plan = make_plan(sources, settings.base, landing, full=full)  # without the lock: a look changes nothing, not even a lock file
     done = Refreshed(problems=plan.unreadable)
     election = None if full or months or not plan.is_empty else _current_election(settings, landing, site, plan)
     if election is not None:

@@ -42,9 +42,18 @@ sources:
     kind: aws_carbon
     location: s3://bucket/prefix/carbon-export-name
 
-  # Google Cloud bill and emissions: the detailed billing export and the Carbon Footprint export, exported from BigQuery as
-  # Parquet into folders _PARTITIONTIME=YYYY-MM-DD below the location (carbon: the first day of the month of use).
-  # - {name: gcp-billing, kind: gcp_billing, location: ./exports/gcp-billing}
+  # Google Cloud bill and emissions: the detailed billing export and the Carbon Footprint export, straight from BigQuery, or
+  # exported from there as Parquet or JSON lines into folders _PARTITIONTIME=YYYY-MM-DD (carbon: the first day of the month of
+  # use) below gs://bucket/prefix, s3://bucket/prefix or a local folder. Google credentials come from the default chain.
+  # - name: gcp-billing
+  #   kind: gcp_billing
+  #   location: bq://my-billing-project.billing.gcp_billing_export_resource_v1_XXXXXX_XXXXXX_XXXXXX
+  #   maximum_bytes_billed: 100000000000  # no query may bill more; `trainledger doctor` says what they read
+  #   look_back_days: 95                # days of a bill that are asked whether they changed; of carbon every month, unless said
+  #   impersonate: null                 # a service account to act as
+  #   billing_project: null             # pays for the queries; null: the project of the location
+  #   dataset_location: null            # null: BigQuery is asked
+  # - {name: gcp-focus, kind: gcp_focus, location: ./exports/gcp-focus}  # FOCUS: compared with the bill above, or the book alone
   # - {name: gcp-carbon, kind: gcp_carbon, location: ./exports/gcp-carbon}
 
   # Telemetry: neuron-monitor's JSON lines in keys run=<id>/host=<resource_id>/<UTC start>.jsonl[.gz|.zst]; for TPUs answers of

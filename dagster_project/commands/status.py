@@ -1,9 +1,11 @@
-"""`trainledger status`: sources by months from the landing; which published telemetry met a run, and what runs out soon.
+"""`trainledger status`: sources by months from the landing; of the publication, which telemetry met a run, which SKUs nobody
+knows and what runs out soon.
 
 Reads no source, opens no Parquet, changes nothing.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,7 +13,9 @@ from typing import Any
 import msgspec
 
 from connectors.layouts.accounting import Counts
+from dagster_project.commands.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.commands.telemetry import TelemetryMet, telemetry_met
+from dagster_project.commands.unknown_skus import UnknownSku, unknown_tpu_skus
 from dagster_project.election.election import Election, elect
 from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
@@ -67,7 +71,8 @@ class Status:
     at: datetime
     sources: list[SourceStatus]
     telemetry: TelemetryMet | None = None  # of the last publication
-    warnings: list[str] = field(default_factory=list)  # what will be missing soon unless somebody acts
+    warnings: list[str] = field(default_factory=list)  # what is missing, or will be soon, unless somebody acts
+    unknown_tpu_skus: list[UnknownSku] = field(default_factory=list)  # of the last publication
 
 
 def read_status(settings: Settings) -> Status:
@@ -76,7 +81,16 @@ def read_status(settings: Settings) -> Status:
     election = elect(settings.sources, landing, contents_of=landing.contents_to_show)
     sources = [_source_status(source, landing, election) for source in settings.sources]
     published = Site.of_home(settings.home).published_file
-    return Status(election.at, sources, telemetry_met(published), expiring_factors(published, election.at))
+    warnings = [*_partial(settings.sources, election), *expiring_factors(published, election.at)]
+    return Status(election.at, sources, telemetry_met(published), warnings, unknown_tpu_skus(published))
+
+
+def _partial(sources: list[SourceSettings], election: Election) -> Iterator[str]:
+    for source in sources:
+        elected = [one.generation for one in election.members if one.generation.source == source.name]
+        months = partial_months(source, {one.partition: one.published_at for one in elected}, election.at)
+        if months:
+            yield f"{source.name} is half exported ({REASON}): {in_words(months)}. {REMEDY}"
 
 
 def _source_status(source: SourceSettings, landing: Landing, election: Election) -> SourceStatus:

@@ -27,6 +27,7 @@ STATES = {
     "quarantined": ("QUAR", "bold red"),
 }
 WRONG = ("missing", "quarantined")
+UNKNOWN_SKU = "They count as an accelerator without a type, so without energy: report the description."
 
 
 def table_text(status: Status, width: int | None = None, *, everything: bool = False) -> str:
@@ -44,6 +45,8 @@ def table_text(status: Status, width: int | None = None, *, everything: bool = F
                 _tell(console, style, head, text)
         if status.telemetry:
             _tell(console, "", "telemetry", telemetry_line(status.telemetry))
+        for sku in status.unknown_tpu_skus:
+            _tell(console, "bold yellow", "unknown TPU SKU", f"{sku.sku_description!r} in {sku.row_count:,} rows. {UNKNOWN_SKU}")
         for warning in status.warnings:
             _tell(console, "bold yellow", "warning", warning)
     return captured.get().rstrip()

@@ -18,14 +18,19 @@ def aws_spellings(key: str) -> list[str]:
 
 
 def gcp_spellings(key: str) -> list[str]:
-    """Names of a label: as configured, in the lower case that labels have, and with hyphens, which teams write as well."""
-    return list(dict.fromkeys([key, key.lower(), key.lower().replace("_", "-")]))
+    """Names of a label: as configured, in the lower case that labels have, and with hyphens, which teams write as well.
+
+    A pod's label, which GKE's cost allocation writes under a prefix, goes before that of the machine the pod is on.
+    """
+    names = list(dict.fromkeys([key, key.lower(), key.lower().replace("_", "-")]))
+    return [*(f"k8s-label/{name}" for name in names), *names]
 
 
 # the column with the tags of a bill line, and the names to look for, best first
 TAG_COLUMNS: dict[Kind, tuple[str, Callable[[str], list[str]]]] = {
     Kind.AWS_CUR: ("resource_tags", aws_spellings),
     Kind.GCP_BILLING: ("labels", gcp_spellings),
+    Kind.GCP_FOCUS: ("labels", gcp_spellings),
 }
 
 

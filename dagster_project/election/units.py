@@ -33,7 +33,7 @@ class Inputs:
     months: list[str]
     run_groups: list[list[Elected]]  # run records that can merge into one run
     sample_keys: dict[str, set[str]]  # month -> names of runs under which samples reach it
-    billed_jobs: dict[str, set[str]]  # month -> managed jobs on its bills, which run records name as aliases
+    billed_jobs: dict[str, set[str]]  # month -> managed jobs and workloads on its bills, which run records name as aliases
     named_groups: list[list[Elected]]  # those of them that figures of the organisation's own name
     block_months: dict[tuple[str, str], set[str]]  # provider, capacity block -> the months of the bills that have rows of it
     flags: dict[tuple[str, str], list[PayerMonth]]
@@ -94,7 +94,7 @@ def _carbon(inputs: Inputs, provider: str, month: str) -> list[Any]:
 
 
 def _runs(inputs: Inputs, provider: str, month: str) -> list[Any]:
-    """Run records belong to the months they touch in time, and to those that bill a managed job under a name they give.
+    """Run records belong to the months they touch in time, and to those that bill a job or a workload under a name they give.
 
     An end that no record states is decided inside each month: after the month in which such a holding begins, only samples under
     a name of its run show that it still went on. Records that can merge go together: which fields win depends on all of them.
@@ -256,12 +256,17 @@ def _names(group: list[Elected]) -> set[str]:
     return {normalised_run_id(name) for found in controls for name in (*found.run_ids, *found.run_aliases)}
 
 
+def _last_part(alias: str) -> str:
+    """The name of a workload that an alias may give with its namespace and its cluster."""
+    return alias.rpartition("/")[2]
+
+
 def _touches(group: list[Elected], month: str, jobs: set[str], keys: set[str]) -> bool:
-    """Whether a record of the group does: by time, or because the month bills a managed job that is an alias of it."""
+    """Whether a record of the group does: by time, or because the month bills what is an alias of it."""
     is_open = False
     for member in group:
         controls = member.contents.controls
-        if month in controls.run_months or not jobs.isdisjoint(controls.run_aliases):
+        if month in controls.run_months or any(_last_part(alias) in jobs or alias in jobs for alias in controls.run_aliases):
             return True
         if controls.open_run_month is not None and month >= controls.open_run_month:
             # the end may stand in another row of the record: a node's with its attempt

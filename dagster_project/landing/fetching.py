@@ -57,7 +57,8 @@ def batches(wanted: Iterable[tuple[SourceSettings, Delivery]]) -> Iterator[tuple
 
 
 def _is_small(delivery: Delivery) -> bool:
-    return sum(info.size for info in delivery.objects) <= SMALL
+    sizes = [info.size for info in delivery.objects]
+    return all(sizes) and sum(sizes) <= SMALL  # a table's partition has no size before it is read
 
 
 def fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedObject]:
@@ -76,7 +77,9 @@ def fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedOb
         with ThreadPoolExecutor(AT_A_TIME) as pool:
             hashes = list(pool.map(fetched, wanted))
     return [
-        LandedObject(**asdict(info), file=names[info.key], role=role, sha256=sha256)
+        LandedObject(
+            **asdict(info) | {"size": (folder / names[info.key]).stat().st_size}, file=names[info.key], role=role, sha256=sha256
+        )
         for (info, role), sha256 in zip(wanted, hashes, strict=True)
     ]
 

@@ -67,7 +67,7 @@ class Landing:
         self.store = store
         self.shelf = Shelf(cache / "derived")
         self.known = Indexes(cache / "landed", store, self.shelf)
-        self._cache, self._memory_limit = cache, memory_limit
+        self.cache, self._memory_limit = cache, memory_limit
         self._open = lru_cache(partial(open_source, base))  # a client of S3 costs more than a small delivery
         self._compared: set[str] = set()  # generations whose bytes were compared with their hashes, or hashed as they came
 
@@ -287,7 +287,7 @@ class Landing:
             file.write(f"\n{identity}\n")  # the first line end closes a line that a killed process cut
 
     def _counts_path(self, source: str) -> Path:
-        return self._cache / "listed" / f"{source}.json"
+        return self.cache / "listed" / f"{source}.json"
 
     def _seen_path(self, source: str) -> Path:
-        return self._cache / "seen" / f"{source}.txt"
+        return self.cache / "seen" / f"{source}.txt"

@@ -15,10 +15,11 @@ from connectors.registry import connector_for
 from dagster_project.landing.fetching import batches
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.records import RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
-from dagster_project.landing.sources import open_source
+from dagster_project.landing.sources import TABLES, Span, open_source, span_of
 from dagster_project.landing.store import SourceLanding
 from dagster_project.landing.surprises import surprise_of
 from dagster_project.landing.versions import connector_version
+from dagster_project.landing.whole import is_loaded, mark_loaded
 from dagster_project.settings import SourceSettings
 
 
@@ -59,6 +60,7 @@ class Plan:
     unreadable: list[Problem] = field(default_factory=list)
     counts: dict[str, Counts] = field(default_factory=dict)  # of the objects of each source, where they are news
     landed: dict[str, SourceLanding] = field(default_factory=dict)  # the records it was made by; what lands later is not there
+    whole: list[SourceSettings] = field(default_factory=list)  # tables that were asked for all their days
     is_recounted: bool = False  # counts that were known changed; lost ones are no reason to write
 
     @property
@@ -67,24 +69,32 @@ class Plan:
         return not (self.new or self.refused or self.withdrawn or self.is_recounted)
 
 
-def make_plan(sources: Iterable[SourceSettings], base: Path, landing: Landing, *, month: str | None = None) -> Plan:
+def make_plan(
+    sources: Iterable[SourceSettings], base: Path, landing: Landing, *, month: str | None = None, full: bool = False
+) -> Plan:
     """List the sources and keep what the landing does not know. Relative locations are meant from `base`.
 
-    With `month` ('2026-04') that month is landed again: its deliveries are planned whether known or not, and no others.
+    With `month` ('2026-04') that month is landed again: its deliveries are planned whether known or not, and no others. With
+    `full` a table is asked for all its days.
     """
     plan = Plan()
     for source in sources:
         try:
             connector = connector_for(source.kind)
             layouts = getattr(connector, "LAYOUTS", ())  # only exports that have manifests
-            found, counts = look(source.kind, connector.find_deliveries, layouts, open_source(base, source))
+            is_whole = not month and (full or not is_loaded(landing, source))
+            span = span_of(source, is_loaded=not is_whole, month=month)
+            found, counts = look(source.kind, connector.find_deliveries, layouts, open_source(base, source, span))
         except BaseException as error:
             plan.unreadable.append(problem_of(source.name, "", surprise_of(error, source.name, None)))
             continue
-        if counts != (known := landing.counts(source.name)):
+        is_table = source.location.startswith(TABLES)
+        if not (is_table and month) and counts != (known := landing.counts(source.name)):
             plan.counts[source.name] = counts
-            plan.is_recounted |= known is not None
-        _add_source(plan, landing, source, [item for item in found if is_wanted(source, item)], month)
+            plan.is_recounted |= known is not None and not is_table  # a table is asked for other days every day
+        if is_table and is_whole:
+            plan.whole.append(source)
+        _add_source(plan, landing, source, [item for item in found if is_wanted(source, item)], span, month)
     return plan
 
 
@@ -108,6 +118,10 @@ def land_all(landing: Landing, plan: Plan, on_landed: Callable[[Landed], None] |
         landing.withdraw(record)
     for name, counts in plan.counts.items():
         landing.remember_counts(name, counts)
+    unreadable = {one.source for one in results if one.outcome == "unreadable"}
+    for source in plan.whole:
+        if source.name not in unreadable:
+            mark_loaded(landing, source)
     return results
 
 
@@ -120,12 +134,12 @@ def is_wanted(source: SourceSettings, item: Delivery | Refusal) -> bool:
 
 
 def _add_source(
-    plan: Plan, landing: Landing, source: SourceSettings, found: list[Delivery | Refusal], month: str | None = None
+    plan: Plan, landing: Landing, source: SourceSettings, found: list[Delivery | Refusal], span: Span, month: str | None
 ) -> None:
     landed = plan.landed[source.name] = landing.read(source.name)
     known = landing.seen(source.name) | {generation.identity for generation in landed.generations}
     known |= {tombstone.generation.identity for tombstone in landed.tombstones}
-    refused = [record for record in landed.refusals if record.withdrawn_at is None]
+    refused = [record for record in landed.refusals if record.withdrawn_at is None and span.covers(record.partition)]
     # what other code refused is tried again
     known |= {record.identity for record in refused if record.connector_version == connector_version(source.kind)}
     if month:

@@ -1,18 +1,81 @@
-"""The object store of a configured source."""
+"""The object store of a configured source, and which days of a table a look asks for."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
 
-from connectors.stores import ObjectStore, StoreOptions
+from connectors.stores import ObjectStore, StoreOptions, TableReading
 from connectors.stores.opening import open_store
+from dagster_project import clock
+from dagster_project.landing.records import partition_day, partition_month
+from dagster_project.months import first_day, month_end
 from dagster_project.settings import SourceSettings
 
+TABLES = "bq://"
 
-def open_source(base: Path, source: SourceSettings) -> ObjectStore:
-    """Nothing is read yet; a relative location is meant from `base`, the folder of trainledger.yaml."""
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The days whose partitions a look asks for: from `first` to before `end`. A folder is always looked at whole."""
+
+    first: date | None = None
+    end: date | None = None
+
+    def covers(self, partition: str) -> bool:
+        """Whether a look at these days lists a partition if it is there."""
+        month, day = partition_month(partition), partition_day(partition)
+        day = day or (first_day(month) if month else None)
+        if day is None:
+            return True
+        first = self.first.replace(day=1) if self.first and month else self.first
+        return not (first and day < first) and not (self.end and day >= self.end)
+
+
+def span_of(source: SourceSettings, *, is_loaded: bool, month: str | None = None) -> Span:
+    """The days to ask a table for: those of `months`, and of these the look-back once the whole was loaded; or one month.
+
+    A backfill of carbon may rewrite any month, and its table is small: a look-back holds there only where the source says one.
+    """
+    if not source.location.startswith(TABLES):
+        return Span()
+    if month:
+        return Span(first_day(month), month_end(month).date())
+    bounds, end, is_bill = [], None, source.facts.fact == "bill"
+    if source.months:
+        start, dots, last = source.months.partition("..")
+        bounds.append(first_day(start) - timedelta(days=is_bill))  # use is billed late, not early: `SourceSettings.reads_day`
+        if not is_bill and (last or not dots):
+            end = month_end(last or start).date()
+    if is_loaded and (is_bill or "look_back_days" in source.model_fields_set):
+        bounds.append(clock.now().date() - timedelta(days=source.look_back_days))
+    return Span(max(bounds, default=None), end)
+
+
+def open_source(base: Path, source: SourceSettings, span: Span | None = None) -> ObjectStore:
+    """Nothing is read yet; a relative location is meant from `base`. Without a span a table is asked for its look-back."""
+    span = span or span_of(source, is_loaded=True)
     options = StoreOptions(
+        source=source.name,
         role_arn=source.role_arn,
         external_id=source.external_id,
         endpoint_url=source.endpoint_url,
         requester_pays=source.requester_pays,
+        impersonate=source.impersonate,
+        maximum_bytes_billed=source.maximum_bytes_billed,
+        billing_project=source.billing_project,
+        dataset_location=source.dataset_location,
+        table=_reading_of(source),
+        first_day=span.first,
+        end_day=span.end,
     )
     return open_store(source.location, base=base, options=options)
+
+
+def _reading_of(source: SourceSettings) -> TableReading | None:
+    if not source.location.startswith(TABLES):
+        return None
+    from connectors.gcp.tables import READINGS
+
+    return READINGS.get(source.kind)

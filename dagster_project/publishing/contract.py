@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     import duckdb
 
 VERSION = 2
-SECTIONS = {"house": "0.3.0", "doors": "0.4.0"}  # a section that is done, and the first version of trainledger that publishes it
+# a section that is done, and the first version of trainledger that publishes it
+SECTIONS = {"house": "0.3.0", "doors": "0.4.0", "bigquery": "0.6.0"}
 CONTRACT = PublishedTable(
     "contract",
     "ops",

@@ -61,7 +61,8 @@ def _arrived() -> str:
     """Rows of each delivery in its raw view; of bills also the lines that count, as the control totals count them."""
     selects = []
     for kind in built_kinds():
-        is_line = "_is_book and part = 'line'" if kind is Kind.GCP_BILLING else "_is_book"  # its credits are rows of their own
+        has_credits = kind in (Kind.GCP_BILLING, Kind.GCP_FOCUS)  # which are rows of their own
+        is_line = "_is_book and part = 'line'" if has_credits else "_is_book"
         lines = f"count(*) filter (where {is_line})" if KINDS[kind].fact == "bill" else "cast(null as bigint)"
         hashes = "_source_name as source_name, _delivery_content_hash as content_hash"
         selects.append(f"select {hashes}, count(*) as raw_rows, {lines} as book_lines from raw.{kind} group by 1, 2")

@@ -5,6 +5,8 @@
   The query need not mind the months: its rows are restricted here, by literal dates, which engines push down into it.
   A month of which only the clock moved (raw.status_months: its bill or its carbon turned final) is built again in the few tables that say
   so, `meta={'rebuilt_for': 'status'}`, and left alone in all others. Without any month nothing is done.
+  Rows that are made of several months, `meta={'also_replaced': <their condition>}`, are replaced by every build that has a month. Example: the
+  July invoice gets a row of June that came late; a build of June writes the total of July's invoice again, and no other row of July.
 #}
 {% materialization by_month, default %}
   {%- set table = this.incorporate(type='table') -%}
@@ -53,6 +55,8 @@ select usage_month from {{ source('raw', 'build_months') }}
 {% macro default__replace_months(table, columns, sql, months) -%}
   {#- the comments let the next build put its months there: dagster_project/warehouse/statements.py -#}
   {%- set of_the_build = 'usage_month in (/* months */ ' ~ months | join(', ') ~ ' /* end of months */)' -%}
+  {%- set also = (config.get('meta') or {}).get('also_replaced') -%}
+  {%- if also %}{% set of_the_build = '(' ~ of_the_build ~ ' or ' ~ also ~ ')' %}{% endif -%}
   delete from {{ table }} where {{ of_the_build }};
   insert into {{ table }} ({{ columns }})
   select {{ columns }} from (

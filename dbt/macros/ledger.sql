@@ -135,9 +135,32 @@ case when lower({{ x }}) = 'global' then '' else nullif({{ x }}, '') end
 case when {{ x }} like '%/nodes/%' or {{ x }} like '%/instances/%' then {{ replace_all(x, '^.*/(nodes|instances)/', '') }} else {{ x }} end
 {%- endmacro %}
 
+{# The name of a node pool, a cluster or a reservation without the path before it, '' for whatever is none of them. #}
+{% macro place_name(x) -%}
+regexp_extract({{ x }}, '(^|/)((clusters|reservations)/[^/]+(/nodePools/[^/]+)?)$', 2)
+{%- endmacro %}
+
+{# What a Google Cloud row says of its cluster, its pod, its pipeline and its reservation, from staging to the rules. #}
+{% macro gke_columns() -%}
+{{ return([
+    'gke_allocation', 'workload_id', 'jobset_id', 'pipeline_id', 'cluster_name', 'node_pool_name', 'cluster_place',
+    'reservation_name', 'reservation_place',
+]) }}
+{%- endmacro %}
+
 {# Google Cloud rows: given in goodwill. #}
 {% macro gcp_is_goodwill(lines) -%}
 {{ lines }}.adjustment_type in ('GOODWILL', 'SALES_BASED_GOODWILL', 'SLA_VIOLATION')
+{%- endmacro %}
+
+{# What a row of Google's FOCUS export is, in the words of the detailed export. A purchase or a credit of its own, neither of which Google
+   writes today, is use of nothing: it keeps its word, which no rule knows, and stays a residual. #}
+{% macro focus_cost_type() -%}
+case
+        when lower(charge_category) in ('tax', 'purchase', 'credit') then lower(charge_category)
+        when lower(charge_category) = 'adjustment' and lower(coalesce(cost_type, '')) in ('', 'regular') then 'adjustment'
+        else lower(coalesce(nullif(cost_type, ''), 'regular'))
+    end
 {%- endmacro %}
 
 {% macro gcp_is_commitment_fee(lines, skus) -%}
@@ -163,4 +186,11 @@ case
             when {{ matches(x, '(^v[0-9]+[a-z]*$|-[0-9]+t$)') }} then 'tpu'
             when {{ matches(x, '^[pg][0-9][0-9a-z-]*[.]') }} then 'gpu'
         end
+{%- endmacro %}
+
+{# All that a line of Google Cloud says which decides where a part of a fee goes that it takes, as a list to order by. Null comes last on one
+   engine and first on another, so no text is null here. #}
+{% macro said_of(lines) -%}
+{%- for text in ['machine_place', 'service_code', 'region_id', 'cost_component', 'instance_type', 'resource_id', 'other_resource_id', 'job_id', 'run_tag', 'fixed_reason'] + gke_columns() %}coalesce({{ lines }}.{{ text }}, ''), {% endfor -%}
+{{ lines }}.charge_period_end, {{ lines }}.billed_cost, {{ lines }}.list_cost nulls last, {{ lines }}.spend_credit, {{ lines }}.priced_usage nulls last, {{ lines }}.committed_ratio
 {%- endmacro %}

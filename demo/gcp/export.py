@@ -17,6 +17,7 @@ from demo.clock import HOUR, MICRO, iso, month_of
 from demo.files import put
 from demo.gcp.account import BILLING_ACCOUNT, SERVICES, Sku, money_of
 from demo.gcp.lines import Credit, Export, Usage
+from demo.gcp.table import Table
 from demo.organisation import UNIT, digest
 
 PACIFIC = 7 * HOUR  # an invoice month is one of California, where it is summer time in all months of the demo
@@ -77,8 +78,8 @@ COLUMNS = pa.schema(
 )
 
 
-def write_partitions(root: Path, export: Export) -> dict[str, dict]:
-    """One folder per day that has rows; returns what is true of each object."""
+def write_partitions(root: Path, export: Export, table: Table) -> dict[str, dict]:
+    """One folder per day that has rows, which `table` takes as well; returns what is true of each object."""
     told: dict[str, dict] = {}
     for day, charges in sorted(export.days.items()):
         modified = max(usage.export_time for *_, usage in charges) + SETTLED
@@ -87,6 +88,7 @@ def write_partitions(root: Path, export: Export) -> dict[str, dict]:
             rows, costs, credits = zip(*(row_of(*charge) for charge in part), strict=True)
             key = f"_PARTITIONTIME={iso(day)[:10]}/{number:012d}.parquet"
             write_parquet(root / key, COLUMNS, rows, modified)
+            table.add(rows)
             lines = truth.ranges([usage.claim for *_, usage in part])
             told[key] = {"rows": len(rows), "cost": exact(sum(costs)), "credits": exact(sum(credits)), "lines": lines}
     return told

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from demo.gcp import carbon, charges, export, fleet
 from demo.gcp.lines import Export
+from demo.gcp.table import Table
 from demo.runs import write_runs
 from demo.simulation import World
 
@@ -28,4 +29,7 @@ def write_exports(exports: Path, worlds: Sequence[World]) -> dict[str, dict[str,
         write_runs(exports / "runs", world.runs, "Google Cloud")
         charges.add_charges(bill, world)
     carbon.write_months(exports / "gcp-carbon", bill.activity)
-    return {"gcp-billing": export.write_partitions(exports / "gcp-billing", bill)}
+    table = Table()
+    told = {"gcp-billing": export.write_partitions(exports / "gcp-billing", bill, table)}
+    table.write(exports, export.COLUMNS)
+    return told

@@ -6,8 +6,10 @@ import ast
 import copy
 import csv
 import datetime as dt
+import gzip
 import json
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,12 @@ BILLING = pa.schema(
         "location": pa.struct({"location": _TEXT, "country": _TEXT, "region": _TEXT, "zone": _TEXT}),
         "resource": pa.struct({"name": _TEXT, "global_name": _TEXT}),
         "tags": pa.list_(pa.struct({"key": _TEXT, "value": _TEXT, "inherited": pa.bool_(), "namespace": _TEXT})),
-        "price": pa.struct({"effective_price": _NUMERIC, "unit": _TEXT}),
+        "price": pa.struct(
+            {
+                **{"effective_price": _NUMERIC, "tier_start_amount": _NUMERIC, "unit": _TEXT, "pricing_unit_quantity": _NUMERIC},
+                **{"list_price": _NUMERIC, "effective_price_default": _NUMERIC, "list_price_consumption_model": _NUMERIC},
+            }
+        ),
         "export_time": _TIME,
         "cost": _FLOAT,
         "currency": _TEXT,
@@ -101,13 +108,25 @@ LINE: dict[str, Any] = {
     "sku": {"id": "04C3-5B71-D137", "description": "TpuV5e running in Americas"},
     "usage_start_time": START,
     "usage_end_time": START + dt.timedelta(hours=1),
-    "project": {"id": "research", "number": "000123456789", "name": "Research", "ancestry_numbers": "/1/2/"},
+    "project": {
+        **{"id": "research", "number": "000123456789", "name": "Research", "ancestry_numbers": "/1/2/"},
+        "labels": [{"key": "cost-centre", "value": "4711"}],
+        "ancestors": [
+            {"resource_name": "projects/000123456789", "display_name": "Research"},
+            {"resource_name": "folders/2", "display_name": "Models"},
+            {"resource_name": "organizations/1", "display_name": "example.org"},
+        ],
+    },
     "labels": [{"key": "training_run_id", "value": "run-a"}],
     "system_labels": [{"key": "compute.googleapis.com/machine_spec", "value": "ct5lp-hightpu-8t"}],
     "location": {"location": "us-west4", "country": "US", "region": "us-west4", "zone": "us-west4-a"},
     "resource": {"name": "node-1", "global_name": "//tpu.googleapis.com/projects/research/locations/us-west4-a/nodes/node-1"},
     "tags": [{"key": "env", "value": "prod", "inherited": True, "namespace": "example.org"}],
-    "price": {"unit": "hour"},
+    "price": {
+        **{"effective_price": Decimal("1.200000001"), "tier_start_amount": Decimal("0"), "unit": "hour"},
+        **{"pricing_unit_quantity": Decimal("1"), "list_price": Decimal("1.35")},
+        **{"effective_price_default": Decimal("1.25"), "list_price_consumption_model": Decimal("1.3")},
+    },
     "export_time": START + dt.timedelta(hours=5),
     "cost": 9.6,
     "currency": "USD",
@@ -143,6 +162,28 @@ def write_partition(
     path = location / f"_PARTITIONTIME={day}" / f"{name}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.Table.from_pylist([dict(row) for row in rows], schema=schema), path, compression="snappy")
+    return path
+
+
+def as_exported(value: Any) -> Any:
+    """A value as EXPORT DATA writes it into JSON: whole numbers and NUMERIC as text, nulls left out."""
+    if isinstance(value, Mapping):
+        return {name: as_exported(one) for name, one in value.items() if one is not None}
+    if isinstance(value, list):
+        return [as_exported(one) for one in value]
+    if isinstance(value, dt.datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}{f'.{value.microsecond:06d}'.rstrip('0').rstrip('.')} UTC"
+    if isinstance(value, dt.date | Decimal) or (isinstance(value, int) and not isinstance(value, bool)):
+        return str(value)
+    return value
+
+
+def write_lines(location: Path, day: str, *rows: Mapping[str, Any], name: str = "part-000000000000.json") -> Path:
+    """Write rows as one file of JSON lines in a partition's folder."""
+    text = "".join(json.dumps(as_exported(row)) + "\n" for row in rows).encode()
+    path = location / f"_PARTITIONTIME={day}" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text, mtime=0) if name.endswith(".gz") else text)
     return path
 
 

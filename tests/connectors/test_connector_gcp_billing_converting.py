@@ -104,6 +104,12 @@ def test_a_line_has_every_declared_value_and_its_credit_repeats_its_keys(tmp_pat
     assert empty == {"credit_type", "credit_name", "credit_id", "credit_amount"}
     assert one["project_number"] == "000123456789"  # a number that is a name keeps its zeros
     assert one["tags"] == {"example.org/env": "prod"}
+    assert one["project_labels"] == {"cost-centre": "4711"}
+    assert one["project_ancestry_numbers"] == "/1/2/"
+    assert one["project_ancestors"] == {
+        "projects/000123456789": "Research", "folders/2": "Models", "organizations/1": "example.org",
+    }  # fmt: skip
+    assert (one["price_effective_price"], one["price_unit"]) == (Decimal("1.200000001"), "hour")
     assert one["usage_amount_in_pricing_units"] == 8.0
     assert one["cost_at_effective_price_default"] == Decimal("9.600000001")  # never through a double
     assert one["usage_start_time"] == dt.datetime(2026, 4, 1, 6)

@@ -54,3 +54,12 @@ def test_a_parquet_file_that_is_in_no_partition_is_refused_by_name(tmp_path: Pat
     assert isinstance(refusal, Refusal)
     assert (refusal.reason, refusal.source_object) == ("bad_partition", f"{folder}/a.parquet".lstrip("/"))
     assert "/" not in refusal.partition
+
+
+def test_a_folder_between_the_files_of_a_partition_does_not_divide_it(tmp_path: Path) -> None:
+    for name in ("a", "z"):
+        write_partition(tmp_path / "bill", DAY, line(), name=name)
+    write_bytes(tmp_path / "bill" / f"_PARTITIONTIME={DAY}" / "more" / "a.parquet", b"PAR1")
+    delivery, refusal = found(KIND, tmp_path / "bill")
+    assert isinstance(delivery, Delivery) and len(delivery.objects) == 2
+    assert isinstance(refusal, Refusal) and refusal.reason == "bad_partition"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from collections import defaultdict
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -14,10 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dagster_project.settings import load_settings
 from demo.clock import MONTHS
 from demo.gcp.account import money_of
+from demo.gcp.table import FOLDER, ROWS, SCHEMA
 from demo.organisation import PAIR_KEYS, UNIT
 from demo.simulation import normalise
+from tests.bigquery.described import fields_like
+from tests.connectors.kit import converted
 
 TPU = re.compile(r"TpuV|^DWS Defined Duration V|^Reserved V")
 COMMITMENT = "COMMITTED_USAGE_DISCOUNT"
@@ -283,3 +289,32 @@ def test_pairs_cost_as_the_readme_says(log_ratios):
 )
 def test_costs_are_rounded_half_away_from_zero_at_a_millionth(amount, price, cost):
     assert money_of(amount, price) == cost
+
+
+def test_the_table_to_load_into_bigquery_is_the_bill_of_the_partitions(demo, tmp_path):
+    """Read by the product as JSON lines it is the same, row by row in the order of the partitions."""
+    files = sorted((demo.folder / "exports/gcp-billing").rglob("*.parquet"))
+    together = pa.concat_tables([pq.ParquetFile(path).read() for path in files])
+    assert json.loads((demo.folder / "exports" / FOLDER / SCHEMA).read_text()) == fields_like(together.schema)
+    for name in ("table", "folder"):
+        (tmp_path / name / "_PARTITIONTIME=2026-04-01").mkdir(parents=True)
+    shutil.copy(demo.folder / "exports" / FOLDER / ROWS, tmp_path / "table/_PARTITIONTIME=2026-04-01")
+    pq.write_table(together, tmp_path / "folder/_PARTITIONTIME=2026-04-01/rows.parquet")
+    table, folder = (
+        [pq.read_table(part.path) for part in converted("gcp_billing", tmp_path / name, tmp_path / f"{name}-landed").parts]
+        for name in ("table", "folder")
+    )
+    assert sum(part.num_rows for part in table) > 30_000
+    assert pa.concat_tables(table).equals(pa.concat_tables(folder))
+
+
+def test_the_line_for_bigquery_is_ready_to_be_taken_and_what_loads_it_names_the_files(demo, tmp_path):
+    text = (demo.folder / "trainledger.yaml").read_text()
+    text = re.sub(r"^  - {name: gcp-billing,.*\n", "", text, flags=re.MULTILINE).replace("  # - {name: gcp-b", "  - {name: gcp-b")
+    (tmp_path / "trainledger.yaml").write_text(text)
+    source = load_settings(tmp_path / "trainledger.yaml").source("gcp-billing")
+    assert (source.kind, source.location) == ("gcp_billing", "bq://your-project.trainledger_demo.gcp_billing")
+    [command] = re.findall(r"^bq load .*\\\n.*$", (demo.folder / "README.md").read_text(), flags=re.MULTILINE)
+    loaded = [word for word in command.split() if word.startswith("exports/")]
+    assert loaded == [f"exports/{FOLDER}/{name}" for name in (ROWS, SCHEMA)]
+    assert source.location.removeprefix("bq://").replace(".", ":", 1) in command.split()

@@ -16,7 +16,8 @@ PAIRED = 2
 
 
 def trees() -> list[ast.Module]:
-    return [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.glob("connectors/**/*.py"))]
+    paths = [*ROOT.glob("connectors/**/*.py"), *ROOT.glob("dagster_project/commands/**/*.py")]
+    return [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(paths)]
 
 
 def positions(parsed: list[ast.Module]) -> dict[str, int]:
@@ -48,7 +49,7 @@ def reason_of(node: ast.AST, places: dict[str, int]) -> ast.expr | None:
             return node.args[position]
     if isinstance(node, ast.keyword) and node.arg == "reason":
         return node.value
-    if isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == ["reason"]:
+    if isinstance(node, ast.Assign) and [getattr(target, "id", "").lower() for target in node.targets] == ["reason"]:
         return node.value
     if isinstance(node, ast.Tuple) and len(node.elts) == PAIRED and is_sentence(node.elts[1]):
         return node.elts[0]

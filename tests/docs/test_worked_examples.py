@@ -15,6 +15,10 @@ from statistics import median
 import pytest
 
 from dagster_project.months import bill_closed_from, carbon_final_from, month_end
+from tests.oracle.google_builders import credits_of, tpu_hour
+from tests.oracle.google_examples import TOTALS, UNUSED
+from tests.oracle.google_lines import line_of
+from tests.oracle.invoices import invoice_rows
 from tests.oracle.numerals import MONEY, to_decimal, units
 from tests.oracle.splitting import RESIDUAL, split
 
@@ -80,6 +84,15 @@ def test_a_tag_takes_whole_hours_and_time_held_only_its_minutes() -> None:
     by_tag, by_time = 3 * HOUR, sum(money(HOUR, {"a": m, RESIDUAL: 60 - m})["a"] for m in (50, 60, 50))
     assert (by_tag, round(by_time, 2), round(by_tag - by_time, 2)) == (Decimal("64.50"), Decimal("57.33"), Decimal("7.17"))
     has("cost", "3 x 21.50 = 64.50", "57.33 for the run and 7.17 residual")
+
+
+def test_half_a_machine_of_pods_and_half_a_pool_cost_the_same_by_either_evidence() -> None:
+    hour, machines = Decimal("9.60"), 2
+    by_chips = money(hour, {"a": 4, RESIDUAL: 8 - 4})
+    assert by_chips == {"a": Decimal("4.80"), RESIDUAL: Decimal("4.80")}
+    half = money(hour / machines, {"a": 4, RESIDUAL: 4})
+    assert half["a"] == Decimal("2.40") and half["a"] * machines == half[RESIDUAL] * machines == Decimal("4.80")
+    has("cost", "4.80 by rule `split_allocation`, 4.80 `idle`", "2.40 of each machine, 4.80 together, and 4.80 `idle`")
 
 
 def test_a_savings_plan_hour_adds_up_to_what_is_billed() -> None:
@@ -268,3 +281,28 @@ def test_ten_among_three_and_its_refund_cancel() -> None:
     charge, refund = money(Decimal(10), dict.fromkeys("abc", 1)), money(Decimal(-10), dict.fromkeys("abc", 1))
     assert all(charge[name] + refund[name] == 0 for name in charge)
     has("exactness", f"a has {charge['a']:.12f}, b and c have {charge['b']:.12f}", f"gives {refund['a']:.12f}")
+
+
+def test_what_an_invoice_asks_beside_its_month_of_use() -> None:
+    told = [
+        ("2026-06-03", "202606", 100.0, {"credits": credits_of(PROMOTION=-20.0)}),
+        ("2026-06-30", "202606", 8.0, {"cost_type": "tax"}),
+        ("2026-06-29", "202607", 5.0, {}),
+        ("2026-06-03", "202607", -10.0, {"cost_type": "adjustment"}),
+        ("2026-07-02", "202607", 60.0, {}),
+    ]
+    lines = [
+        line_of("gcp", "o", number, tpu_hour(f"{day}T10:00:00", cost, invoice={"month": month}, **columns))
+        for number, (day, month, cost, columns) in enumerate(told)
+    ]
+    assert [(row["provider_total"], row["difference"]) for row in invoice_rows(lines).values()] == [(88, 5), (55, -5)]
+    has("cost", "| June | 83.00 | 88.00 | 5.00 |", "| July | 60.00 | 55.00 | -5.00 |", "| together | 143.00 | 143.00 | 0.00 |")
+
+
+def test_googles_examples_of_commitments() -> None:
+    old, new = ("{} | {}".format(TOTALS[f"OVER-USED-{model}"], UNUSED[f"OVER-USED-{model}"]) for model in ("OLD", "NEW"))
+    has("cost", f"| more used than committed | {old} | {new} |")
+    old = f"{TOTALS['UNDER-USED-OLD']} | {UNUSED['UNDER-USED-OLD']}"
+    parts = ("0.022994", "0.0000022", "0.0000109")
+    has("cost", f"| less used than committed | {old} | {TOTALS['UNDER-USED-NEW']} | {' + '.join(parts)} |")
+    assert sum(map(Decimal, parts)) == Decimal(UNUSED["UNDER-USED-NEW"])

@@ -22,6 +22,7 @@ from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import Plan, land_all, make_plan
 from dagster_project.settings import Settings, settings_of
 from dagster_project.warehouse.raw import create_raw
+from tests.connectors.focus import FOCUS, focus_of
 from tests.connectors.gcp import CARBON, EMISSION, LINE, write_partition
 
 PAYER = "000000000017"
@@ -221,6 +222,11 @@ class Organisation:
         """Write one partition of a Google billing export, as of a time; rows say how they differ from an hour of v5e."""
         lines = [{**LINE, **row} for row in rows]
         set_time(write_partition(self.folder / "exports" / source, day, *lines), at)
+
+    def deliver_focus(self, day: str, *rows: dict[str, Any], at: str, source: str = "focus", **more: Any) -> None:
+        """The same rows as a partition of the FOCUS export; `more` is said of each in its words."""
+        told = [{**focus_of({**LINE, **row}), **more} for row in rows]
+        set_time(write_partition(self.folder / "exports" / source, day, *told, schema=FOCUS), at)
 
     def deliver_google_carbon(self, month: str, *rows: dict[str, Any], at: str, source: str = "google-carbon") -> None:
         """Write one month of a Google carbon export, as of a time."""

@@ -55,13 +55,20 @@ LIMIT = 1 << 20  # KiB: 1 GB
 
 def write_good(folder: Path) -> Organisation:
     """A source of every kind, and one good bill that is never touched."""
-    names = {"aws_cur": "cur", "aws_carbon": "carbon", "gcp_billing": "google", "gcp_carbon": "google-carbon"}
+    names = {
+        "aws_cur": "cur",
+        "aws_carbon": "carbon",
+        "gcp_billing": "google",
+        "gcp_focus": "focus",
+        "gcp_carbon": "google-carbon",
+    }
     sources = [{"name": names.get(kind, kind), "kind": kind} for kind in KINDS]
     made = Organisation(folder, *sources, {"name": "good", "kind": "aws_cur"})
     made.deliver([bill_line(number, number=number) for number in range(1, 30)], at=AT)
     made.deliver([bill_line(1.5, bill_payer_account_id="000000000099")], at=AT, source="good")
     made.deliver_carbon([carbon_row(0.25), carbon_row(1.5)], at=AT)
     made.deliver_google("2026-04-01", {}, {"cost": 2.5}, at=AT)
+    made.deliver_focus("2026-04-01", {}, {"cost": 2.5}, at=AT)
     made.deliver_google_carbon("2026-04", {}, at=AT)
     exports = folder / "exports"
     node = {"resource_id": "i-1", "accelerator_type": "trn1.32xlarge", "chips": 16, "started_at": "2026-04-01T00:00:00Z"}

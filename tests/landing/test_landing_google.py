@@ -13,8 +13,8 @@ import pytest
 from dagster_project.commands.status import read_status
 from dagster_project.election.units import months_to_build, turned_months
 from dagster_project.landing.retention import prune
-from tests.connectors.gcp import BILLING, LINE, write_partition
-from tests.landing.kit import Organisation, hour, write_run
+from tests.connectors.gcp import BILLING, LINE, write_lines, write_partition
+from tests.landing.kit import Organisation, hour, set_time, write_run
 
 PAYER = "0123AB-4567CD-89EF01"
 OTHER = "AAAAAA-BBBBBB-CCCCCC"
@@ -106,7 +106,7 @@ def test_the_detailed_export_is_the_book_before_the_standard_one(tmp_path: Path,
     assert organisation.raw(book) == [("a-standard", 5), ("detailed", 4)], "the standard one where there is no other"
 
 
-def test_a_run_label_is_read_in_each_spelling_and_in_the_order_of_the_settings(tmp_path: Path) -> None:
+def test_a_run_label_is_read_in_each_spelling_a_pods_first_and_in_the_order_of_the_settings(tmp_path: Path) -> None:
     organisation = Organisation(tmp_path, {"name": "google", "kind": "gcp_billing"}, run_tag_keys=["Training_Run", "job"])
 
     def labelled(**labels: str) -> dict[str, Any]:
@@ -118,11 +118,13 @@ def test_a_run_label_is_read_in_each_spelling_and_in_the_order_of_the_settings(t
         labelled(training__run="hyphen", job="other"),
         labelled(training_run="", job="other"),
         labelled(training_run_id="x"),
+        labelled(Training_Run="machine", **{"k8s__label/training__run": "pod"}),
+        labelled(job="machine", **{"k8s__label/Training_Run": "pod"}),
     ]
     organisation.deliver_google("2026-04-01", *lines, at="2026-04-02")
     organisation.refresh()
     tags = organisation.raw("select _run_tag from raw.gcp_billing order by line_number")
-    assert [tag for (tag,) in tags] == ["as-written", "lower", "hyphen", "other", None]
+    assert [tag for (tag,) in tags] == ["as-written", "lower", "hyphen", "other", None, "pod", "pod"]
 
 
 @pytest.mark.parametrize(("now", "closed"), [("2026-07-31", [False, True]), ("2026-08-01", [True, True])])
@@ -238,3 +240,17 @@ def test_a_company_with_only_google_has_every_raw_view(organisation: Organisatio
     for view in ("aws_cur", "aws_carbon", "gcp_carbon", "neuron_monitor", "tpu_monitoring", "fx_rates", "user_inputs"):
         assert organisation.raw(f"select count(*) from raw.{view}") == [(0,)]
     assert list(flags(organisation)) == ["2026-04"]
+
+
+def test_a_day_as_json_lines_is_the_day_as_parquet_and_rebuilds_nothing(organisation: Organisation) -> None:
+    rows = [hour(f"2026-04-10T{n:02}:00", cost=0.1 * n, cost_at_effective_price_default=Decimal("1.5")) for n in range(4)]
+    organisation.deliver_google("2026-04-10", *rows, at="2026-04-11")
+    [parquet] = organisation.refresh()
+    before = organisation.line.units(organisation.line.elect())
+    folder = organisation.folder / "exports/google"
+    (folder / "_PARTITIONTIME=2026-04-10/part-000000000000.parquet").unlink()
+    set_time(write_lines(folder, "2026-04-10", *({**LINE, **row} for row in rows)), "2026-04-12")
+    [lines] = organisation.refresh()
+    assert parquet.contents and lines.contents and lines.outcome == "landed"
+    assert lines.contents.row_digest == parquet.contents.row_digest
+    assert changed(organisation, before) == []

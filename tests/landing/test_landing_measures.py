@@ -25,6 +25,7 @@ CHANGED = {
     "aws_cur": "line_item_usage_amount",
     "aws_carbon": "total_lbm_emissions_value",
     "gcp_billing": "cost_at_list",
+    "gcp_focus": "currency_conversion_rate",  # its other numbers are decimals
     "gcp_carbon": "scope2_market_based",
     "training_runs": "tokens",
     "neuron_monitor": "device_count",

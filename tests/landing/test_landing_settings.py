@@ -19,6 +19,7 @@ from dagster_project.landing.deriving.controls import CONTROLS
 from dagster_project.settings import load_settings, settings_of
 
 SOURCE = {"name": "cur", "kind": "aws_cur", "location": "./exports"}
+TABLE = {"name": "bill", "kind": "gcp_billing", "location": "bq://acme-billing.exports.gcp_billing_export_resource_v1_1"}
 DOCUMENT = {"organisation": {"name": "Example"}, "sources": [SOURCE]}
 
 
@@ -57,6 +58,10 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
         ({"run_tag_keys": []}, "'run_tag_keys'"),
         ({"sources": [{**SOURCE, "months": 3}]}, r"'sources\[cur\].months': write months as"),
         ({"organisation": {"name": "x", "reporting_currency": "dollars"}}, "'organisation.reporting_currency'"),
+        ({"sources": [{**TABLE, "maximum_bytes_billed": 1}]}, r"'sources\[bill\].maximum_bytes_billed'.* 10485760"),
+        ({"sources": [{**TABLE, "role_arn": "arn"}]}, r"'sources\[bill\]': role_arn changes nothing for bq://"),
+        ({"sources": [{**TABLE, "location": "gs://b/p", "look_back_days": 9}]}, "look_back_days changes nothing for gs://"),
+        ({"sources": [{**SOURCE, "location": "s3://b/p", "impersonate": "a@b"}]}, "impersonate changes nothing for s3://"),
     ],
 )
 def test_a_wrong_setting_is_named(tmp_path: Path, change: dict[str, Any], named: str) -> None:

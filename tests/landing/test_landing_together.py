@@ -56,6 +56,7 @@ def two_of_every_kind(folder: Path) -> Organisation:
         [carbon_row(3.0, month="2026-05", version="v3.0.10")], at="2026-06-01", month="2026-05", version="v3.0.10"
     )
     organisation.deliver_google("2026-04-04", hour("2026-03-31T23:00", invoice_month="202605"), at="2026-04-05")
+    organisation.deliver_focus("2026-04-04", hour("2026-03-31T23:00"), at="2026-04-05", BillingAccountId="G")
     organisation.deliver_google_carbon("2026-05", {}, at="2026-06-05")
     write_samples(exports / "neuron/run=b/host=i-2/20260501T000000Z.jsonl", "2026-05-01T00:00:30Z", at="2026-05-02")
     write_points(exports / "tpu/more.json", "2026-05-01T00:01:00Z", at="2026-05-02", run="b")

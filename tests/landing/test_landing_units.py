@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id
 from dagster_project.election.run_tags import tag_key
 from dagster_project.election.units import SHARED, turned_months
-from tests.landing.kit import Organisation, bill_line, set_time, write_run
+from tests.landing.kit import Organisation, bill_line, hour, set_time, write_run
 
 BLOCK = "arn:aws:ec2:us-east-1:012345678901:capacity-reservation/cr-0a1b2c3d4e5f60718"
 APRIL, MAY, JUNE = (dt.date(2026, month, 1) for month in (4, 5, 6))
@@ -122,6 +122,28 @@ def test_a_record_touches_every_month_that_bills_its_managed_job(organisation: O
     aliases = [{"system": "sagemaker", "id": job}]
     write_run(organisation.folder / "exports/runs/b.run.json", "b", at="2026-06-02", nodes=[node], aliases=aliases)
     assert changed(organisation, before) == [APRIL, JUNE]
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "alias"),
+    [
+        ("k8s-workload-name", "train", "pods/ml/train"),
+        ("k8s-label/jobset.sigs.k8s.io/jobset-name", "set", "ml/set"),
+        ("vertex-ai-pipelines-run-billing-id", "41", "41"),
+    ],
+)
+def test_a_record_touches_every_month_that_bills_its_workload_or_its_pipeline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, label: str, value: str, alias: str
+) -> None:
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-08-01T00:00:00Z")
+    organisation = Organisation(tmp_path, {"name": "google", "kind": "gcp_billing"}, {"name": "runs", "kind": "training_runs"})
+    for month, labels in (("05", []), ("06", [{"key": label, "value": value}])):
+        organisation.deliver_google(f"2026-{month}-03", hour(f"2026-{month}-03T06:00", labels=labels), at="2026-07-03")
+    organisation.refresh()
+    before = organisation.line.units(organisation.line.elect())
+    aliases = [{"system": "kubernetes", "id": alias}]
+    write_run(tmp_path / "exports/runs/b.run.json", "b", at="2026-06-02", nodes=[], aliases=aliases)
+    assert changed(organisation, before) == [JUNE]
 
 
 def test_a_payer_who_came_in_june_is_not_missing_in_april(organisation: Organisation) -> None:

@@ -10,6 +10,7 @@ SOURCES = {
     "cur": "aws_cur",
     "carbon": "aws_carbon",
     "google": "gcp_billing",
+    "focus": "gcp_focus",
     "google-carbon": "gcp_carbon",
     "neuron": "neuron_monitor",
     "tpu": "tpu_monitoring",
@@ -27,6 +28,7 @@ def whole_company(folder: Path) -> Organisation:
     organisation.deliver([bill_line(1.0), bill_line(2.0, number=2)], at="2026-05-02")
     organisation.deliver_carbon([carbon_row(1.0), carbon_row(2.0)], at="2026-05-16")
     organisation.deliver_google("2026-04-03", hour("2026-04-03"), hour("2026-04-03T01:00"), at="2026-04-04")
+    organisation.deliver_focus("2026-04-03", hour("2026-04-03"), hour("2026-04-03T01:00"), at="2026-04-04", BillingAccountId="F")
     organisation.deliver_google_carbon("2026-04", {}, {"project": None}, at="2026-05-16")
     exports = folder / "exports"
     samples = exports / "neuron/run=a/host=i-1/20260401T000000Z.jsonl"

@@ -37,6 +37,7 @@ class Company:
     bills: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     carbon: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     google: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    focus: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     google_carbon: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
     rates: dict[str, float] = field(default_factory=dict)
@@ -57,6 +58,7 @@ class Company:
             self.bills[month] = hours
             self.carbon[month] = [carbon_row(1.25, month=month), carbon_row(0.5, month=month, version="v3.0.0")][:1]
             self.google[month] = [hour(f"{month}-03T{at:02d}:00", labels=[]) for at in range(3)]
+            self.focus[month] = [hour(f"{month}-04T{at:02d}:00", labels=[], resource=None) for at in range(2)]
             self.google_carbon[month] = [{}]
             self.nodes[month] = {
                 "resource_id": NODE,
@@ -69,6 +71,7 @@ class Company:
                 self.bill,
                 self.carbon_file,
                 self.google_bill,
+                self.focus_bill,
                 self.google_carbon_file,
                 self.run,
                 self.neuron,
@@ -85,6 +88,9 @@ class Company:
 
     def google_bill(self, month: str) -> None:
         self.organisation.deliver_google(f"{month}-03", *self.google[month], at=self.at())
+
+    def focus_bill(self, month: str) -> None:
+        self.organisation.deliver_focus(f"{month}-04", *self.focus[month], at=self.at(), BillingAccountId="F0C05A-000000-000001")
 
     def google_carbon_file(self, month: str) -> None:
         self.organisation.deliver_google_carbon(month, *self.google_carbon[month], at=self.at())
@@ -153,6 +159,11 @@ def change_google(company: Company, month: str, draw: random.Random) -> None:
     company.google_bill(month)
 
 
+def change_focus(company: Company, month: str, draw: random.Random) -> None:
+    draw.choice(company.focus[month])["cost"] = draw.choice([1.25, 9.5])
+    company.focus_bill(month)
+
+
 def change_google_carbon(company: Company, month: str, draw: random.Random) -> None:
     company.google_carbon[month].append({})  # equal rows count once; another project's row counts
     company.google_carbon[month][-1]["project"] = None
@@ -187,6 +198,7 @@ CHANGES: dict[str, Callable[[Company, str, random.Random], None]] = {
     "aws_cur": change_bill,
     "aws_carbon": change_carbon,
     "gcp_billing": change_google,
+    "gcp_focus": change_focus,
     "gcp_carbon": change_google_carbon,
     "training_runs": change_run,
     "neuron_monitor": change_neuron,
@@ -198,6 +210,7 @@ NAMES = {
     "aws_cur": "cur",
     "aws_carbon": "carbon",
     "gcp_billing": "google",
+    "gcp_focus": "focus",
     "gcp_carbon": "google-carbon",
     "training_runs": "runs",
     "neuron_monitor": "neuron",

@@ -67,7 +67,7 @@ def told(tmp_path_factory: pytest.TempPathFactory, trainledger: Command) -> Told
     shutil.rmtree(there / "overdue/metadata/BILLING_PERIOD=2025-08")
     for kind, files in {
         "aws_carbon": {"report.csv": CONSOLE},
-        "gcp_billing": {"_PARTITIONTIME=2026-04-01/0.csv": "cost\n1\n", "_PARTITIONTIME=2026-04-02/0.json": "{}"},
+        "gcp_billing": {"_PARTITIONTIME=2026-04-01/0.csv": "cost\n1\n", "_PARTITIONTIME=2026-04-02/0.avro": "{}"},
         "neuron_monitor": {"node.prom": PROM, "node.txt": "idle"},
         "training_runs": {"node.prom": PROM, "node.txt": "idle", "plot.png": "x"},
     }.items():
@@ -126,7 +126,7 @@ def test_a_console_report_of_carbon_is_recognised(told: Told) -> None:
 
 def test_google_files_of_other_formats_are_told_without_a_word_of_manifests(told: Told) -> None:
     _, value, _, remedy = told.finding("gcp_billing")
-    assert value == "2 files that are no Parquet: 1 .csv, 1 .json (2026-04-01, 2026-04-02)"
+    assert value == "2 files that are no Parquet: 1 .avro, 1 .csv (2026-04-01, 2026-04-02)"
     assert "Parquet" in remedy and "_PARTITIONTIME=" in remedy
     assert "manifest" not in (value + remedy).lower()
 

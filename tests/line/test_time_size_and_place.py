@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+import dagster as dg
+import duckdb
 import pytest
 
+from dagster_project.assets import results
+from dagster_project.warehouse import modelling
+from dagster_project.warehouse.nodes import node_results
+from dagster_project.warehouse.site import Site
 from tests.conftest import Command
 from tests.line.kit import query
 from tests.oracle.builders import hour, run
@@ -20,6 +27,7 @@ NOW = "2026-06-20T00:00:00Z"
 GOOGLE = "provider_name = 'Google Cloud'"
 APRIL = "usage_month = date '2026-04-01'"
 NINE, TWELVE = "2026-04-10T09:00:00Z", "2026-04-10T12:00:00Z"
+NEW = "TPU of a kind nobody has seen (preview)"
 SMALL = {f"small-{number}": 1 if number % 2 else 4 for number in range(6)}
 
 
@@ -63,6 +71,11 @@ def names_of_several_machines(exports: GoogleExports) -> list[dict]:
     return rows
 
 
+def unknown_chips() -> list[dict]:
+    """Three hours of two TPU SKUs that no spelling knows; one of them ends in brackets, as the count of rows does."""
+    return [*tpu_bill("odd-1", 4, range(9, 11), NEW), *tpu_bill("odd-2", 1, range(9, 10), "TPU Zeta in Columbus")]
+
+
 def year_of_days(resource: str, first: str, days: int, hours: float = 24.0) -> list[dict]:
     """A node billed by the day."""
     start = datetime.fromisoformat(first)
@@ -100,7 +113,7 @@ def open_ends(exports: GoogleExports) -> None:
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory: pytest.TempPathFactory) -> GoogleExports:
     exports = GoogleExports(tmp_path_factory.mktemp("evidence"))
-    exports.google_bill([*small_machines(exports), *names_of_several_machines(exports)])
+    exports.google_bill([*small_machines(exports), *names_of_several_machines(exports), *unknown_chips()])
     open_ends(exports)
     exports.config()
     return exports
@@ -130,6 +143,32 @@ def test_small_machines_that_were_held_whole_leave_nothing_idle(home: Path) -> N
         f" where training_run_id in ('small', 'full') and {APRIL} order by 1",
     )
     assert energy == [("full", Decimal(24), Decimal(0)), ("small", Decimal(45), Decimal(0))]
+
+
+def test_unknown_tpu_skus_are_named_in_status_with_their_rows(exports: GoogleExports, home: Path, trainledger: Command) -> None:
+    config = exports.folder / "trainledger.yaml"
+    told = json.loads(trainledger("status", "--json", "--config", config, now=NOW).stdout)
+    assert told["unknown_tpu_skus"] == [
+        {"sku_description": NEW, "row_count": 2},
+        {"sku_description": "TPU Zeta in Columbus", "row_count": 1},
+    ]
+    said = trainledger("status", "--config", config, now=NOW).stdout
+    assert f"unknown TPU SKU '{NEW}' in 2 rows. They count as an accelerator without a type" in said
+
+
+def test_unknown_tpu_skus_are_a_warning_in_dagster_with_descriptions_and_cost(home: Path) -> None:
+    site, manifest = Site.of_home(home), modelling.project(home)
+    with duckdb.connect(str(site.build_file), read_only=True) as build:
+        nodes = node_results(manifest, json.loads((site.target / "run_results.json").read_bytes()), build)
+    key = dg.AssetCheckKey(dg.AssetKey(["intermediate", "int_gcp_lines"]), "assert_every_tpu_sku_is_known")
+    checks = [event for event in results.node_events(manifest, nodes, None) if isinstance(event, dg.AssetCheckEvaluation)]
+    [evaluation] = [check for check in checks if check.asset_check_key == key]
+    assert (evaluation.passed, evaluation.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert evaluation.metadata["failing rows"].value == 2
+    assert json.loads(evaluation.metadata["first rows"].value) == [
+        {"sku_description": NEW, "billing_currency": "USD", "line_count": 2, "billed_cost": "9.600000000000"},
+        {"sku_description": "TPU Zeta in Columbus", "billing_currency": "USD", "line_count": 1, "billed_cost": "1.200000000000"},
+    ]
 
 
 def chip_hours(home: Path, run_id: str) -> list[tuple]:

@@ -1,7 +1,8 @@
 """Drawn exports of Google Cloud and of telemetry, from one seed: where two calculations must agree on anything.
 
-Commitments of both models, promotions, corrections, shared and oversubscribed nodes, labels of nobody, carbon with holes and
-repeats, samples with gaps, errors, overlaps and copies. April is invoiced, and the organisation states figures of its own.
+Commitments of both models, promotions, corrections, shared and oversubscribed nodes, clusters and pods, labels of nobody, carbon
+with holes and repeats, samples with gaps, errors, overlaps and copies. April is invoiced, and the organisation states figures of
+its own.
 """
 
 import random
@@ -10,6 +11,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+from .any_cluster import Clusters
 from .builders import hour, run
 from .google_builders import (
     COMPUTE,
@@ -50,6 +52,7 @@ class Draw:
         # on their own: another way to name a project, or another own figure, leaves every other draw as it is
         self.projects = random.Random(seed)
         self.own = random.Random(seed)
+        self.clusters = Clusters(seed)
 
     def amount(self, top: float = 40) -> float:
         return round(self.random.uniform(0, top), self.random.choice([2, 6, 10])) * self.random.choice([1, 1, 1, 1, 0])
@@ -148,8 +151,8 @@ class Draw:
         rows = []
         for number in range(HOURS):
             at = MONTHS[month] + timedelta(hours=number)
-            rows += [self.usage_row(at, node, kind) for node, kind in NODES.items() if self.random.random() < 0.8]
-            rows += [self.other_row(at) for _ in range(3)]
+            used = [self.usage_row(at, node, kind) for node, kind in NODES.items() if self.random.random() < 0.8]
+            rows += map(self.clusters.labelled, [*used, *(self.other_row(at) for _ in range(3))])
             if number % 12 == 0:
                 rows += self.fee_rows(at)
         return rows
@@ -262,7 +265,7 @@ def write_any_google(exports: GoogleExports, seed: int) -> list[dict]:
     exports.google_carbon(draw.carbon_rows())
     records = [draw.record(run_id) for run_id in RUN_IDS]
     records += [run(run_id, *draw.holdings([TRAINIUM] * 2)) for run_id in TRAINIUM_RUNS]
-    exports.runs(*records)
+    exports.runs(*records, *draw.clusters.records([*MONTHS.values()], HOURS))
     exports.runs(tpu_run("G-Amb.X", ("tpu-0", "2026-04-01T00:00:00Z", "2026-04-01T09:00:00Z", 2)), tpu_run("g-amb-x"))
     for node in NODES:
         exports.tpu(*draw.tpu(node, None), name=node)

@@ -81,7 +81,7 @@ def differences(published: Path, tables: Tables) -> list[str]:
         for table, oracle in tables.items():
             key = set(KEYS[table])
             if oracle:
-                measures = list(next(iter(oracle.values())))
+                measures = list(dict.fromkeys(name for row in oracle.values() for name in row))
             else:
                 described = connection.execute(f"describe marts.{table}").fetchall()
                 measures = [name for name, kind, *_ in described if kind.startswith("DECIMAL") and name not in key]

@@ -22,19 +22,27 @@ _USAGE = pa.struct(
 _TEXTS = {
     "service": ("id", "description"),
     "sku": ("id", "description"),
-    "project": ("id", "number"),
     "location": ("location", "region", "zone"),
     "resource": ("name", "global_name"),
     "subscription": ("instance_id",),
     "adjustment_info": ("type",),
     "invoice": ("month",),
+    "consumption_model": ("id", "description"),
 }
+_ANCESTORS = pa.list_(pa.struct([("resource_name", pa.string()), ("display_name", pa.string())]))
+_PROJECT = pa.struct(
+    {
+        **{"id": pa.string(), "number": pa.string(), "labels": _PAIRS},
+        **{"ancestry_numbers": pa.string(), "ancestors": _ANCESTORS},
+    }
+)
 _BILL = pa.schema(
     [(name, pa.struct([(field, pa.string()) for field in fields])) for name, fields in _TEXTS.items()]
     + [(name, pa.string()) for name in ("billing_account_id", "currency", "cost_type")]
     + [(name, pa.timestamp("us", tz="UTC")) for name in ("usage_start_time", "usage_end_time")]
     + [(name, _PAIRS) for name in ("labels", "system_labels")]
-    + [("usage", _USAGE)]
+    + [("usage", _USAGE), ("project", _PROJECT), ("currency_conversion_rate", pa.float64())]
+    + [("price", pa.struct([("effective_price", pa.decimal128(38, 9)), ("unit", pa.string())]))]
     + [("credits", pa.list_(pa.struct([("type", pa.string()), ("amount", pa.float64())])))]
     + [("cost", pa.float64()), ("cost_at_list", pa.float64()), ("cost_at_effective_price_default", pa.decimal128(38, 9))]
 )
@@ -131,8 +139,12 @@ def gauge(metric: str, host: str, chip: int, points: dict[str, float], run: str 
 
 
 class GoogleExports(Exports):
-    def google_bill(self, rows: list[dict], day: str = "2026-04-10", name: str = "gcp") -> None:
-        self._partition(self._source(name, "gcp_billing") / f"_PARTITIONTIME={day}", rows, _BILL)
+    def google_bill(self, rows: list[dict], day: str = "2026-04-10", name: str = "gcp", *, is_numeric: bool = False) -> None:
+        """A partition of the bill. `is_numeric`: costs are NUMERIC, as in some accounts' tables, and not FLOAT."""
+        schema = _BILL
+        for column in ("cost", "cost_at_list") if is_numeric else ():
+            schema = schema.set(schema.get_field_index(column), pa.field(column, pa.decimal128(38, 9)))
+        self._partition(self._source(name, "gcp_billing") / f"_PARTITIONTIME={day}", rows, schema)
 
     def google_carbon(self, rows: list[dict], month: str = "2026-04") -> None:
         self._partition(self._source("gcp-carbon", "gcp_carbon") / f"_PARTITIONTIME={month}-01", rows, _CARBON)

@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from . import google_facts as facts
+from .google_clusters import CLUSTER, POOL, RESERVATION
+from .google_ladder import jobs_of, label_of
 from .google_lines import GoogleLine
 from .prepaid import Flow, Flows
 from .splitting import RESIDUAL, split
@@ -31,10 +33,42 @@ def _is_accelerator(line: GoogleLine) -> bool:
     return facts.usage_component(line.sku, "") == "accelerator"
 
 
-def _spread(fees: list[GoogleLine], lines: list[GoogleLine], flow: Flow, *, is_used: bool) -> None:
+def _order(line: GoogleLine, tag_keys: list[str]) -> tuple:
+    """Rows that nothing tells apart are worth the same, so the order of a file decides about no cent."""
+    names = [name for name in (line.resource_name, line.global_name.rsplit("/", 1)[-1]) if name]
+    job, reason = next(iter(jobs_of(line)), ""), "unused_commitment" if line.is_unused else ""
+    what = "|".join(line.place), line.service_code, line.region_id, line.component, line.generation
+    which = names[0] if names else "", names[1] if len(set(names)) == 2 else "", job, label_of(line, tag_keys), reason
+    at_list = (line.list_cost is None, line.list_cost or 0)
+    return (
+        line.start,
+        *what,
+        *which,
+        *_in_cluster(line),
+        line.end,
+        line.billed,
+        at_list,
+        line.spend_credit,
+        line.pricing_units,
+        line.covered_units,
+    )
+
+
+def _in_cluster(line: GoogleLine) -> tuple[str, ...]:
+    said, (number, project_id, zone) = line.allocation, line.place
+    account = [f"{line.sub_account_id}/{name}" if name else "" for name in (said.workload, said.jobset)]
+    named = {breadth: name for breadth, name, _, _ in said.wider}
+    is_lent = said.lent_by not in ("", project_id)
+    lender = f"|{said.lent_by}" if is_lent else f"{number}|{project_id}"
+    places = (f"{number}|{project_id}|{said.location}", f"{lender}|{zone}")
+    return (said.kind, *account, said.pipeline, named.get(CLUSTER, ""), named.get(POOL, ""), places[0],
+            named.get(RESERVATION, ""), places[1])  # fmt: skip
+
+
+def _spread(fees: list[GoogleLine], lines: list[GoogleLine], flow: Flow, tag_keys: list[str], *, is_used: bool) -> None:
     """The fee rows of one cell and kind of resource over the rows they cover, by covered amounts."""
     covered = [line for line in lines if is_used and _is_covered(line, fees[0])]
-    covered.sort(key=lambda line: (line.start, line.source_object, line.row_number))
+    covered.sort(key=lambda line: _order(line, tag_keys))
     if fees[0].is_spend_based:
         amounts, bought = [-line.spend_credit for line in covered], 0
     else:
@@ -51,7 +85,7 @@ def _spread(fees: list[GoogleLine], lines: list[GoogleLine], flow: Flow, *, is_u
     flow.unused += shares[RESIDUAL]
 
 
-def amortise(lines: Iterable[GoogleLine]) -> Flows:
+def amortise(lines: Iterable[GoogleLine], tag_keys: list[str]) -> Flows:
     """Change the effective costs in place and tell what moved by commitment and month."""
     months: dict[tuple, list[GoogleLine]] = defaultdict(list)
     for line in lines:
@@ -76,5 +110,5 @@ def amortise(lines: Iterable[GoogleLine]) -> Flows:
                 cells[*fee.cell, fee.generation, _is_accelerator(fee), fee.pricing_unit, fee.originating_sku].append(fee)
             for of_cell in cells.values():
                 names_nothing = of_cell[0].is_spend_based and not of_cell[0].originating_sku
-                _spread(of_cell, in_month, flow, is_used=not (is_told and names_nothing))
+                _spread(of_cell, in_month, flow, tag_keys, is_used=not (is_told and names_nothing))
     return flows

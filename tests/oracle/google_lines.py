@@ -1,11 +1,12 @@
 """One row of Google's detailed bill as the ledger sees it: cell, component, measures before commitments are amortised."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from . import google_facts as facts
 from .exports import moment
+from .google_clusters import Allocation, allocation_of
 from .google_exports import at, pairs
 from .numerals import MONEY, units
 from .projects import Projects
@@ -62,7 +63,9 @@ class GoogleLine:
     has_resource_credit: bool
     has_fee_offset: bool
     invoice: str  # its month, 202604; empty while there is none
+    allocation: Allocation
     machines: frozenset[str] = frozenset()  # names of run records that mean this machine
+    wider: dict[str, int] = field(default_factory=dict)  # names that mean its pool, reservation or cluster, and how wide
     provider_name: str = "Google Cloud"
     kind: str = ""  # AWS's line item type
 
@@ -89,6 +92,10 @@ class GoogleLine:
     def resources(self) -> set[str]:
         """Names a run record may know the resource by."""
         return {name for name in (self.resource_name, self.global_name.rsplit("/", 1)[-1]) if name}
+
+    @property
+    def held_names(self) -> frozenset[str]:
+        return self.machines | self.wider.keys()
 
     @property
     def commitment_id(self) -> str:
@@ -169,6 +176,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         subscription=_text(row, "subscription.instance_id"), is_usage=is_usage, is_fee=is_fee, is_support=is_support,
         is_unused=system_labels.get("compute.googleapis.com/is_unused_reservation", "").lower() == "true",
         invoice=_text(row, "invoice.month"),
+        allocation=allocation_of(labels, system_labels, start, _text(row, "location.zone")),
         has_commitment_credit=bool(kinds.keys() & facts.COMMITMENT_CREDITS), has_fee_offset=facts.FEE_OFFSET in kinds,
     )  # fmt: skip
 

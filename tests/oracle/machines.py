@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import date
 
+from .google_clusters import Place, means, place_of, wider_name
 from .google_lines import GoogleLine
 from .records import Runs
 
@@ -30,17 +31,25 @@ def tell_machines_apart(lines: list[GoogleLine], runs: Runs) -> None:
     """Gives every row the names of records that mean its machine; a name that fits two machines in a month means neither."""
     recorded: dict[str, set[str]] = defaultdict(set)
     for name in (*runs.windows, *(window.resource_id for window in runs.unknown)):
-        recorded[bare(name)].add(name)
-    found: dict[tuple[date, str], list[GoogleLine]] = defaultdict(list)
+        recorded[wider_name(name) or bare(name)].add(name)
+    found: dict[tuple[date, str], list[tuple[GoogleLine, int, Place]]] = defaultdict(list)
     for line in lines:
         for name in {each for own in line.resources for each in recorded.get(bare(own), ()) if _means(each, line)}:
-            found[line.usage_month, name].append(line)
+            found[line.usage_month, name].append((line, 0, line.place))
+        for breadth, name, location, lent_by in line.allocation.wider if line.is_usage and not line.is_unused else ():
+            place = place_of(line.place, location, lent_by)
+            for each in recorded.get(name, ()):
+                if means(each, place):
+                    found[line.usage_month, each].append((line, breadth, place))
     for (_, name), of_name in found.items():
-        if _are_one(of_name):
-            for line in of_name:
-                line.machines |= {name}
+        if _are_one(place for _, _, place in of_name):
+            for line, breadth, _ in of_name:
+                if breadth:
+                    line.wider[name] = breadth
+                else:
+                    line.machines |= {name}
 
 
-def _are_one(lines: Iterable[GoogleLine]) -> bool:
-    numbers, _, zones = (set(column) for column in zip(*(line.place for line in lines), strict=True))
+def _are_one(places: Iterable[Place]) -> bool:
+    numbers, _, zones = (set(column) for column in zip(*places, strict=True))
     return len(numbers - {""}) <= 1 and len(zones - {""}) <= 1

@@ -31,7 +31,7 @@ def _names(line: Line | GoogleLine) -> set[str]:
     if isinstance(line, Line):
         return {line.resource_id} if line.resource_id else set()
     jobs = (CUSTOM_JOB.search(name) for name in (line.resource_name, line.global_name))
-    return line.machines | {job[0] for job in jobs if job}
+    return line.held_names | {job[0] for job in jobs if job}
 
 
 def billed_times(lines: Iterable[Line | GoogleLine]) -> Times:

@@ -15,13 +15,16 @@ from . import emissions as emission_tables
 from . import google_ladder, google_lines
 from .blocks import prepare_blocks
 from .carbon import aws_rows, gather
+from .cross_checks import cross_check_rows
 from .energy import hold_energy, run_rows, unknown_months
 from .exports import Delivery, bill_deliveries, carbon_deliveries, elect, moment
 from .final_bills import closed_months, cut
 from .google_carbon import carbon_projects, google_rows
 from .google_commitments import amortise
 from .google_exports import nested_rows, partition_deliveries
+from .google_focus import as_detailed
 from .holdings import holds_of
+from .invoices import invoice_rows
 from .ladder import parts_of
 from .lines import COLUMNS, Line, line_of
 from .machines import tell_machines_apart
@@ -59,6 +62,13 @@ def _read_google_lines(deliveries: list[Delivery]) -> Iterator[google_lines.Goog
                 yield google_lines.line_of(delivery.source_name, key, number, row)
 
 
+def _read_focus_lines(deliveries: list[Delivery]) -> Iterator[google_lines.GoogleLine]:
+    for delivery in deliveries:
+        for key, path in delivery.files:
+            for number, row in enumerate(nested_rows(path), start=1):
+                yield google_lines.line_of(delivery.source_name, key, number, as_detailed(row))
+
+
 def _run_months(runs: Runs, billed: set[RunMonth]) -> set[RunMonth]:
     """Run-months with billed rows or with chips held, also where nobody knows until when."""
     months = set(billed)
@@ -85,13 +95,16 @@ class Oracle:
         self.tag_keys = settings.get("run_tag_keys", ["training_run_id"])
         self.lines = list(_read_lines(self._elected("aws_cur", bill_deliveries)))
         self.google_lines = list(_read_google_lines(self._elected("gcp_billing", partition_deliveries)))
+        self.google_lines += _read_focus_lines(self._elected("gcp_focus", partition_deliveries))
+        # beside the book, which the configuration says
+        self.other_lines = list(_read_focus_lines(self._elected("gcp_focus", partition_deliveries, is_book=False)))
         google_carbon = self._elected("gcp_carbon", partition_deliveries)
         projects = Projects(
             chain(
                 ((line.usage_month, line.place[1], line.place[0]) for line in self.google_lines), carbon_projects(google_carbon)
             )
         )
-        google_lines.name_projects(self.google_lines, projects)
+        google_lines.name_projects([*self.google_lines, *self.other_lines], projects)
         locations = self._locations("training_runs")
         self.runs = resolve([record for location in locations for record in read_records(location, as_published)])
         neuron = chain.from_iterable(read_neuron(place, as_published) for place in self._locations("neuron_monitor"))
@@ -103,9 +116,9 @@ class Oracle:
         decide_open_ends(self.runs, samples, times)
         self.runs.sizes = sizes_of(self.google_lines, self.runs)
         prepare_blocks(self.lines)
-        self.flows = aws_flows(self.lines) | amortise(self.google_lines)
+        self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
         self.parts = [part for line in self.lines for part in parts_of(line, self.runs, self.tag_keys)]
-        self.parts += [part for line in self.google_lines for part in google_ladder.parts_of(line, self.runs, self.tag_keys)]
+        self.parts += google_ladder.parts_of(self.google_lines, self.runs, self.tag_keys)
         carbon_rows = google_rows(google_carbon, projects)
         self.carbon = gather(chain(aws_rows(self._elected("aws_carbon", carbon_deliveries)), carbon_rows))
         telemetry = Telemetry(samples, self.runs)
@@ -117,8 +130,8 @@ class Oracle:
     def _locations(self, kind: str) -> list[Path]:
         return [self._base / source["location"] for source in self._sources if source["kind"] == kind]
 
-    def _elected(self, kind: str, find: Callable[[str, Path], Iterator[Delivery]]) -> list[Delivery]:
-        sources = [source for source in self._sources if source["kind"] == kind and source.get("book", True)]
+    def _elected(self, kind: str, find: Callable[[str, Path], Iterator[Delivery]], is_book: bool = True) -> list[Delivery]:
+        sources = [source for source in self._sources if source["kind"] == kind and source.get("book", True) is is_book]
         found = (delivery for source in sources for delivery in find(source["name"], self._base / source["location"]))
         return elect(found, self._as_published)
 
@@ -133,6 +146,7 @@ class Oracle:
         month_keys = {key[:2] for key in run_months}
         reconciled = cost_tables.conservation_rows(lines, rounding, costs)
         reconciled |= emission_tables.conservation_rows(emissions, self.carbon)
+        reconciled |= cross_check_rows(self.google_lines, self.other_lines)
         modelled = reconciliation_rows(self.energy, emissions, self.carbon, self.parts, self.own)
         return {
             "fct_run_cell_costs": cost_tables.run_cell_rows(costs),
@@ -145,5 +159,5 @@ class Oracle:
             "fct_training_run_emissions_versions": emission_tables.version_rows(emissions),
             "fct_training_run_energy": run_rows(self.energy, month_keys, unknown_months(self.runs)),
             "fct_training_run_emissions_modelled": modelled_rows(self.energy, month_keys, self.own),
-            "fct_reconciliation": reconciled | modelled,
+            "fct_reconciliation": reconciled | modelled | invoice_rows(self.google_lines),
         }

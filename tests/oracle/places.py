@@ -1,4 +1,4 @@
-"""Where a machine stands: what its bill says that month, else its own name, else its telemetry, else where the run cost most."""
+"""Where a machine stands: what its bill says that month, its own name, its telemetry, or where the run's chips cost most."""
 
 import re
 from collections import defaultdict
@@ -33,15 +33,20 @@ class Places:
                 self._bill(line.resource_id, line)
         for line in google_lines:
             jobs = (CUSTOM_JOB.search(name) for name in (line.resource_name, line.global_name))
-            for name in line.machines | {job[0] for job in jobs if job}:
+            # a pool, a reservation or a cluster stands where its chips are billed
+            wider = line.wider.keys() if line.component == "accelerator" else set()
+            for name in line.machines | wider | {job[0] for job in jobs if job}:
                 self._bill(name, line)
-        self._costs: dict[tuple[str, date], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self._costs: dict[tuple[str, date, bool], dict[str, int]] = defaultdict(
+            lambda: defaultdict(int)
+        )  # of accelerators or not
         self._providers: dict[str, str] = {}
         for part in parts:
             if part.run != RESIDUAL:
                 self._providers.setdefault(part.run, part.line.provider_name)
                 if part.line.region_id:
-                    self._costs[part.run, part.line.usage_month][part.line.region_id] += part.effective
+                    is_accelerator = part.component == "accelerator"
+                    self._costs[part.run, part.line.usage_month, is_accelerator][part.line.region_id] += part.effective
 
     def _bill(self, name: str, line: Line) -> None:
         if line.region_id and line.is_usage:
@@ -58,7 +63,7 @@ class Places:
                 return found[1]
         if len(seen := self._seen_in(hold.resource_id, hold.month)) == 1:
             return next(iter(seen))
-        return _most(self._costs.get((hold.run, hold.month), {}))
+        return _most(self._costs.get((hold.run, hold.month, True)) or self._costs.get((hold.run, hold.month, False), {}))
 
     def _seen_in(self, resource_id: str, month: date) -> set[str]:
         """Regions that samples of the month name while somebody holds the machine."""

@@ -51,6 +51,14 @@ class Record:
     provider_name: str | None = None
     aliases: set[tuple[str, str]] = field(default_factory=set)
     holdings: list[tuple[str, int, int, int | None, str | None, int]] = field(default_factory=list)
+    attempts: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def shared_names(self) -> set[tuple[str, str]]:
+        """Aliases that no two runs have: pipelines have several, and workloads use their names again."""
+        return {
+            (system, name) for system, name in self.aliases if system != "kubernetes" and (system != "vertex" or is_job(name))
+        }
 
 
 @dataclass
@@ -60,6 +68,8 @@ class Runs:
     run_of_job: dict[str, str]  # SageMaker ARN or name of a Vertex AI job -> run
     windows: dict[str, list[Window]]  # resource -> windows in order of start
     provider_of: dict[str, str] = field(default_factory=dict)  # run -> provider its record names
+    runs_of_alias: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # of pipelines and workloads
+    times: dict[str, tuple[int, int]] = field(default_factory=dict)  # run -> first start and last end on record
     unknown: list[Window] = field(default_factory=list)  # held from then on, and nobody knows until when in that month
     sizes: dict[date, dict[str, int]] = field(default_factory=dict)  # month -> machine -> its chips, where evidence tells
     _held: dict[tuple[int, int], tuple[set[str], set[str]]] = field(default_factory=dict)
@@ -93,6 +103,8 @@ def _own_record(document: dict) -> Record:
     record = Record(document["training_run_id"], is_own=True, provider_name=document.get("provider_name"))
     record.aliases = {(alias["system"], alias["id"]) for alias in document.get("aliases") or ()}
     for attempt in document.get("attempts") or ():
+        if (begun := _time(attempt.get("started_at"))) is not None:
+            record.attempts.append((begun, _first(_time(attempt.get("ended_at")), STILL_HELD)))
         for node in attempt.get("nodes") or ():
             start = _first(_time(node.get("started_at")), _time(attempt.get("started_at")))
             end = _first(_time(node.get("ended_at")), _time(attempt.get("ended_at")), STILL_HELD)
@@ -163,7 +175,7 @@ def _groups(records: list[Record]) -> list[list[Record]]:
 
     seen: dict[tuple[str, str], int] = {}
     for place, record in enumerate(records):
-        for name in [("", record.recorded_id), *sorted(record.aliases)]:
+        for name in [("", record.recorded_id), *sorted(record.shared_names)]:
             if name in seen:
                 leader[find(place)] = find(seen[name])
             else:
@@ -197,6 +209,14 @@ def resolve(records: list[Record]) -> Runs:
         for record in group:
             for _, job in (alias for alias in record.aliases if alias[0] in ("sagemaker", "vertex")):
                 runs.run_of_job[job] = name
+            for alias in record.aliases - record.shared_names if name not in ambiguous else ():
+                runs.runs_of_alias.setdefault(alias, set()).add(name)
+            spans = [*record.attempts, *(held[1:3] for held in record.holdings)]
+            known = runs.times.get(name)
+            for start, end in spans:
+                known = (min(start, known[0]), max(end, known[1])) if known else (start, end)
+            if known:
+                runs.times[name] = known
             for held in record.holdings if record.is_own or not speaks_itself else ():
                 resource_id, start, end, *_ = held
                 if start < end:

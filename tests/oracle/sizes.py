@@ -6,6 +6,7 @@ from datetime import date
 from fractions import Fraction
 
 from . import google_facts as facts
+from .google_clusters import wider_name
 from .google_lines import QUANTITY, GoogleLine
 from .months import bounds, by_month
 from .records import STILL_HELD, Runs, Window, is_job
@@ -49,7 +50,7 @@ def sizes_of(lines: Iterable[GoogleLine], runs: Runs) -> Sizes:
         is_tpu = line.generation != "" or (line.component == "accelerator" and facts.is_tpu(line.sku))
         if line.is_usage and not line.is_unused and is_tpu and line.pricing_unit in _HOUR_UNITS:
             unit = 4 if line.generation in FOUR_CHIPS_A_UNIT else 1
-            for name in line.machines:
+            for name in line.held_names:
                 billed[line.usage_month, name][line.start, line.end] += Fraction(line.pricing_units * unit, 10**QUANTITY)
     sizes: Sizes = defaultdict(dict)
     for (month, name), amounts in billed.items():
@@ -59,7 +60,8 @@ def sizes_of(lines: Iterable[GoogleLine], runs: Runs) -> Sizes:
             if end > start and _is_full(start, end, set(amounts), runs.windows.get(name, ()))
         ]
         if full and max(full) > 0:
-            sizes[month][name] = _snapped(max(full))
+            # a pool has any number of chips
+            sizes[month][name] = max(1, int(max(full) + Fraction(1, 2))) if wider_name(name) else _snapped(max(full))
     for month, names in _held_by_month(runs).items():
         for name in names:
             if name not in sizes[month] and not is_job(name):

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from dagster_project import failures
 from dagster_project.cli import app
+from dagster_project.commands import demonstration
 from dagster_project.commands.refreshing import Refreshed
 
 COMMANDS = [
@@ -187,6 +188,16 @@ def test_the_demo_never_writes_into_a_folder_that_is_not_its_own(tmp_path: Path)
     (tmp_path / "mine.txt").write_text("mine")
     code, _, err = run("demo", "--dir", str(tmp_path))
     assert code == 2 and "not a demo" in err and [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_the_demo_says_where_its_google_bill_is_read_from_bigquery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, said = write_config(tmp_path, "  - {name: b, kind: gcp_billing, location: ./b}\n"), list[str]()
+    monkeypatch.setattr(demonstration, "prepare", lambda *_: config)
+    monkeypatch.setattr(demonstration, "refresh", lambda *_, **__: Refreshed())
+    monkeypatch.setattr(demonstration, "QUARTERS", ())
+    assert demonstration.run(tmp_path, 1, said.append) == 0
+    [told] = [line for line in said if line.startswith("BigQuery")]
+    assert str(tmp_path / "README.md") in told
 
 
 FAST = """

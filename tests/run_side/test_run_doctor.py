@@ -11,6 +11,7 @@ import pytest
 from doctor_kit import TAG, answer, doctor, text, two_chunks
 
 from dagster_project.commands.doctor import reading
+from tests.connectors.focus import FOCUS, focus_line
 from tests.connectors.gcp import LINE, write_partition
 from tests.line.kit import stamps
 from tests.oracle.builders import PAYER, Exports, carbon, hour, run
@@ -181,6 +182,19 @@ def test_a_google_bill_is_asked_by_the_month_in_which_it_was_used(tmp_path: Path
     assert answer(found, "carbon")["facts"]["bill_months"] == ["2026-04"]
 
 
+def test_a_bill_in_focus_is_asked_for_its_tags_machines_and_hours(tmp_path: Path) -> None:
+    """A tagged hour of 9.60 at list price, one that no run holds; tax is use of nothing."""
+    exports = Exports(tmp_path)
+    untagged = focus_line(x_Labels=[], ResourceName="node-2", ResourceId=None)
+    rows = focus_line(), untagged, focus_line(ChargeCategory="Tax")
+    write_partition(exports._source("focus", "gcp_focus"), "2026-04-01", *rows, schema=FOCUS)
+    _, found = doctor(exports.config())
+    cost = answer(found, "cost")["facts"]
+    assert (cost["month"], cost["rows"], cost["share_by_tag"]) == ("2026-04", 2, 0.5)
+    assert [one["resource_id"] for one in cost["without_a_run"]] == ["node-2"]
+    assert answer(found, "granularity")["outcome"] == answer(found, "run_tag")["outcome"] == "ok"
+
+
 def test_payers_without_carbon_are_named(tmp_path: Path) -> None:
     exports = Exports(tmp_path)
     exports.bill([hour("2026-04-10T10:00:00", 1.0)])
@@ -206,3 +220,26 @@ def test_chips_of_google_are_known_by_their_skus_and_fees_are_none(tmp_path: Pat
     write_partition(exports._source("google", "gcp_billing"), "2026-05-01", *lines)
     _, found = doctor(exports.config())
     assert sorted(one["resource_id"] for one in answer(found, "cost")["facts"]["without_a_run"]) == sorted(chips)
+
+
+def test_pools_and_workloads_that_records_name_meet_the_rows_of_their_cluster(tmp_path: Path) -> None:
+    exports = Exports(tmp_path)
+
+    def of_cluster(name: str, **labels: str) -> dict[str, Any]:
+        pairs = [
+            {"key": key.replace("_", "-"), "value": value} for key, value in {"goog_k8s_cluster_name": "c", **labels}.items()
+        ]
+        return {**LINE, "labels": pairs, "resource": {"name": name, "global_name": None}}
+
+    pod = {"k8s_namespace": "ml", "k8s_workload_name": "train"}
+    rows = [of_cluster("gke-p", goog_k8s_node_pool_name="p"), of_cluster("gke-pod", **pod), of_cluster("gke-lost")]
+    write_partition(exports._source("google", "gcp_billing"), "2026-05-01", *rows)
+    day = (LINE["usage_start_time"].isoformat(), LINE["usage_end_time"].isoformat())
+    pool = "projects/research/locations/us-west4/clusters/c/nodePools/p"
+    exports.runs(
+        run("pool", (pool, *day, 8), provider_name="Google Cloud"),
+        run("pod", aliases=[{"system": "kubernetes", "id": "c/ml/train"}], provider_name="Google Cloud"),
+    )
+    _, found = doctor(exports.config())
+    assert [one["resource_id"] for one in answer(found, "cost")["facts"]["without_a_run"]] == ["gke-lost"]
+    assert answer(found, "records")["facts"]["unmatched"] == []

@@ -19,9 +19,9 @@ EXACT = 21.512345678901  # fourteen digits, twelve of them decimals
 
 
 def write_two_clouds(folder: Path) -> Path:
-    """April 2026: tags, shared and idle nodes, a block, a plan, a discount; TPUs by label, job and time, a commitment; carbon,
-    telemetry, exchange rates and figures of the organisation's own, a region nobody knows, a second export of the bill, a refused
-    record."""
+    """April 2026: tags, shared and idle nodes, a block, a plan, a discount; TPUs by label, job, time and cluster, a commitment;
+    carbon, telemetry, exchange rates and figures of the organisation's own, a region nobody knows, a second export of the bill, a
+    refused record."""
     exports = GoogleExports(folder)
     exports.bill(_aws_rows())
     exports.runs(
@@ -30,6 +30,19 @@ def write_two_clouds(folder: Path) -> Path:
         run("run-c", ("i-shared", "2026-04-02T03:00:07Z", "2026-04-03T00:00:00Z", 5), ("i-block", _at(6), _at(8), 16)),
         tpu_run("Run.D", ("node-2", _at(6), "2026-04-02T06:40:00.000001Z", 3), kind="v5e"),
         run("run-e", ("node-9", "2026-05-02T00:00:00Z", "2026-05-02T01:00:00Z", 4), provider_name="Google Cloud"),
+        run(
+            "run-k",
+            ("//container.googleapis.com/projects/research/locations/us-west4/clusters/c/nodePools/p", _at(6), _at(7), 3),
+            aliases=[{"system": "kubernetes", "id": "c/ml/train"}],
+            provider_name="Google Cloud",
+        ),
+        run(
+            "run-l",
+            ("clusters/c", _at(6), _at(7), None),
+            ("projects/lender/zones/us-west4-a/reservations/r", _at(6), _at(7), 7),
+            aliases=[{"system": "vertex", "id": "41"}],
+            provider_name="Google Cloud",
+        ),
         run("run-j", aliases=[{"system": "vertex", "id": JOB}], provider_name="Google Cloud"),
     )
     location = folder / "exports" / "gcp"
@@ -95,7 +108,26 @@ def _google_rows() -> list[dict]:
         _google("node-3", EXACT, cost_at_list=None),
         _google("node-4", EXACT, resource=job, service={"id": "C7E2-9256-1C43", "description": "Vertex AI"}),
         _google("none", 3.000000000001, resource=None, usage=usage, **fee),
+        *_cluster_rows(),
         _google("none", 1.23, sku={"id": "T", "description": "Tax"}, cost_type="tax", project=None),
+    ]
+
+
+def _cluster_rows() -> list[dict]:
+    def labelled(amount: float, system: dict[str, str] | None = None, **labels: str) -> dict:
+        named = {"goog-k8s-cluster-name": "c", "goog-k8s-cluster-location": "us-west4"} if system is None else {}
+        pairs = [{"key": key.replace("_", "-"), "value": value} for key, value in (named | labels).items()]
+        keys = [{"key": f"compute.googleapis.com/{key}", "value": value} for key, value in (system or {}).items()]
+        return _google("gke-1", amount, resource=None, labels=pairs, system_labels=keys)
+
+    return [
+        labelled(EXACT, k8s_namespace="ml", k8s_workload_name="train"),
+        labelled(3.000000000007, k8s_namespace="kube:unallocated"),
+        labelled(1.000000000003, k8s_namespace="goog-k8s-unknown", goog_k8s_node_pool_name="p"),
+        labelled(7.000000000001, goog_k8s_node_pool_name="p"),
+        labelled(0.100000000001),
+        labelled(2.000000000003, {"reservation_name": "r", "reservation_project_id": "lender"}),
+        labelled(5.000000000009, {}, vertex_ai_pipelines_run_billing_id="41"),
     ]
 
 

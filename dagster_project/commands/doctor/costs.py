@@ -10,7 +10,7 @@ from dagster_project.commands.doctor.reading import Reading
 from dagster_project.election.run_tags import TAG_COLUMNS, tag_key
 from dagster_project.failures import meant
 
-_NO_TAGS = {"product", "system_labels"}  # maps of the provider's own
+_NO_TAGS = {"product", "system_labels", "project_labels", "project_ancestors"}  # of the provider's own, and of whole projects
 _HOURLY = {
     "AWS": "Create the export with time granularity HOURLY",
     "Google Cloud": "Export the bill as BigQuery has it, unsummed",

@@ -19,14 +19,40 @@ from dagster_project.warehouse.raw import FILE_COLUMNS, FILES, rows_of
 # words of a Google SKU: chips of TPUs and GPUs, but no fee for managing them
 _GOOGLE = "(^|[^a-z])(cloud ?)?tpu|^dws defined duration v[0-9]|(^|[^a-z])(gpu|nvidia)([^a-z]|$)"
 _NO_CHIPS = "management[ -]?fee|licens"
+# what else a record may name: pools, clusters, reservations, pipelines, and workloads with more or less of their place
+_CLUSTER, _SPACE = "labels['goog-k8s-cluster-name']", "labels['k8s-namespace']"
+_WIDER = ", ".join(
+    [
+        f"'clusters/' || {_CLUSTER}",
+        f"'clusters/' || {_CLUSTER} || '/nodePools/' || labels['goog-k8s-node-pool-name']",
+        "'reservations/' || system_labels['compute.googleapis.com/reservation_name']",
+        "labels['vertex-ai-pipelines-run-billing-id']",
+        *(
+            f"{before}labels['{name}']"
+            for name in ("k8s-workload-name", "k8s-label/jobset.sigs.k8s.io/jobset-name")
+            for before in ("", f"{_SPACE} || '/' || ", f"{_CLUSTER} || '/' || {_SPACE} || '/' || ")
+        ),
+    ]
+)
 _VERTEX_JOB = "(projects/[^/]+/locations/[^/]+/customJobs/[0-9]+)"
 
 _MACROS = """
 CREATE MACRO run_key(x) AS
     substr(regexp_replace(lower(replace(x, 'İ', 'i-')), '[^a-z0-9_-]', '-', 'g'), 1, 63);
-CREATE MACRO machine(x) AS regexp_replace(x, '^.*/(nodes|instances)/', '');
+CREATE MACRO machine(x) AS coalesce(
+    nullif(regexp_extract(x, '((clusters|reservations)/[^/]+(/nodePools/[^/]+)?)$', 1), ''),
+    regexp_replace(x, '^.*/(nodes|instances)/', '')
+);
 CREATE MACRO exact(number, written) AS
     coalesce(try_cast(written AS DECIMAL(38, 12)), try_cast(number AS DECIMAL(38, 12)));
+"""
+
+# FOCUS has the columns of the detailed export under their names, and says in another way what a row costs
+_GOOGLE_ROWS = """
+CREATE VIEW google_rows AS
+FROM raw.gcp_billing
+UNION ALL BY NAME
+SELECT *, billed_cost AS cost, billed_cost__text AS cost__text FROM raw.gcp_focus WHERE lower(charge_category) = 'usage';
 """
 
 # use of something, at list price: what is covered by a plan or reserved costs nothing in the row itself
@@ -35,7 +61,7 @@ CREATE VIEW lines_read AS
 SELECT
     _source_name AS source_name, 'AWS' AS provider_name, bill_payer_account_id AS payer_account_id,
     line_item_usage_start_date AS from_at, line_item_usage_end_date AS to_at, line_item_currency_code AS currency,
-    nullif(_run_tag, '') AS run_tag, [line_item_resource_id] AS names,
+    nullif(_run_tag, '') AS run_tag, [line_item_resource_id] AS names, CAST([] AS VARCHAR[]) AS wider_names,
     coalesce(
         exact(pricing_public_on_demand_cost, pricing_public_on_demand_cost__text),
         exact(line_item_unblended_cost, line_item_unblended_cost__text)
@@ -55,10 +81,11 @@ SELECT
         machine(resource_name), regexp_extract(resource_global_name, '([^/]+)$', 1),
         regexp_extract(resource_global_name, '{_VERTEX_JOB}', 1), regexp_extract(resource_name, '{_VERTEX_JOB}', 1)
     ],
+    [{_WIDER}],
     coalesce(exact(cost_at_list, cost_at_list__text), exact(cost, cost__text)),
     regexp_matches(lower(coalesce(sku_description, '')), '{_GOOGLE}')
     AND NOT regexp_matches(lower(sku_description), '^commitment|{_NO_CHIPS}')
-FROM raw.gcp_billing
+FROM google_rows
 WHERE part = 'line' AND coalesce(nullif(lower(cost_type), ''), 'regular') = 'regular'
 """
 
@@ -76,11 +103,12 @@ SELECT row_number() OVER () AS line_id, *
 FROM (
     SELECT
         source_name, provider_name, payer_account_id, currency, run_tag, from_at, to_at,
-        list_distinct(list_filter(names, lambda name: name <> '')) AS names, sum(cost) AS cost, count(*) AS row_count
+        list_distinct(list_filter(names, lambda name: name <> '')) AS names,
+        list_distinct(list_filter(wider_names, lambda name: name <> '')) AS wider_names, sum(cost) AS cost, count(*) AS row_count
     FROM usage_lines WHERE is_accelerator GROUP BY ALL
 );
 CREATE TABLE billed_names AS
-SELECT line_id, provider_name, from_at, to_at, unnest(names) AS name FROM accelerator_lines;
+SELECT line_id, provider_name, from_at, to_at, unnest(list_concat(names, wider_names)) AS name FROM accelerator_lines;
 
 CREATE TABLE machines AS
 SELECT DISTINCT
@@ -97,11 +125,11 @@ LEFT JOIN (
 ) AS records USING (_source_name, _source_object, recorded_id)
 WHERE nodes.part = 'node';
 
--- names of a run in other systems; SageMaker and Vertex AI bill a job under its own
+-- names of a run in other systems; SageMaker and Vertex AI bill a job under its own, GKE a pod under its workload's
 CREATE TABLE run_names AS
 SELECT DISTINCT run_key(recorded_id) AS run_id, recorded_id AS name, false AS is_job FROM raw.training_runs
 UNION
-SELECT run_key(recorded_id), alias_id, lower(alias_system) IN ('sagemaker', 'vertex')
+SELECT run_key(recorded_id), alias_id, lower(alias_system) IN ('sagemaker', 'vertex', 'kubernetes')
 FROM raw.training_runs WHERE part = 'alias' AND alias_id IS NOT NULL;
 
 CREATE TABLE held_lines AS
@@ -144,7 +172,7 @@ class Evidence:
         self._engine.execute("SET TimeZone = 'UTC'")
         self._engine.execute("CREATE SCHEMA raw")
         self._raw(rules, readings)
-        for statement in (_MACROS, _USAGE, _TABLES):
+        for statement in (_MACROS, _GOOGLE_ROWS, _USAGE, _TABLES):
             self._engine.execute(statement)
 
     def __enter__(self) -> "Evidence":

@@ -53,7 +53,7 @@ def _first(settings: Settings, folder: Path, readings: list[Reading]) -> Iterato
     yield Check("configuration", "ok", message, question="configuration", facts={"sources": len(settings.sources)})
     yield from check_machine(settings)
     for number, reading in enumerate(readings):
-        yield from read_source(settings.base, reading.source, folder / str(number), reading)
+        yield from read_source(settings, reading.source, folder / str(number), reading)
 
 
 def _questions(settings: Settings, readings: list[Reading], spill: Path) -> Iterator[Check]:

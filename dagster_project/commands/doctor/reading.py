@@ -15,15 +15,19 @@ from connectors.layouts.accounting import Counts, look, nothing_there
 from connectors.registry import connector_for
 from connectors.stores import ObjectStore
 from connectors.telemetry.samples import facts_of
-from dagster_project.commands.doctor.checks import Check, Outcome, counted, size, some
+from dagster_project.clock import now
+from dagster_project.commands.doctor.checks import KEPT, Check, Outcome, counted, size, some
+from dagster_project.commands.doctor.google import check_newest, check_table, is_table, next_span
+from dagster_project.commands.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.failures import meant
 from dagster_project.landing.deriving.derive import Deriver
 from dagster_project.landing.fetching import Fetched
+from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import is_wanted
 from dagster_project.landing.records import RowRefusal, calendar_month, file_names, partition_day
 from dagster_project.landing.sources import open_source
 from dagster_project.landing.surprises import surprise_of
-from dagster_project.settings import MEMORY_LIMIT, SourceSettings
+from dagster_project.settings import MEMORY_LIMIT, Settings, SourceSettings
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BYTES = {"bill": 1 << 30, "carbon": 1 << 28}  # read of one source; telemetry and records are parsed line by line
@@ -59,10 +63,17 @@ class Reading:
         return {name for _, _, columns in self.files for name in columns}
 
 
-def read_source(base: Path, source: SourceSettings, folder: Path, reading: Reading) -> Iterator[Check]:
+def read_source(settings: Settings, source: SourceSettings, folder: Path, reading: Reading) -> Iterator[Check]:
     """Yield what is to be told of a source, and fill `reading`."""
+    base = settings.base
     try:
-        store = open_source(base, source)
+        span = next_span(open_landing(settings), source) if is_table(source) else None
+        store = open_source(base, source, span)
+        if is_table(source):
+            checks = list(check_table(source, store))
+            yield from checks
+            if any(check.outcome == "problem" for check in checks):
+                return
         connector = connector_for(source.kind)
         found, counts = look(source.kind, connector.find_deliveries, getattr(connector, "LAYOUTS", ()), store)
         found = [item for item in found if is_wanted(source, item)]
@@ -73,10 +84,18 @@ def read_source(base: Path, source: SourceSettings, folder: Path, reading: Readi
                 yield _nothing(base, source, store, counts)
             return
         wanted = _newest(source, deliveries, reading)
-        yield from _read(store, wanted, folder, reading)
+        yield from _half_exported(source, deliveries)
+        if is_table(source):
+            check, is_read = check_newest(source, store, wanted[0], BYTES[source.facts.fact])
+            yield check
+            if check.outcome == "problem":
+                return
+            yield from _read(store, wanted, folder, reading, wanted[:1] if is_read else [])
+        else:
+            yield from _read(store, wanted, folder, reading, wanted)
     except BaseException as error:  # whatever is wrong with one source, the others are looked at
         surprise = surprise_of(error, source.name, None, folder)
-        yield Check(source.name, "problem", surprise.message, surprise.remedy, is_source=True, question="source")
+        yield Check(source.name, "problem", surprise.message, surprise.remedy, True, "source", {"reason": surprise.reason})
 
 
 def _refusals(source: SourceSettings, refusals: Sequence[Refusal], *, is_all: bool) -> Iterator[Check]:
@@ -110,6 +129,14 @@ def _meant(base: Path, source: SourceSettings) -> str:
     return meant(name, names - {name})
 
 
+def _half_exported(source: SourceSettings, deliveries: list[Delivery]) -> Iterator[Check]:
+    exported = {one.partition: one.published_at for one in sorted(deliveries, key=lambda one: one.published_at)}
+    months = partial_months(source, exported, now())
+    if months:
+        facts = {"reason": REASON, "months": [month.facts() for month in months[:KEPT]]}
+        yield Check(source.name, "warning", f"half exported: {in_words(months)}", REMEDY, True, REASON, facts)
+
+
 def _newest(source: SourceSettings, deliveries: list[Delivery], reading: Reading) -> list[Delivery]:
     """The deliveries of the newest month, the newest one of each partition; of files without months all, newest first."""
     latest = {delivery.partition: delivery for delivery in sorted(deliveries, key=lambda one: one.published_at)}
@@ -133,13 +160,16 @@ def _month_of(delivery: Delivery) -> str:
     return f"{at:%Y-%m}"
 
 
-def _read(store: ObjectStore, deliveries: list[Delivery], folder: Path, reading: Reading) -> Iterator[Check]:
+def _read(
+    store: ObjectStore, deliveries: list[Delivery], folder: Path, reading: Reading, allowed: list[Delivery]
+) -> Iterator[Check]:
+    """Read those of the deliveries that may be read, as far as there is room for them."""
     source = reading.source
     deriver = Deriver(folder / "spill", MEMORY_LIMIT)
     reading.objects_there = sum(len(delivery.objects) for delivery in deliveries)
     reading.bytes_there = sum(info.size for delivery in deliveries for info in delivery.objects)
     refused = 0
-    for number, delivery in enumerate(_bounded(deliveries, BYTES.get(source.facts.fact, OTHER_BYTES), reading)):
+    for number, delivery in enumerate(_bounded(allowed, BYTES.get(source.facts.fact, OTHER_BYTES), reading)):
         here = folder / str(number)
         try:
             findings = _read_one(store, delivery, here, deriver, reading)
@@ -199,8 +229,9 @@ def _summary(reading: Reading) -> Check:
     there = (
         f"{counted(len(reading.months), 'month')}, the newest is {newest}" if newest else counted(reading.objects_there, "file")
     )
-    read = f"read {reading.objects_read:,} of {counted(reading.objects_there, 'file')}"
-    if not reading.is_whole:
+    what = "partition" if is_table(source) else "file"
+    read = f"read {reading.objects_read:,} of {counted(reading.objects_there, what)}"
+    if not reading.is_whole and what == "file":  # how large the partitions of a table are is not listed
         read += f" ({size(reading.bytes_read)} of {size(reading.bytes_there)})"
     unknown = sorted(reading.unknown_columns)
     named = f", {counted(len(unknown), 'unknown column')} ({some(unknown)})" if unknown else ""
@@ -216,7 +247,7 @@ def _summary(reading: Reading) -> Check:
         "unknown_columns": unknown,
     }
     if not reading.objects_read:
-        message = f"{source.kind}, {there}; its files are too large to be read only to look at them"
+        message = f"{source.kind}, {there}; its {what}s are too large to be read only to look at them"
         return Check(source.name, "warning", message, "`trainledger refresh` reads them.", True, "source", facts)
     return Check(
         source.name, "ok", f"{source.kind}, {there}; {read}, {counted(reading.rows, 'row')}{named}", "", True, "source", facts

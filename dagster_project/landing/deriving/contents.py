@@ -60,7 +60,7 @@ class Controls(msgspec.Struct, frozen=True, kw_only=True):
     payers: list[str] = []
     months: list[BillMonth] = []
     commitments: list[Commitment] = []
-    managed_jobs: dict[str, list[str]] = {}  # usage month -> names under which its bill charges managed training jobs
+    managed_jobs: dict[str, list[str]] = {}  # usage month -> names of managed jobs, pipelines and workloads that its bill charges
     model_version: str | None = None
     payer_versions: dict[str, str] = {}  # the highest model version of a payer's rows, where rows name it
     run_ids: list[str] = []

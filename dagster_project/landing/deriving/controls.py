@@ -147,6 +147,9 @@ GCP_BILLING = Asked(
         "invoice": "invoice_month",
         "job": _job_of("resource_global_name"),
         "named_job": _job_of("resource_name"),
+        "pipeline": "labels['vertex-ai-pipelines-run-billing-id']",
+        "workload": "labels['k8s-workload-name']",
+        "jobset": "labels['k8s-label/jobset.sigs.k8s.io/jobset-name']",
     },
     sums={
         "line_count": "count(*) FILTER (part = 'line')",
@@ -161,7 +164,7 @@ def _gcp_billing(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> l
     invoice = """max(left(invoice, 4) || '-' || right(invoice, 2))
         FILTER (regexp_full_match(invoice, '[0-9]{4}(0[1-9]|1[0-2])'))"""
     months = _bill_months(con, ["billed", "credited"], {"invoice_month": invoice})
-    jobs = _managed_jobs(con, "job", "named_job")
+    jobs = _managed_jobs(con, "job", "named_job", "pipeline", "workload", "jobset")
     return [
         Controls(
             payers=sorted({month.payer_account_id for month in months[place]}),
@@ -172,6 +175,14 @@ def _gcp_billing(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> l
     ]
 
 
+GCP_FOCUS = Asked(
+    keys=GCP_BILLING.keys,
+    sums={
+        "line_count": GCP_BILLING.sums["line_count"],
+        **exact_sums("billed", "billed_cost", "billed_cost__text", MONEY),
+        **exact_sums("credited", "CAST(NULL AS DOUBLE)", "CAST(NULL AS VARCHAR)", MONEY),  # they are in billed_cost
+    },
+)
 GCP_CARBON = Asked(keys={"payer_account_id": "billing_account_id", "model_version": "coalesce(model_version, '')"})
 
 
@@ -203,6 +214,7 @@ CONTROLS: dict[Kind, KindControls] = {
     Kind.AWS_CUR: KindControls(AWS_CUR, _aws_cur),
     Kind.AWS_CARBON: KindControls(AWS_CARBON, _aws_carbon),
     Kind.GCP_BILLING: KindControls(GCP_BILLING, _gcp_billing),
+    Kind.GCP_FOCUS: KindControls(GCP_FOCUS, _gcp_billing),
     Kind.GCP_CARBON: KindControls(GCP_CARBON, _gcp_carbon),
     Kind.TRAINING_RUNS: KindControls(RUN_KEYS, run_controls),
     Kind.NEURON_MONITOR: KindControls(SAMPLE_KEYS, sample_controls),

@@ -41,7 +41,7 @@ charge_parts as (
     -- one equality: a condition on the left side alone would make this a comparison of every pair
     left join {{ built_months_of(ref('int_split_charges')) }} as split
         on
-            case when charges.attribution_rule = 'resource_time' then charges.line_id end = split.line_id
+            case when charges.attribution_rule in ('resource_time', 'cluster_key') then charges.line_id end = split.line_id
             and charges.usage_month = split.usage_month
     left join ambiguous_runs on split.part_id = ambiguous_runs.training_run_id
     -- a node held throughout leaves no residual: its empty part would be a row about nothing
@@ -65,7 +65,11 @@ parts_with_reason as (
             when parts.is_ambiguous or parts.is_ambiguous_part then 'unattributed'
             -- a discount of a machine that nobody held would make its idle hours negative
             when not parts.is_part_of_usage then 'unattributed'
-            when parts.is_accelerator_type and (
+            -- the cluster says that nobody asked for it, or that it is no pod's, or that it cannot tell
+            when parts.gke_allocation = 'unallocated' then 'idle'
+            when parts.gke_allocation in ('overhead', 'unknown') then 'unlogged'
+            -- a pod's share was used, whoever it was
+            when parts.is_accelerator_type and parts.gke_allocation <> 'pod' and (
                 parts.is_unheld_part
                 or parts.is_block_hour
                 or known_charges.line_id is not null

@@ -9,7 +9,10 @@ select {{ shared }},
     is_discount,
     is_block_hour,
     billed_us,
-    line_count
+    line_count,
+    {%- for column in gke_columns() %}
+    {{ "''" if column == 'gke_allocation' else 'cast(null as string)' }} as {{ column }}{{ ',' if not loop.last }}
+    {%- endfor %}
 from {{ ref('int_aws_charges') }}
 
 union all
@@ -19,5 +22,6 @@ select {{ shared }},
     false as is_block_hour,
     -- Google Cloud bills usage in units of its own: the interval is the time
     cast(null as decimal(38, 0)) as billed_us,
-    1 as line_count
+    1 as line_count,
+    {{ gke_columns() | join(', ') }}
 from {{ ref('int_gcp_charges') }}

@@ -9,10 +9,11 @@ covered_lines as (
     select
         commitments.charge_id,
         lines.line_id,
-        -- parts are named by their place in time, so ties go to the earlier row
+        -- parts are named by their place in time, so ties go to the earlier row; of one time by what the rows say, never by which
+        -- came first: a table's rows have no order. Only rows that say the same go by their place, and share alike
         lpad(cast(row_number() over (
             partition by commitments.charge_id
-            order by lines.charge_period_start, lines.source_object, lines.row_number
+            order by lines.charge_period_start, {{ said_of('lines') }}, lines.source_object, lines.row_number
         ) as string), 12, '0') as part_id,
         case
             when commitments.is_spend_based then {{ to_units('-lines.spend_credit', 12) }}

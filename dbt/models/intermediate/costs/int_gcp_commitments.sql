@@ -12,12 +12,6 @@ with fees as (
         ) <> '' as is_unused
     from {{ ref('int_gcp_lines') }}
     where is_commitment_fee and {{ in_build_months() }}
-),
-
-ranked as (
-    select *, row_number() over (partition by charge_id order by charge_period_start, source_object, row_number) as fee_rank
-    from fees
-    where is_amortised_fee
 )
 
 select
@@ -34,7 +28,8 @@ select
     bool_or(is_unused) as is_unused,
     cast(sum(billed_cost) as decimal(38, 12)) as fee_cost,
     cast(greatest(sum({{ to_units('coalesce(priced_usage, 0)', 9) }}), 0) as decimal(38, 0)) as committed_units,
-    -- the row that shows what of the fee nobody used
-    max(case when fee_rank = 1 then line_id end) as first_line_id
-from ranked
+    -- the row that shows what of the fee nobody used: any of them, as they are of one cell and for one reason
+    min(line_id) as first_line_id
+from fees
+where is_amortised_fee
 group by all

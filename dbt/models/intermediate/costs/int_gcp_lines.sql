@@ -65,6 +65,7 @@ select
     case when resource_name <> resource_path_end then resource_path_end end as other_resource_id,
     job_id,
     machine_place,
+    {{ gke_columns() | join(', ') }},
     instance_type,
     purchase_mode,
     run_tag,

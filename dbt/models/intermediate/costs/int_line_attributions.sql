@@ -3,7 +3,11 @@
 with charges as (
     select *, {{ normalised_run_id('run_tag') }} as tag_run_id
     from {{ ref('int_charges') }}
-    where (is_usage or is_discount) and fixed_reason is null
+    where
+        (is_usage or is_discount)
+        and fixed_reason is null
+        -- what the cluster says that no pod asked for is nobody's, whatever is written on the machine
+        and gke_allocation not in ('unallocated', 'overhead')
 ),
 
 runs as (
@@ -12,9 +16,12 @@ runs as (
     group by all
 ),
 
--- SageMaker bills a job under its ARN, Vertex AI under its full name
+-- SageMaker bills a job under its ARN, Vertex AI under its full name; a pipeline's runs have an id of their own
 jobs as (
-    select aliases.alias_id as job_id, min(records.training_run_id) as job_run_id
+    select
+        aliases.alias_id as job_id,
+        min(records.training_run_id) as job_run_id,
+        min(records.training_run_id) <> max(records.training_run_id) as is_of_several
     from {{ ref('stg_training_runs__aliases') }} as aliases
     inner join {{ ref('int_run_records') }} as records using (record_system, record_run_id)
     where aliases.alias_system in ('sagemaker', 'vertex') and not records.is_ambiguous
@@ -22,7 +29,7 @@ jobs as (
 ),
 
 holders as (
-    select usage_month, line_id, count(*) as holder_count, min(part_id) as only_holder
+    select usage_month, line_id, count(*) as holder_count, min(part_id) as only_holder, bool_or(is_of_cluster) as is_of_cluster
     from {{ ref('int_line_overlaps') }}
     where {{ in_build_months() }} and part_id <> '~residual'
     group by all
@@ -30,42 +37,72 @@ holders as (
 
 evidence as (
     select
-        line_id,
-        usage_month,
+        charges.line_id,
+        charges.usage_month,
         charges.charge_period_start,
         charges.charge_period_end,
-        jobs.job_run_id,
-        tag_run_id,
+        coalesce(jobs.job_run_id, case when not pipelines.is_of_several then pipelines.job_run_id end) as job_run_id,
+        case when not claims.is_unclear then claims.training_run_id end as workload_run_id,
+        charges.tag_run_id,
         coalesce(runs.is_ambiguous, false) as is_tag_ambiguous,
-        tag_run_id is not null
-        and coalesce(holders.holder_count > 1 or holders.only_holder <> tag_run_id, false) as is_tag_contradicted
+        charges.tag_run_id is not null
+        and not coalesce(holders.is_of_cluster, false)
+        and case
+            -- others beside it on the machine have rows of their own
+            when charges.gke_allocation = 'pod' then holders.line_id is not null and own_holdings.line_id is null
+            else coalesce(holders.holder_count > 1 or holders.only_holder <> charges.tag_run_id, false)
+        end as is_tag_contradicted,
+        holders.line_id is not null as is_held,
+        holders.is_of_cluster
     from charges
     left join jobs using (job_id)
+    left join jobs as pipelines on charges.pipeline_id = pipelines.job_id
+    left join {{ ref('int_workload_claims') }} as claims using (usage_month, line_id)
     left join runs using (tag_run_id)
     left join holders using (usage_month, line_id)
-    where jobs.job_run_id is not null or charges.run_tag is not null or holders.line_id is not null
+    left join {{ ref('int_line_overlaps') }} as own_holdings
+        on
+            charges.usage_month = own_holdings.usage_month
+            and charges.line_id = own_holdings.line_id
+            and charges.tag_run_id = own_holdings.part_id
+    where
+        jobs.job_run_id is not null
+        or pipelines.job_run_id is not null
+        or claims.line_id is not null
+        or charges.run_tag is not null
+        or holders.line_id is not null
+),
+
+decided as (
+    select
+        *,
+        case
+            when job_run_id is not null then 'managed_job'
+            when workload_run_id is not null then 'split_allocation'
+            when tag_run_id is not null and is_tag_ambiguous then null
+            when tag_run_id is not null and not is_tag_contradicted then 'tag'
+            when is_of_cluster then 'cluster_key'
+            when is_held then 'resource_time'
+        end as attribution_rule
+    from evidence
 )
 
 select
     line_id,
     usage_month,
-    case
-        when job_run_id is not null then 'managed_job'
-        when tag_run_id is not null and is_tag_ambiguous then null
-        when tag_run_id is not null and not is_tag_contradicted then 'tag'
-        else 'resource_time'
-    end as attribution_rule,
-    case
-        when job_run_id is not null then job_run_id
-        when tag_run_id is not null and not is_tag_ambiguous and not is_tag_contradicted then tag_run_id
+    attribution_rule,
+    case attribution_rule
+        when 'managed_job' then job_run_id
+        when 'split_allocation' then workload_run_id
+        when 'tag' then tag_run_id
     end as training_run_id,
-    job_run_id is null and tag_run_id is not null and is_tag_ambiguous as is_ambiguous,
+    -- of two runs either could be the one
+    attribution_rule is null as is_ambiguous,
     case
-        when job_run_id is not null then 'high'
-        when tag_run_id is not null and not is_tag_contradicted then 'high'
-        when charge_period_end > charge_period_start + interval 1 hour then 'low'
+        when attribution_rule in ('managed_job', 'split_allocation', 'tag') then 'high'
+        when attribution_rule = 'cluster_key' or charge_period_end > charge_period_start + interval 1 hour then 'low'
         else 'medium'
     end as attribution_confidence,
-    job_run_id is null and is_tag_contradicted and not is_tag_ambiguous as is_conflict,
+    job_run_id is null and workload_run_id is null and is_tag_contradicted and not is_tag_ambiguous as is_conflict,
     tag_run_id
-from evidence
+from decided

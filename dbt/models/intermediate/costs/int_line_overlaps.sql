@@ -6,12 +6,20 @@ with charges as (
         -- evidence of a month is of that month: a row that reaches beyond it is shared by what was held until then
         least(charge_period_end, cast(usage_month as timestamp) + interval 1 month) as period_end
     from {{ ref('int_named_charges') }}
-    where {{ in_build_months() }} and (is_usage or is_discount) and not is_job_name and not is_twin
+    where
+        {{ in_build_months() }}
+        and (is_usage or is_discount)
+        and not is_job_name
+        and not is_twin
+        -- what the cluster says that no pod asked for is nobody's
+        and gke_allocation not in ('unallocated', 'overhead')
 ),
 
-charge_holdings as (
+all_holdings as (
     select
         charges.line_id,
+        charges.breadth,
+        min(charges.breadth) over (partition by charges.line_id) as least_breadth,
         charges.usage_month,
         charges.charge_period_start,
         charges.period_end,
@@ -31,6 +39,12 @@ charge_holdings as (
             and holdings.held_from < charges.period_end
             and holdings.held_to > charges.charge_period_start
     left join {{ ref('accelerator_types') }} as line_types on charges.instance_type = line_types.accelerator_type
+),
+
+-- who held the machine itself goes before who held its pool, its reservation or its cluster
+charge_holdings as (
+    select * from all_holdings
+    where breadth = least_breadth
 ),
 
 slices as (
@@ -86,12 +100,13 @@ charge_times as (
     select
         line_id,
         max(usage_month) as usage_month,
+        max(breadth) = 3 as is_of_cluster,
         coalesce(max(billed_us), max({{ microseconds('charge_period_start', 'period_end') }})) as billed_us
     from charge_holdings
     group by all
 )
 
-select charge_times.usage_month, line_id, run_weights.part_id, run_weights.w
+select charge_times.usage_month, line_id, run_weights.part_id, charge_times.is_of_cluster, run_weights.w
 from run_weights
 inner join charge_times using (line_id)
 union all
@@ -99,6 +114,7 @@ select
     charge_times.usage_month,
     line_id,
     '~residual' as part_id,
+    charge_times.is_of_cluster,
     cast(
         greatest(max(cast(charge_times.billed_us * run_weights.line_denominator as decimal(38, 0))) - sum(run_weights.w), 0)
         as decimal(38, 0)

@@ -1,7 +1,7 @@
 {{ config(materialized='by_month') }}
 {%- set shared %}
         line_id, {{ cell() }}, charge_period_start, charge_period_end, instance_type, is_usage, is_discount, is_accelerator_type,
-        is_block_hour, billed_us, resource_id, machine_place{% endset %}
+        is_block_hour, billed_us, resource_id, gke_allocation{% endset %}
 
 with charges as (
     select * from {{ ref('int_charges') }}
@@ -10,13 +10,23 @@ with charges as (
 
 -- Google Cloud names a resource twice, and a managed job is its own resource in its record: a record may hold any of the names
 names as (
-    select {{ shared }}, {{ machine_name('resource_id') }} as machine_name, false as is_job_name
+    select
+        {{ shared }},
+        machine_place,
+        {{ machine_name('resource_id') }} as machine_name,
+        0 as breadth,
+        false as is_job_name
     from charges
     where resource_id is not null
 
     union all
 
-    select {{ shared }}, {{ machine_name('other_resource_id') }} as machine_name, false as is_job_name
+    select
+        {{ shared }},
+        machine_place,
+        {{ machine_name('other_resource_id') }} as machine_name,
+        0 as breadth,
+        false as is_job_name
     from charges
     where
         other_resource_id is not null
@@ -24,9 +34,26 @@ names as (
 
     union all
 
-    select {{ shared }}, job_id as machine_name, true as is_job_name
+    select {{ shared }}, machine_place, job_id as machine_name, 0 as breadth, true as is_job_name
     from charges
     where job_id is not null and job_id is distinct from resource_id and job_id is distinct from other_resource_id
+
+    union all
+
+    -- wider and wider: a record may name the pool, the reservation or the cluster that a machine is of
+    {%- for name, place in [
+        ('node_pool_name', 'cluster_place'), ('reservation_name', 'reservation_place'), ('cluster_name', 'cluster_place')
+    ] %}
+    select
+        {{ shared }},
+        {{ place }} as machine_place,
+        {{ name }} as machine_name,
+        {{ loop.index }} as breadth,
+        false as is_job_name
+    from charges
+    where {{ name }} is not null
+    {{- '\n\n    union all\n' if not loop.last }}
+    {%- endfor %}
 ),
 
 months as (
@@ -42,9 +69,10 @@ recorded_names as (
     select distinct
         months.usage_month,
         holdings.resource_id as held_resource_id,
-        {{ machine_name('holdings.resource_id') }} as machine_name,
-        regexp_extract(holdings.resource_id, 'projects/([^/]+)/.*(nodes|instances)/', 1) as project,
-        regexp_extract(holdings.resource_id, '(zones|locations)/([^/]+)/(nodes|instances)/', 2) as zone
+        coalesce(nullif({{ place_name('holdings.resource_id') }}, ''), {{ machine_name('holdings.resource_id') }})
+            as machine_name,
+        regexp_extract(holdings.resource_id, 'projects/([^/]+)/.*(nodes|instances|clusters|reservations)/', 1) as project,
+        regexp_extract(holdings.resource_id, '(zones|locations)/([^/]+)/(nodes|instances|clusters|reservations)/', 2) as zone
     from {{ ref('int_run_holdings') }} as holdings
     inner join months on holdings.started_at < months.month_to and holdings.ended_at > months.month_from
     where holdings.resource_id is not null
@@ -102,7 +130,9 @@ twins as (
 
 select
     {{ shared }},
+    charges_of_machines.machine_place,
     charges_of_machines.held_resource_id,
+    charges_of_machines.breadth,
     charges_of_machines.is_job_name,
     twins.held_resource_id is not null as is_twin
 from charges_of_machines

@@ -7,7 +7,7 @@ with charges as (
     where
         attribution_line_id in (
             select held.line_id from {{ ref('int_line_attributions') }} as held
-            where held.attribution_rule = 'resource_time'
+            where held.attribution_rule in ('resource_time', 'cluster_key')
         )
         and {{ in_build_months() }}
 ),

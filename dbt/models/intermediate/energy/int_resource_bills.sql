@@ -8,9 +8,21 @@ with held_resources as (
 ),
 
 resource_charges as (
-    select charges.*, held_resources.node_chips
+    select
+        charges.*,
+        held_resources.node_chips,
+        -- a pool, a reservation and a cluster grow and shrink: of them the billed chips count, hour by hour
+        case
+            when charges.breadth > 0 then {{ int_div(
+                'cast(greatest(' ~ to_units("coalesce(case when lines.instance_type in ('v2', 'v3', 'v4') then "
+                ~ exact_multiple('lines.priced_usage', 4, 9) ~ " else lines.priced_usage end, 0)", 9) ~ ', 0) * 36 as decimal(38, 0))',
+                'cast(10 as decimal(38, 0))'
+            ) }}
+        end as own_chip_us
     from {{ ref('int_named_charges') }} as charges
     left join held_resources using (usage_month, held_resource_id)
+    left join {{ ref('int_gcp_lines') }} as lines
+        on charges.breadth > 0 and charges.usage_month = lines.usage_month and charges.line_id = lines.line_id
     where {{ in_build_months('charges.usage_month') }} and charges.is_usage and charges.is_accelerator_type
     and not charges.is_twin
     -- a paid block hour is a machine's hour even where no record names the machine
@@ -20,14 +32,15 @@ resource_charges as (
     )
 ),
 
--- one interval of a machine may be billed in several rows (chips, a commitment): it is one time
+-- one interval of a machine may be billed in several rows (chips, a commitment): it is one time, of the first cell by name
 timed_charges as (
     select
         *,
         case
             when billed_us is not null then billed_us
             when row_number() over (
-                partition by provider_name, held_resource_id, charge_period_start, charge_period_end order by line_id
+                partition by provider_name, held_resource_id, charge_period_start, charge_period_end
+                order by {{ cell() }}, instance_type
             ) = 1 then {{ microseconds('charge_period_start', 'charge_period_end') }}
             else 0
         end as time_us
@@ -39,10 +52,10 @@ select
     timed_charges.held_resource_id as resource_id,
     max(coalesce(types.accelerator_type, timed_charges.instance_type)) as accelerator_type,
     cast(sum(
-        timed_charges.time_us * case
+        coalesce(timed_charges.own_chip_us, timed_charges.time_us * case
             when timed_charges.billed_us is not null then coalesce(types.chips_per_node, timed_charges.node_chips, 0)
             else coalesce(timed_charges.node_chips, types.chips_per_node, 0)
-        end
+        end)
     ) as decimal(38, 0)) as billed_chip_us
 from timed_charges
 left join {{ ref('accelerator_types') }} as types on timed_charges.instance_type = types.accelerator_type

@@ -6,6 +6,7 @@ with billed_intervals as (
         named.held_resource_id as resource_id,
         lines.charge_period_start,
         lines.charge_period_end,
+        named.breadth > 0 as is_of_several,
         -- the first generations are priced by boards of four chips
         sum(
             {{ exact_multiple(
@@ -41,6 +42,7 @@ full_intervals as (
     select distinct
         intervals.usage_month,
         resource_id,
+        intervals.is_of_several,
         {{ int_div(
             'cast(' ~ to_units('intervals.chip_hours', 9) ~ ' * 3600 as decimal(38, 0))',
             microseconds('intervals.charge_period_start', 'intervals.charge_period_end')
@@ -58,7 +60,7 @@ full_intervals as (
 ),
 
 most_billed as (
-    select usage_month, resource_id, max(thousandths) as thousandths
+    select usage_month, resource_id, bool_or(is_of_several) as is_of_several, max(thousandths) as thousandths
     from full_intervals
     where thousandths > 0
     group by all
@@ -67,8 +69,10 @@ most_billed as (
 select
     usage_month,
     resource_id,
-    -- billed amounts are rounded: a hundredth over a size is that size. More than 8 chips are a slice
+    -- billed amounts are rounded: a hundredth over a size is that size. More than 8 chips are a slice, and a pool has any number
     cast(case
+        when is_of_several
+            then greatest({{ int_div('cast(thousandths + 500 as decimal(38, 0))', 'cast(1000 as decimal(38, 0))') }}, 1)
         when thousandths <= 1010 then 1
         when thousandths <= 4040 then 4
         when thousandths <= 8080 then 8

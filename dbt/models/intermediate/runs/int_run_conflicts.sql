@@ -60,7 +60,7 @@ line_holders as (
 select
     attributions.usage_month,
     attributions.tag_run_id as training_run_id,
-    'resource ' || charges.resource_id as field,
+    'resource ' || coalesce(charges.resource_id, charges.node_pool_name, charges.reservation_name) as field,
     'tag in ' || charges.source_name as source_a,
     attributions.tag_run_id as value_a,
     'run records' as source_b,

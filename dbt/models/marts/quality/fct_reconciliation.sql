@@ -1,4 +1,5 @@
-{{ config(materialized='by_month') }}
+{# an invoice has rows of other usage months: each build puts its few rows in anew, whichever months it builds #}
+{{ config(materialized='by_month', meta={'also_replaced': "measure = 'invoiced_cost'"}) }}
 {%- set money_of_cell
     = 'provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, billing_currency' %}
 with book_cells as (
@@ -18,6 +19,41 @@ other_exports as (
     from {{ ref('int_provider_cost_totals') }} as totals
     left join book_cells using ({{ money_of_cell }})
     where not totals.is_book
+),
+
+-- every row of Google's twice: once on the invoice that it names, once in its month of use
+invoice_sides as (
+    select
+        source_name, payer_account_id, billing_currency, invoice_month as usage_month,
+        invoiced_cost,
+        cast(0 as decimal(38, 12)) as used_cost,
+        case when usage_month <> invoice_month then line_count else 0 end as other_month_count,
+        0 as other_invoice_count,
+        true as is_invoiced
+    from {{ ref('int_gcp_invoice_months') }}
+    where invoice_month is not null
+
+    union all
+
+    select
+        source_name, payer_account_id, billing_currency, usage_month,
+        cast(0 as decimal(38, 12)) as invoiced_cost,
+        invoiced_cost as used_cost,
+        0 as other_month_count,
+        case when invoice_month = usage_month then 0 else line_count end as other_invoice_count,
+        false as is_invoiced
+    from {{ ref('int_gcp_invoice_months') }}
+),
+
+invoices as (
+    select
+        source_name, payer_account_id, billing_currency, usage_month,
+        bool_or(is_invoiced) as is_invoiced,
+        cast(sum(other_month_count) as bigint) as other_month_count,
+        cast(sum(other_invoice_count) as bigint) as other_invoice_count,
+        {{ sums(['invoiced_cost', 'used_cost'], 12) }}
+    from invoice_sides
+    group by all
 ),
 
 balances as (
@@ -84,6 +120,30 @@ select
     cast(null as double) as weight_coverage_ratio,
     case when book_billed_cost is null then 'the book source has no such cell' end as reason
 from other_exports
+
+union all
+
+select
+    source_name, 'Google Cloud' as provider_name, payer_account_id, '' as sub_account_id, '' as service_code, '' as region_id,
+    -- of these rows the month of the invoice
+    usage_month,
+    'invoiced_cost' as measure,
+    billing_currency as unit_or_currency,
+    '' as provider_model_version,
+    'cross_check' as method,
+    invoiced_cost as provider_total,
+    cast(null as decimal(38, 12)) as runs_total,
+    cast(null as decimal(38, 12)) as residual_total,
+    cast(null as decimal(38, 12)) as quarantined_total,
+    {{ exact_sum(['invoiced_cost', '-used_cost'], 12) }} as difference,
+    cast(null as decimal(38, 12)) as modelled_total,
+    cast(null as double) as ratio,
+    cast(null as double) as weight_coverage_ratio,
+    'invoice month ' || substr(cast(usage_month as string), 1, 7) || ': ' || cast(other_month_count as string)
+    || ' rows of other usage months on it, ' || cast(other_invoice_count as string) || ' rows of this usage month not on it'
+        as reason
+from invoices
+where is_invoiced
 
 union all
 

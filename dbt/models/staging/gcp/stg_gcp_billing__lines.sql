@@ -1,3 +1,43 @@
+{#- FOCUS has the columns of the detailed export under other names; these it says in another way. What a correction is for it
+    does not say: its rows are corrections of no kind, and none is goodwill -#}
+{%- set said = {
+    'gcp_billing': {
+        'rows': source('raw', 'gcp_billing'),
+        'project_id': "nullif(project_id, '')",
+        'account_name': "nullif(project_name, '')",
+        'cost_type': "lower(coalesce(nullif(cost_type, ''), 'regular'))",
+        'adjustment_type': "upper(coalesce(adjustment_type, ''))",
+        'cost': to_exact('cost', 12),
+        'cost_at_contract': to_exact('cost_at_effective_price_default', 12),
+    },
+    'gcp_focus': {
+        'rows': 'focus_rows',
+        'project_id': "coalesce(nullif(project_id, ''), case when sub_account_id <> billing_account_id then nullif(sub_account_id, '') end)",
+        'account_name': "coalesce(nullif(project_name, ''), case when sub_account_id <> billing_account_id then nullif(sub_account_name, '') end)",
+        'cost_type': focus_cost_type(),
+        'adjustment_type': "case when lower(charge_class) = 'correction' then 'CORRECTION' else '' end",
+        'cost': exact_sum([to_exact('billed_cost', 12), '-coalesce(credited, 0)'], 12),
+        'cost_at_contract': 'coalesce(' ~ to_exact('cost_at_effective_price_default', 12) ~ ', ' ~ to_exact('contracted_cost', 12) ~ ')',
+    },
+} %}
+{%- set label = "nullif(" ~ map_get('labels', '%s') ~ ", '')" %}
+{%- set namespace = label % 'k8s-namespace' %}
+{%- set cluster = label % 'goog-k8s-cluster-name' %}
+{%- set reservation = "nullif(" ~ map_get('system_labels', 'compute.googleapis.com/%s') ~ ", '')" %}
+{#- Kubernetes names mean something within their cluster and namespace alone -#}
+{%- set place_of_pod =
+    "coalesce(" ~ label % 'goog-k8s-cluster-location' ~ ", '') || '/' || coalesce(" ~ cluster ~ ", '') || '/' || " ~ namespace %}
+with focus_rows as (
+    -- the cost of FOCUS holds the row's credits, which are rows of their own here: both together are what is billed
+    select
+        *,
+        cast(
+            sum({{ to_exact('credit_amount', 12) }}) over (partition by _source_name, _source_object, line_number)
+            as decimal(38, 12)
+        ) as credited
+    from {{ source('raw', 'gcp_focus') }}
+)
+{% for kind, its in said.items() %}
 select
     _source_name as source_name,
     'Google Cloud' as provider_name,
@@ -6,8 +46,8 @@ select
     _is_book as is_book,
     billing_account_id as payer_account_id,
     nullif(project_number, '') as project_number,
-    nullif(project_id, '') as project_id,
-    nullif(project_name, '') as account_name,
+    {{ its.project_id }} as project_id,
+    {{ its.account_name }} as account_name,
     coalesce(service_id, '') as service_code,
     coalesce(service_description, '') as service_description,
     coalesce(sku_id, '') as sku_id,
@@ -19,8 +59,8 @@ select
     usage_start_time as charge_period_start,
     usage_end_time as charge_period_end,
     currency as billing_currency,
-    lower(coalesce(nullif(cost_type, ''), 'regular')) as cost_type,
-    upper(coalesce(adjustment_type, '')) as adjustment_type,
+    {{ its.cost_type }} as cost_type,
+    {{ its.adjustment_type }} as adjustment_type,
     nullif(invoice_month, '') as invoice_month,
     nullif(resource_name, '') as resource_name,
     nullif(regexp_extract(resource_global_name, '([^/]+)$', 1), '') as resource_path_end,
@@ -30,10 +70,31 @@ select
         nullif(regexp_extract(resource_global_name, '(projects/[^/]+/locations/[^/]+/customJobs/[0-9]+)', 1), ''),
         nullif(regexp_extract(resource_name, '(projects/[^/]+/locations/[^/]+/customJobs/[0-9]+)', 1), '')
     ) as job_id,
+    -- every job of a pipeline's run has this label, also what is billed as machines
+    {{ label % 'vertex-ai-pipelines-run-billing-id' }} as pipeline_id,
+    -- GKE's cost allocation writes a row for each pod of a machine, and rows for what is no pod's
+    case
+        when {{ namespace }} = 'kube:unallocated' then 'unallocated'
+        when {{ namespace }} = 'kube:system-overhead' then 'overhead'
+        -- no namespace of Kubernetes has a colon
+        when {{ namespace }} like '%:%' or {{ namespace }} like 'goog-k8s-%' then 'unknown'
+        when {{ namespace }} is not null then 'pod'
+        else ''
+    end as gke_allocation,
+    {{ place_of_pod }} || '/' || {{ label % 'k8s-workload-name' }} as workload_path,
+    {{ place_of_pod }} || '/' || {{ label % 'k8s-label/jobset.sigs.k8s.io/jobset-name' }} as jobset_path,
+    'clusters/' || {{ cluster }} as cluster_name,
+    'clusters/' || {{ cluster }} || '/nodePools/' || {{ label % 'goog-k8s-node-pool-name' }} as node_pool_name,
+    coalesce({{ label % 'goog-k8s-cluster-location' }}, '') as cluster_location,
+    -- Google vouches for these two from that day on
+    case
+        when usage_start_time >= timestamp '2025-09-17 00:00:00' then 'reservations/' || {{ reservation % 'reservation_name' }}
+    end as reservation_name,
+    {{ reservation % 'reservation_project_id' }} as reservation_project_id,
     nullif(subscription_instance_id, '') as subscription_id,
-    {{ to_exact('cost', 12) }} as cost,
+    {{ its.cost }} as cost,
     {{ to_exact('cost_at_list', 12) }} as cost_at_list,
-    {{ to_exact('cost_at_effective_price_default', 12) }} as cost_at_contract,
+    {{ its.cost_at_contract }} as cost_at_contract,
     -- only its presence matters: usage in bytes may be too large for an exact figure
     coalesce(usage_amount, cast(usage_amount__text as double), 0) <> 0 as has_usage_amount,
     {{ to_exact('usage_amount_in_pricing_units', 9) }} as priced_usage,
@@ -42,6 +103,21 @@ select
     coalesce({{ map_get('labels', 'goog-originating-sku-id') }}, '') as originating_sku_id,
     lower(coalesce({{ map_get('system_labels', 'compute.googleapis.com/is_unused_reservation') }}, ''))
     = 'true' as is_unused_reservation,
+    -- as of the time of use, and no rule reads them: they tell who asks why a row costs what it does, and where its project stood
+    -- then. Nothing is ever grouped by them (ADR 0036)
+    {{ to_exact('currency_conversion_rate', 12) }} as currency_conversion_rate,
+    {%- for price in ['effective_price', 'list_price', 'effective_price_default', 'list_price_consumption_model'] %}
+    {{ to_exact('price_' ~ price, 12) }} as {{ price }},
+    {%- endfor %}
+    {{ to_exact('price_tier_start_amount', 12) }} as price_tier_start,
+    {{ to_exact('price_pricing_unit_quantity', 12) }} as price_quantity,
+    nullif(price_unit, '') as price_unit,
+    labels,
+    project_labels,
+    nullif(project_ancestry_numbers, '') as ancestry_numbers,
+    project_ancestors as ancestors,
     _run_tag as run_tag
-from {{ source('raw', 'gcp_billing') }}
+from {{ its.rows }}
 where part = 'line'
+{{ 'union all' if not loop.last }}
+{%- endfor %}

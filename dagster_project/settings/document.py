@@ -1,30 +1,20 @@
-"""trainledger.yaml as typed settings. The only place that reads it; unknown keys, kinds and names are errors that name them.
+"""Reading trainledger.yaml: unknown keys, kinds and names are errors that name their line, and what was probably meant."""
 
-Secrets never stand here: they come from the providers' credential chains or the environment.
-"""
-
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import date, timedelta
-from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import ValidationError
 
 from dagster_project.failures import UsageError, meant
-from dagster_project.kinds import KINDS, Kind, KindFacts, built_kinds
-from dagster_project.modes import readers_mode
-from dagster_project.months import MONTHS
+from dagster_project.kinds import Kind, built_kinds
+from dagster_project.settings.model import Organisation, Retention, Settings, SourceSettings, Strict
 
 _DEEP = 50  # no configuration has so many brackets in each other
 Parts = tuple[int | str, ...]  # where in the document: sources, 0, location
-SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 REMOTE = ("s3://", "gs://", "bq://")
-MEMORY_LIMIT = "1500MB"
 
 
 class KeyUsageError(UsageError):
@@ -33,131 +23,6 @@ class KeyUsageError(UsageError):
     def __init__(self, parts: Parts, what: str, path: Path) -> None:
         super().__init__(what, where=str(path), remedy="See the commented example that `trainledger init` writes.")
         self.parts = parts
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, ignored_types=(cached_property,))
-
-
-class Organisation(_Strict):
-    """Who reports, and in which currency totals are shown."""
-
-    name: str
-    reporting_currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "USD"
-
-
-class Retention(_Strict):
-    """How long superseded generations of an open month stay."""
-
-    open_month_days: Annotated[int, Field(ge=0)] = 3
-
-
-class SourceSettings(_Strict):
-    """One source: what it is, where it is, and how to reach it."""
-
-    name: str
-    kind: Kind
-    location: str
-    role_arn: str | None = None
-    external_id: str | None = None
-    endpoint_url: str | None = None
-    requester_pays: bool = False
-    maximum_bytes_billed: Annotated[int, Field(gt=0)] | None = None
-    months: str | None = None  # '2026-04', '2026-04..' or '2026-04..2026-09': other months are not read, or do not count
-    book: bool | None = None  # true: this source is the book where it covers; false: never
-    retention: Retention = Retention()
-
-    @field_validator("name")
-    @classmethod
-    def _name_is_safe(cls, name: str) -> str:
-        if not SAFE_NAME.fullmatch(name):  # it becomes a folder of the landing
-            raise ValueError(
-                "a source name has lower-case letters, digits, '-' and '_', starts with a letter or digit, at most 63"
-            )
-        return name
-
-    @field_validator("months", mode="before")
-    @classmethod
-    def _months_are_a_range(cls, months: Any) -> Any:
-        if months is not None and not (isinstance(months, str) and MONTHS.fullmatch(months)):
-            raise ValueError("write months as '2026-04', '2026-04..' or '2026-04..2026-09'")
-        return months
-
-    @property
-    def facts(self) -> KindFacts:
-        """The line's knowledge of this source's kind."""
-        return KINDS[self.kind]
-
-    def reads_month(self, month: str) -> bool:
-        """Whether `months` lets a partition month 'YYYY-MM' in."""
-        if self.months is None:
-            return True
-        first, dots, last = self.months.partition("..")
-        return first <= month <= (last or "9999") if dots else month == first
-
-    def reads_day(self, day: date) -> bool:
-        """Whether a partition of a day can hold use of a month that `months` lets in: use is billed late, not early."""
-        return self.months is None or f"{day + timedelta(days=1):%Y-%m}" >= self.months[:7]
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What of the configuration changes a figure: nothing else of it may."""
-
-    run_tag_keys: tuple[str, ...]
-    carbon_weights: str
-    reporting_currency: str
-    books: dict[str, bool | None]  # by source: `book:` as configured
-
-
-class Settings(_Strict):
-    """The whole of trainledger.yaml with its paths resolved against the file."""
-
-    path: Path
-    organisation: Organisation
-    home: Path
-    landing: str
-    run_tag_keys: Annotated[list[str], Field(min_length=1)] = ["training_run_id"]
-    carbon_weights: Literal["list_cost", "energy"] = "list_cost"
-    engine: Literal["duckdb", "spark"] = "duckdb"  # what runs the models (docs/scale.md); figures are the same
-    publish_mode: Annotated[int, BeforeValidator(readers_mode)] = 0o640  # of what readers read: the operating user's group may
-    memory_limit: Annotated[str, Field(pattern=r"^[1-9][0-9]*[MGT]i?B$")] = MEMORY_LIMIT  # of an engine; more goes to the disk
-    sources: Annotated[list[SourceSettings], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _source_names_are_unique(self) -> Self:
-        names = [source.name for source in self.sources]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"source names must be unique, but {', '.join(twice)} is there more than once")
-        return self
-
-    @cached_property
-    def by_name(self) -> dict[str, SourceSettings]:
-        """Sources by name."""
-        return {source.name: source for source in self.sources}
-
-    @property
-    def rules(self) -> Rules:
-        """The part that fingerprints and SQL read."""
-        books = {source.name: source.book for source in self.sources}
-        return Rules(tuple(self.run_tag_keys), self.carbon_weights, self.organisation.reporting_currency, books)
-
-    @property
-    def base(self) -> Path:
-        """The folder that relative locations are relative to."""
-        return self.path.parent
-
-    @property
-    def cache(self) -> Path:
-        """What may be deleted at any time and is built again."""
-        return self.home / "cache"
-
-    def source(self, name: str) -> SourceSettings:
-        """The source of that name, or a UsageError that lists the names there are."""
-        if name not in self.by_name:
-            raise UsageError(f"there is no source '{name}'", where=str(self.path), remedy=f"Sources: {', '.join(self.by_name)}.")
-        return self.by_name[name]
 
 
 def load_settings(path: Path) -> Settings:
@@ -253,7 +118,7 @@ def settings_of(document: dict[str, Any], path: Path) -> Settings:
 
 def _nearest(parts: Parts) -> str:
     """The key that a misspelt one probably means."""
-    above: dict[str, type[_Strict]] = {"organisation": Organisation, "sources": SourceSettings, "retention": Retention}
+    above: dict[str, type[Strict]] = {"organisation": Organisation, "sources": SourceSettings, "retention": Retention}
     known = next((above[part] for part in reversed(parts[:-1]) if isinstance(part, str) and part in above), Settings)
     return meant(str(parts[-1]), known.model_fields.keys() - {"path"})
 

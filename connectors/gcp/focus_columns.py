@@ -1,0 +1,128 @@
+"""The columns of Google's FOCUS export: where they lie in its nested rows, and the flat names they get.
+
+Most of its columns are fields of the detailed export under other names, as Google says of them; these get the flat names that
+the detailed export has for them, so that one text of SQL reads both. What only FOCUS has keeps its own name: billed_cost is the
+row with its credits, while `cost` of the detailed export is before them. What the detailed export alone has is null here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from connectors.formats.nested import Shape
+from connectors.formats.schema import BigInt, Column, Number, Schema, Text, TextMap, Timestamp, optional, required
+from connectors.gcp import billing_columns
+
+PAGE = "docs/sources/gcp_focus.md"
+_MONEY = 1e12
+_QUANTITY = 1e24
+
+_MONIES = {
+    "ListCost": "cost_at_list",
+    "x_CostAtEffectivePriceDefault": "cost_at_effective_price_default",
+    "ContractedCost": "contracted_cost",
+    "EffectiveCost": "effective_cost",
+}
+_PRICES = {
+    "ListUnitPrice": "price_list_price",
+    "x_PriceEffectivePriceDefault": "price_effective_price_default",
+    "x_PriceListPriceConsumptionModel": "price_list_price_consumption_model",
+}
+_QUANTITIES = {"ConsumedQuantity": "usage_amount", "PricingQuantity": "usage_amount_in_pricing_units"}
+_TEXTS = {
+    "x_ServiceId": "service_id",
+    "ServiceName": "service_description",
+    "SkuId": "sku_id",
+    "ChargeDescription": "sku_description",
+    "x_Project.Id": "project_id",
+    "x_Project.Number": "project_number",
+    "x_Project.Name": "project_name",
+    "x_Project.AncestryNumbers": "project_ancestry_numbers",
+    "SubAccountId": "sub_account_id",
+    "SubAccountName": "sub_account_name",
+    "x_Location": "location_location",
+    "RegionId": "location_region",
+    "AvailabilityZone": "location_zone",
+    "ResourceName": "resource_name",
+    "ResourceId": "resource_global_name",
+    "ConsumedUnit": "usage_unit",
+    "PricingUnit": "usage_pricing_unit",
+    "x_CostType": "cost_type",
+    "ChargeClass": "charge_class",
+    "x_SubscriptionInstanceId": "subscription_instance_id",
+    "x_ConsumptionModelId": "consumption_model_id",
+    "x_ConsumptionModelDescription": "consumption_model_description",
+}
+
+LINE_COLUMNS: dict[str, Column] = {
+    "BillingAccountId": required("billing_account_id", Text, filled=True),
+    "ChargePeriodStart": required("usage_start_time", Timestamp, filled=True),
+    "ChargePeriodEnd": required("usage_end_time", Timestamp, filled=True),
+    "ChargeCategory": required("charge_category", Text, filled=True),  # without it tax would be use
+    "BilledCost": required("billed_cost", Number, filled=True, below=_MONEY),
+    "BillingCurrency": required("currency", Text, filled=True),
+    **{path: Column(name, Text) for path, name in _TEXTS.items()},
+    **{path: Column(name, Number, below=_MONEY) for path, name in (_MONIES | _PRICES).items()},
+    **{path: Column(name, Number, below=_QUANTITY) for path, name in _QUANTITIES.items()},
+    "x_CurrencyConversionRate": Column("currency_conversion_rate", Number, below=_MONEY),
+    "BillingPeriodStart": Column("billing_period_start", Timestamp),
+    "x_ExportTime": Column("export_time", Timestamp),
+}
+
+CREDIT_COLUMNS: dict[str, Column] = {
+    **{name: Column(f"credit_{name.lower()}", Text) for name in ("Type", "Name", "Id")},
+    "Amount": required("credit_amount", Number, filled=True, below=_MONEY),
+}
+CREDIT_KEYS = billing_columns.CREDIT_KEYS
+
+PAIRS = {
+    "x_Labels": ("Key", "Value"),
+    "x_SystemLabels": ("Key", "Value"),
+    "x_Tags": ("x_Namespace", "Key", "Value"),
+    "x_ProjectLabels": ("Key", "Value"),
+    "x_Project.Ancestors": ("ResourceName", "DisplayName"),
+}
+MAPS = {
+    "x_Labels": "labels",
+    "x_SystemLabels": "system_labels",
+    "x_Tags": "tags",
+    "x_ProjectLabels": "project_labels",
+    "x_Project.Ancestors": "project_ancestors",
+}
+
+_DOCUMENTED = """
+BillingPeriodEnd ContractedUnitPrice PricingCategory ProviderName PublisherName RegionName SkuPriceId
+PricingCurrency PricingCurrencyContractedUnitPrice PricingCurrencyEffectiveCost PricingCurrencyListUnitPrice BillingAccountType
+x_CostAtListConsumptionModel
+"""
+
+SHAPE = Shape(
+    LINE_COLUMNS,
+    frozenset(_DOCUMENTED.split()),
+    PAGE,
+    PAIRS,
+    {"x_Credits": CREDIT_COLUMNS},
+    decimals=frozenset({"BilledCost", *_MONIES, *_PRICES, *_QUANTITIES, "x_Credits.Amount"}),  # all but the rate are NUMERIC
+)
+
+# what the detailed export has and this one says in another way (billed_cost, charge_class) or not at all
+_OTHERWISE = {"cost", "adjustment_type", "adjustment_mode", "transaction_type"}
+_OWN = (
+    required("part", Text, filled=True),
+    required("line_number", BigInt, filled=True),
+    *LINE_COLUMNS.values(),
+    Column("invoice_month", Text),  # that of billing_period_start as text, as Google's other exports write theirs
+    *optional(MAPS.values(), TextMap),
+    *(replace(column, required=False, filled=False) for column in CREDIT_COLUMNS.values()),
+)
+_ABSENT = tuple(
+    replace(column, required=False, filled=False)
+    for column in billing_columns.SCHEMA
+    if column.name not in {*_OTHERWISE, *(own.name for own in _OWN)}
+)
+
+SCHEMA = Schema(
+    columns=(*_OWN, *_ABSENT),
+    remedy_page=PAGE,
+    measures={one.name: billing_columns.SCHEMA.measures.get(one.name, 12) for one in (*_OWN, *_ABSENT) if one.type == Number},
+)

@@ -1,0 +1,91 @@
+"""What Google's tables are read by in BigQuery: by which time they are divided, and what tells that a part of them changed.
+
+For each kind that lies in a table. Which columns there are and what they become is declared once, beside the kind's SCHEMA. What
+a table looks like comes as its description in the REST API (`tables.get`), which costs nothing:
+https://docs.cloud.google.com/bigquery/docs/reference/rest/v2/tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal, cast
+
+from connectors.formats.bigquery_types import fields_of, unknown_columns
+from connectors.formats.nested import Shape
+from connectors.gcp import billing, billing_columns, carbon, focus, focus_columns
+from connectors.gcp.bigquery_sql import INGESTION, Axis, modified_sql, partition_sql, partitions_sql
+
+Time = Literal["DATE", "TIMESTAMP", "DATETIME"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableReading:
+    """How the tables of a kind are read."""
+
+    shape: Shape
+    own_axis: Axis  # of a view, and of a table that no time divides
+    export_time: str | None = None  # a column that grows with each append
+    is_by_month: bool = False  # a delivery is a month of the own axis, whatever divides the table
+
+    def axis_of(self, description: Mapping[str, Any]) -> Axis:
+        """By which column's days or months a table is read.
+
+        A table divided by the hour is read by the day. One divided by the year, or by no time at all, is read as a view is:
+        by the kind's own time. How a table is clustered changes what is billed, not what is read.
+        """
+        divided: Mapping[str, Any] = description.get("timePartitioning") or {}
+        unit = divided.get("type")
+        if self.is_by_month or unit not in ("HOUR", "DAY", "MONTH"):
+            return self.own_axis
+        if not divided.get("field"):
+            return INGESTION if unit != "MONTH" else Axis(INGESTION.column, INGESTION.type, "MONTH")
+        name = str(divided["field"])
+        types = {field.name.lower(): field.type for field in fields_of(description.get("schema", {}))}
+        found = types.get(name.lower())
+        if found not in ("DATE", "TIMESTAMP", "DATETIME"):
+            return self.own_axis
+        return Axis(name, cast(Time, found), "MONTH" if unit == "MONTH" else "DAY")
+
+    def changes_by(self, description: Mapping[str, Any]) -> str | None:
+        """The column whose greatest value tells of an append; None where this table lacks it: then whole rows are compared."""
+        names = {field.name for field in fields_of(description.get("schema", {}))}
+        return self.export_time if self.export_time in names else None
+
+    def columns_of(self, description: Mapping[str, Any], uri: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The columns to read and, beside them, the paths nobody declared.
+
+        A required column that lacks, or has a type that cannot be taken exactly, is an ExportSchemaError before a byte is billed.
+        """
+        fields = fields_of(description.get("schema", {}))
+        return tuple(field.name for field in fields), unknown_columns(fields, self.shape, uri)
+
+    def check(self, description: Mapping[str, Any], uri: str) -> None:
+        """Raise ExportSchemaError for a table that lacks what every row of the kind has."""
+        self.columns_of(description, uri)
+
+    def look_sql(self, table: str, description: Mapping[str, Any], first: date | None, end: date | None) -> str:
+        """The look at the partitions from a day to before another; one of a month is asked for whole."""
+        axis = self.axis_of(description)
+        if first and axis.unit == "MONTH":
+            first = first.replace(day=1)
+        return partitions_sql(table, axis, self.changes_by(description), first, end)
+
+    def rows_sql(self, table: str, description: Mapping[str, Any], day: date) -> str:
+        """The rows of the partition that begins with a day, in the columns that the table has now."""
+        columns, _ = self.columns_of(description, table)
+        return partition_sql(table, columns, self.axis_of(description), day)
+
+    def written_sql(self, dataset: str, table: str, description: Mapping[str, Any]) -> str | None:
+        """When each partition was written, where neither a column tells it nor another time than the axis divides the table."""
+        divided: Mapping[str, Any] = description.get("timePartitioning") or {}
+        is_divided_so = divided.get("field", INGESTION.column) == self.axis_of(description).column
+        return modified_sql(dataset, table) if divided and is_divided_so and not self.changes_by(description) else None
+
+
+BILL = TableReading(billing_columns.SHAPE, own_axis=Axis("usage_start_time"), export_time="export_time")
+FOCUS = TableReading(focus_columns.SHAPE, own_axis=Axis("ChargePeriodStart"), export_time="x_ExportTime")
+CARBON = TableReading(carbon.SHAPE, own_axis=Axis("usage_month", "DATE", "MONTH"), is_by_month=True)
+# by kind; landing hands a source's one to its store
+READINGS = {billing.KIND: BILL, focus.KIND: FOCUS, carbon.KIND: CARBON}

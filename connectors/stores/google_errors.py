@@ -1,0 +1,69 @@
+"""What an error code of Google calls for: a reason and a remedy for people, by BigQuery's and Cloud Storage's documented codes.
+
+A code is told by Google's own word for it, never by the status: a query above its byte cap is answered as 500, and a denied
+one as 403, as is a quota. Codes: https://docs.cloud.google.com/bigquery/docs/error-messages (read 2026-11-22), roles:
+https://docs.cloud.google.com/bigquery/docs/access-control. Knows no client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+Action = Literal["query", "describe", "stream", "list", "read", "impersonate"]
+
+# what each step needs: the permission, the role that has it, and what it is granted on
+_NEEDED: Mapping[Action, tuple[str, str, str]] = {
+    "query": ("bigquery.jobs.create", "roles/bigquery.jobUser", "the project that pays for the query"),
+    "describe": ("bigquery.tables.get and bigquery.tables.getData", "roles/bigquery.dataViewer", "the dataset"),
+    "stream": ("bigquery.readsessions.create", "roles/bigquery.readSessionUser", "the project that pays for the query"),
+    "list": ("storage.objects.list", "roles/storage.objectViewer", "the bucket"),
+    "read": ("storage.objects.get", "roles/storage.objectViewer", "the bucket"),
+    "impersonate": (
+        "iam.serviceAccounts.getAccessToken",
+        "roles/iam.serviceAccountTokenCreator",
+        "the service account of `impersonate`",
+    ),
+}
+_DENIED = {"accessDenied", "forbidden", "PERMISSION_DENIED"}
+_QUOTA = {"quotaExceeded", "rateLimitExceeded", "jobRateLimitExceeded", "RESOURCE_EXHAUSTED", "tooManyRequests"}
+_NO_CREDENTIALS = {"DefaultCredentialsError", "RefreshError", "authError", "required", "UNAUTHENTICATED", "InvalidOperation"}
+_BROKEN = {"UNAVAILABLE", "ABORTED", "DATA_LOSS", "DEADLINE_EXCEEDED", "connectionError"}
+_LOG_IN = "Log in again with `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS."
+
+
+def meaning_of(code: str, action: Action, where: str, *, is_impersonated: bool = False) -> tuple[str, str]:
+    """Return the reason and the remedy for Google's code of an error. `where`: the table or bucket that was asked for."""
+    if action == "impersonate" or (is_impersonated and code == "RefreshError"):
+        return "role_denied", grant("impersonate")
+    if code in _DENIED:
+        return "permission_denied", grant(action)
+    if code in {"notFound", "NOT_FOUND"}:
+        if action in {"list", "read"}:
+            return "missing_bucket", f"Check the name of {where}, and that it was not deleted."
+        return "missing_table", f"Check project, dataset and table of {where}; Billing, Billing export names them."
+    if code == "bytesBilledLimitExceeded":
+        return (
+            "above_byte_cap",
+            "Raise `maximum_bytes_billed`, or look back fewer days; `trainledger doctor` says how much is read.",
+        )
+    if code == "responseTooLarge":
+        return "too_large", "Write this partition to a bucket with EXPORT DATA, and read gs://bucket/prefix."
+    if code in _QUOTA:
+        return (
+            "quota_exceeded",
+            "Wait until the quota of the project that pays renews, or raise it; what was landed stays.",
+        )
+    if code in {"billingNotEnabled", "accessNotConfigured"}:
+        return "permission_denied", "Enable the BigQuery API and billing on the project that pays for the query."
+    if code in _NO_CREDENTIALS:
+        return "no_credentials", _LOG_IN
+    if code in _BROKEN:
+        return "broken_stream", "Try again; if it stays, check the network and the endpoint."
+    return "source_unreadable", "Check the network, `endpoint_url` and the Google credentials; then try again."
+
+
+def grant(action: Action) -> str:
+    """What to grant for a step: the permission, a role that has it, and on what."""
+    permission, role, on = _NEEDED[action]
+    return f"Grant {permission}, for example by {role}, on {on}."

@@ -1,0 +1,90 @@
+"""Locations at Google in their parts: bq://project.dataset.table and gs://bucket/prefix.
+
+The names become part of SQL texts and requests, so what could be anything but a name is refused here, with what to write
+instead. Nothing is asked of Google.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from connectors.errors import SourceUnreadableError
+
+# an old project of an organisation's domain has it in front: example.com:billing. Names of datasets and tables:
+# https://docs.cloud.google.com/bigquery/docs/tables#table_naming
+_PROJECT = re.compile(r"(?:[a-z0-9][a-z0-9.-]*:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
+_DATASET = re.compile(r"\w{1,1024}", re.ASCII)
+_TABLE = re.compile(r"[\w -]{1,1024}")
+# https://docs.cloud.google.com/storage/docs/buckets#naming
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
+_TABLE_REMEDY = "Write bq://project.dataset.table, as the table's page in the console names it."
+
+
+@dataclass(frozen=True, slots=True)
+class TableLocation:
+    """A table or view of BigQuery."""
+
+    project: str
+    dataset: str
+    table: str
+
+    @property
+    def full_dataset(self) -> str:
+        """project.dataset"""
+        return f"{self.project}.{self.dataset}"
+
+    @property
+    def name(self) -> str:
+        """project.dataset.table, as clients and SQL take it."""
+        return f"{self.full_dataset}.{self.table}"
+
+    @property
+    def uri(self) -> str:
+        """The location as it is configured."""
+        return f"bq://{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class BucketLocation:
+    """A bucket of Cloud Storage and what the keys of an export begin with there: '' or a text that ends in '/'."""
+
+    bucket: str
+    prefix: str
+
+    @property
+    def uri(self) -> str:
+        """The location without a slash at its end."""
+        return f"gs://{self.bucket}/{self.prefix}".rstrip("/")
+
+
+def table_location(location: str) -> TableLocation:
+    """Take bq://project.dataset.table apart; only a project's domain may hold further dots."""
+    parts = location.removeprefix("bq://").rsplit(".", 2)
+    if len(parts) < 3:
+        legacy = "; a colon stands only behind a project's domain" if ":" in location.removeprefix("bq://") else ""
+        raise _bad(location, f"names no project, dataset and table{legacy}", _TABLE_REMEDY)
+    project, dataset, table = parts
+    if table.endswith("*"):
+        raise _bad(location, "is a pattern of tables", "Name the one table that Google still writes.")
+    if "$" in table:
+        raise _bad(location, "names one partition", "Name the table; which partitions are read is found out.")
+    for what, pattern, name in (("project", _PROJECT, project), ("dataset", _DATASET, dataset), ("table", _TABLE, table)):
+        if not pattern.fullmatch(name):
+            raise _bad(location, f"has no {what} that could be one: '{name}'", _TABLE_REMEDY)
+    return TableLocation(project, dataset, table)
+
+
+def bucket_location(location: str) -> BucketLocation:
+    """Take gs://bucket/prefix apart."""
+    bucket, _, prefix = location.removeprefix("gs://").partition("/")
+    if not _BUCKET.fullmatch(bucket):
+        raise _bad(location, f"has no bucket that could be one: '{bucket}'", "Write gs://bucket/prefix.")
+    if re.search(r"[\r\n*?\[\]]", prefix):  # a pattern is what `gcloud storage` takes, and a line end no key may have
+        raise _bad(location, "is a pattern of objects", "Write gs://bucket/prefix: all that lies below it is looked at.")
+    prefix = prefix.rstrip("/")
+    return BucketLocation(bucket, f"{prefix}/" if prefix else "")
+
+
+def _bad(location: str, what: str, remedy: str) -> SourceUnreadableError:
+    return SourceUnreadableError(f"{location} {what}.", reason="bad_location", remedy=remedy)

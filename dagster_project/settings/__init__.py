@@ -1,0 +1,9 @@
+"""trainledger.yaml as typed settings. The only place that reads it; unknown keys, kinds and names are errors that name them.
+
+Secrets never stand here: they come from the providers' credential chains or the environment.
+"""
+
+from dagster_project.settings.document import load_settings, settings_of
+from dagster_project.settings.model import MEMORY_LIMIT, SAFE_NAME, Rules, Settings, SourceSettings
+
+__all__ = ["MEMORY_LIMIT", "SAFE_NAME", "Rules", "Settings", "SourceSettings", "load_settings", "settings_of"]

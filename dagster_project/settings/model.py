@@ -1,0 +1,161 @@
+"""What trainledger.yaml may say, as types: each key with its limits and its default. `document` reads the file."""
+
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from dagster_project.failures import UsageError
+from dagster_project.kinds import KINDS, Kind, KindFacts
+from dagster_project.modes import readers_mode
+from dagster_project.months import MONTHS
+
+SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+MEMORY_LIMIT = "1500MB"
+LEAST_BILLED = 10 << 20  # BigQuery bills 10 MiB for a table at least: below it every query would be refused
+_AMAZON = frozenset({"role_arn", "external_id", "requester_pays"})
+_BIGQUERY = frozenset({"maximum_bytes_billed", "look_back_days", "billing_project", "dataset_location"})
+# by scheme the keys that would change nothing, without a word; a folder takes all: a copied export needs a new location only
+IDLE_KEYS = {"s3": _BIGQUERY | {"impersonate"}, "gs": _AMAZON | _BIGQUERY, "bq": _AMAZON}
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, ignored_types=(cached_property,))
+
+
+class Organisation(Strict):
+    """Who reports, and in which currency totals are shown."""
+
+    name: str
+    reporting_currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "USD"
+
+
+class Retention(Strict):
+    """How long superseded generations of an open month stay."""
+
+    open_month_days: Annotated[int, Field(ge=0)] = 3
+
+
+class SourceSettings(Strict):
+    """One source: what it is, where it is, and how to reach it."""
+
+    name: str
+    kind: Kind
+    location: str
+    role_arn: str | None = None
+    external_id: str | None = None
+    endpoint_url: str | None = None
+    requester_pays: bool = False
+    impersonate: str | None = None  # a service account that the credentials of the default chain act as
+    maximum_bytes_billed: Annotated[int, Field(ge=LEAST_BILLED)] = 100_000_000_000  # of each query; at list price about 0.6 USD
+    look_back_days: Annotated[int, Field(ge=1, le=3650)] = (
+        95  # a look asks for these days of a bill; of carbon for all, unless said
+    )
+    billing_project: str | None = None  # pays for the queries; the table's own project unless said
+    dataset_location: str | None = None  # asked of BigQuery unless said
+    months: str | None = None  # '2026-04', '2026-04..' or '2026-04..2026-09': other months are not read, or do not count
+    book: bool | None = None  # true: this source is the book where it covers; false: never
+    retention: Retention = Retention()
+
+    @field_validator("name")
+    @classmethod
+    def _name_is_safe(cls, name: str) -> str:
+        if not SAFE_NAME.fullmatch(name):  # it becomes a folder of the landing
+            raise ValueError(
+                "a source name has lower-case letters, digits, '-' and '_', starts with a letter or digit, at most 63"
+            )
+        return name
+
+    @field_validator("months", mode="before")
+    @classmethod
+    def _months_are_a_range(cls, months: Any) -> Any:
+        if months is not None and not (isinstance(months, str) and MONTHS.fullmatch(months)):
+            raise ValueError("write months as '2026-04', '2026-04..' or '2026-04..2026-09'")
+        return months
+
+    @model_validator(mode="after")
+    def _keys_are_of_the_location(self) -> Self:
+        scheme = self.location.partition("://")[0]
+        if idle := sorted(self.model_fields_set & IDLE_KEYS.get(scheme, frozenset())):
+            raise ValueError(f"{', '.join(idle)} changes nothing for {scheme}://; leave it out")
+        return self
+
+    @property
+    def facts(self) -> KindFacts:
+        """The line's knowledge of this source's kind."""
+        return KINDS[self.kind]
+
+    def reads_month(self, month: str) -> bool:
+        """Whether `months` lets a partition month 'YYYY-MM' in."""
+        if self.months is None:
+            return True
+        first, dots, last = self.months.partition("..")
+        return first <= month <= (last or "9999") if dots else month == first
+
+    def reads_day(self, day: date) -> bool:
+        """Whether a partition of a day can hold use of a month that `months` lets in: use is billed late, not early."""
+        return self.months is None or f"{day + timedelta(days=1):%Y-%m}" >= self.months[:7]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What of the configuration changes a figure: nothing else of it may."""
+
+    run_tag_keys: tuple[str, ...]
+    carbon_weights: str
+    reporting_currency: str
+    books: dict[str, bool | None]  # by source: `book:` as configured
+
+
+class Settings(Strict):
+    """The whole of trainledger.yaml with its paths resolved against the file."""
+
+    path: Path
+    organisation: Organisation
+    home: Path
+    landing: str
+    run_tag_keys: Annotated[list[str], Field(min_length=1)] = ["training_run_id"]
+    carbon_weights: Literal["list_cost", "energy"] = "list_cost"
+    engine: Literal["duckdb", "spark"] = "duckdb"  # what runs the models (docs/scale.md); figures are the same
+    publish_mode: Annotated[int, BeforeValidator(readers_mode)] = 0o640  # of what readers read: the operating user's group may
+    memory_limit: Annotated[str, Field(pattern=r"^[1-9][0-9]*[MGT]i?B$")] = MEMORY_LIMIT  # of an engine; more goes to the disk
+    sources: Annotated[list[SourceSettings], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _source_names_are_unique(self) -> Self:
+        names = [source.name for source in self.sources]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"source names must be unique, but {', '.join(twice)} is there more than once")
+        return self
+
+    @cached_property
+    def by_name(self) -> dict[str, SourceSettings]:
+        """Sources by name."""
+        return {source.name: source for source in self.sources}
+
+    @property
+    def rules(self) -> Rules:
+        """The part that fingerprints and SQL read."""
+        books = {source.name: source.book for source in self.sources}
+        return Rules(tuple(self.run_tag_keys), self.carbon_weights, self.organisation.reporting_currency, books)
+
+    @property
+    def base(self) -> Path:
+        """The folder that relative locations are relative to."""
+        return self.path.parent
+
+    @property
+    def cache(self) -> Path:
+        """What may be deleted at any time and is built again."""
+        return self.home / "cache"
+
+    def source(self, name: str) -> SourceSettings:
+        """The source of that name, or a UsageError that lists the names there are."""
+        if name not in self.by_name:
+            raise UsageError(f"there is no source '{name}'", where=str(self.path), remedy=f"Sources: {', '.join(self.by_name)}.")
+        return self.by_name[name]

@@ -1,0 +1,61 @@
+"""Every statement that is sent is GoogleSQL that fits its table or view: by the analyser, against the full export schemas."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from connectors.gcp.bigquery_sql import INGESTION, Axis, modified_sql, partition_sql, partitions_sql
+from connectors.gcp.tables import BILL, CARBON, FOCUS
+from tests.bigquery.described import described, fields_like
+from tests.bigquery.servers import analysed, must_be_installed
+from tests.connectors.focus import FOCUS as FOCUS_EXPORT
+from tests.connectors.gcp import BILLING, BILLING_2019
+from tests.connectors.gcp import CARBON as CARBON_EXPORT
+
+pytestmark = pytest.mark.slow
+
+PSEUDO = [{"name": "_PARTITIONTIME", "type": "TIMESTAMP", "mode": "NULLABLE"}]
+TABLES = {
+    "acme-billing.exports.bill": [*fields_like(BILLING), *PSEUDO],
+    "acme-billing.exports.bill_2019": [*fields_like(BILLING_2019), *PSEUDO],
+    "acme-billing.exports.focus": [*fields_like(FOCUS_EXPORT), *PSEUDO],
+    "acme-billing.exports.carbon": fields_like(CARBON_EXPORT),
+    # https://docs.cloud.google.com/bigquery/docs/information-schema-partitions (read 2026-11-22)
+    "acme-billing.exports.INFORMATION_SCHEMA.PARTITIONS": [
+        *({"name": name, "type": "STRING"} for name in ("table_catalog", "table_schema", "table_name", "partition_id")),
+        *({"name": name, "type": "INTEGER"} for name in ("total_rows", "total_logical_bytes", "total_billable_bytes")),
+        {"name": "last_modified_time", "type": "TIMESTAMP"},
+        {"name": "storage_tier", "type": "STRING"},
+    ],
+}
+DAY = date(2026, 4, 1)
+
+
+def statements() -> list[str]:
+    found = []
+    for table, schema in (("bill", BILLING), ("bill_2019", BILLING_2019)):
+        name, description = f"acme-billing.exports.{table}", described(schema)
+        columns, _ = BILL.columns_of(description, name)
+        for axis in (INGESTION, BILL.own_axis, Axis("export_time", unit="MONTH")):
+            found += [partitions_sql(name, axis, BILL.changes_by(description), DAY), partition_sql(name, columns, axis, DAY)]
+        found.append(partitions_sql(name, BILL.own_axis, None))
+    found.append(modified_sql("acme-billing.exports", "carbon"))
+    name, description = "acme-billing.exports.focus", described(FOCUS_EXPORT)
+    columns, _ = FOCUS.columns_of(description, name)
+    for axis in (INGESTION, FOCUS.own_axis):
+        found += [partitions_sql(name, axis, FOCUS.changes_by(description), DAY), partition_sql(name, columns, axis, DAY)]
+    name, description = "acme-billing.exports.carbon", described(CARBON_EXPORT)
+    columns, _ = CARBON.columns_of(description, name)
+    found += [partitions_sql(name, CARBON.own_axis, None), partition_sql(name, columns, CARBON.own_axis, DAY)]
+    return found
+
+
+def test_every_statement_fits_its_table_and_a_wrong_column_is_found() -> None:
+    must_be_installed()
+    asked = statements()
+    wrong = partition_sql("acme-billing.exports.bill", ["cots"], INGESTION, DAY)
+    *answers, found = analysed(TABLES, [*asked, wrong])
+    assert [(text, error) for text, error in zip(asked, answers, strict=True) if error] == []
+    assert found is not None and "cots" in found

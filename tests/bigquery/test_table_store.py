@@ -1,0 +1,116 @@
+"""A table as a store: its partitions are listed by one capped query and fetched as Parquet, by the unmodified clients."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("google.cloud.bigquery", reason="google-cloud-bigquery is not installed")
+
+from connectors.errors import ExportChangedError
+from connectors.stores import ObjectInfo, row_streams
+from connectors.stores.opening import open_store
+from tests.bigquery.exported import Exported, store_of
+from tests.connectors.gcp import BILLING, BILLING_2019, START, line
+
+DAY = dt.timedelta(days=1)
+ROWS = [line(cost=float(number), export_time=START + dt.timedelta(microseconds=number)) for number in range(5)]
+
+
+@pytest.fixture
+def bill() -> Exported:
+    return Exported({"2026-04-01": ROWS, "2026-04-02": [line(export_time=START + DAY)]})
+
+
+@pytest.fixture
+def url(bill: Exported, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with bill.serving(monkeypatch) as url:
+        yield url
+
+
+def first_of(url: str, **options: Any) -> ObjectInfo:
+    return next(iter(store_of(url, **options).list_objects()))
+
+
+def test_a_listing_is_one_capped_and_labelled_query_and_reads_no_row(bill: Exported, url: str) -> None:
+    infos = list(store_of(url, maximum_bytes_billed=20_000_000_000, first_day=dt.date(2026, 3, 1)).list_objects())
+    assert infos == [
+        ObjectInfo("_PARTITIONTIME=2026-04-01/rows.parquet", 0, "5-1775023200000004", ROWS[-1]["export_time"]),
+        ObjectInfo("_PARTITIONTIME=2026-04-02/rows.parquet", 0, "1-1775109600000000", START + DAY),
+    ]
+    [asked] = bill.rest.asked
+    settings = asked.get("configuration", {}).get("query", asked)
+    labels = asked.get("configuration", asked)["labels"]
+    assert settings["maximumBytesBilled"] == "20000000000"
+    assert labels == {"product": "trainledger", "source": "bill", "step": "look"}
+    assert "TIMESTAMP '2026-03-01 00:00:00+00'" in bill.looks[0]
+    assert bill.storage.sessions == []
+
+
+def test_nothing_is_asked_before_the_first_call(bill: Exported, url: str) -> None:
+    store_of(url)
+    assert bill.rest.asked == []
+
+
+def test_a_partition_is_fetched_as_parquet_with_the_types_of_the_table(bill: Exported, url: str, tmp_path: Path) -> None:
+    sha256 = store_of(url).fetch(first_of(url), tmp_path / "rows.parquet")
+    assert sha256 == hashlib.sha256((tmp_path / "rows.parquet").read_bytes()).hexdigest()
+    table = pq.read_table(tmp_path / "rows.parquet")
+    assert table.schema.equals(BILLING)
+    assert table.column("cost").to_pylist() == [0, 1, 2, 3, 4]
+    read = bill.rest.asked[-1]["configuration"]
+    assert read["query"]["maximumBytesBilled"] == "100000000000" and read["labels"]["step"] == "read"
+    assert "`billing_account_id`" in bill.statements[-1] and "*" not in bill.statements[-1]
+
+
+def test_rows_are_written_as_they_come(bill: Exported, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_of(url).fetch(first_of(url), tmp_path / "whole.parquet")
+    monkeypatch.setattr(row_streams, "_ROW_GROUP", 1)
+    store_of(url).fetch(first_of(url), tmp_path / "pieces.parquet")
+    files = [pq.ParquetFile(tmp_path / name) for name in ("whole.parquet", "pieces.parquet")]
+    assert [file.metadata.num_row_groups for file in files] == [1, 3], "messages of two rows"
+    assert files[0].read() == files[1].read()
+
+
+def test_an_older_table_is_read_in_the_columns_it_has(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = [{name: value for name, value in line().items() if name in BILLING_2019.names}]
+    old = Exported({"2019-04-01": rows}, BILLING_2019)
+    with old.serving(monkeypatch) as url:
+        store_of(url).fetch(first_of(url), tmp_path / "rows.parquet")
+    assert pq.read_schema(tmp_path / "rows.parquet").names == BILLING_2019.names
+    assert "`resource`" not in old.statements[-1] and "`tags`" not in old.statements[-1]
+
+
+def test_a_cut_stream_goes_on_where_it_was_cut(bill: Exported, url: str, tmp_path: Path) -> None:
+    bill.storage.cuts += [1, 1]
+    store_of(url).fetch(first_of(url), tmp_path / "rows.parquet")
+    assert bill.storage.offsets == [0, 2, 4]
+    assert pq.read_table(tmp_path / "rows.parquet").num_rows == 5
+
+
+@pytest.mark.parametrize("rows", [ROWS[:4], [*ROWS[:4], line(export_time=START + 2 * DAY)], []])
+def test_rows_that_are_not_those_listed_are_not_taken(
+    bill: Exported, url: str, tmp_path: Path, rows: list[dict[str, Any]]
+) -> None:
+    listed = first_of(url)
+    bill.days["2026-04-01"] = rows
+    with pytest.raises(ExportChangedError) as caught:
+        store_of(url).fetch(listed, tmp_path / "rows.parquet")
+    assert caught.value.reason == "changed_while_reading"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_partition_reads_as_a_small_object_too(url: str) -> None:
+    store = store_of(url)
+    assert store.read(first_of(url))[:4] == b"PAR1"
+
+
+def test_a_table_is_opened_by_its_location(url: str) -> None:
+    store = open_store("bq://acme-billing.exports.bill", base=Path())
+    assert store.uri_of("_PARTITIONTIME=2026-04-01/rows.parquet").startswith("bq://acme-billing.exports.bill/_PART")

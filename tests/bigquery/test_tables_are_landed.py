@@ -1,0 +1,156 @@
+"""A table's partitions through the whole landing: found, fetched, landed, and not asked for again while nothing is new."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("google.cloud.bigquery", reason="google-cloud-bigquery is not installed")
+
+from connectors.layouts.accounting import nothing_there
+from dagster_project.commands import refreshing
+from dagster_project.landing.planning import make_plan
+from dagster_project.landing.records import Generation
+from tests.bigquery.exported import TABLE, Exported
+from tests.bigquery.rest_fake import Failure
+from tests.connectors.gcp import line
+from tests.landing.kit import Organisation, hour, instant
+
+LOCATION = {"name": "google", "kind": "gcp_billing", "location": f"bq://{TABLE}"}
+
+
+def day_of(day: str, count: int = 1, *, exported: str | None = None) -> list[dict[str, Any]]:
+    """Rows of one day's partition."""
+    at = instant(exported or day)
+    return [line(**hour(f"{day}T{number:02}:00", export_time=at + dt.timedelta(hours=number))) for number in range(count)]
+
+
+@pytest.fixture
+def bill() -> Exported:
+    return Exported({day: day_of(day, 3) for day in ("2025-11-03", "2026-04-01", "2026-04-02")})
+
+
+@pytest.fixture
+def organisation(bill: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Organisation]:
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-05-01T00:00:00Z")
+    with bill.serving(monkeypatch) as url:
+        yield Organisation(tmp_path, {**LOCATION, "endpoint_url": url})
+
+
+def landed(organisation: Organisation) -> list[Generation]:
+    return sorted(organisation.line.landing.read("google").generations, key=lambda one: one.partition)
+
+
+def test_partitions_are_landed_once_and_a_look_without_news_asks_one_query_and_reads_no_row(
+    organisation: Organisation, bill: Exported
+) -> None:
+    assert organisation.outcomes() == {"landed": 3}
+    assert bill.reads == ["2025-11-03", "2026-04-01", "2026-04-02"]
+    bill.rest.asked.clear()
+    assert organisation.refresh() == []
+    assert len(bill.rest.asked) == len(bill.looks) == 1
+    assert organisation.raw("select count(*) from raw.gcp_billing where part = 'line'") == [(9,)]
+
+
+def test_a_partition_that_grew_is_read_whole_as_a_new_generation_and_no_other(organisation: Organisation, bill: Exported) -> None:
+    organisation.refresh()
+    bill.rest.asked.clear()
+    bill.days["2026-04-02"] = [*bill.days["2026-04-02"], *day_of("2026-04-02", exported="2026-04-30")]
+    assert organisation.outcomes() == {"landed": 1}
+    assert bill.reads == ["2026-04-02"]
+    assert [one.partition for one in landed(organisation)] == ["2025-11-03", "2026-04-01", "2026-04-02", "2026-04-02"]
+    assert organisation.raw("select count(*) from raw.gcp_billing where part = 'line'") == [(10,)]
+
+
+def test_a_generation_is_published_when_its_newest_row_was_exported_and_has_the_size_of_its_file(
+    organisation: Organisation, bill: Exported
+) -> None:
+    organisation.refresh()
+    generation = landed(organisation)[1]
+    assert generation.published_at == instant("2026-04-01T02:00")
+    [landed_object] = generation.objects
+    path = organisation.landing / generation.path / landed_object.file
+    assert landed_object.size == path.stat().st_size > 0
+
+
+def test_a_month_that_is_landed_again_asks_for_its_days_alone(organisation: Organisation, bill: Exported) -> None:
+    organisation.refresh()
+    [source] = organisation.settings.sources
+    plan = make_plan([source], organisation.settings.base, organisation.line.landing, month="2026-04")
+    assert [delivery.partition for _, delivery in plan.new] == ["2026-04-01", "2026-04-02"] and plan.whole == []
+    assert "TIMESTAMP '2026-04-01" in bill.looks[-1] and "TIMESTAMP '2026-05-01" in bill.looks[-1]
+
+
+def test_the_look_back_holds_after_one_whole_load(organisation: Organisation, bill: Exported) -> None:
+    organisation.refresh()
+    organisation.refresh()
+    first, second = bill.looks
+    assert "'2006-01-01 00:00:00+00'" in first, "a first look asks for every day"
+    assert "'2026-01-26 00:00:00+00'" in second, "95 days before 1 May"
+
+
+def test_a_first_load_that_leaves_a_day_behind_is_whole_only_when_that_day_came(
+    organisation: Organisation, bill: Exported
+) -> None:
+    look = bill.answer(f"COUNT(*) MAX( >= TIMESTAMP '2006-01-01' < TIMESTAMP '2100-01-01' `{TABLE}`")
+    bill.rest.answers += [look, Failure(403, "quotaExceeded")]
+    assert organisation.outcomes() == {"unreadable": 1, "landed": 2}
+    assert organisation.outcomes() == {"landed": 1}, "the oldest day, which the look-back would leave out"
+    organisation.refresh()
+    assert ["2006-01-01" in look for look in bill.looks] == [True, True, False]
+
+
+def test_all_days_are_asked_for_again_by_a_full_refresh_and_for_other_months(organisation: Organisation, bill: Exported) -> None:
+    organisation.refresh()
+    [source] = organisation.settings.sources
+    for one, full in ((source, True), (source.model_copy(update={"months": "2025-01.."}), False), (source, False)):
+        assert make_plan([one], organisation.settings.base, organisation.line.landing, full=full).is_empty
+    starts = [look.partition(">= TIMESTAMP '")[2][:10] for look in bill.looks[1:]]
+    assert starts == ["2006-01-01", "2024-12-31", "2026-01-26"]
+
+
+def test_a_full_refresh_plans_with_all_days(organisation: Organisation, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Planned(Exception):
+        """The plan is all that is looked at here."""
+
+    def plan(*_: Any, full: bool) -> None:
+        raise Planned(full)
+
+    monkeypatch.setattr(refreshing, "make_plan", plan)
+    for full in (True, False):
+        with pytest.raises(Planned, match=str(full)):
+            refreshing.refresh(organisation.settings, full=full, say=lambda _: None)
+
+
+def test_a_table_without_partitions_is_told_as_empty(organisation: Organisation, bill: Exported) -> None:
+    bill.days.clear()
+    assert organisation.refresh() == []
+    counts = organisation.line.landing.counts("google")
+    told = counts and nothing_there(f"bq://{TABLE}", counts)
+    assert told and told[0].endswith("no partition in the days that were asked for")
+
+
+def test_a_refused_day_that_the_look_back_leaves_out_stays_refused(
+    organisation: Organisation, bill: Exported, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bill.days["2026-04-01"][0]["cost"] = None
+    assert organisation.outcomes() == {"landed": 2, "refused": 1}
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-12-01T00:00:00Z")
+    organisation.refresh()
+    assert [record.withdrawn_at for record in organisation.line.landing.read("google").refusals] == [None]
+
+
+@pytest.mark.parametrize("refused", [Failure(403, "accessDenied"), Failure(404, "notFound"), Failure(403, "quotaExceeded")])
+def test_a_table_that_refuses_later_keeps_its_last_generations_elected(
+    organisation: Organisation, bill: Exported, refused: Failure
+) -> None:
+    organisation.refresh()
+    before = organisation.line.units(organisation.line.elect())
+    bill.rest.answers.append(refused)
+    plan = organisation.line.plan()
+    assert len(plan.unreadable) == 1 and plan.is_empty
+    assert organisation.line.units(organisation.line.elect()) == before
