@@ -12,6 +12,7 @@ from pathlib import Path
 from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError
 from connectors.layouts.accounting import Counts, look, nothing_there
+from connectors.layouts.shards import orphan_shards
 from connectors.registry import connector_for
 from connectors.stores import ObjectStore
 from connectors.telemetry.samples import facts_of
@@ -34,6 +35,7 @@ BYTES = {"bill": 1 << 30, "carbon": 1 << 28}  # read of one source; telemetry an
 OTHER_BYTES = 1 << 27
 FILES = 2000
 PAGE = 1000  # keys of one answer of S3
+ORPHANS = "orphan_shards"
 REFUSALS = 3  # told of one source; `refresh` tells all
 
 
@@ -85,6 +87,7 @@ def read_source(settings: Settings, source: SourceSettings, folder: Path, readin
             return
         wanted = _newest(source, deliveries, reading)
         yield from _half_exported(source, deliveries)
+        yield from _orphans(source, store, deliveries)
         if is_table(source):
             check, is_read = check_newest(source, store, wanted[0], BYTES[source.facts.fact])
             yield check
@@ -135,6 +138,19 @@ def _half_exported(source: SourceSettings, deliveries: list[Delivery]) -> Iterat
     if months:
         facts = {"reason": REASON, "months": [month.facts() for month in months[:KEPT]]}
         yield Check(source.name, "warning", f"half exported: {in_words(months)}", REMEDY, True, REASON, facts)
+
+
+def _orphans(source: SourceSettings, store: ObjectStore, deliveries: list[Delivery]) -> Iterator[Check]:
+    """Files that one EXPORT DATA cannot have written, in any partition: the listing tells."""
+    if source.facts.provider_name != "Google Cloud" or source.facts.fact not in BYTES:
+        return
+    latest = {one.partition: one for one in sorted(deliveries, key=lambda one: one.published_at)}
+    found = [refusal for one in latest.values() for refusal in orphan_shards(one, store.uri)]
+    for refusal in found[:REFUSALS]:
+        yield _finding(source, "warning", refusal)
+    if len(found) > REFUSALS:
+        message = f"{counted(len(found) - REFUSALS, 'more partition')} with files that are not of one export"
+        yield Check(source.name, "warning", message, found[0].remedy, True, "refusal", {"reason": ORPHANS})
 
 
 def _newest(source: SourceSettings, deliveries: list[Delivery], reading: Reading) -> list[Delivery]:
@@ -215,7 +231,8 @@ def _read_one(store: ObjectStore, delivery: Delivery, folder: Path, deriver: Der
         ]
     # of a delivery that is taken they are remarks
     outcome: Outcome = "warning" if contents.is_taken else "problem"
-    return [_finding(reading.source, outcome, refusal) for refusal in contents.refusals]
+    told = (refusal for refusal in contents.refusals if refusal.reason != ORPHANS)  # a part of the files was read; see _orphans
+    return [_finding(reading.source, outcome, refusal) for refusal in told]
 
 
 def _finding(source: SourceSettings, outcome: Outcome, of: ConnectorError | RowRefusal | Refusal) -> Check:
