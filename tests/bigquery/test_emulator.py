@@ -21,9 +21,13 @@ pytest.importorskip("google.cloud.bigquery", reason="google-cloud-bigquery is no
 from google.api_core.client_options import ClientOptions
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import bigquery
+from google.cloud.bigquery_storage_v1 import types
 
 from connectors.gcp.bigquery_sql import modified_sql, partition_sql, partitions_sql
 from connectors.gcp.tables import BILL
+from connectors.stores import StoreOptions
+from connectors.stores.bigquery import GRPC, TableStore
+from connectors.stores.google_permissions import try_stream
 from tests.bigquery.described import fields_like
 from tests.bigquery.servers import Emulator, bigquery_emulator, must_be_installed
 from tests.connectors.gcp import BILLING, BILLING_2019, START, as_exported, cud_rows, koku_rows, line, write_partition
@@ -111,6 +115,26 @@ def test_a_table_is_landed_through_the_emulator_as_its_parquet_is(emulator: Emul
     assert of_table.raw(rows) == of_files.raw(rows)
     assert len(of_table.raw(rows)) == 5, "3 lines and 2 credits"
     assert of_table.refresh() == []
+
+
+def test_the_storage_api_of_the_emulator_streams_the_table_to_the_products_own_reader(
+    emulator: Emulator, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session on a table, as doctor opens one. One on a query's rows, as a refresh reads, only the fake of the API serves."""
+    monkeypatch.setenv(GRPC, emulator.grpc)
+    store = TableStore(f"bq://{table}", StoreOptions(endpoint_url=emulator.rest))
+    assert try_stream(store.reader, store.uri, "cost", store.options)
+    wanted = types.ReadSession(
+        table=f"projects/{emulator.project}/datasets/exports/tables/bill",
+        data_format=types.DataFormat.ARROW,
+        read_options=types.ReadSession.TableReadOptions(selected_fields=["cost"]),
+    )
+    session = store.reader.create_read_session(
+        parent=f"projects/{emulator.project}", read_session=wanted, max_stream_count=1, timeout=60
+    )
+    [stream] = session.streams
+    costs = [row["cost"].as_py() for row in store.reader.read_rows(stream.name, timeout=60).rows(session)]
+    assert sorted(costs) == sorted(row["cost"] for row in ROWS)
 
 
 @pytest.mark.skipif(SHARED is None, reason=SHARED_REASON)
