@@ -65,6 +65,11 @@ class TableReading:
         """Raise ExportSchemaError for a table that lacks what every row of the kind has."""
         self.columns_of(description, uri)
 
+    def other_days(self, description: Mapping[str, Any]) -> str | None:
+        """A column that divides the table by other days than its rows were loaded on: of one row both days would be of it."""
+        column = self.axis_of(description).column
+        return None if self.is_by_month or column == INGESTION.column else column
+
     def look_sql(self, table: str, description: Mapping[str, Any], first: date | None, end: date | None) -> str:
         """The look at the partitions from a day to before another; one of a month is asked for whole."""
         axis = self.axis_of(description)

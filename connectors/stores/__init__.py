@@ -38,6 +38,10 @@ class TableReading(Protocol):
         """The column of the rows' export time, where the table has it."""
         ...
 
+    def other_days(self, description: Mapping[str, Any]) -> str | None:
+        """The column whose days divide the table, where they are not those of the folders that Google's export is copied to."""
+        ...
+
     def look_sql(self, table: str, description: Mapping[str, Any], first: date | None, end: date | None) -> str:
         """Ask for `day`, `row_count`, `newest_export` and `fingerprint` of each partition of these days."""
         ...

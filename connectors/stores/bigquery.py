@@ -24,7 +24,7 @@ from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY, DEFAULT_RETRY
 from connectors.errors import ConnectorError, ExportSchemaError, SourceUnreadableError
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions, TableReading
 from connectors.stores.google_access import CALL, credentials_of, named_errors
-from connectors.stores.google_locations import table_location
+from connectors.stores.google_locations import rows_file, table_location
 from connectors.stores.row_streams import EPOCH, Written, broken, microseconds, write_rows
 from connectors.stores.transfer import changed, check_size, hash_of
 
@@ -40,6 +40,8 @@ _READABLE = {"TABLE", "VIEW", "MATERIALIZED_VIEW"}
 
 class TableStore:
     """The partitions of bq://project.dataset.table, as `_PARTITIONTIME=2026-04-12/rows.parquet`. The constructor asks nothing.
+
+    Where the days are not those of loading the name says so, as in `_PARTITIONTIME=2026-04-12/by-usage_start_time.parquet`.
 
     The etag of a partition is its number of rows and its newest export time, or the sum of its rows' fingerprints; both are
     checked against the rows that come. Its size is 0: it is known when the file is written.
@@ -61,9 +63,9 @@ class TableStore:
         reading = self._reading
         reading.check(description, self.uri)
         sql = reading.look_sql(self._table.name, description, self.options.first_day, self.options.end_day)
-        written = self._written(description)
+        written, name = self._written(description), rows_file(reading.other_days(description))
         for row in self._asked(sql, description):
-            key = f"_PARTITIONTIME={row['day']}/rows.parquet"
+            key = f"_PARTITIONTIME={row['day']}/{name}"
             newest: datetime | None = row["newest_export"]
             token = row["fingerprint"] if newest is None else microseconds(newest)
             if key.startswith(prefix):

@@ -7,6 +7,7 @@ instead. Nothing is asked of Google.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from connectors.errors import SourceUnreadableError
@@ -18,6 +19,7 @@ _DATASET = re.compile(r"\w{1,1024}", re.ASCII)
 _TABLE = re.compile(r"[\w -]{1,1024}")
 # https://docs.cloud.google.com/storage/docs/buckets#naming
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
+_OTHER_DAYS = re.compile(r"(?:.*/)?by-(\w+)\.parquet")
 _TABLE_REMEDY = "Write bq://project.dataset.table, as the table's page in the console names it."
 
 
@@ -88,3 +90,27 @@ def bucket_location(location: str) -> BucketLocation:
 
 def _bad(location: str, what: str, remedy: str) -> SourceUnreadableError:
     return SourceUnreadableError(f"{location} {what}.", reason="bad_location", remedy=remedy)
+
+
+def rows_file(column: str | None) -> str:
+    """The file that a partition's rows come as; its name tells of days that are a column's, and not those of loading."""
+    return f"by-{column}.parquet" if column else "rows.parquet"
+
+
+def other_days(location: str, source: str, listed: Iterable[str], landed: Iterable[str]) -> SourceUnreadableError | None:
+    """Why what is listed may not join what was landed of a source: used on one day and loaded on another, a row stands in both."""
+    days, kept = ({_column_of(key) for key in keys} for keys in (listed, landed))
+    if not days or not kept or days == kept:
+        return None
+    now, before = (" and ".join(sorted(f"day of {column or 'loading'}" for column in columns)) for columns in (days, kept))
+    return SourceUnreadableError(
+        f"{location} is read by the {now}, and what was landed of {source} by the {before}: a row could count twice.",
+        reason="other_days",
+        remedy="Give the source another name: then its new location alone counts. Or name the table that Google itself writes.",
+    )
+
+
+def _column_of(key: str) -> str:
+    """The column whose days a landed object is of; '' for the day of loading, of which an export's folders are too."""
+    found = _OTHER_DAYS.fullmatch(key)
+    return found[1] if found else ""

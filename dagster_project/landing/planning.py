@@ -12,6 +12,7 @@ from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError
 from connectors.layouts.accounting import Counts, look
 from connectors.registry import connector_for
+from connectors.stores.google_locations import other_days
 from dagster_project.landing.fetching import batches
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.records import RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
@@ -89,13 +90,27 @@ def make_plan(
             plan.unreadable.append(problem_of(source.name, "", surprise_of(error, source.name, None)))
             continue
         is_table = source.location.startswith(TABLES)
+        landed = landing.read(source.name)
+        if clash := _other_days(source, found, landed):
+            plan.unreadable.append(problem_of(source.name, "", clash))
+            continue
         if not (is_table and month) and counts != (known := landing.counts(source.name)):
             plan.counts[source.name] = counts
             plan.is_recounted |= known is not None and not is_table  # a table is asked for other days every day
         if is_table and is_whole:
             plan.whole.append(source)
-        _add_source(plan, landing, source, [item for item in found if is_wanted(source, item)], span, month)
+        wanted = [item for item in found if is_wanted(source, item)]
+        _add_source(plan, landing, source, landed, wanted, span, month)
     return plan
+
+
+def _other_days(source: SourceSettings, found: list[Delivery | Refusal], landed: SourceLanding) -> ConnectorError | None:
+    """Why a Google bill may not go on with what was landed; None where it may."""
+    if (source.facts.fact, source.facts.provider_name) != ("bill", "Google Cloud"):
+        return None
+    listed = {info.key for item in found if isinstance(item, Delivery) for info in item.objects}
+    kept = {one.key for generation in landed.generations for one in generation.objects}
+    return other_days(source.location, source.name, listed, kept)
 
 
 def unreadable_problems(plan: Plan, landed: Iterable[Landed]) -> list[Problem]:
@@ -134,9 +149,15 @@ def is_wanted(source: SourceSettings, item: Delivery | Refusal) -> bool:
 
 
 def _add_source(
-    plan: Plan, landing: Landing, source: SourceSettings, found: list[Delivery | Refusal], span: Span, month: str | None
+    plan: Plan,
+    landing: Landing,
+    source: SourceSettings,
+    landed: SourceLanding,
+    found: list[Delivery | Refusal],
+    span: Span,
+    month: str | None,
 ) -> None:
-    landed = plan.landed[source.name] = landing.read(source.name)
+    plan.landed[source.name] = landed
     known = landing.seen(source.name) | {generation.identity for generation in landed.generations}
     known |= {tombstone.generation.identity for tombstone in landed.tombstones}
     refused = [record for record in landed.refusals if record.withdrawn_at is None and span.covers(record.partition)]

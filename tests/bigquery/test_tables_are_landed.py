@@ -15,6 +15,7 @@ from connectors.layouts.accounting import nothing_there
 from dagster_project.commands import refreshing
 from dagster_project.landing.planning import make_plan
 from dagster_project.landing.records import Generation
+from tests.bigquery.described import described
 from tests.bigquery.exported import TABLE, Exported
 from tests.bigquery.rest_fake import Failure
 from tests.connectors.gcp import line
@@ -154,3 +155,20 @@ def test_a_table_that_refuses_later_keeps_its_last_generations_elected(
     plan = organisation.line.plan()
     assert len(plan.unreadable) == 1 and plan.is_empty
     assert organisation.line.units(organisation.line.elect()) == before
+
+
+def test_a_source_that_is_read_by_other_days_than_before_is_refused_and_under_another_name_it_is_landed(
+    organisation: Organisation, bill: Exported
+) -> None:
+    """A row used on 30 April and loaded on 2 May would stand in both days."""
+    organisation.refresh()
+    bill.rest.tables = {TABLE: described(bill.schema, location="EU")}  # a copy that nothing divides
+    [source] = organisation.settings.sources
+    settings, landing = organisation.settings, organisation.line.landing
+    plan = make_plan([source], settings.base, landing)
+    [problem] = plan.unreadable
+    assert "read by the day of usage_start_time, and what was landed of google by the day of loading" in problem.text
+    assert "another name" in problem.text and plan.is_empty
+    plan = make_plan([source.model_copy(update={"name": "google-by-use"})], settings.base, landing)
+    assert not plan.unreadable and len(plan.new) == 3
+    assert {info.key.rpartition("/")[2] for _, one in plan.new for info in one.objects} == {"by-usage_start_time.parquet"}
