@@ -98,7 +98,7 @@ def rows_file(column: str | None) -> str:
 
 
 def other_days(location: str, source: str, listed: Iterable[str], landed: Iterable[str]) -> SourceUnreadableError | None:
-    """Why what is listed may not join what was landed of a source: used on one day and loaded on another, a row stands in both."""
+    """Why what is listed may not join what was landed of a source: a row that came late would be in both."""
     days, kept = ({_column_of(key) for key in keys} for keys in (listed, landed))
     if not days or not kept or days == kept:
         return None
