@@ -6,7 +6,7 @@ until a large partition is read. Which role has a permission is said by `google_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from google.auth.transport.requests import Request
@@ -20,7 +20,11 @@ from connectors.stores.google_locations import TableLocation, table_location
 
 OF_TABLE = ("bigquery.tables.get", "bigquery.tables.getData")
 _RETRY = DEFAULT_RETRY.with_timeout(CALL)
-_NAMES = 1000  # tables or datasets among which the one that is meant is looked for
+_BOUNDED: dict[str, Any] = {
+    "max_results": 1000,
+    "retry": _RETRY,
+    "timeout": CALL,
+}  # names among which the meant one is looked for
 
 
 def logged_in_as(uri: str, options: StoreOptions) -> str:
@@ -72,16 +76,18 @@ def try_stream(reader: Any, uri: str, column: str, options: StoreOptions) -> boo
 
 
 def neighbours(client: bigquery.Client, table: TableLocation, options: StoreOptions) -> tuple[str, Sequence[str]]:
-    """Of a table that is not there: whether 'table' or 'dataset' is the word that is wrong, and which of them there are."""
-    try:
-        with named_errors(table.uri, "describe", options):
-            found = client.list_tables(table.full_dataset, max_results=_NAMES, retry=_RETRY, timeout=CALL)
-            return "table", [one.table_id for one in found]
-    except ConnectorError:
-        pass
-    try:
-        with named_errors(table.uri, "describe", options):
-            sets = client.list_datasets(table.project, max_results=_NAMES, retry=_RETRY, timeout=CALL)
-            return "dataset", [one.dataset_id for one in sets]
-    except ConnectorError:
-        return "project", []
+    """Of a table that is not there: whether 'table' or 'dataset' is the word that is wrong, and which of them there are.
+
+    A refusal is the answer too: where tables are not told the datasets are asked for, and where these are not, it is the project.
+    """
+    asked: tuple[tuple[str, Callable[[], list[str]]], ...] = (
+        ("table", lambda: [one.table_id for one in client.list_tables(table.full_dataset, **_BOUNDED)]),
+        ("dataset", lambda: [one.dataset_id for one in client.list_datasets(table.project, **_BOUNDED)]),
+    )
+    for what, names in asked:
+        try:
+            with named_errors(table.uri, "describe", options):
+                return what, names()
+        except ConnectorError:
+            continue
+    return "project", []

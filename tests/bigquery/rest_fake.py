@@ -52,6 +52,7 @@ class RestFake:
     answer: Callable[[str], Rows | Failure] | None = None  # to the text of a query, once no other answers are left
     asked: list[dict[str, Any]] = field(default_factory=list)  # bodies of queries
     results: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # by job
+    unlisted: Sequence[str] = ()  # datasets whose tables whoever asks may not list
     permissions: Sequence[str] | None = None  # of whoever asks, on any table; None where it is not told
 
     def look_up(self, path: Sequence[str]) -> Mapping[str, Any] | Failure:
@@ -68,6 +69,8 @@ class RestFake:
         if len(path) < len(_TABLES):
             sets = sorted({dataset for _, dataset, _ in names})
             return {"datasets": [{"datasetReference": {"projectId": path[1], "datasetId": one}} for one in sets]}
+        if path[3] in self.unlisted:
+            return Failure(403, "accessDenied")
         found = [(project, dataset, table) for project, dataset, table in names if dataset == path[3]]
         keys = ("projectId", "datasetId", "tableId")
         tables = [{"tableReference": dict(zip(keys, one, strict=True))} for one in found]

@@ -139,6 +139,14 @@ def other_table(name: str) -> Callable[[Asked], None]:
     return lambda asked: asked.source.update(location=f"bq://{name}")
 
 
+def untold(name: str) -> Callable[[Asked], None]:
+    def arrange(asked: Asked) -> None:
+        other_table(name)(asked)
+        asked.rest.unlisted = ["exports"]
+
+    return arrange
+
+
 def refused(*failures: Failure, permissions: tuple[str, ...] | None = TABLE_PERMISSIONS) -> Callable[[Asked], None]:
     def arrange(asked: Asked) -> None:
         asked.rest.answers = list(failures)
@@ -196,6 +204,10 @@ FAULTS: dict[str, tuple[Callable[[Asked], None], str, str, str]] = {
     "missing table": (
         other_table("acme-billing.exports.bil"), "missing_table",
         "there is no table bil in acme-billing.exports, which has bill; did you mean 'bill'?", "Billing, Billing export",
+    ),
+    "missing table of a dataset that tells no names": (
+        untold("acme-billing.exports.bil"), "missing_table", "asking for the table failed with notFound",
+        "Billing, Billing export",
     ),
     "table denied": (not_described(403, "accessDenied"), "permission_denied", "asking for the table",
         f"{DATA_VIEWER}, on the dataset acme-billing.exports"),

@@ -269,7 +269,7 @@ def _nearest(source: SourceSettings, store: TableStore) -> str:
 
     table = table_location(source.location)
     what, names = neighbours(store.client, table, store.options)
-    if table.table in names:
+    if table.table in names or (what == "dataset" and table.dataset in names):  # it is there, and may not be looked into
         return ""
     known = {"table": f"no table {table.table} in {table.full_dataset}", "dataset": f"no dataset {table.full_dataset}"}
     if what not in known:

@@ -57,10 +57,10 @@ evidence as (
     from charges
     left join jobs using (job_id)
     left join jobs as pipelines on charges.pipeline_id = pipelines.job_id
-    left join {{ ref('int_workload_claims') }} as claims using (usage_month, line_id)
+    left join {{ built_months_of(ref('int_workload_claims')) }} as claims using (usage_month, line_id)
     left join runs using (tag_run_id)
     left join holders using (usage_month, line_id)
-    left join {{ ref('int_line_overlaps') }} as own_holdings
+    left join {{ built_months_of(ref('int_line_overlaps')) }} as own_holdings
         on
             charges.usage_month = own_holdings.usage_month
             and charges.line_id = own_holdings.line_id

@@ -21,8 +21,11 @@ resource_charges as (
         end as own_chip_us
     from {{ ref('int_named_charges') }} as charges
     left join held_resources using (usage_month, held_resource_id)
-    left join {{ ref('int_gcp_lines') }} as lines
-        on charges.breadth > 0 and charges.usage_month = lines.usage_month and charges.line_id = lines.line_id
+    left join {{ built_months_of(ref('int_gcp_lines')) }} as lines
+        -- one equality: a condition on the left side alone would make this a comparison of every pair
+        on
+            case when charges.breadth > 0 then charges.line_id end = lines.line_id
+            and charges.usage_month = lines.usage_month
     where {{ in_build_months('charges.usage_month') }} and charges.is_usage and charges.is_accelerator_type
     and not charges.is_twin
     -- a paid block hour is a machine's hour even where no record names the machine

@@ -1,0 +1,37 @@
+"""No model compares every row of a table with every row of another: nothing on a hundred rows, days on a million."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dagster_project.publishing.digest import literal
+
+pytestmark = pytest.mark.slow
+EVERY_PAIR = ("BLOCKWISE_NL_JOIN", "NESTED_LOOP_JOIN")
+# an organisation's own meter readings, which people write into a file: few
+FEW_ROWS = {"int_measured_run_energy"}
+
+
+def compares_every_pair(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
+    [(_, plan)] = connection.execute(f"explain {sql}").fetchall()
+    return any(join in plan for join in EVERY_PAIR)
+
+
+def test_no_model_compares_every_pair_of_rows(demo_home: Path) -> None:
+    home = demo_home / "trainledger-home"
+    texts = {path.stem: path.read_text() for path in home.glob("cache/dbt/compiled/*/models/**/*.sql")}
+    assert len(texts) > 90, "the project was not compiled"
+    with duckdb.connect() as connection:
+        connection.execute(f"attach {literal(str(home / 'build.duckdb'))} as build (read_only)")
+        connection.execute("use build")
+        assert {name for name, sql in texts.items() if compares_every_pair(connection, sql)} == FEW_ROWS
+
+
+def test_a_condition_on_the_left_side_alone_is_found() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("create table a as select range as i from range(9); create table b as from a")
+        assert compares_every_pair(connection, "select * from a left join b on a.i > 3 and a.i = b.i")
+        assert not compares_every_pair(connection, "select * from a left join b on case when a.i > 3 then a.i end = b.i")
