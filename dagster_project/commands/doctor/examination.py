@@ -12,7 +12,7 @@ from textwrap import fill
 
 from dagster_project.clock import now
 from dagster_project.commands.doctor.carbon import ask_carbon
-from dagster_project.commands.doctor.checks import Check
+from dagster_project.commands.doctor.checks import Check, counted
 from dagster_project.commands.doctor.costs import ask_bill
 from dagster_project.commands.doctor.evidence import Evidence
 from dagster_project.commands.doctor.machine import check_machine
@@ -49,7 +49,7 @@ def diagnose(settings: Settings, tell: Callable[[str], None], *, as_json: bool =
 
 def _first(settings: Settings, folder: Path, readings: list[Reading]) -> Iterator[Check]:
     """This machine, then each source by itself."""
-    message = f"{settings.path}: {len(settings.sources)} sources"
+    message = f"{settings.path}: {counted(len(settings.sources), 'source')}"
     yield Check("configuration", "ok", message, question="configuration", facts={"sources": len(settings.sources)})
     yield from check_machine(settings)
     for number, reading in enumerate(readings):
