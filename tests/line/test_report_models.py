@@ -21,7 +21,9 @@ def published(demo_home: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @pytest.mark.slow
-def test_every_published_statement_gives_the_rows_of_its_table_on_the_published_file(published: duckdb.DuckDBPyConnection) -> None:
+def test_every_published_statement_gives_the_rows_of_its_table_on_the_published_file(
+    published: duckdb.DuckDBPyConnection,
+) -> None:
     statements = dict(published.execute("select model, statement from ops.report_statements").fetchall())
     assert statements, "no report model is published"
     differing = {}

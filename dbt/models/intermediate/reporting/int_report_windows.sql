@@ -15,7 +15,9 @@ windows as (
 
     union
 
-    select cast(quarter_start - interval 9 month as date) as window_start, cast(quarter_start + interval 3 month as date) as window_end
+    select
+        cast(quarter_start - interval 9 month as date) as window_start,
+        cast(quarter_start + interval 3 month as date) as window_end
     from quarters
     /* end of windows */
 )
