@@ -306,6 +306,8 @@ create table ops.dim_deliveries (
     content_hash varchar, rows bigint, is_elected boolean, is_book boolean
 );
 
+create table ops.listed_objects (source_name varchar, kind varchar);
+
 create table ops.gate_results (build_id varchar, gate varchar, passed boolean, failing_rows bigint, detail varchar);
 
 create table ops.builds (
