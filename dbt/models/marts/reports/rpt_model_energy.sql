@@ -22,7 +22,8 @@ run_times as (
         ended_at,
         -- runs of a model may go on at the same time: an hour in which two of them ran is one hour
         max(ended_at) over (
-            partition by model_name order by started_at, ended_at, training_run_id rows between unbounded preceding and 1 preceding
+            partition by model_name order by started_at, ended_at, training_run_id
+            rows between unbounded preceding and 1 preceding
         ) as reached
     from runs
 ),
