@@ -1,6 +1,7 @@
 """Section 6: the datapoints of disclosure frameworks, each with its figure or the reason why there is none.
 
-The figures are rows of a published table; docs/methodology/disclosure.md says what each of them means in the reader's own inventory.
+The figures are rows of a published table. What each of them means in the reader's own inventory is in
+docs/methodology/disclosure.md.
 """
 
 from reports.model import Column, Section, TableSpec, answer
