@@ -5,7 +5,7 @@ from collections.abc import Callable
 from reports.model import Section, Table, TableSpec, answer
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import compared, costs, currencies, emissions, energy, modelled, quality, reference, status
+from reports.sections import compared, costs, currencies, datapoints, emissions, energy, modelled, quality, reference, status
 from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts, ratio_chart
 from reports.sections.side_by_side import PAIR_RATIOS, medians
 
@@ -88,7 +88,7 @@ def sections(publication: Publication, quarter: Quarter) -> list[Section]:
             "shown beside the book, hatched, and is never part of it.",
             charts=emission_charts,
         ),
-        later("datapoints", "Disclosure datapoints", "marts.rpt_quarterly_disclosure"),
+        datapoints.section(publication, quarter),
         section(
             "quality",
             "Quality",
