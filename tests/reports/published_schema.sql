@@ -207,7 +207,8 @@ create table marts.fct_reconciliation (
     modelled_total decimal(38, 12),
     ratio double,
     weight_coverage_ratio double,
-    reason varchar
+    reason varchar,
+    is_elected boolean not null
 );
 
 create table marts.fct_quarantine (
