@@ -26,6 +26,8 @@ KEYS = {
     "it_overhead": ("provider_name",),
     "pue": ("provider_name", "region_id", "data_year"),
     "emission_factors": ("factor_id",),
+    "vendor_claims": ("claim_id",),
+    "article_figures": ("figure_id",),
 }
 CHOSEN_ATTRIBUTES = (
     "chips_per_node",
