@@ -27,6 +27,8 @@ KEYS = {
     "pue": ("provider_name", "region_id", "data_year"),
     "emission_factors": ("factor_id",),
     "dim_datapoints": ("framework", "datapoint_id"),
+    "vendor_claims": ("claim_id",),
+    "article_figures": ("figure_id",),
 }
 CHOSEN_ATTRIBUTES = (
     "chips_per_node",
