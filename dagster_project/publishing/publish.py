@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -36,7 +36,8 @@ from dagster_project.publishing.last import (
     publisher,
 )
 from dagster_project.publishing.parts import LINK, file_name, keep_part, new_folder, remove_old_parts, swap_parts, write_part
-from dagster_project.publishing.tables import COPIED, PublishedTable
+from dagster_project.publishing.statements import write_statements, write_views
+from dagster_project.publishing.tables import COPIED, STATEMENTS, PublishedTable
 from dagster_project.publishing.totals import TOTALS, write_totals
 
 if TYPE_CHECKING:
@@ -74,21 +75,24 @@ def publish(
     tables: Sequence[PublishedTable],
     identity: Identity,
     months: Collection[date] | None = None,
+    statements: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Publish a build file that no one has open for writing. Returns what PUBLICATION.json says.
 
+    `statements` are the SELECTs of report models, by name: of a view it is all there is.
     `months` are those the build built; every other month that is published row for row stays as it is. None: nothing stays.
     """
     published.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(published)
     file, record_file = published / FILE_NAME, published / COMMIT_RECORD
-    names = [table.name for table in tables]
+    names = [table.name for table in tables if not table.is_view]
     last = None if months is None else last_publication(file, record_file, identity.code_version, names)
     new_file = published / f".{identity.build_id}.duckdb"
     folder = new_folder(published, identity.build_id)
     built = frozenset(part_of(month) for month in months or ())
     whole_bytes = _begin_file(new_file, last)
-    digests, hashes = _write(build_file, new_file, tables, identity.build_id, Target(published, folder, last, built))
+    target = Target(published, folder, last, built)
+    digests, hashes = _write(build_file, new_file, tables, identity.build_id, target, statements or {})
     readers = modes.as_in(published)
     for made in (new_file, folder):
         modes.give(made, readers)
@@ -147,7 +151,12 @@ def _copy_bytes(source: Path, target: Path) -> None:
 
 
 def _write(
-    build_file: Path, new_file: Path, tables: Sequence[PublishedTable], build_id: str, target: Target
+    build_file: Path,
+    new_file: Path,
+    tables: Sequence[PublishedTable],
+    build_id: str,
+    target: Target,
+    statements: Mapping[str, str],
 ) -> tuple[list[TableDigest], dict[str, str]]:
     """Bring the new file to the rows of the build. Returns the digests, and sha256 of the Parquet by relative file name."""
     import duckdb
@@ -160,7 +169,7 @@ def _write(
         connection.begin()  # hundreds of comments and columns: one commit instead of one, with its wait for the disk, for each
         connection.execute("create schema if not exists marts; create schema if not exists ops")
         catalog = catalog_of(connection)
-        for table in tables:
+        for table in (table for table in tables if not table.is_view):
             digest, of_table = _write_table(connection, table, target, catalog)
             digests.append(digest)
             hashes |= of_table
@@ -171,7 +180,10 @@ def _write(
             _create(connection, catalog["build", "ops", table.name], "ops", table.name)
             _insert(connection, f"build.ops.{quoted(table.name)}", f"ops.{quoted(table.name)}", table.key, own)
         write_contract(connection)
-        _comment(connection, {"marts": tables, "ops": (*COPIED, CONTRACT, *(totals.table for totals in TOTALS.values()))})
+        write_statements(connection, statements)
+        write_views(connection, tables, statements)
+        ours = (*COPIED, CONTRACT, STATEMENTS, *(totals.table for totals in TOTALS.values()))
+        _comment(connection, {"marts": tables, "ops": ours})
         write_bare_names(connection, tables)
         connection.commit()
         connection.execute("detach build")
@@ -251,6 +263,7 @@ def _comment(connection: duckdb.DuckDBPyConnection, tables: dict[str, Sequence[P
     """Give tables and columns their words, where a copied file has not got them yet."""
     said = connection.execute(
         "select schema_name, table_name, '', comment from duckdb_tables() where database_name = current_database() union all"
+        " select schema_name, view_name, '', comment from duckdb_views() where database_name = current_database() union all"
         " select schema_name, table_name, column_name, comment from duckdb_columns() where database_name = current_database()"
     ).fetchall()
     present = {(schema, table, column): comment for schema, table, column, comment in said}
@@ -260,5 +273,5 @@ def _comment(connection: duckdb.DuckDBPyConnection, tables: dict[str, Sequence[P
                 text, at = words.strip(), (schema, table.name, column)
                 if text and at in present and present[at] != text:
                     place = f"{schema}.{quoted(table.name)}"
-                    what = f"column {place}.{quoted(column)}" if column else f"table {place}"
+                    what = f"column {place}.{quoted(column)}" if column else f"{'view' if table.is_view else 'table'} {place}"
                     connection.execute(f"comment on {what} is {literal(text)}")

@@ -17,6 +17,7 @@ class PublishedTable:
     key: tuple[str, ...]
     description: str
     columns: dict[str, str]
+    is_view: bool = False  # asked when it is read: a few rows that other tables have already
 
 
 def published_tables(manifest: dict[str, Any]) -> list[PublishedTable]:
@@ -28,7 +29,8 @@ def published_tables(manifest: dict[str, Any]) -> list[PublishedTable]:
             continue
         words = {name: column.get("description", "") for name, column in node["columns"].items()}
         relation = node.get("alias") or node["name"]
-        tables.append(PublishedTable(relation, node["schema"], tuple(meta.get("key", ())), node.get("description", ""), words))
+        key, is_view = tuple(meta.get("key", ())), node["config"].get("materialized") == "view"
+        tables.append(PublishedTable(relation, node["schema"], key, node.get("description", ""), words, is_view))
     return sorted(tables, key=lambda table: table.name)
 
 
@@ -100,5 +102,12 @@ BUILDS = PublishedTable(
         "months": "The months that were built, as 2026-04, with commas.",
         "outcome": "published.",
     },
+)
+STATEMENTS = PublishedTable(
+    "report_statements",
+    "ops",
+    ("model",),
+    "The SELECT of every table and view that is made of other tables of this file alone: run it here, and it gives their rows.",
+    {"model": "Name of the table or view in schema marts.", "statement": "Its SELECT, over tables of schema marts."},
 )
 COPIED = (DELIVERIES, LISTED, GATES, BUILDS)

@@ -21,7 +21,7 @@ from dagster_project.failures import GateError
 from dagster_project.landing.verifying import landed_differences, require_same
 from dagster_project.publishing.publish import Identity, publish
 from dagster_project.publishing.tables import published_tables
-from dagster_project.warehouse import gates, modelling, on_spark, statements
+from dagster_project.warehouse import gates, modelling, on_spark, report_models, statements
 from dagster_project.warehouse.builds import Build
 from dagster_project.warehouse.nodes import NodeResult, node_results
 from dagster_project.warehouse.site import Site
@@ -135,6 +135,8 @@ def record_models(site: Site, build: Build) -> list[NodeResult]:
     run_results = json.loads((site.target / "run_results.json").read_bytes())
     with opened(site) as connection:
         statements.keep(site, build, run_results, connection)
+        if build.engine != on_spark.SPARK:
+            report_models.keep(site, run_results["results"])
         return _recorded(site, build, run_results["results"], connection)
 
 
@@ -186,7 +188,8 @@ def publish_build(site: Site, build: Build) -> dict[str, Any]:
         connection.execute("checkpoint")
     tables = published_tables(modelling.project(site.root))
     identity = Identity(build.build_id, build.fingerprint, build.code_version, build.units, build.engine)
-    record = publish(site.build_file, site.published, tables, identity, None if build.is_full else build.month_dates)
+    built, selects = None if build.is_full else build.month_dates, report_models.statements(site)
+    record = publish(site.build_file, site.published, tables, identity, built, selects)
     site.marker.unlink(missing_ok=True)
     durable.sync(site.root)
     return record

@@ -117,7 +117,9 @@ def run_dbt(
 
 def _marts(site: Site) -> list[dict[str, Any]]:
     nodes = modelling.project(site.root)["nodes"].values()
-    return [node for node in nodes if node["resource_type"] == "model" and node["config"].get("meta", {}).get("published")]
+    # a published view is made anew of its statement, in the published file
+    models = [node for node in nodes if node["resource_type"] == "model" and node["config"]["materialized"] != "view"]
+    return [node for node in models if node["config"].get("meta", {}).get("published")]
 
 
 def _take(
