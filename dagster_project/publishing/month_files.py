@@ -92,5 +92,3 @@ def _require_sums(connection: duckdb.DuckDBPyConnection, file: Path, month: str)
         raise GateError(f"the parts of the bill do not add up to the published costs of {month}", where=place)
     (rows,) = connection.execute(f"select count(*) from read_parquet({literal(str(file))})").fetchone() or (0,)
     return int(rows)
-
-

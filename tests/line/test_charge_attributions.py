@@ -52,7 +52,9 @@ def test_a_group_has_one_row_for_a_run_or_a_reason_and_shares_that_are_whole(pub
 
 
 @pytest.mark.slow
-def test_attributions_are_parquet_alone_and_their_files_are_in_the_record(demo_home: Path, published: duckdb.DuckDBPyConnection) -> None:
+def test_attributions_are_parquet_alone_and_their_files_are_in_the_record(
+    demo_home: Path, published: duckdb.DuckDBPyConnection
+) -> None:
     record = json.loads((demo_home / "trainledger-home" / "published" / "PUBLICATION.json").read_bytes())
     rows = published.execute("select strftime(usage_month, '%Y-%m'), count(*) from parts group by 1 order by 1").fetchall()
     assert list(record["files"][TABLE.name].items()) == rows
