@@ -2,10 +2,24 @@
 
 from collections.abc import Callable
 
+from reports.issue import Issue, Policy
 from reports.model import Section, Table, TableSpec, answer
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import compared, costs, currencies, datapoints, emissions, energy, modelled, quality, reference, status
+from reports.sections import (
+    compared,
+    costs,
+    currencies,
+    datapoints,
+    emissions,
+    energy,
+    evidence,
+    modelled,
+    quality,
+    reference,
+    restatements,
+    status,
+)
 from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts, ratio_chart
 from reports.sections.side_by_side import PAIR_RATIOS, medians
 
@@ -50,7 +64,9 @@ def _side_by_side(publication: Publication, quarter: Quarter) -> Section:
     )
 
 
-def sections(publication: Publication, quarter: Quarter) -> list[Section]:
+def sections(
+    publication: Publication, quarter: Quarter, policy: Policy | None = None, issue: Issue | None = None
+) -> list[Section]:
     """Everything below the cover strip, in reading order."""
 
     def section(
@@ -95,11 +111,11 @@ def sections(publication: Publication, quarter: Quarter) -> list[Section]:
             *(quality.MATRIX, status.PRESENCE_OF_PAYERS, status.ROW_STATUS, quality.CONSERVATION),
             *(quality.GATES, quality.CONFLICTS, quality.QUARANTINE),
         ),
-        later("restatements", "Restatements", "marts.fct_restatements"),
+        restatements.section(publication, quarter, policy, issue),
         section(
             "methods",
             "Methods and factors",
             *(modelled.FACTORS, energy.PUE, reference.CATALOGUE, reference.PRICES, reference.REGIONS),
         ),
-        section("evidence", "Evidence", reference.BUILD, reference.INPUTS),
+        evidence.section(publication, quarter, issue),
     ]

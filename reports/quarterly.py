@@ -5,17 +5,18 @@ missing months) was decided when the file was published.
 """
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 from reports import REPORT_FORMAT, contents
+from reports.issue import Issue, Policy
 from reports.model import Section, answer
 from reports.page import html, pdf, records, words, workbook
 from reports.publication import open_publication
 from reports.quarter import Quarter
 from reports.sections import headlines, quality
-from reports.sections.status import decide
+from reports.sections.status import as_issued, decide
 
 HERE = Path(__file__).resolve().parent
 
@@ -46,16 +47,26 @@ def _coded(section: Section, n: int) -> Section:
     return replace(section, tables=tuple(replace(table, code=f"T{n}.{m}") for m, table in enumerate(section.tables, 1)))
 
 
-def render(published: Path, quarter: str, out: Path, *, organisation: str, status_note: str | None = None) -> QuarterlyReport:
+def render(
+    published: Path,
+    quarter: str,
+    out: Path,
+    *,
+    organisation: str,
+    status_note: str | None = None,
+    policy: Policy | None = None,
+    issue: Issue | None = None,
+) -> QuarterlyReport:
     """Render a quarter of a published file into `<out>/<quarter>/`.
 
-    `status_note` is printed on the cover: what the file itself does not hold, such as an as-of time.
+    What the file itself does not hold is said by the caller: `status_note` is printed on the cover, such as an as-of time;
+    `policy` and `issue` in the sections on restatements and evidence.
     """
     span = Quarter.parse(quarter)
     with open_publication(published) as publication:
-        status = decide(publication, span)
+        status = as_issued(decide(publication, span)) if issue else decide(publication, span)
         figures = headlines.glance_figures(publication, span)
-        sections = [_coded(section, n) for n, section in enumerate(contents.sections(publication, span), 1)]
+        sections = [_coded(section, n) for n, section in enumerate(contents.sections(publication, span, policy, issue), 1)]
         vintage = replace(answer(publication, span, quality.VINTAGE), code="T0")
     record: dict[str, object] = {
         "report": "quarterly",
@@ -65,6 +76,8 @@ def render(published: Path, quarter: str, out: Path, *, organisation: str, statu
         "status": status.name,
         "status_reasons": list(status.reasons),
         "status_note": status_note,
+        "issue": asdict(issue) if issue else None,
+        "policy": policy.record() if policy else None,
         "scope_sentence": words.SCOPE_SENTENCE,
         "report_code_sha256": code_digest(),
         "figures": [records.figure_record(figure) for figure in figures],
