@@ -36,7 +36,7 @@ ACTIVITY = Export("activity_data", "period_start", "activity_id")
 
 
 def export(file: Path, what: Export, first: str | None, last: str | None, target: Path | None) -> None:
-    """Write the rows of the months from first to last, both included, to a .csv or .parquet file, or as CSV to standard output."""
+    """Write the rows from the first month to the last, both included, to a .csv or .parquet file, else CSV to standard output."""
     if target is not None and target.suffix not in (".csv", ".parquet"):
         raise UsageError(f"'{target.name}' is neither CSV nor Parquet", remedy="Name the file .csv or .parquet.")
     with open_published(file) as connection:

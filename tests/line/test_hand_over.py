@@ -66,8 +66,8 @@ def test_every_row_of_an_export_has_its_key(published: duckdb.DuckDBPyConnection
 def test_ratios_of_an_origin_add_up_to_one_and_only_runs_are_allocated_resources(published: duckdb.DuckDBPyConnection) -> None:
     rows = published.execute(
         "select (x_RowKind, x_SourceName, BillingAccountId, SubAccountId, x_ServiceCode, RegionId, ChargePeriodStart,"
-        " BillingCurrency, x_CostComponent, x_ProviderModelVersion)::varchar, AllocatedMethodDetails, AllocatedMethodId, AllocatedTags,"
-        " AllocatedResourceId from marts.focus_1_4 where AllocatedMethodId is not null"
+        " BillingCurrency, x_CostComponent, x_ProviderModelVersion)::varchar, AllocatedMethodDetails, AllocatedMethodId,"
+        " AllocatedTags, AllocatedResourceId from marts.focus_1_4 where AllocatedMethodId is not null"
     ).fetchall()
     ratios: dict[str, list[Decimal]] = defaultdict(list)
     for origin, details, method, tags, run in rows:

@@ -121,7 +121,7 @@ select
         when places.is_modelled = 1 then 'modelled: chips, host, network, storage, PUE'
         when places.is_modelled = 0 then 'measured by the organisation'
     end as activity_data_quality,
-    'Tonnes are of all usage of the account in the region, kWh of its training runs alone: take one of them, never both' as method,
+    'Tonnes are of all usage of the account in the region, kWh of its training runs alone: take one, never both' as method,
     case
         when places.first_source is null then 'no emissions of the supplier'
         else places.provider_name || ' carbon export '

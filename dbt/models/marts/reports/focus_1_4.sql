@@ -2,6 +2,7 @@
 -- Column ids are those of the FOCUS specification, in its spelling.
 -- noqa: disable=CP02
 {%- set cell_names = 'source_name, provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month' %}
+{%- set origin = 'row_kind, ' ~ cell_names ~ ', billing_currency, cost_component, provider_model_version' %}
 {%- set emissions = {
     'x_ProviderScope2LocationBasedKgco2e': 'provider_scope_2_location_based_kgco2e',
     'x_ProviderScope2MarketBasedKgco2e': 'provider_scope_2_market_based_kgco2e',
@@ -63,13 +64,13 @@ charges as (
 
 origins as (
     select
-        row_kind, {{ cell_names }}, billing_currency, cost_component, provider_model_version,
+        {{ origin }},
         count(training_run_id) as run_row_count,
         count(*) - count(quantity) as unknown_count,
         min(quantity) as least_quantity,
         sum(quantity) as origin_quantity
     from charges
-    group by row_kind, {{ cell_names }}, billing_currency, cost_component, provider_model_version
+    group by {{ origin }}
 ),
 
 -- ratios are cut at twelve decimals, and the greatest takes what is cut off: they add up to 1
@@ -86,18 +87,18 @@ shares as (
                 ) as decimal(38, 0))
         end as share_units
     from charges
-    inner join origins using (row_kind, {{ cell_names }}, billing_currency, cost_component, provider_model_version)
+    inner join origins using ({{ origin }})
 ),
 
 ranked as (
     select
         *,
-        row_number() over (origin order by share_units desc, training_run_id, attribution_rule, reason) as place,
-        sum(share_units) over (origin) as all_share_units
+        row_number() over (
+            partition by {{ origin }}
+            order by share_units desc, coalesce(training_run_id, ''), coalesce(attribution_rule, ''), coalesce(reason, '')
+        ) as place,
+        sum(share_units) over (partition by {{ origin }}) as all_share_units
     from shares
-    window origin as (
-        partition by row_kind, {{ cell_names }}, billing_currency, cost_component, provider_model_version
-    )
 ),
 
 ratios as (
