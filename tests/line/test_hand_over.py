@@ -170,3 +170,25 @@ def test_an_export_that_cannot_be_is_a_usage_error(
     with pytest.raises(UsageError, match=words):
         export(small(tmp_path), what, *months, tmp_path / name)  # type: ignore[arg-type]
     assert not (tmp_path / name).exists()
+
+
+@pytest.mark.slow
+def test_datapoints_are_the_headline_figures_in_tonnes_and_megawatt_hours(published: duckdb.DuckDBPyConnection) -> None:
+    """Two statements, one knowledge: where the report's first page has a figure, so has the datapoint, and the same one."""
+    pairs = {
+        "E1-6_51.cloud.location": ("provider_total_location_based", "whole_value"),
+        "E1-6_51.cloud.market": ("provider_total_market_based", "whole_value"),
+        "E1-6_51.cloud.electricity.market": ("provider_scope_2_market_based", "whole_value"),
+        "E1-6_51.cloud.runs.location": ("provider_total_location_based", "value"),
+        "E1-5_37.beside": ("facility_energy", "value"),
+    }
+    for datapoint, (figure, column) in pairs.items():
+        filed = published.execute(
+            "select quarter, value * 1000 from marts.rpt_quarterly_disclosure"
+            " where framework = 'ESRS-2023' and datapoint_id = ? order by quarter",
+            [datapoint],
+        ).fetchall()
+        shown = published.execute(
+            f"select quarter, {column} from marts.rpt_quarterly_figures where figure_id = ? order by quarter", [figure]
+        ).fetchall()
+        assert filed == shown and any(value is not None for _, value in filed), datapoint
