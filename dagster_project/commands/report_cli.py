@@ -27,7 +27,7 @@ def report_quarterly(
     wait: Wait = 0.0,
     debug: Debug = False,
 ) -> None:
-    """Render the quarterly report in HTML and JSON.
+    """Render the quarterly report: HTML, PDF, XLSX, CSV and JSON in one folder.
 
     Example: trainledger report quarterly --quarter 2026Q3 --as-published 2026-10-01T00:00:00Z
     """
