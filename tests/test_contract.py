@@ -39,7 +39,6 @@ LATER = {
     "rpt_break_even",
     "rpt_quarterly_disclosure",
     "rpt_vendor_claims",
-    "fct_restatements",
 }
 ENUMERATED = {
     "provider_name": "provider_name",
