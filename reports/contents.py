@@ -10,6 +10,7 @@ from reports.sections import (
     compared,
     costs,
     currencies,
+    datapoints,
     emissions,
     energy,
     evidence,
@@ -103,7 +104,7 @@ def sections(
             "shown beside the book, hatched, and is never part of it.",
             charts=emission_charts,
         ),
-        later("datapoints", "Disclosure datapoints", "marts.rpt_quarterly_disclosure"),
+        datapoints.section(publication, quarter),
         section(
             "quality",
             "Quality",

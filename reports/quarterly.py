@@ -1,4 +1,4 @@
-"""The quarterly report: one published file and one quarter in, one folder of HTML, JSON and CSV out.
+"""The quarterly report: one published file and one quarter in, one folder of HTML, PDF, XLSX, JSON and CSV out.
 
 The command line and the Dagster asset call `render`; it knows neither. No clock: what changes with time (final or preliminary,
 missing months) was decided when the file was published.
@@ -12,7 +12,7 @@ from pathlib import Path
 from reports import REPORT_FORMAT, contents
 from reports.issue import Issue, Policy
 from reports.model import Section, answer
-from reports.page import html, records, words
+from reports.page import html, pdf, records, words, workbook
 from reports.publication import open_publication
 from reports.quarter import Quarter
 from reports.sections import headlines, quality
@@ -27,6 +27,8 @@ class QuarterlyReport:
 
     html: Path
     json: Path
+    pdf: Path
+    xlsx: Path
     status: str
     reasons: tuple[str, ...]
     tables: tuple[Path, ...]
@@ -88,5 +90,8 @@ def render(
     records.write_tables(folder / "tables", tables)
     records.write_file(folder / "report.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
     records.write_file(folder / "report.html", text)
+    records.write_file(folder / "report.pdf", pdf.document(text, record))
+    records.write_file(folder / "report.xlsx", workbook.document(record, figures, vintage, sections))
     files = tuple(folder / "tables" / f"{table.id}.csv" for table in tables if not table.absent)
-    return QuarterlyReport(folder / "report.html", folder / "report.json", status.name, status.reasons, files)
+    forms = {form: folder / f"report.{form}" for form in ("html", "json", "pdf", "xlsx")}
+    return QuarterlyReport(**forms, status=status.name, reasons=status.reasons, tables=files)

@@ -63,3 +63,29 @@ def report_quarterly(
     reasons = f": {'; '.join(report.reasons)}" if report.reasons else ""
     typer.echo(f"{report.html}")
     say(f"{quarter} is {report.status}{reasons}")
+
+
+@report_app.command("model")
+@guarded
+def report_model(
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="One model, as its runs name it; default: all.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="A folder; default: reports/models/ in the home.")] = None,
+    config: Config = DEFAULT_CONFIG,
+    debug: Debug = False,
+) -> None:
+    """Write a model's sheet for EU AI Act, Annex XI: energy, compute, hardware and days of all its runs, as a page and JSON.
+
+    Example: trainledger report model --model llm-8b
+    """
+    from dagster_project.publishing.reporting import render_models
+    from dagster_project.settings import load_settings
+
+    settings = load_settings(config)
+    published = settings.home / "published" / "trainledger.duckdb"
+    pages = render_models(published, out or settings.home / "reports" / "models", model, settings.organisation.name)
+    for page in pages:
+        typer.echo(f"{page}")
+    if not pages:
+        say("No run names a model, so there is no sheet.")

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from reports.model import Figure, Section, Table
 from reports.page import layout, records, words
+from reports.page.names import visible
 from reports.page.numbers import EN_DASH, grouped, scaled, significant
 from reports.quarter import Quarter, short_month_name
 
@@ -73,6 +74,7 @@ def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vin
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).resolve().parent / "templates"),
         autoescape=True,
+        finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -9,6 +9,7 @@ from decimal import Decimal
 from itertools import groupby
 
 from reports.model import Column, Table
+from reports.page.names import shown
 from reports.page.numbers import EN_DASH, UNITS, grouped, scaled, significant
 from reports.publication import Row
 from reports.quarter import short_month_name
@@ -98,7 +99,7 @@ def _text(column: Column, value: object) -> str:
         return f"{value:%Y-%m-%d %H:%M}"
     if isinstance(value, date):
         return short_month_name(value) if column.kind == "month" else value.isoformat()
-    text = str(value)
+    text = shown(str(value))
     if column.key == "source":  # a source is named on the page, never linked
         text = text.replace("https://", "").replace("http://", "")
     return text[:12] if column.kind == "digest" else text.replace("_", " ") if column.kind == "state" else text
@@ -136,7 +137,7 @@ def _cell(column: Column, row: Row, places: int, scales: dict[str, Scale], notes
         return Cell(_text(column, value), f"{css} is-{value}" if str(value).isidentifier() else css)
     if column.is_text:
         text = _text(column, value)
-        name = str(row[column.name] or "") if column.name and row[column.name] != value else ""
+        name = shown(str(row[column.name] or "")) if column.name and row[column.name] != value else ""
         return Cell(text, f"{css}{_length(column, text)}", title=str(value) if column.kind == "digest" else "", name=name)
     number = _number(column, value, places, scales)
     ends = [row[key] for key in column.bounds]

@@ -207,7 +207,8 @@ create table marts.fct_reconciliation (
     modelled_total decimal(38, 12),
     ratio double,
     weight_coverage_ratio double,
-    reason varchar
+    reason varchar,
+    is_elected boolean not null
 );
 
 create table marts.fct_quarantine (
@@ -299,6 +300,16 @@ create table marts.dim_prices (
 create table marts.dim_fx_rates (
     rate_date date, base_currency varchar, quote_currency varchar, rate decimal(38, 12), is_to_reporting_currency boolean,
     source varchar, source_name varchar
+);
+
+create table marts.dim_datapoints (
+    framework varchar, datapoint_id varchar, position bigint, reference varchar, datapoint varchar, unit varchar, measure varchar,
+    method varchar, xbrl_name varchar, not_available_reason varchar, source varchar, source_date date, confidence varchar
+);
+
+create table marts.rpt_quarterly_disclosure (
+    quarter varchar, framework varchar, datapoint_id varchar, datapoint varchar, value decimal(38, 12), unit varchar,
+    method varchar, report_status varchar, not_available_reason varchar
 );
 
 create table ops.dim_deliveries (

@@ -1,0 +1,65 @@
+"""The PDF: the blocks of the page set by typst, tagged (PDF/UA-1), in fonts that come with the code.
+
+Nothing of the machine reaches the bytes: its fonts are ignored, and the document has no date but what its text says.
+"""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import typst
+
+from reports.page import fonts, tree
+from reports.page.columns import measure
+from reports.page.paper import Block, Paper
+
+TEMPLATE = Path(__file__).resolve().parent / "templates" / "report.typ"
+NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # typst wants one; the document is told to have none
+
+
+def document(html: str, record: dict[str, Any]) -> bytes:
+    """The PDF of a page and its record."""
+    body = tree.read(html)
+    try:
+        return _set(body, record, fonts.printable)
+    except typst.TypstError:
+        # a cluster that a font has letter by letter and yet cannot shape; then only what every font has is printed
+        return _set(body, record, fonts.plain)
+
+
+def _set(body: tree.Element, record: dict[str, Any], write: Any) -> bytes:
+    blocks = _laid_out(Paper(body, write).blocks())
+    title = write(f"{record['organisation']}, training runs, {record['quarter']} ({record['status']})")
+    report = {
+        "title": title,
+        "author": write(str(record["organisation"])),
+        "description": write(str(record["scope_sentence"])),
+        "running": title.rpartition(" (")[0],
+        "status": record["status"],
+        "scope": record["scope_sentence"],
+        "fonts": fonts.FAMILIES,
+        "blocks": blocks,
+    }
+    done = typst.compile(
+        str(TEMPLATE),
+        font_paths=[str(folder) for folder in fonts.folders()],
+        ignore_system_fonts=True,
+        sys_inputs={"report": json.dumps(report, ensure_ascii=False)},
+        pdf_standards=["ua-1"],
+        timestamp=NO_DATE,
+    )
+    assert isinstance(done, bytes)
+    return done
+
+
+def _laid_out(blocks: list[Block]) -> list[Block]:
+    """Headings at most one level below the last. Captions of tables are headings too: readers of tags go from one to the next."""
+    level = 0
+    for block in blocks:
+        if block["kind"] == "heading":
+            block["level"] = level = min(block["level"], level + 1)
+        elif block["kind"] == "table":
+            block["level"] = min(level + 1, 3)
+            block |= measure(block)
+    return blocks
