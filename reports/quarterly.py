@@ -84,13 +84,14 @@ def render(
         "sections": [records.section_record(section) for section in sections],
     }
     text = html.page(record, span, figures, vintage, sections)
+    paper, book = pdf.document(text, record), workbook.document(record, figures, vintage, sections)
     folder = out / span.name
     tables = [vintage, *(table for section in sections for table in section.tables)]
     records.write_tables(folder / "tables", tables)
     records.write_file(folder / "report.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
     records.write_file(folder / "report.html", text)
-    records.write_file(folder / "report.pdf", pdf.document(text, record))
-    records.write_file(folder / "report.xlsx", workbook.document(record, figures, vintage, sections))
+    records.write_file(folder / "report.pdf", paper)
+    records.write_file(folder / "report.xlsx", book)
     files = tuple(folder / "tables" / f"{table.id}.csv" for table in tables if not table.absent)
     forms = {form: folder / f"report.{form}" for form in ("html", "json", "pdf", "xlsx")}
     return QuarterlyReport(**forms, status=status.name, reasons=status.reasons, tables=files)

@@ -31,7 +31,22 @@ def repeat(source: Path, target: Path, runs: int, months: int) -> None:
                 ).fetchall()
             ]
             engine.execute(f"create table {schema}.{name} as {_repeated(schema, name, columns, copies, months)}")
+        _answers(engine)
         engine.execute("detach built; checkpoint")
+
+
+def _answers(engine: duckdb.DuckDBPyConnection) -> None:
+    """What is derived from other published tables is asked again of the many rows; a view is only its statement."""
+    views = engine.execute("select sql from duckdb_views() where database_name = 'built' and not internal").fetchall()
+    if not engine.execute("select 1 from duckdb_tables() where table_name = 'report_statements' limit 1").fetchall():
+        return
+    statements = engine.execute("select model, statement from ops.report_statements").fetchall()
+    tables = {name for (name,) in engine.execute("select table_name from duckdb_tables() where schema_name = 'marts'").fetchall()}
+    for model, statement in statements:
+        if model in tables:
+            engine.execute(f"create or replace table marts.{model} as {statement}")
+    for (view,) in views:
+        engine.execute(view.replace("CREATE VIEW built.", "CREATE VIEW ", 1))
 
 
 def _repeated(schema: str, name: str, columns: list[str], copies: int, months: int) -> str:

@@ -117,7 +117,8 @@ def test_a_figure_that_was_changed_with_its_manifest_is_named_with_both_values(c
     seal(copied_pack)
     differences = found_in(copied_pack).differences
     assert any(
-        text.startswith("2026Q2/glance/effective_cost, value: the report has 1.000000000000, its SQL gives 129.") for text in differences
+        text.startswith("2026Q2/glance/effective_cost, value: the report has 1.000000000000, its SQL gives 129.")
+        for text in differences
     )
     assert any(text.startswith("report/report.json: rendering the report again") for text in differences)
 

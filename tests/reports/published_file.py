@@ -37,5 +37,5 @@ def literal(value: object) -> str:
     """A value as SQL: one statement per table is far quicker than one per row."""
     if value is None or isinstance(value, bool | int | float | Decimal):
         return "null" if value is None else f"{value:f}" if isinstance(value, Decimal) else str(value).lower()
-    text = str(value).replace("'", "''")
+    text = str(value).replace("'", "''").replace("\0", "' || chr(0) || '")
     return f"'{text}'"
