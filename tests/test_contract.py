@@ -136,6 +136,23 @@ def test_keys_are_unique(published: duckdb.DuckDBPyConnection) -> None:
     assert repeated == {}
 
 
+def test_the_file_declares_the_key_of_every_table_without_months(published: duckdb.DuckDBPyConnection) -> None:
+    declared = dict(
+        published.execute(
+            "select table_name, constraint_column_names from duckdb_constraints()"
+            " where schema_name = 'marts' and constraint_type = 'PRIMARY KEY'"
+        ).fetchall()
+    )
+    views, due = views_of(published), {}
+    for (schema, name), table in tables_due(contract()).items():
+        columns = columns_of(published, schema, name)
+        may_be_null = any(columns[column][1] for column in table["key"])
+        if schema == "marts" and name not in views and "usage_month" not in columns and not may_be_null:
+            due[name] = table["key"]
+    assert {name: declared.get(name) for name in due} == due
+    assert {"dim_training_runs", "dim_regions", "dim_services"} <= due.keys()
+
+
 def test_enumerated_columns_hold_only_what_the_contract_lists(published: duckdb.DuckDBPyConnection) -> None:
     spec = contract()
     strangers = {}

@@ -120,3 +120,11 @@ def catalog_of(connection: duckdb.DuckDBPyConnection) -> Catalog:
 def definition(columns: Sequence[Column]) -> str:
     """Columns, types and NOT NULL of a table as they stand in its `create table`."""
     return ", ".join(f"{quoted(name)} {kind}{'' if nullable else ' not null'}" for name, kind, nullable in columns)
+
+
+def declared_key(columns: Sequence[Column], key: Sequence[str]) -> str:
+    """The key as a constraint, where none of it may be null; not of tables kept by month, of which each index costs (ADR 0052)."""
+    required = {name for name, _, nullable in columns if not nullable}
+    if not key or not required.issuperset(key) or any(name == MONTH for name, *_ in columns):
+        return ""
+    return f", primary key ({', '.join(map(quoted, key))})"

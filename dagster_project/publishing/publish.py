@@ -29,6 +29,7 @@ from dagster_project.publishing.last import (
     catalog_of,
     condition_of,
     contents,
+    declared_key,
     definition,
     has_other_rows,
     last_publication,
@@ -213,7 +214,7 @@ def _write_table(
         stays = " or ".join(condition_of(part) for part in partitions)
         connection.execute(f"delete from {place} where ({stays}) is not true")
     else:
-        _create(connection, found, "marts", table.name)
+        _create(connection, found, "marts", table.name, table.key)
     if changed := sorted(now.keys() - partitions.keys()):
         condition = " or ".join(condition_of(part) for part in changed)
         by_month = (MONTH,) if any(name == MONTH for name, _ in columns) else ()
@@ -241,10 +242,12 @@ def _kept(
     return {part: found for part, found in target.last.parts_of(table.name).items() if part in same}
 
 
-def _create(connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], schema: str, name: str) -> None:
-    """Create the table, empty, with its types and NOT NULL as the build has them."""
+def _create(
+    connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], schema: str, name: str, key: Sequence[str] = ()
+) -> None:
+    """Create the table, empty, with its types and NOT NULL as the build has them, and with its key where that is cheap."""
     connection.execute(f"drop table if exists {schema}.{quoted(name)}")
-    connection.execute(f"create table {schema}.{quoted(name)} ({definition(columns)})")
+    connection.execute(f"create table {schema}.{quoted(name)} ({definition(columns)}{declared_key(columns, key)})")
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, source: str, target: str, key: Sequence[str], condition: str) -> None:
