@@ -123,7 +123,7 @@ def definition(columns: Sequence[Column]) -> str:
 
 
 def declared_key(columns: Sequence[Column], key: Sequence[str]) -> str:
-    """The key as a constraint, where none of it may be null; not of tables kept by month, of which each index costs (ADR 0052)."""
+    """The key as a constraint, if no column of it may be null and the table is not kept by month: see ADR 0052."""
     required = {name for name, _, nullable in columns if not nullable}
     if not key or not required.issuperset(key) or any(name == MONTH for name, *_ in columns):
         return ""
