@@ -29,6 +29,7 @@ from dagster_project.publishing.last import (
     catalog_of,
     condition_of,
     contents,
+    declared_key,
     definition,
     has_other_rows,
     last_publication,
@@ -189,12 +190,12 @@ def _write(
         write_contract(connection)
         write_statements(connection, statements)
         write_views(connection, tables, statements)
-        ours = (*COPIED, CONTRACT, STATEMENTS, *(totals.table for totals in TOTALS.values()))
-        _comment(connection, {"marts": tables, "ops": ours})
         write_bare_names(connection, tables)
         files, of_files = write_files(
             connection, parquet_only, digests, target.folder, target.published, target.last, target.built
         )
+        ours = (*COPIED, CONTRACT, STATEMENTS, *(totals.table for totals in TOTALS.values()))
+        _comment(connection, {"marts": tables, "ops": ours, "main": tables})
         connection.commit()
         connection.execute("detach build")
         connection.execute("checkpoint")
@@ -223,7 +224,7 @@ def _write_table(
         stays = " or ".join(condition_of(part) for part in partitions)
         connection.execute(f"delete from {place} where ({stays}) is not true")
     else:
-        _create(connection, found, "marts", table.name)
+        _create(connection, found, "marts", table.name, table.key)
     if changed := sorted(now.keys() - partitions.keys()):
         condition = " or ".join(condition_of(part) for part in changed)
         by_month = (MONTH,) if any(name == MONTH for name, _ in columns) else ()
@@ -251,10 +252,12 @@ def _kept(
     return {part: found for part, found in target.last.parts_of(table.name).items() if part in same}
 
 
-def _create(connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], schema: str, name: str) -> None:
-    """Create the table, empty, with its types and NOT NULL as the build has them."""
+def _create(
+    connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], schema: str, name: str, key: Sequence[str] = ()
+) -> None:
+    """Create the table, empty, with its types and NOT NULL as the build has them, and with its key where that is cheap."""
     connection.execute(f"drop table if exists {schema}.{quoted(name)}")
-    connection.execute(f"create table {schema}.{quoted(name)} ({definition(columns)})")
+    connection.execute(f"create table {schema}.{quoted(name)} ({definition(columns)}{declared_key(columns, key)})")
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, source: str, target: str, key: Sequence[str], condition: str) -> None:
@@ -283,5 +286,6 @@ def _comment(connection: duckdb.DuckDBPyConnection, tables: dict[str, Sequence[P
                 text, at = words.strip(), (schema, table.name, column)
                 if text and at in present and present[at] != text:
                     place = f"{schema}.{quoted(table.name)}"
-                    what = f"column {place}.{quoted(column)}" if column else f"{'view' if table.is_view else 'table'} {place}"
+                    kind = "view" if table.is_view or schema == "main" else "table"
+                    what = f"column {place}.{quoted(column)}" if column else f"{kind} {place}"
                     connection.execute(f"comment on {what} is {literal(text)}")

@@ -323,3 +323,25 @@ create table ops.builds (
     build_id varchar, started_at timestamp, finished_at timestamp, fingerprint varchar, code_version varchar, is_full boolean,
     months varchar, outcome varchar
 );
+
+create table marts.rpt_coverage (
+    usage_month date not null,
+    provider_name varchar not null,
+    service_code varchar not null,
+    billing_currency varchar not null,
+    effective_cost decimal(38, 12) not null,
+    effective_cost_with_energy decimal(38, 12) not null,
+    effective_cost_with_carbon decimal(38, 12) not null
+);
+
+create table marts.fct_lost_work (
+    usage_month date not null,
+    week_start date not null,
+    cause varchar not null,
+    training_run_id varchar not null,
+    attempt_id varchar not null,
+    billing_currency varchar not null,
+    effective_cost decimal(38, 12) not null,
+    facility_energy_kwh decimal(38, 9),
+    modelled_location_based_kgco2e decimal(38, 9)
+);
