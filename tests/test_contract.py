@@ -56,6 +56,8 @@ BESIDE = {
     "dim_accelerator_sources",
     "dim_datapoints",
     "fct_lost_work",
+    "focus_1_4",
+    "activity_data",
     "dim_pue",
     "dim_vendor_claims",
     "dim_article_figures",

@@ -135,9 +135,10 @@ def quarterly_asset(settings: Settings) -> dg.AssetsDefinition:
         pool=None,  # it reads the publication and writes nothing that others write
         deps=[names.PUBLICATION],
         group_name="reports",
-        kinds={"html"},
+        kinds={"html", "pdf"},
         partitions_def=dg.DynamicPartitionsDefinition(name=names.QUARTERS),
-        description="One quarter of the published file in HTML and JSON. The quarters are those of which something is published.",
+        description="One quarter of the published file as HTML, PDF, XLSX, CSV and JSON. The quarters are those of which "
+        "something is published.",
     )
     def quarterly(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         with explained():

@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Set
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from reports.page.charts import fitted
 from reports.page.tree import Element
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
-FONT = "'Noto Sans', sans-serif"
-SMALLER = "svg { font-size: 10px; } svg .tick, svg .side { font-size: 9.5px; }"  # the fonts of paper are wider than a browser's
 # a mark of the legend: the same classes as in the drawing, drawn as what they stand for there
 SHAPES = {
     "round": '<circle class="dot{hollow}" cx="5" cy="5" r="3.6"/>',
@@ -28,26 +28,40 @@ def style() -> str:
     sheet = (TEMPLATES / "report.css").read_text(encoding="utf-8")
     ours, _, printed = sheet.partition("@media print")
     colours = dict(re.findall(r"(--\w+): ([^;]+);", printed))
-    rules = re.findall(r"^([^@{}\n]+\{[^{}]*(?:fill|stroke|font-weight|text-anchor)[^{}]*\})", ours, re.MULTILINE)
+    rules = re.findall(r"^([^@{}\n]+\{[^{}]*(?:fill|stroke)[^{}]*\})", ours, re.MULTILINE)
     return re.sub(r"var\((--\w+)\)", lambda name: colours[name[1]], "\n".join(rule for rule in rules if rule[0] in ".s"))
 
 
-def _written(element: Element, write: Callable[[str], str]) -> Element:
-    children = [write(child) if isinstance(child, str) else _written(child, write) for child in element.children]
-    return Element(element.tag, element.attributes, children)
-
-
 def _document(attributes: str, inside: str) -> str:
-    opening = f'<svg xmlns="http://www.w3.org/2000/svg" font-family="{FONT}" {attributes}>'
-    return f"{opening}<style>{style()}{SMALLER}</style>{inside}</svg>"
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}><style>{style()}</style>{inside}</svg>'
 
 
-def alone(svg: Element, write: Callable[[str], str]) -> str:
-    """The drawing with its names in letters that the fonts have."""
+def alone(svg: Element) -> str:
+    """The drawing without its words; its own description is its alternative text, other titles are what a pointer shows."""
     box, width, height = (svg.attributes[name] for name in ("viewbox", "width", "height"))
-    # titles are what a pointer shows on a screen; the drawing's own description is its alternative text
-    inside = "".join(_written(child, write).markup() for child in svg.elements if child.tag not in ("title", "desc"))
+    inside = "".join(child.markup() for child in svg.elements if child.tag not in ("title", "desc", "text"))
     return _document(f'viewBox="{box}" width="{width}" height="{height}"', inside)
+
+
+def _fitting(text: str, write: Callable[[str], str]) -> str:
+    """A name that grew, as it has code points, is cut to its room again."""
+    written = write(text)
+    return written if written == text else fitted(written)
+
+
+def labels(svg: Element, write: Callable[[str], str]) -> list[dict[str, Any]]:
+    """The words of a drawing and where they stand: typst sets them, as it shapes every script and tells a reader each letter."""
+    return [
+        {
+            "x": float(text.attributes["x"]),
+            "y": float(text.attributes["y"]),
+            "anchor": text.attributes.get("text-anchor", "start"),
+            "is_bold": "total" in text.classes,
+            "is_quiet": not text.classes & {"label", "total"},
+            "text": _fitting("".join(child for child in text.children if isinstance(child, str)), write),
+        }
+        for text in svg.all("text")
+    ]
 
 
 def key(classes: Set[str]) -> str:

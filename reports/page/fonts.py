@@ -68,5 +68,5 @@ def printable(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The text in letters that every font has."""
-    return "".join(letter if letter.isascii() else code_point(letter) for letter in text)
+    """The text in letters of the first font that stand alone: what is left where shaping fails."""
+    return "".join(letter if _has(0, letter) and not category(letter).startswith("M") else code_point(letter) for letter in text)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any, cast
 
-from reports.page.drawings import alone, key
+from reports.page.drawings import alone, key, labels
 from reports.page.numbers import THIN_SPACE
 from reports.page.tree import Element
 
@@ -167,7 +167,7 @@ class Paper:
             classes = cell.classes
             cells.append(
                 {
-                    "runs": self._inline(cell.children),
+                    "runs": self._inline(cell.children, style="small" if "hash" in classes else ""),
                     "is_number": "number" in classes,
                     "is_bold": "total" in row.classes,
                     "span": int(cell.attributes.get("colspan", "1")),
@@ -195,9 +195,11 @@ class Paper:
             panels.append(
                 {
                     "title": [run for name in panel.all("p", "panel-title") for run in self._inline(name.children)],
-                    "svg": alone(drawing, self._write),
+                    "svg": alone(drawing),
+                    "labels": labels(drawing, self._write),
                     "alt": self._write(f"{words['title']}. {words['desc']}"),
                     "width": float(drawing.attributes["width"]),
+                    "height": float(drawing.attributes["height"]),
                 }
             )
         return {

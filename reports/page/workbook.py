@@ -5,7 +5,8 @@ hidden column at the right end of the table has all of them as text. Written wit
 the machine's zlib.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from io import BytesIO
@@ -37,10 +38,7 @@ FORMATS = {
     "time": "yyyy-mm-dd hh:mm",
     "year": "0",
 }
-FIGURES = (
-    *("id", "label", "value", "unit", "low", "high", "whole", "whole_label"),
-    *("change_ratio", "change_reason", "absent", "remark", "method"),
-)
+FIGURES = [field.name for field in fields(Figure) if field.name not in ("sql", "known", "is_on_first_page")]
 
 
 def _text(value: str) -> str:
@@ -90,14 +88,17 @@ def _header(column: Column, currency: str) -> str:
     return f"{group}{column.label} [{unit}]" if unit not in ("", "1") else f"{group}{column.label}"
 
 
-def _name(table: Table) -> str:
-    """A sheet's name has 31 characters at most; the code alone tells one from another."""
-    return f"{table.code} {table.id}"[:31]
+def _names(tables: Sequence[Table]) -> dict[str, str]:
+    """The name of each table's sheet: 31 characters at most, and no two alike."""
+    names: dict[str, str] = {}
+    for n, table in enumerate(tables):
+        name = f"{table.code} {table.id}".strip()[:31]
+        names[table.id] = name if name.lower() not in map(str.lower, names.values()) else f"{name[:27]}~{n}"
+    return names
 
 
-def _table(book: xlsxwriter.Workbook, look: _Look, table: Table, above: Sequence[str]) -> None:
-    sheet = book.add_worksheet(_name(table))
-    sheet.write_string(0, 0, _text(f"{table.code} {table.spec.title}"), look.of(bold=True, font_size=13))
+def _table(sheet: Worksheet, look: _Look, table: Table, above: Sequence[str]) -> None:
+    sheet.write_string(0, 0, _text(f"{table.code} {table.spec.title}".strip()), look.of(bold=True, font_size=13))
     for n, line in enumerate(above, 1):
         sheet.write_string(n, 0, _text(line))
     sheet.write_string(3, 0, _text(table.spec.method))
@@ -141,7 +142,9 @@ def _figures(book: xlsxwriter.Workbook, look: _Look, figures: Sequence[Figure]) 
     sheet.freeze_panes(1, 2)
 
 
-def _contents(sheet: Worksheet, look: _Look, record: dict[str, Any], sections: Sequence[tuple[str, Sequence[Table]]]) -> None:
+def _contents(
+    sheet: Worksheet, look: _Look, record: dict[str, Any], sections: Sequence[Section], names: Mapping[str, str]
+) -> None:
     bold = look.of(bold=True)
     lines = [f"Status: {record['status']}", *map(str, record["status_reasons"]), *filter(None, [record["status_note"]])]
     sheet.write_string(
@@ -149,18 +152,22 @@ def _contents(sheet: Worksheet, look: _Look, record: dict[str, Any], sections: S
     )
     for n, line in enumerate([*lines, record["scope_sentence"]], 1):
         sheet.write_string(n, 0, _text(line), bold if line == record["scope_sentence"] else None)
-    top = len(lines) + 3
+    said = [sentence.text for section in sections for sentence in section.sentences]
+    for n, line in enumerate(said, len(lines) + 3):
+        sheet.write_string(n, 0, _text(line))
+    top = len(lines) + len(said) + 4
     for n, (title, width) in enumerate((("Table", 16), ("Title", 70), ("Section", 30), ("Rows", 8), ("Not shown because", 60))):
         sheet.write_string(top, n, title, look.of(bold=True, bottom=1))
         sheet.set_column(n, n, width)
     rows: list[tuple[str, str, str, str, int | None, str]] = [("Figures", "Headline figures", "", "Figures", None, "")]
-    for section, tables in sections:
-        for table in tables:
+    for section in sections:
+        for table in section.tables:
             count = None if table.absent else len(table.rows)
-            rows.append((table.code, table.spec.title, section, _name(table), count, table.absent))
-    for n, (code, title, section, target, count, absent) in enumerate(rows, top + 1):
+            code = table.code or "data only"
+            rows.append((code, table.spec.title, section.title, names[table.id], count, table.absent))
+    for n, (code, title, chapter, target, count, absent) in enumerate(rows, top + 1):
         sheet.write_url(n, 0, f"internal:'{target}'!A1", string=code)
-        for m, value in enumerate((title, section, count, absent or None), 1):
+        for m, value in enumerate((title, chapter, count, absent or None), 1):
             _write(sheet, n, m, value, None)
     sheet.freeze_panes(top + 1, 0)
 
@@ -171,15 +178,16 @@ def document(record: dict[str, Any], figures: Sequence[Figure], vintage: Table, 
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
     book = xlsxwriter.Workbook(buffer, options)
     look = _Look(book)
-    parts = [("Data vintage", [vintage]), *((section.title, section.tables) for section in sections)]
+    parts = [Section("vintage", "Data vintage", tables=(vintage,)), *sections]
+    names = _names([table for section in parts for table in section.tables])
     heading = _text(f"{record['organisation']}, training runs, {record['quarter']} ({record['status']})")
     book.set_properties({"title": heading, "author": _text(str(record["organisation"])), "created": CREATED})
     contents = book.add_worksheet("Contents")
-    _contents(contents, look, record, parts)
+    _contents(contents, look, record, parts, names)
     _figures(book, look, figures)
-    for _, tables in parts:
-        for table in tables:
-            _table(book, look, table, (heading, str(record["scope_sentence"])))
+    for section in parts:
+        for table in section.tables:
+            _table(book.add_worksheet(names[table.id]), look, table, (heading, str(record["scope_sentence"])))
     book.close()
     return _stored(buffer.getvalue())
 

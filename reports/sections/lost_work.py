@@ -24,9 +24,24 @@ METHOD = (
     "run held, though some run held them in the month."
 )
 
+LOST_WORK_BY_CAUSE = TableSpec(
+    id="lost_work_by_cause",
+    title="Idle machines, failed and interrupted work",
+    sql=f"""select lost.cause, lost.billing_currency,
+    {_SUMS}
+from marts.fct_lost_work as lost
+where {within("lost.usage_month")}
+group by lost.cause, lost.billing_currency
+order by lost.billing_currency, lost.cause""",
+    columns=(Column("cause", "Cause", "state"), *_MEASURES),
+    key=("billing_currency", "cause"),
+    method=METHOD,
+    empty="No attempt failed or was interrupted, and no machine was idle.",
+)
+
 LOST_WORK_BY_TEAM = TableSpec(
     id="lost_work_by_team",
-    title="Lost and idle: failed and interrupted attempts by team, idle machines",
+    title="Idle machines, failed and interrupted work, by team",
     sql=f"""select coalesce(runs.team, case when lost.cause = 'idle' then 'no run' end) as team, lost.cause,
     lost.billing_currency,
     {_SUMS}
@@ -43,7 +58,7 @@ order by lost.billing_currency, lost.cause, effective_cost desc, team""",
 
 LOST_WORK_BY_WEEK = TableSpec(
     id="lost_work_by_week",
-    title="The same by week",
+    title="Idle machines, failed and interrupted work, by week",
     sql=f"""select lost.week_start, lost.cause, lost.billing_currency,
     {_SUMS}
 from marts.fct_lost_work as lost

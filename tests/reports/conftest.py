@@ -29,7 +29,7 @@ def _templates() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _paper() -> Iterator[None]:
-    """No PDF and no workbook but where a file asks for them: they are most of what a report costs, and a hundred tests make one."""
+    """No PDF and no workbook but where a file asks for them: they are most of what a report costs."""
     with (
         mock.patch("reports.page.pdf.document", return_value=b"%PDF-"),
         mock.patch("reports.page.workbook.document", return_value=b"PK"),

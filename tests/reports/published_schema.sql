@@ -317,6 +317,8 @@ create table ops.dim_deliveries (
     content_hash varchar, rows bigint, is_elected boolean, is_book boolean
 );
 
+create table ops.listed_objects (source_name varchar, kind varchar);
+
 create table ops.gate_results (build_id varchar, gate varchar, passed boolean, failing_rows bigint, detail varchar);
 
 create table ops.builds (
@@ -344,4 +346,7 @@ create table marts.fct_lost_work (
     effective_cost decimal(38, 12) not null,
     facility_energy_kwh decimal(38, 9),
     modelled_location_based_kgco2e decimal(38, 9)
+);
+create table marts.dim_porting_costs (
+    workload_key varchar, to_family varchar, measure varchar, unit varchar, one_time_amount decimal(38, 12), source varchar, source_date date
 );

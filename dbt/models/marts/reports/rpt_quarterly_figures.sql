@@ -21,10 +21,10 @@
     'reason': "case when has_bills then 'no accelerator cost' else '" ~ no_bill ~ "' end",
 }) %}
 {%- do figures.append({'id': 'run_count', 'from': 'energy_sums', 'unit': "'runs'", 'value': 'run_count', 'is_known': 'true'}) %}
-{%- for id, unit, value, known in [
-    ('reserved_chip_hours', 'h', 'chip_hours', 'known_hours_run_months'),
-    ('facility_energy', 'kWh', 'energy', 'known_run_months'),
-    ('modelled_location_based', 'kgCO2e', 'mass', 'known_run_months'),
+{%- for id, unit, value, known, what in [
+    ('reserved_chip_hours', 'h', 'chip_hours', 'known_hours_run_months', 'chip-hours'),
+    ('facility_energy', 'kWh', 'energy', 'known_run_months', 'energy figure'),
+    ('modelled_location_based', 'kgCO2e', 'mass', 'known_run_months', 'modelled emissions'),
 ] %}
     {%- do figures.append({
         'id': id, 'from': 'modelled_sums' if value == 'mass' else 'energy_sums', 'unit': "'" ~ unit ~ "'", 'value': value,
@@ -33,7 +33,7 @@
         'basis': 'basis' if value != 'chip_hours', 'parts': 'run_months', 'known_parts': known,
         'is_known': known ~ ' = run_months and (run_months > 0 or run_count = 0)',
         'reason': "case when run_months = 0 then 'all runs are known by a tag only: nothing can be modelled for them'"
-            ~ ' else (run_months - ' ~ known ~ ") || ' of ' || run_months || ' run-months have no such figure' end",
+            ~ ' else (run_months - ' ~ known ~ ") || ' of ' || run_months || ' run-months have no " ~ what ~ "' end",
     }) %}
 {%- endfor %}
 {%- for mass in mass_names() %}
