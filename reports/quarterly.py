@@ -5,17 +5,18 @@ missing months) was decided when the file was published.
 """
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 from reports import REPORT_FORMAT, contents
+from reports.issue import Issue, Policy
 from reports.model import answer
 from reports.page import html, pdf, records, words, workbook
 from reports.publication import open_publication
 from reports.quarter import Quarter
 from reports.sections import headlines, quality
-from reports.sections.status import decide, require_data
+from reports.sections.status import as_issued, decide, require_data
 
 HERE = Path(__file__).resolve().parent
 
@@ -41,17 +42,27 @@ def code_digest() -> str:
     return total.hexdigest()
 
 
-def render(published: Path, quarter: str, out: Path, *, organisation: str, status_note: str | None = None) -> QuarterlyReport:
+def render(
+    published: Path,
+    quarter: str,
+    out: Path,
+    *,
+    organisation: str,
+    status_note: str | None = None,
+    policy: Policy | None = None,
+    issue: Issue | None = None,
+) -> QuarterlyReport:
     """Render a quarter of a published file into `<out>/<quarter>/`.
 
-    `status_note` is printed on the cover: what the file itself does not hold, such as an as-of time.
+    What the file itself does not hold is said by the caller: `status_note` is printed on the cover, such as an as-of time;
+    `policy` and `issue` in the sections on restatements and evidence.
     """
     span = Quarter.parse(quarter)
     with open_publication(published) as publication:
         require_data(publication, span)
-        status = decide(publication, span)
+        status = as_issued(decide(publication, span)) if issue else decide(publication, span)
         figures = headlines.headline_figures(publication, span)
-        sections = contents.sections(publication, span, figures)
+        sections = contents.sections(publication, span, figures, policy, issue)
         vintage = replace(answer(publication, span, quality.VINTAGE), code="T0")
         vintage_sentence = quality.vintage_sentence(publication, span)
     record: dict[str, object] = {
@@ -62,6 +73,8 @@ def render(published: Path, quarter: str, out: Path, *, organisation: str, statu
         "status": status.name,
         "status_reasons": list(status.reasons),
         "status_note": status_note,
+        "issue": asdict(issue) if issue else None,
+        "policy": policy.record() if policy else None,
         "vintage_sentence": vintage_sentence,
         "scope_sentence": words.SCOPE_SENTENCE,
         "report_code_sha256": code_digest(),

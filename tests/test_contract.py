@@ -37,8 +37,6 @@ TYPES = {
 LATER = {
     "rpt_trainium_vs_tpu",
     "rpt_break_even",
-    "rpt_quarterly_disclosure",
-    "rpt_vendor_claims",
     "fct_restatements",
 }
 ENUMERATED = {
@@ -52,6 +50,16 @@ ENUMERATED = {
     "status": "status",
     "energy_basis": "energy_basis",
     "power_confidence": "power_confidence",
+}
+# tables that no section names: published for whoever follows a figure (docs/contract.md has their keys)
+BESIDE = {
+    "dim_accelerator_sources",
+    "dim_datapoints",
+    "dim_pue",
+    "dim_vendor_claims",
+    "dim_article_figures",
+    "rpt_purchase_options",
+    "rpt_region_what_if",
 }
 RESIDUALS = ("fct_residual_costs", "fct_residual_emissions")
 
@@ -143,6 +151,8 @@ def test_enumerated_columns_hold_only_what_the_contract_lists(published: duckdb.
         if schema == "ops":
             continue
         enumerated = ENUMERATED | ({"reason": "residual_reason"} if name in RESIDUALS else {})
+        if name == "rpt_vendor_claims":  # the others' verdict is about two families
+            enumerated = enumerated | {"verdict": "claim_verdict"} if "claim_verdict" in spec["enumerations"] else enumerated
         if name == "fct_reconciliation":  # a factor's method is another thing
             enumerated = enumerated | {"method": "reconciliation_method"}
         for column in columns_of(published, schema, name).keys() & enumerated.keys():
@@ -162,7 +172,7 @@ def test_nothing_is_published_that_the_contract_does_not_name(published: duckdb.
     more = read("contract-2.yml")
     # a table of a section may come before the whole of the section is done
     coming = named_in(more, [section for section in more if section not in ("version", "enumerations")])
-    named = set(spec["tables"]) | coming | {"dim_accelerator_sources"}
+    named = set(spec["tables"]) | coming | BESIDE
     found = {
         name
         for (name,) in published.execute(

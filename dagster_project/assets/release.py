@@ -14,7 +14,7 @@ from dagster_project.assets.steps import WriterLock, explained, failure_of, step
 from dagster_project.election.election import elect
 from dagster_project.election.units import fingerprints
 from dagster_project.landing.opening import open_landing
-from dagster_project.publishing.reporting import render_quarter
+from dagster_project.publishing.reporting import policy_of, render_quarter
 from dagster_project.settings import Settings
 from dagster_project.warehouse import building, builds, expectations
 from dagster_project.warehouse.site import Site
@@ -142,7 +142,13 @@ def quarterly_asset(settings: Settings) -> dg.AssetsDefinition:
     )
     def quarterly(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         with explained():
-            report = render_quarter(site.published_file, site.root / "reports", context.partition_key, settings.organisation.name)
+            report = render_quarter(
+                site.published_file,
+                site.root / "reports",
+                context.partition_key,
+                settings.organisation.name,
+                policy=policy_of(settings),
+            )
         return results.as_result(results.report_materialization(context.partition_key, report.html, report.status))
 
     return quarterly

@@ -35,6 +35,7 @@ from dagster_project.publishing.last import (
     part_of,
     publisher,
 )
+from dagster_project.publishing.month_files import write_files
 from dagster_project.publishing.parts import LINK, file_name, keep_part, new_folder, remove_old_parts, swap_parts, write_part
 from dagster_project.publishing.statements import write_statements, write_views
 from dagster_project.publishing.tables import COPIED, STATEMENTS, PublishedTable
@@ -85,14 +86,14 @@ def publish(
     published.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(published)
     file, record_file = published / FILE_NAME, published / COMMIT_RECORD
-    names = [table.name for table in tables if not table.is_view]
+    names = [table.name for table in tables if not (table.is_view or table.is_parquet_only)]
     last = None if months is None else last_publication(file, record_file, identity.code_version, names)
     new_file = published / f".{identity.build_id}.duckdb"
     folder = new_folder(published, identity.build_id)
     built = frozenset(part_of(month) for month in months or ())
     whole_bytes = _begin_file(new_file, last)
     target = Target(published, folder, last, built)
-    digests, hashes = _write(build_file, new_file, tables, identity.build_id, target, statements or {})
+    digests, files, hashes = _write(build_file, new_file, tables, identity.build_id, target, statements or {})
     readers = modes.as_in(published)
     for made in (new_file, folder):
         modes.give(made, readers)
@@ -102,6 +103,7 @@ def publish(
         "tables": {digest.table: digest.digest for digest in digests},
         "rows": {digest.table: digest.rows for digest in digests},
         "parts": {digest.table: digest.partitions for digest in digests},
+        "files": files,
         "parquet": hashes,
         "publisher": publisher(),
         "whole_bytes": whole_bytes or new_file.stat().st_size,
@@ -157,8 +159,11 @@ def _write(
     build_id: str,
     target: Target,
     statements: Mapping[str, str],
-) -> tuple[list[TableDigest], dict[str, str]]:
-    """Bring the new file to the rows of the build. Returns the digests, and sha256 of the Parquet by relative file name."""
+) -> tuple[list[TableDigest], dict[str, dict[str, int]], dict[str, str]]:
+    """Bring the new file to the rows of the build.
+
+    Returns the digests, the rows of what is Parquet alone, and sha256 of all Parquet by relative file name.
+    """
     import duckdb
 
     digests: list[TableDigest] = []
@@ -169,6 +174,8 @@ def _write(
         connection.begin()  # hundreds of comments and columns: one commit instead of one, with its wait for the disk, for each
         connection.execute("create schema if not exists marts; create schema if not exists ops")
         catalog = catalog_of(connection)
+        parquet_only = [table for table in tables if table.is_parquet_only]
+        tables = [table for table in tables if not table.is_parquet_only]
         for table in (table for table in tables if not table.is_view):
             digest, of_table = _write_table(connection, table, target, catalog)
             digests.append(digest)
@@ -183,13 +190,16 @@ def _write(
         write_statements(connection, statements)
         write_views(connection, tables, statements)
         write_bare_names(connection, tables)
+        files, of_files = write_files(
+            connection, parquet_only, digests, target.folder, target.published, target.last, target.built
+        )
         ours = (*COPIED, CONTRACT, STATEMENTS, *(totals.table for totals in TOTALS.values()))
         _comment(connection, {"marts": tables, "ops": ours, "main": tables})
         connection.commit()
         connection.execute("detach build")
         connection.execute("checkpoint")
     durable.sync(new_file)
-    return digests, hashes
+    return digests, files, hashes | of_files
 
 
 def _write_table(

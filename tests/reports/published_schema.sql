@@ -302,6 +302,16 @@ create table marts.dim_fx_rates (
     source varchar, source_name varchar
 );
 
+create table marts.dim_datapoints (
+    framework varchar, datapoint_id varchar, position bigint, reference varchar, datapoint varchar, unit varchar, measure varchar,
+    method varchar, xbrl_name varchar, not_available_reason varchar, source varchar, source_date date, confidence varchar
+);
+
+create table marts.rpt_quarterly_disclosure (
+    quarter varchar, framework varchar, datapoint_id varchar, datapoint varchar, value decimal(38, 12), unit varchar,
+    method varchar, report_status varchar, not_available_reason varchar
+);
+
 create table ops.dim_deliveries (
     source_name varchar, provider_name varchar, kind varchar, partition varchar, published_at timestamp, landed_at timestamp,
     content_hash varchar, rows bigint, is_elected boolean, is_book boolean
