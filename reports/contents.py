@@ -124,7 +124,7 @@ def chapters(policy: Policy | None, issue: Issue | None) -> tuple[Chapter, ...]:
             "shown beside the book, hatched, and is never part of it.",
             charts=emission_charts,
         ),
-        lambda publication, quarter, figures: datapoints.section(publication, quarter),
+        datapoints.section,
         _quality,
         lambda publication, quarter, figures: restatements.section(publication, quarter, policy, issue),
         chapter(

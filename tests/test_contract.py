@@ -55,6 +55,8 @@ ENUMERATED = {
 BESIDE = {
     "dim_accelerator_sources",
     "dim_datapoints",
+    "focus_1_4",
+    "activity_data",
     "dim_pue",
     "dim_vendor_claims",
     "dim_article_figures",

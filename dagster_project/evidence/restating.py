@@ -39,7 +39,7 @@ from dagster_project.warehouse.site import Site
 from reports.publication import Publication, open_folder, open_publication
 from reports.quarter import Quarter
 from reports.quarterly import code_digest
-from reports.sections.headlines import glance_figures
+from reports.sections.headlines import headline_figures
 
 Values = dict[str, Decimal | None]  # of each figure
 Say = Callable[[str], None]
@@ -58,7 +58,7 @@ class Known:
 
 def values_of(publication: Publication, quarter: Quarter) -> Values:
     """The headline figures and disclosure datapoints of a quarter, by the ids that report.json gives them."""
-    values: Values = {f"{quarter.name}/glance/{figure.id}": figure.value for figure in glance_figures(publication, quarter)}
+    values: Values = {figure.id: figure.value for figure in headline_figures(publication, quarter)}
     if not publication.missing("marts.rpt_quarterly_disclosure"):
         sql = "select framework, datapoint_id, value from marts.rpt_quarterly_disclosure where quarter = $q order by all"
         for row in publication.rows(sql.replace("$q", f"'{quarter.name}'")):
@@ -69,7 +69,7 @@ def values_of(publication: Publication, quarter: Quarter) -> Values:
 def issued_values(pack: Path, quarter: Quarter) -> Values:
     """The same as they were printed: headline figures from report.json, datapoints from the pack's table."""
     record = read_json(pack / "report" / "report.json")
-    printed = {f"{quarter.name}/glance/{figure['id']}": figure["value"] for figure in record["figures"]}
+    printed = {figure["id"]: figure["value"] for figure in record["figures"]}
     with open_folder(pack / "data") as publication:
         points = {name: value for name, value in values_of(publication, quarter).items() if "/datapoints/" in name}
     return {name: None if value is None else Decimal(value) for name, value in printed.items()} | points
