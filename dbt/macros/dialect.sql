@@ -88,3 +88,8 @@ cast((({{ a }}) - ({{ a }}) % ({{ b }})) / ({{ b }}) as decimal(38,0))
   {{ return(sql) }}
 {% endmacro %}
 {% macro text_literal(x) -%}'{{ (x | string).replace('\\', '\\\\').replace("'", "\\'") }}'{%- endmacro %}
+
+{# a statistic as a double of nine significant digits #}
+{% macro significant(x) %}{{ return(adapter.dispatch('significant', 'trainledger')(x)) }}{% endmacro %}
+{% macro duckdb__significant(x) -%}cast(printf('%.8e', {{ x }}) as double){%- endmacro %}
+{% macro spark__significant(x) -%}cast(format_string('%.8e', {{ x }}) as double){%- endmacro %}

@@ -119,9 +119,10 @@ def _columns(file: Path, schemas: tuple[str, ...]) -> dict[str, set[str]]:
 def test_the_described_columns_are_those_of_a_finished_build(demo_home: Path, kind: str, schemas: tuple[str, ...]) -> None:
     built = _columns(demo_home / "trainledger-home" / "build.duckdb", schemas)
     wrong = {}
-    written_into_others = {path.stem for path in files("models", suffix=".sql") if "'ephemeral'" in path.read_text()}
+    # dbt writes these into the models that read them: there is no table to look at
+    ephemeral = {path.stem for path in files("models", suffix=".sql") if "materialized='ephemeral'" in path.read_text()}
     for table in described()[kind]:
-        if table.name in written_into_others:
+        if table.name in ephemeral:
             continue
         columns, listed = built.pop(table.name, set()), set(table.column_names)
         if columns != listed:

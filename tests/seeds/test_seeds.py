@@ -28,6 +28,7 @@ KEYS = {
     "emission_factors": ("factor_id",),
     "vendor_claims": ("claim_id",),
     "article_figures": ("figure_id",),
+    "t_quantiles": ("degrees_of_freedom",),
 }
 CHOSEN_ATTRIBUTES = (
     "chips_per_node",

@@ -41,9 +41,9 @@ run_energy as (
     select
         energy.training_run_id,
         {%- for end in ['', '_low', '_high'] %}
-        {{ known_sum('energy.chip_host_energy_kwh' ~ end) }} as kwh{{ end }},
+        {{ sum_as_double('energy.chip_host_energy_kwh' ~ end) }} as kwh{{ end }},
         {%- endfor %}
-        {{ known_sum('energy.reserved_chip_hours') }} as chip_hours,
+        {{ sum_as_double('energy.reserved_chip_hours') }} as chip_hours,
         bool_or(coalesce(energy.power_confidence, 'assumed') = 'assumed') as is_power_assumed,
         max(case when target_runs.model_flops > 0 then target_runs.model_flops end) as flops
     from {{ ref('fct_training_run_energy') }} as energy
@@ -140,10 +140,10 @@ pair_deviations as (
 pair_statistics as (
     select
         pair_means.*,
-        pair_deviations.deviation / sqrt(pair_means.pair_count)
-        * {{ t_of_98_percent('(pair_means.pair_count - 1)') }} as half_width
+        pair_deviations.deviation / sqrt(pair_means.pair_count) * quantiles.t_1 as half_width
     from pair_means
     inner join pair_deviations using (claim_id)
+    left join {{ ref('dim_t_quantiles') }} as quantiles on least(pair_means.pair_count - 1, 120) = quantiles.degrees_of_freedom
 ),
 
 -- the 98 % interval, shifted to both corners of the power bounds
@@ -212,7 +212,7 @@ market_based as (
     select
         places.place,
         book_in_window.provider_model_version,
-        {{ known_sum('book_in_window.kg', 'decimal(18, 6)') }} as kg
+        {{ sum_as_double('book_in_window.kg') }} as kg
     from book_in_window
     inner join newest_versions using (provider_name, provider_model_version)
     inner join places using (provider_name, region_id)
@@ -287,9 +287,9 @@ rounded as (
     select
         claim_id, claim, stated_by, source, test, form, claimed_value, supported_from, contradicted_below,
         missing, undecided, evidence, own_saving,
-        {{ nine_digits('x') }} as x,
-        {{ nine_digits('x_low') }} as x_low,
-        {{ nine_digits('x_high') }} as x_high
+        {{ significant('x') }} as x,
+        {{ significant('x_low') }} as x_low,
+        {{ significant('x_high') }} as x_high
     from measured
 ),
 
