@@ -45,6 +45,17 @@ class Comparison:
     verdicts: Mapping[str, int]
     claims: Mapping[str, int]
 
+    @property
+    def counted(self) -> str:
+        """verdicts 2 tpu, 40 undecided; claims of vendors 1 supported, 22 no data."""
+        parts = (("verdicts", self.verdicts), ("claims of vendors", self.claims))
+        told = (
+            f"{name} " + ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in counts.items())
+            for name, counts in parts
+            if counts
+        )
+        return "; ".join(told)
+
 
 def _window(publication: Publication, start: date | None, end: date | None) -> Window:
     """The dates that were asked for; without any the last twelve complete months."""
@@ -54,7 +65,11 @@ def _window(publication: Publication, start: date | None, end: date | None) -> W
     window = Window(start or months_before(last, MONTHS_SHOWN), last)
     [runs] = publication.rows(window.fill(RUNS))
     if not runs["run_count"]:
-        ended = f"Runs ended from {runs['first_end']:%Y-%m-%d} to {runs['last_end']:%Y-%m-%d}" if runs["first_end"] else "No run ended yet"
+        ended = (
+            f"Runs ended from {runs['first_end']:%Y-%m-%d} to {runs['last_end']:%Y-%m-%d}"
+            if runs["first_end"]
+            else "No run ended yet"
+        )
         raise WindowError(f"No run ended from {window.start} up to and without {window.end}. {ended}.")
     return window
 
@@ -88,10 +103,17 @@ def render(published: Path, start: date | None, end: date | None, out: Path, *, 
     with open_publication(published) as publication:
         statements = report_statements(publication)
         if lacking := [model for model in NEEDED if model not in statements]:
-            raise PublicationError(f"{published} has no statement of {', '.join(lacking)}: run `trainledger refresh` with this version.")
+            raise PublicationError(
+                f"{published} has no statement of {', '.join(lacking)}: run `trainledger refresh` with this version."
+            )
         window = _window(publication, start, end)
         sections = [
-            Section(id, title, lead, tuple(_asked(publication, statements, window, spec, f"T{n}.{m}") for m, spec in enumerate(specs, 1)))
+            Section(
+                id,
+                title,
+                lead,
+                tuple(_asked(publication, statements, window, spec, f"T{n}.{m}") for m, spec in enumerate(specs, 1)),
+            )
             for n, (id, title, lead, specs) in enumerate(_contents(), 1)
         ]
     record: dict[str, object] = {

@@ -3,7 +3,7 @@
 Sensitivities and what-ifs only: nothing here is a figure of the book, and nothing is added up.
 """
 
-from reports.model import Column, Section, TableSpec, answer, bounded, columns
+from reports.model import Column, Section, TableSpec, answer, bounded, columns, data_only
 from reports.publication import Publication
 from reports.quarter import Quarter
 
@@ -29,12 +29,14 @@ order by
         *columns("text", note=NO_FIGURE, group=CLAIMED, claimed_unit="Unit"),
         Column("measured_value", "Measured", "statistic", note="not measured, the reason says why"),
         *columns("statistic", note="no interval", group=BETWEEN, measured_low="Low", measured_high="High"),
-        *columns("text", reason="Why", tested_by="Tested by", stated_by="Whose figure", source="Source"),
+        *columns("text", reason="Why", stated_by="Whose figure"),
+        *data_only(*columns("text", tested_by="Tested by", source="Source")),
     ),
     key=("claim_id",),
-    method="Measured: the same quantity in this ledger. Of pairs: the 98 % interval of the geometric mean of matched pairs of runs "
-    "to target, from five pairs on, at both corners of the power bounds. Supported: all of it reaches the claim. Contradicted: "
-    "none of it does; an 'up to' only where there is no advantage at all. A ratio of 2 is twice as much, a share of 0.5 half less.",
+    method="Measured: the same quantity in this ledger. Of pairs: the 98 % interval of the geometric mean of matched pairs of "
+    "runs to target, from five pairs on, at both corners of the power bounds. Supported: all of it reaches the claim. "
+    "Contradicted: none of it does; an 'up to' only where there is no advantage at all. A ratio of 2 is twice as much, a share "
+    "of 0.5 half less.",
     empty="No claim is in the file.",
 )
 
@@ -54,7 +56,7 @@ order by is_right nulls last, figure_id""",
         *columns("text", recomputed_as="As"),
         *columns("flag", note="another quantity", is_right="Right"),
         Column("note", "Note", "text", note="nothing to add"),
-        *columns("text", source="Source"),
+        *data_only(*columns("text", source="Source")),
     ),
     key=("figure_id",),
     method="The arithmetic of the articles with their own figures. Values on which articles disagree are in dim_article_figures.",
@@ -77,9 +79,9 @@ order by cost_per_run is null, workload_key, accelerator_type desc, region_id, c
         *columns(price_date="Dated"),
     ),
     key=("workload_key", "accelerator_type", "region_id", "purchase_option"),
-    method="A sensitivity and no cost of the ledger: median chip-hours or instance-hours of the runs to target times the price. Of "
-    "several quotes the provider's own list counts, then the surer, the newer, the dearer. SageMaker: on demand and the most that "
-    "claim C8 adds.",
+    method="A sensitivity and no cost of the ledger: median chip-hours or instance-hours of the runs to target times the price. "
+    "Of several quotes the provider's own list counts, then the surer, the newer, the dearer. SageMaker: on demand and the most "
+    "that claim C8 adds.",
     empty="No run reached its target.",
     page_rows=24,
 )
@@ -113,16 +115,17 @@ order by workload_key, accelerator_type desc, provider_name""",
     ),
     key=("workload_key", "accelerator_type", "provider_name"),
     method="Hypothetical, outside the inventory: median IT energy of a run to target times PUE and location-based factor of the "
-    "region, by the rules and the year of the runs. It says nothing of whether the accelerator is sold there, and is never added.",
+    "region, by the rules and the year of the runs. Whether the accelerator is sold there is not asked. Never added up.",
     empty="No run reached its target.",
 )
 
 WHAT_IF = TableSpec(
     id="what_if_regions",
     title="What a run would have emitted in each region of its cloud",
-    sql="""select workload_key, accelerator_type, provider_name, region_id, is_where_it_ran, run_count, it_energy_kwh, it_energy_kwh_low,
-    it_energy_kwh_high, pue_ratio as region_pue, pue_year, is_pue_of_fleet, factor_id, what_if_location_based_kgco2e,
-    what_if_location_based_kgco2e_low, what_if_location_based_kgco2e_high, not_available_reason
+    sql="""select workload_key, accelerator_type, provider_name, region_id, is_where_it_ran, run_count,
+    it_energy_kwh, it_energy_kwh_low, it_energy_kwh_high, pue_ratio as region_pue, pue_year,
+    is_pue_of_fleet, factor_id,
+    what_if_location_based_kgco2e, what_if_location_based_kgco2e_low, what_if_location_based_kgco2e_high, not_available_reason
 from marts.rpt_region_what_if
 order by workload_key, accelerator_type desc, what_if_location_based_kgco2e nulls last, region_id""",
     columns=(
@@ -150,8 +153,8 @@ TABLES = (VENDOR_CLAIMS, PURCHASE_OPTIONS, WHAT_IF_SPAN, WHAT_IF, ARTICLE_FIGURE
 TITLE = "Claims, ways to buy, and other regions"
 LEAD = (
     "Claims of vendors and public articles beside what this ledger measures; without data there is no verdict. Below are "
-    "sensitivities: what a run would have cost bought otherwise, and what it would have emitted elsewhere. They are no figures of the "
-    "ledger and of no inventory."
+    "sensitivities: what a run would have cost bought otherwise, and what it would have emitted elsewhere. They are no figures "
+    "of the ledger and of no inventory."
 )
 
 
