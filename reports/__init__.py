@@ -4,4 +4,4 @@ What is for here: reading a publication, arranging its figures, writing HTML, JS
 statistics (they are SQL over the marts), the clock, the locale, and everything the line did before it published.
 """
 
-REPORT_FORMAT = 1  # of report.json; raised when a reader of the old layout would misread the new one
+REPORT_FORMAT = 2  # of report.json; raised when a reader of the old layout would misread the new one

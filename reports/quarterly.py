@@ -10,12 +10,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from reports import REPORT_FORMAT, contents
-from reports.model import Section, answer
+from reports.model import answer
 from reports.page import html, records, words
 from reports.publication import open_publication
 from reports.quarter import Quarter
 from reports.sections import headlines, quality
-from reports.sections.status import decide
+from reports.sections.status import decide, require_data
 
 HERE = Path(__file__).resolve().parent
 
@@ -39,11 +39,6 @@ def code_digest() -> str:
     return total.hexdigest()
 
 
-def _coded(section: Section, n: int) -> Section:
-    """Give each table its reference code: T3.2 is the second table of section 3."""
-    return replace(section, tables=tuple(replace(table, code=f"T{n}.{m}") for m, table in enumerate(section.tables, 1)))
-
-
 def render(published: Path, quarter: str, out: Path, *, organisation: str, status_note: str | None = None) -> QuarterlyReport:
     """Render a quarter of a published file into `<out>/<quarter>/`.
 
@@ -51,10 +46,12 @@ def render(published: Path, quarter: str, out: Path, *, organisation: str, statu
     """
     span = Quarter.parse(quarter)
     with open_publication(published) as publication:
+        require_data(publication, span)
         status = decide(publication, span)
-        figures = headlines.glance_figures(publication, span)
-        sections = [_coded(section, n) for n, section in enumerate(contents.sections(publication, span), 1)]
+        figures = headlines.headline_figures(publication, span)
+        sections = contents.sections(publication, span, figures)
         vintage = replace(answer(publication, span, quality.VINTAGE), code="T0")
+        vintage_sentence = quality.vintage_sentence(publication, span)
     record: dict[str, object] = {
         "report": "quarterly",
         "format": REPORT_FORMAT,
@@ -63,6 +60,7 @@ def render(published: Path, quarter: str, out: Path, *, organisation: str, statu
         "status": status.name,
         "status_reasons": list(status.reasons),
         "status_note": status_note,
+        "vintage_sentence": vintage_sentence,
         "scope_sentence": words.SCOPE_SENTENCE,
         "report_code_sha256": code_digest(),
         "figures": [records.figure_record(figure) for figure in figures],

@@ -1,7 +1,7 @@
 """Ratios on a log axis: a dot per matched pair, a stroke at their median, a line over the bounds of a modelled median.
 
 A ratio and its reciprocal (0.8 and 1.25) are equally far from the line of no difference, so no direction looks larger than it is.
-Colours have no meaning here; modelled ratios are hollow. Every number drawn is in the tables of section 2.
+Colours have no meaning here; modelled ratios are hollow. Every number drawn is in the tables beside it.
 """
 
 import math

@@ -10,7 +10,7 @@ from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
 
-from reports.model import Figure, Section, Table
+from reports.model import Figure, Number, Section, Sentence, Table
 from reports.page.numbers import plain
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run them
@@ -71,7 +71,7 @@ def table_record(table: Table) -> dict[str, object]:
     ]
     rows = [
         {
-            "id": f"{table.id}/{'/'.join('' if row[key] is None else str(row[key]) for key in table.spec.row_key)}",
+            "id": table.row_id(row),
             "is_total": bool(row.get("is_total")),
             "values": {column.key: plain(row[column.key]) for column in table.spec.columns},
         }
@@ -90,17 +90,23 @@ def table_record(table: Table) -> dict[str, object]:
 
 
 def figure_record(figure: Figure) -> dict[str, object]:
-    """A headline figure for report.json; a text that does not apply is null."""
+    """A headline figure for report.json; a text that does not apply is null. `<id>/prior` and so on name its other numbers."""
     known = dict(zip(("value", "low", "high"), map(plain, figure.known), strict=True)) if figure.known else None
     texts = {field.name: plain(getattr(figure, field.name)) or None for field in fields(figure)}
     return {**texts, "unit": figure.unit, "known": known}
+
+
+def sentence_record(sentence: Sentence) -> dict[str, object]:
+    numbers = [{"id": part.figure_id, "text": part.text} for part in sentence.parts if isinstance(part, Number)]
+    return {"id": sentence.id, "text": sentence.text, "figures": numbers}
 
 
 def section_record(section: Section) -> dict[str, object]:
     return {
         "id": section.id,
         "title": section.title,
+        "lead": section.lead or None,
         "absent": section.absent or None,
-        "notes": [],  # of format 1; no section has any
+        "sentences": [sentence_record(sentence) for sentence in section.sentences],
         "tables": [table_record(table) for table in section.tables],
     }

@@ -99,10 +99,16 @@ DRAWN = {
 
 
 def cost_and_energy_charts(tables: dict[str, Table]) -> Charts:
-    """The charts of section 3: of cost, one set per currency, and of energy."""
-    currencies = {id: sorted({str(row["billing_currency"]) for row in tables[id].rows}) for id in DRAWN}
-    costs = {id: tuple(draw(tables, currency) for currency in currencies[id]) for id, draw in DRAWN.items()}
-    return {**costs, **_energy_charts(tables)}
+    """The charts of where it went: of cost, one set per currency, and of energy."""
+    groups = {f"cost_by_{name}" for name, _, _ in GROUPS}
+    costs: Charts = {}
+    for id, draw in DRAWN.items():
+        if id in tables and (draw is not _by_group or groups <= tables.keys()):
+            costs[id] = tuple(
+                draw(tables, currency) for currency in sorted({str(row["billing_currency"]) for row in tables[id].rows})
+            )
+    needed = {f"energy_by_{name}" for name in ("accelerator", "team", "model", "month", "outcome")}
+    return {**costs, **(_energy_charts(tables) if needed <= tables.keys() else {})}
 
 
 def _energy_bars(rows: Iterable[Row], label: str) -> list[Bar]:
@@ -150,8 +156,10 @@ def _energy_charts(tables: dict[str, Table]) -> Charts:
 
 
 def emission_charts(tables: dict[str, Table]) -> Charts:
-    """Those of section 4: the waterfall of the quarter or of its complete months, the months, the model beside the provider."""
+    """Those of emissions: the waterfall of the quarter or of its complete months, the months, the model beside the provider."""
     charts: Charts = {}
+    if not {"emissions_waterfall", "emissions_by_month"} <= tables.keys():
+        return charts
     rows, months = tables["emissions_waterfall"].rows, tables["emissions_by_month"].rows
     labels = {column.key: column.label for column in tables["emissions_waterfall"].spec.columns if column.kind == "mass"}
     known = {key for key in labels if rows and all(row[key] is not None for row in rows)}
@@ -166,7 +174,8 @@ def emission_charts(tables: dict[str, Table]) -> Charts:
         panels = [(f"{way.title()}-based", [_month(row, way, len(clouds) > 1) for row in months]) for way in WAYS]
         legend = (*((_cloud(cloud), f"allocated to runs, {cloud}") for cloud in clouds), ("rest", "no run"))
         charts["emissions_by_month"] = (chart("carbon-month", "Provider emissions by month", panels, "kgCO2e", legend, 2),)
-    return {**charts, **_modelled_charts(tables["modelled_beside_provider"])}
+    beside = tables.get("modelled_beside_provider")
+    return {**charts, **(_modelled_charts(beside) if beside else {})}
 
 
 def _month(row: Row, way: str, with_provider: bool) -> Bar:

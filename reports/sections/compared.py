@@ -1,4 +1,4 @@
-"""What section 2 compares: which runs, their whole lives, what was left out, and what no run carries."""
+"""What is compared side by side: which runs, their whole lives, what was left out, and what no run carries."""
 
 from reports.model import Column, TableSpec, columns
 from reports.sections.sql import lines, nine_digits, whole, within

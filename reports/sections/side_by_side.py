@@ -1,4 +1,4 @@
-"""Section 2, Trainium and TPU side by side: medians per workload and matched pairs.
+"""Trainium and TPU side by side: medians per workload and matched pairs.
 
 Description only. A verdict needs an interval and its conditions: a table of its own, which this publication does not have.
 """

@@ -1,4 +1,4 @@
-"""Verdicts on invented pairs: the published SELECT of rpt_trainium_vs_tpu, with rows put in place of the three things it decides on.
+"""Verdicts on invented pairs: the published SELECT of rpt_trainium_vs_tpu, with rows in place of the three things it decides on.
 
 Nothing of the statistics is written again here: pairs, medians and residual shares go in between the marks of the statement.
 """

@@ -207,7 +207,8 @@ create table marts.fct_reconciliation (
     modelled_total decimal(38, 12),
     ratio double,
     weight_coverage_ratio double,
-    reason varchar
+    reason varchar,
+    is_elected boolean not null
 );
 
 create table marts.fct_quarantine (
@@ -306,9 +307,33 @@ create table ops.dim_deliveries (
     content_hash varchar, rows bigint, is_elected boolean, is_book boolean
 );
 
+create table ops.listed_objects (source_name varchar, kind varchar);
+
 create table ops.gate_results (build_id varchar, gate varchar, passed boolean, failing_rows bigint, detail varchar);
 
 create table ops.builds (
     build_id varchar, started_at timestamp, finished_at timestamp, fingerprint varchar, code_version varchar, is_full boolean,
     months varchar, outcome varchar
+);
+
+create table marts.rpt_coverage (
+    usage_month date not null,
+    provider_name varchar not null,
+    service_code varchar not null,
+    billing_currency varchar not null,
+    effective_cost decimal(38, 12) not null,
+    effective_cost_with_energy decimal(38, 12) not null,
+    effective_cost_with_carbon decimal(38, 12) not null
+);
+
+create table marts.fct_lost_work (
+    usage_month date not null,
+    week_start date not null,
+    cause varchar not null,
+    training_run_id varchar not null,
+    attempt_id varchar not null,
+    billing_currency varchar not null,
+    effective_cost decimal(38, 12) not null,
+    facility_energy_kwh decimal(38, 9),
+    modelled_location_based_kgco2e decimal(38, 9)
 );

@@ -271,5 +271,5 @@ def test_a_cloud_whose_carbon_is_published_has_its_totals_while_the_other_waits(
 
 def test_daily_partitions_of_a_google_bill_stand_in_the_vintage_of_their_month(record: dict) -> None:
     google = {row["source_name"]: row for row in values_of(record, "vintage")}["gcp-cur"]
-    assert (google["kind"], google["delivery_count"], google["undated"]) == ("gcp_billing", "9", None)
-    assert google["month_1"].startswith("2026-04-28")
+    assert (google["kind"], google["delivery_count"], google["records"]) == ("gcp_billing", "9", "0")
+    assert google["month_1"].startswith("2026-04-28") and google["month_1_days"] == "3 of 30"

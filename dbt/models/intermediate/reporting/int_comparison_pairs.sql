@@ -12,8 +12,8 @@ with sides as (
         figures.kpi,
         figures.factor_view,
         figures.setting,
-        figures.unit,
         members.accelerator_family,
+        min(figures.unit) as unit,
         count(*) as run_count,
         min(members.accelerator_type) as first_type,
         max(members.accelerator_type) as last_type,
@@ -24,7 +24,8 @@ with sides as (
         bool_or(figures.is_power_assumed) as is_power_assumed
         {%- for end in ends %},
         case
-            when count(*) = count({{ exact_log('figures.value' ~ end) }}) then {{ mean_log(exact_log('figures.value' ~ end)) }}
+            when count(*) = count({{ exact_log('figures.value' ~ end) }}) and min(figures.unit) = max(figures.unit)
+                then {{ mean_log(exact_log('figures.value' ~ end)) }}
         end as log_value{{ end }}
         {%- endfor %}
     from {{ ref('int_comparison_members') }} as members
@@ -32,7 +33,7 @@ with sides as (
     where members.is_in_pair
     group by
         members.window_start, members.window_end, members.workload_key, members.pair_key, figures.kpi, figures.factor_view,
-        figures.setting, figures.unit, members.accelerator_family
+        figures.setting, members.accelerator_family
 ),
 
 named as (
