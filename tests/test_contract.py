@@ -59,6 +59,7 @@ BESIDE = {
     "dim_vendor_claims",
     "dim_article_figures",
     "rpt_region_what_if",
+    "fct_purchase_costs",
 }
 RESIDUALS = ("fct_residual_costs", "fct_residual_emissions")
 

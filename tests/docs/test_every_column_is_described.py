@@ -114,7 +114,9 @@ def _columns(file: Path, schemas: tuple[str, ...]) -> dict[str, set[str]]:
 
 def written_into_others() -> set[str]:
     """Ephemeral models: dbt writes them into the models that read them, and a build has no table of theirs."""
-    return {path.stem for path in files("models", suffix=".sql") if "materialized='ephemeral'" in path.read_text(encoding="utf-8")}
+    return {
+        path.stem for path in files("models", suffix=".sql") if "materialized='ephemeral'" in path.read_text(encoding="utf-8")
+    }
 
 
 @pytest.mark.slow
