@@ -10,7 +10,7 @@ from dataclasses import replace
 from reports.model import Figure, Section, Table, TableSpec, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import compared, costs, emissions, energy, glance, modelled, quality, reference, status
+from reports.sections import compared, costs, emissions, energy, glance, lost_work, modelled, quality, reference, status
 from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts, ratio_chart
 from reports.sections.side_by_side import PAIR_RATIOS, medians
 
@@ -24,6 +24,9 @@ WENT = (
     energy.BY_MONTH,
     energy.BY_BASIS,
     costs.LARGEST_RUNS,
+    lost_work.LOST_WORK_BY_CAUSE,
+    lost_work.LOST_WORK_BY_TEAM,
+    lost_work.LOST_WORK_BY_WEEK,
     costs.WORK_WITHOUT_RESULT,
     energy.BY_OUTCOME,
     costs.COST_WATERFALL,

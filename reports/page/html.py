@@ -86,10 +86,12 @@ def tile(figure: Figure) -> Tile:
 
 
 def _sentence(sentence: Sentence) -> list[tuple[str, str]]:
-    """The parts of a sentence as text and the anchor of the figure it is, if it is one."""
-    return [
-        (part, "") if isinstance(part, str) else (part.text, "/".join(part.figure_id.split("/")[:3])) for part in sentence.parts
-    ]
+    """The parts of a sentence as text and the place of the figure it is: that of a headline figure, or a cell of a table."""
+
+    def place(id: str) -> str:
+        return "/".join(id.split("/")[:3]) if id.split("/")[1] == "glance" else id
+
+    return [(part, "") if isinstance(part, str) else (part.text, place(part.figure_id)) for part in sentence.parts]
 
 
 def _placed(table: Table) -> dict[str, Any]:

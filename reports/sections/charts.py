@@ -90,7 +90,17 @@ def _to_the_bill(tables: dict[str, Table], currency: str) -> Chart:
     return chart(f"bill-{currency}", "From training runs to the bill", panels, currency, columns=2)
 
 
+def _lost(tables: dict[str, Table], currency: str) -> Chart:
+    """Idle, failed and interrupted, each a bar of its own."""
+    costs = [(str(row["cause"]), row["effective_cost"]) for row in _of(tables["lost_work_by_cause"], currency)]
+    bars = [Bar(cause, (Segment(cost, "rest" if cause == "idle" else "lost", cause),), cost) for cause, cost in costs]
+    return chart(
+        f"lost-{currency}", "Idle machines, failed and interrupted work, effective cost", [("", bars)], currency, columns=2
+    )
+
+
 DRAWN = {
+    "lost_work_by_cause": _lost,
     "cost_by_accelerator": _by_group,
     "cost_by_month": _by_month,
     "work_by_outcome": _by_outcome,

@@ -56,4 +56,5 @@ order by coverage.billing_currency, effective_cost desc, coverage.provider_name,
     key=("billing_currency", "provider_name", "service_code"),
     method=METHOD,
     empty="No bill in this quarter.",
+    is_ranked=True,
 )

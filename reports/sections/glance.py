@@ -1,10 +1,12 @@
 """At a glance: the page in sentences, the five figures, two totals side by side, and the other headline figures."""
 
-from reports.model import Column, Figure, Section, TableSpec, answered, columns, data_only
+from reports.model import Column, Figure, Section, TableSpec, answer, answered, columns, data_only
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import currencies, emissions
+from reports.sections.coverage import COVERAGE_BY_SERVICE, COVERAGE_OF_THE_BILL
 from reports.sections.headlines import ON_THE_PAGE, WORDS
+from reports.sections.lost_work import LOST_WORK_BY_CAUSE
 from reports.sections.summary import sentences
 
 NOT_WHOLE = "not whole, for the reason given"
@@ -50,10 +52,12 @@ order by case figure_id
 
 
 def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
-    tables = answered(
-        publication, quarter, emissions.TOTALS_TWICE, OTHERS, currencies.BY_CURRENCY, currencies.IN_REPORTING_CURRENCY
-    )
+    costs = (currencies.BY_CURRENCY, currencies.IN_REPORTING_CURRENCY)
+    coverage = (COVERAGE_OF_THE_BILL, COVERAGE_BY_SERVICE)
+    tables = answered(publication, quarter, emissions.TOTALS_TWICE, *coverage, OTHERS, *costs)
     totals = tables.get(emissions.TOTALS_TWICE.id)
     if totals and all(value is None for row in totals.rows for key, value in row.items() if key.endswith("_kgco2e")):
         del tables[totals.id]  # nothing but dashes: a sentence says what is missing
-    return Section("glance", "At a glance", tables=tuple(tables.values()), sentences=sentences(quarter, figures))
+    lost = answer(publication, quarter, LOST_WORK_BY_CAUSE)
+    said = sentences(quarter, figures, tables.get(COVERAGE_OF_THE_BILL.id), None if lost.absent else lost)
+    return Section("glance", "At a glance", tables=tuple(tables.values()), sentences=said)

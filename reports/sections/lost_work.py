@@ -24,6 +24,21 @@ METHOD = (
     "run held, though some run held them in the month."
 )
 
+LOST_WORK_BY_CAUSE = TableSpec(
+    id="lost_work_by_cause",
+    title="Idle machines, failed and interrupted work",
+    sql=f"""select lost.cause, lost.billing_currency,
+    {_SUMS}
+from marts.fct_lost_work as lost
+where {within("lost.usage_month")}
+group by lost.cause, lost.billing_currency
+order by lost.billing_currency, lost.cause""",
+    columns=(Column("cause", "Cause", "state"), *_MEASURES),
+    key=("billing_currency", "cause"),
+    method=METHOD,
+    empty="No attempt failed or was interrupted, and no machine was idle.",
+)
+
 LOST_WORK_BY_TEAM = TableSpec(
     id="lost_work_by_team",
     title="Lost and idle: failed and interrupted attempts by team, idle machines",

@@ -6,8 +6,9 @@ takes a minute. What is unknown is said, with the reason that the figure's row g
 
 from decimal import Decimal
 
-from reports.model import Figure, Number, Sentence
+from reports.model import Figure, Number, Sentence, Table
 from reports.page.numbers import EN_DASH, THIN_SPACE, amount, grouped, interval
+from reports.publication import Row
 from reports.quarter import Quarter, listed
 from reports.sections.headlines import name_of
 
@@ -37,6 +38,13 @@ def _number(figure: Figure, part: str = "value") -> Number:
     return Number(id, EN_DASH if value is None else amount(value, figure.unit))
 
 
+def _cell(table: Table | None, row: Row, column: str, unit: str) -> Number:
+    """A number of a table's row."""
+    value = row[column]
+    exact = Decimal(repr(value)) if isinstance(value, float) else value
+    return Number(f"{table.row_id(row)}/{column}" if table else "", EN_DASH if exact is None else amount(exact, unit))
+
+
 def _joined(several: list[Parts]) -> Parts:
     """a, b and c, of parts that hold numbers."""
     joined: Parts = []
@@ -48,8 +56,8 @@ def _joined(several: list[Parts]) -> Parts:
 class Page:
     """The headline figures of a quarter by name; each method is one statement, or none where it says nothing."""
 
-    def __init__(self, quarter: Quarter, figures: list[Figure]) -> None:
-        self.quarter = quarter
+    def __init__(self, quarter: Quarter, figures: list[Figure], coverage: Table | None, lost: Table | None) -> None:
+        self.quarter, self.coverage, self.lost = quarter, coverage, lost
         self.of: dict[str, list[Figure]] = {}
         for figure in figures:
             self.of.setdefault(name_of(figure), []).append(figure)
@@ -82,15 +90,21 @@ class Page:
         return [*counted, " cost ", *_joined(amounts), " for all that was billed (effective cost)."]
 
     def idle(self) -> Parts:
-        """Idle machines and unused commitments, which no run carries, cost 14 600 USD more."""
+        """Idle machines and unused commitments, which no run carries, cost 14 600 USD; failed attempts 3 200 USD."""
         idle = [figure for figure in self.known("idle_cost") if figure.value]
-        if not idle:
-            return []
-        return [
-            "Idle machines and unused commitments, which no run carries, cost ",
-            *_joined([[_number(one)] for one in idle]),
-            ".",
+        said: Parts = []
+        if idle:
+            said = [
+                "Idle machines and unused commitments, which no run carries, cost ",
+                *_joined([[_number(one)] for one in idle]),
+            ]
+        rows = [row for row in self.lost.rows if row["cause"] != "idle" and row["effective_cost"]] if self.lost else []
+        lost: list[Parts] = [
+            [f"{row['cause']} attempts ", _cell(self.lost, row, "effective_cost", str(row["billing_currency"]))] for row in rows
         ]
+        if lost:
+            said += ["; of the cost of runs, " if said else "Of the cost of runs, ", *_joined(lost), " are of work that was lost"]
+        return [*said, "."] if said else []
 
     def energy(self) -> Parts:
         """The runs used 56.1 (41.5-101) MWh at the facility, modelled, and held chips for 181 000 h."""
@@ -138,7 +152,23 @@ class Page:
         if not shares:
             return []
         last = " Bounds in brackets are plausible limits of the model, not a confidence interval." if self.has_runs else ""
-        return [*_joined(shares), f" of the cost of accelerators carries both an energy and an emission figure.{last}"]
+        of_accelerators = " of the cost of accelerators carries both an energy and an emission figure"
+        return [*_joined(shares), of_accelerators, *self._whole_bill(), f".{last}"]
+
+    def _whole_bill(self) -> Parts:
+        """; of the whole bill 71.2 % carries energy and 84.0 % emissions."""
+        totals = [row for row in self.coverage.rows if row["is_total"] and row["effective_cost"]] if self.coverage else []
+        said: list[Parts] = [
+            [
+                f"of the whole bill in {row['billing_currency']} " if len(totals) > 1 else "of the whole bill ",
+                _cell(self.coverage, row, "energy_coverage_ratio", "1"),
+                " carries energy and ",
+                _cell(self.coverage, row, "carbon_coverage_ratio", "1"),
+                " emissions",
+            ]
+            for row in totals
+        ]
+        return ["; ", *_joined(said)] if said else []
 
     def changes(self) -> Parts:
         """Against 2026Q2 the cost fell by 7.7 %; what is not compared, with its reason."""
@@ -172,9 +202,11 @@ def _change(figure: Figure, words: str) -> Parts:
     return [f"{words}{currency} {went} by ", Number(f"{figure.id}/change_ratio", f"{percent}{THIN_SPACE}%"), " from ", prior]
 
 
-def sentences(quarter: Quarter, figures: list[Figure]) -> tuple[Sentence, ...]:
+def sentences(
+    quarter: Quarter, figures: list[Figure], coverage: Table | None = None, lost: Table | None = None
+) -> tuple[Sentence, ...]:
     """The page, in the order in which a board asks."""
-    page = Page(quarter, figures)
+    page = Page(quarter, figures, coverage, lost)
     statements = {
         "cost": page.cost(),
         "energy": page.energy(),
