@@ -60,8 +60,8 @@ BESIDE = {
     "dim_pue",
     "dim_vendor_claims",
     "dim_article_figures",
-    "rpt_purchase_options",
     "rpt_region_what_if",
+    "fct_purchase_costs",
 }
 RESIDUALS = ("fct_residual_costs", "fct_residual_emissions")
 
