@@ -12,7 +12,6 @@ from reports.model import Figure, Section, Table, TableSpec, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import (
-    compared,
     costs,
     datapoints,
     emissions,
@@ -25,9 +24,9 @@ from reports.sections import (
     reference,
     restatements,
     status,
+    verdicts,
 )
-from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts, ratio_chart
-from reports.sections.side_by_side import PAIR_RATIOS, medians
+from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts
 
 Chapter = Callable[[Publication, Quarter, list[Figure]], Section]
 
@@ -63,29 +62,7 @@ def chapter(
 
 
 def _side_by_side(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
-    """With one platform or none, the reason why it is empty."""
-    title = "Trainium and TPU side by side"
-    tables = answered(publication, quarter, compared.WHAT_WAS_COMPARED)
-    if not tables:
-        return Section("side_by_side", title)
-    (compared_table,) = tables.values()
-    families = {str(row["accelerator_family"]) for row in compared_table.rows}
-    if not {"trainium", "tpu"} <= families:
-        there = f"only on {families.pop()}" if families else "on neither"
-        absent = f"Nothing is compared: it takes runs that ended on Trainium and on TPU, and in this quarter they ended {there}."
-        return Section("side_by_side", title, tables=(compared_table,) if compared_table.rows else (), absent=absent)
-    per_run_spec, per_tokens_spec = medians(per_tokens=False), medians(per_tokens=True)
-    more = answered(publication, quarter, per_run_spec, per_tokens_spec, PAIR_RATIOS, compared.RESIDUAL_SHARES)
-    per_run, pairs = more.get(per_run_spec.id), more.get(PAIR_RATIOS.id)
-    return Section(
-        "side_by_side",
-        title,
-        lead="Descriptive: medians and matched pairs, no verdict. A verdict needs at least five pairs, an interval, power "
-        "figures that are not assumed, and residual shares that differ less than the effect. Compared are whole runs with all "
-        "their attempts, effective cost without idle share, energy at the boundary each row names.",
-        tables=(*more.values(), compared_table),
-        charts={per_run.id: ratio_chart(pairs.rows, per_run.rows)} if per_run and pairs else {},
-    )
+    return verdicts.section(publication, quarter)
 
 
 def _quality(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:

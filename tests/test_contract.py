@@ -37,7 +37,6 @@ TYPES = {
 LATER = {
     "rpt_trainium_vs_tpu",
     "rpt_break_even",
-    "fct_restatements",
 }
 ENUMERATED = {
     "provider_name": "provider_name",

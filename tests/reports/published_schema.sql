@@ -347,3 +347,6 @@ create table marts.fct_lost_work (
     facility_energy_kwh decimal(38, 9),
     modelled_location_based_kgco2e decimal(38, 9)
 );
+create table marts.dim_porting_costs (
+    workload_key varchar, to_family varchar, measure varchar, unit varchar, one_time_amount decimal(38, 12), source varchar, source_date date
+);
