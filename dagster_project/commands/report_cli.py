@@ -34,7 +34,7 @@ def report_quarterly(
     wait: Wait = 0.0,
     debug: Debug = False,
 ) -> None:
-    """Render the quarterly report (HTML, PDF, XLSX, CSV, JSON), or issue it: a draft is refused, an issued report never changes.
+    """Render the quarterly report (HTML, PDF, XLSX, CSV, JSON), or issue it: no draft is, and what is issued never changes.
 
     Example: trainledger report quarterly --quarter 2026Q3 --as-published 2026-10-01T00:00:00Z
 
