@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagster_project import durable, modes
+from dagster_project.publishing.catalogue import write_catalogue
 from dagster_project.publishing.contract import CONTRACT, write_bare_names, write_contract
 from dagster_project.publishing.digest import MONTH, WHOLE, TableDigest, literal, quoted, table_digest, whole_digest
 from dagster_project.publishing.last import (
@@ -114,6 +115,7 @@ def publish(
     swap_parts(published, folder)
     durable.write_json(record_file, record, readers)
     remove_old_parts(published, folder)
+    write_catalogue(file, published, tables)
     return record
 
 
