@@ -84,7 +84,9 @@ class _Asking:
     window: Window
 
     def query(self, text: str) -> tuple[Row, ...]:
-        return tuple(self.publication.rows(standing_alone(self.window.fill(text), self.statements, self.window)))
+        """Its rows; none where the publication has not what it asks for."""
+        sql = standing_alone(self.window.fill(text), self.statements, self.window)
+        return () if self.publication.missing(sql) else tuple(self.publication.rows(sql))
 
     def table(self, spec: TableSpec) -> Table:
         """A table of the quarterly report, about the window."""
@@ -92,7 +94,8 @@ class _Asking:
         sql = standing_alone(fill(spec.sql), self.statements, self.window)
         columns = tuple(replace(column, label=fill(column.label)) for column in spec.columns)
         asked = replace(spec, sql=sql, columns=columns, title=fill(spec.title), method=fill(spec.method))
-        return Table(asked, tuple(self.publication.rows(sql)), quarter=self.window.name)
+        absent = "not part of this publication" if self.publication.missing(sql) else ""
+        return Table(asked, () if absent else tuple(self.publication.rows(sql)), absent, quarter=self.window.name)
 
 
 def _sections(asking: _Asking) -> list[Section]:
@@ -103,9 +106,14 @@ def _sections(asking: _Asking) -> list[Section]:
         *(Section(id, title, lead, tuple(map(asking.table, specs))) for id, title, lead, specs in others),
     ]
     return [
-        replace(section, tables=tuple(replace(table, code=f"T{n}.{m}") for m, table in enumerate(section.tables, 1)))
+        replace(section, tables=tuple(replace(table, code=f"T{n}.{m}") for m, table in enumerate(_shown(section), 1)))
         for n, section in enumerate(sections, 1)
     ]
+
+
+def _shown(section: Section) -> list[Table]:
+    """A table of which the publication has nothing is left out."""
+    return [table for table in section.tables if not table.absent]
 
 
 def _counts(tables: Mapping[str, Table], id: str) -> dict[str, int]:

@@ -10,6 +10,7 @@ from reports.model import Section, Table, TableSpec
 from reports.page.charts import Chart
 from reports.publication import Row
 from reports.sections import compared, verdicts
+from reports.sections.charts import ratio_chart
 
 SPECS = (
     *(verdicts.VERDICTS, verdicts.BY_KPI, verdicts.STRATA, verdicts.SENSITIVITIES, verdicts.BREAK_EVEN, verdicts.PAIRS),
@@ -39,7 +40,11 @@ def said_of_dates(text: str) -> str:
 
 
 def of_dates(spec: TableSpec) -> TableSpec:
-    return replace(spec, sql=said_of_dates(spec.sql), method=said_of_dates(spec.method), empty=said_of_dates(spec.empty))
+    """Without the column that says which of the two spans a row is about."""
+    columns = tuple(column for column in spec.columns if column.key != "span")
+    key = tuple(name for name in spec.key if name != "span")
+    sql, method, empty = map(said_of_dates, (spec.sql, spec.method, spec.empty))
+    return replace(spec, columns=columns, key=key, sql=sql, method=method, empty=empty)
 
 
 def side_by_side(ask: Ask, query: Query) -> Section:
@@ -47,8 +52,8 @@ def side_by_side(ask: Ask, query: Query) -> Section:
     asked = [ask(of_dates(spec)) for spec in SPECS]
     tables = {table.id: table for table in asked if table.rows or not table.spec.is_dropped_when_empty}
     rated = tuple(row for row in tables[verdicts.BY_KPI.id].rows if row["factor_view"] == "chip")
-    pairs = tables.get(verdicts.PAIRS.id)
-    drawn = tuple(map(_of_dates, verdicts.ratio_chart(pairs.rows, rated))) if pairs else ()
+    pairs = tables[verdicts.PAIRS.id].rows if verdicts.PAIRS.id in tables else ()
+    drawn = tuple(map(_of_dates, ratio_chart(pairs, rated)))
     apart = tuple(map(verdicts.disagreement, query(said_of_dates(verdicts.DISAGREEMENT))))
     return Section(
         "side_by_side",

@@ -107,3 +107,13 @@ def test_the_page_says_its_dates_and_how_to_make_it_again(compared: Path, tmp_pa
     assert "A &amp; B &lt;AG&gt;" in page and "1 October 2025 to 30 September 2026" in page
     assert "trainledger report compare --from 2025-10-01 --to 2026-10-01" in page
     assert "src=" not in page and "http" not in page.replace("http-equiv", "")
+
+
+def test_verdicts_are_about_the_dates_and_nothing_of_a_quarter_is_left_in_words(compared: Path, tmp_path: Path) -> None:
+    report = render(compared, *YEAR, tmp_path, organisation="Example AG")
+    record = json.loads(report.json.read_text())
+    [verdict] = values(record, "verdicts")
+    assert (verdict["verdict"], verdict["pair_count"]) == ("tpu", "2")
+    assert "span" not in verdict and report.verdicts == {"tpu": 1}
+    words = [text for section in record["sections"] for t in section["tables"] for text in (t["title"], t["method"])]
+    assert not [text for text in words if "quarter" in text]
