@@ -3,7 +3,7 @@
 Sensitivities and what-ifs only: nothing here is a figure of the book, and nothing is added up.
 """
 
-from reports.model import Column, Section, TableSpec, answer, bounded, columns, data_only
+from reports.model import Column, Section, TableSpec, answered, bounded, columns, data_only
 from reports.publication import Publication
 from reports.quarter import Quarter
 
@@ -157,7 +157,9 @@ LEAD = (
     "of the ledger and of no inventory."
 )
 
+ALL_RUNS = "Here over all runs of the publication, not of the quarter alone."
+
 
 def section(publication: Publication, quarter: Quarter) -> Section:
     """The whole section, over all runs of the publication."""
-    return Section("claims", TITLE, LEAD, tuple(answer(publication, quarter, spec) for spec in TABLES))
+    return Section("claims", TITLE, f"{LEAD} {ALL_RUNS}", tuple(answered(publication, quarter, *TABLES).values()))

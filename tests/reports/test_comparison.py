@@ -11,6 +11,9 @@ import pytest
 
 from reports.comparison import render
 from reports.errors import PublicationError, WindowError
+from reports.publication import open_publication
+from reports.quarter import Quarter
+from reports.sections import claims
 from reports.statements import standing_alone
 from reports.window import Window, months_before
 from tests.reports.compared_file import write_compared
@@ -117,3 +120,10 @@ def test_verdicts_are_about_the_dates_and_nothing_of_a_quarter_is_left_in_words(
     assert "span" not in verdict and report.verdicts == {"tpu": 1}
     words = [text for section in record["sections"] for t in section["tables"] for text in (t["title"], t["method"])]
     assert not [text for text in words if "quarter" in text]
+
+
+def test_the_quarterly_report_has_the_same_tables_over_all_runs(compared: Path) -> None:
+    with open_publication(compared) as publication:
+        section = claims.section(publication, Quarter.parse("2026Q3"))
+    assert [table.id for table in section.tables] == [spec.id for spec in claims.TABLES]
+    assert section.tables[0].rows[0]["measured_value"] == 5.0 and "not of the quarter alone" in section.lead
