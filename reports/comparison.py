@@ -15,14 +15,15 @@ from reports.errors import PublicationError, WindowError
 from reports.model import Section, Table, TableSpec
 from reports.page import comparison as page
 from reports.page import records, words
-from reports.publication import Publication, open_publication
+from reports.publication import Publication, Row, open_publication
 from reports.quarterly import code_digest
 from reports.sections import claims
+from reports.sections.asked_dates import side_by_side
 from reports.sections.reference import BUILD
 from reports.statements import report_statements, standing_alone
 from reports.window import Window, months_before
 
-NEEDED = ("rpt_vendor_claims", "rpt_purchase_options", "rpt_region_what_if")
+NEEDED = ("rpt_trainium_vs_tpu", "rpt_vendor_claims", "rpt_purchase_options", "rpt_region_what_if")
 MONTHS_SHOWN = 12
 # the last month with costs that had ended when the publication was built
 LAST_END = """select least(
@@ -74,22 +75,45 @@ def _window(publication: Publication, start: date | None, end: date | None) -> W
     return window
 
 
-def _asked(publication: Publication, statements: Mapping[str, str], window: Window, spec: TableSpec, code: str = "") -> Table:
-    """A table of the quarterly report, about the window."""
-    sql = standing_alone(window.fill(spec.sql), statements, window)
-    columns = tuple(replace(column, label=window.fill(column.label)) for column in spec.columns)
-    asked = replace(spec, sql=sql, columns=columns, title=window.fill(spec.title), method=window.fill(spec.method))
-    if missing := publication.missing(sql):
-        return Table(asked, absent=f"Nothing is shown: {missing}.", code=code)
-    return Table(asked, tuple(publication.rows(sql)), code=code)
+@dataclass(frozen=True)
+class _Asking:
+    """A publication that is asked about one window."""
+
+    publication: Publication
+    statements: Mapping[str, str]
+    window: Window
+
+    def query(self, text: str) -> tuple[Row, ...]:
+        """Its rows; none where the publication has not what it asks for."""
+        sql = standing_alone(self.window.fill(text), self.statements, self.window)
+        return () if self.publication.missing(sql) else tuple(self.publication.rows(sql))
+
+    def table(self, spec: TableSpec) -> Table:
+        """A table of the quarterly report, about the window."""
+        fill = self.window.fill
+        sql = standing_alone(fill(spec.sql), self.statements, self.window)
+        columns = tuple(replace(column, label=fill(column.label)) for column in spec.columns)
+        asked = replace(spec, sql=sql, columns=columns, title=fill(spec.title), method=fill(spec.method))
+        absent = "not part of this publication" if self.publication.missing(sql) else ""
+        return Table(asked, () if absent else tuple(self.publication.rows(sql)), absent, quarter=self.window.name)
 
 
-def _contents() -> tuple[tuple[str, str, str, tuple[TableSpec, ...]], ...]:
-    """Sections in reading order: id, title, lead, tables."""
-    return (
-        ("claims", claims.TITLE, claims.LEAD, claims.TABLES),
-        ("evidence", "Evidence", "", (BUILD,)),
-    )
+def _sections(asking: _Asking) -> list[Section]:
+    """In reading order, each table with its reference code: T2.1 is the first of section 2."""
+    others = (("claims", claims.TITLE, claims.LEAD, claims.TABLES), ("evidence", "Evidence", "", (BUILD,)))
+    sections = [
+        side_by_side(asking.table, asking.query),
+        *(Section(id, title, lead, tuple(map(asking.table, specs))) for id, title, lead, specs in others),
+    ]
+    return [
+        replace(section, tables=tuple(replace(table, code=f"T{n}.{m}") for m, table in enumerate(_shown(section), 1)))
+        for n, section in enumerate(sections, 1)
+    ]
+
+
+def _shown(section: Section) -> list[Table]:
+    """A table of which the publication has nothing is left out."""
+    return [table for table in section.tables if not table.absent]
 
 
 def _counts(tables: Mapping[str, Table], id: str) -> dict[str, int]:
@@ -107,15 +131,7 @@ def render(published: Path, start: date | None, end: date | None, out: Path, *, 
                 f"{published} has no statement of {', '.join(lacking)}: run `trainledger refresh` with this version."
             )
         window = _window(publication, start, end)
-        sections = [
-            Section(
-                id,
-                title,
-                lead,
-                tuple(_asked(publication, statements, window, spec, f"T{n}.{m}") for m, spec in enumerate(specs, 1)),
-            )
-            for n, (id, title, lead, specs) in enumerate(_contents(), 1)
-        ]
+        sections = _sections(_Asking(publication, statements, window))
     record: dict[str, object] = {
         "report": "comparison",
         "format": REPORT_FORMAT,

@@ -17,6 +17,12 @@ counted as (
     where ended_at >= (select window_start from asked) and ended_at < (select window_end from asked)
 )"""
 STATEMENTS = {
+    "rpt_trainium_vs_tpu": f"""with {ASKED}
+select asked.window_start, asked.window_end, 'w' as workload_key, 'cost_per_run_to_target' as kpi, 'chip' as factor_view,
+    counted.n as pair_count, 0.8e0 as geometric_mean_ratio, 0.7e0 as ratio_low, 0.9e0 as ratio_high, 'tpu' as verdict,
+    'because' as reason, 2e0 as trainium_median, 1.6e0 as tpu_median, cast(null as double) as ratio_corner_low,
+    cast(null as double) as ratio_corner_high, cast(0 as bigint) as pairs_needed
+from asked cross join counted""",
     "rpt_vendor_claims": f"""with {ASKED}
 select 'C1' as claim_id, 'cheaper' as claim, 'us' as stated_by, 'here' as source, 2e0 as claimed_value,
     cast(n as double) as measured_value, cast(null as double) as measured_low, cast(null as double) as measured_high,

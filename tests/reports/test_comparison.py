@@ -11,6 +11,9 @@ import pytest
 
 from reports.comparison import render
 from reports.errors import PublicationError, WindowError
+from reports.publication import open_publication
+from reports.quarter import Quarter
+from reports.sections import claims
 from reports.statements import standing_alone
 from reports.window import Window, months_before
 from tests.reports.compared_file import write_compared
@@ -107,3 +110,20 @@ def test_the_page_says_its_dates_and_how_to_make_it_again(compared: Path, tmp_pa
     assert "A &amp; B &lt;AG&gt;" in page and "1 October 2025 to 30 September 2026" in page
     assert "trainledger report compare --from 2025-10-01 --to 2026-10-01" in page
     assert "src=" not in page and "http" not in page.replace("http-equiv", "")
+
+
+def test_verdicts_are_about_the_dates_and_nothing_of_a_quarter_is_left_in_words(compared: Path, tmp_path: Path) -> None:
+    report = render(compared, *YEAR, tmp_path, organisation="Example AG")
+    record = json.loads(report.json.read_text())
+    [verdict] = values(record, "verdicts")
+    assert (verdict["verdict"], verdict["pair_count"]) == ("tpu", "2")
+    assert "span" not in verdict and report.verdicts == {"tpu": 1}
+    words = [text for section in record["sections"] for t in section["tables"] for text in (t["title"], t["method"])]
+    assert not [text for text in words if "quarter" in text]
+
+
+def test_the_quarterly_report_has_the_same_tables_over_all_runs(compared: Path) -> None:
+    with open_publication(compared) as publication:
+        section = claims.section(publication, Quarter.parse("2026Q3"))
+    assert [table.id for table in section.tables] == [spec.id for spec in claims.TABLES]
+    assert section.tables[0].rows[0]["measured_value"] == 5.0 and "not of the quarter alone" in section.lead

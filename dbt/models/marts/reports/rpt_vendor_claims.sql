@@ -186,10 +186,9 @@ book as (
 ),
 
 book_in_window as (
-    select * from book
-    where
-        usage_month >= (select max(asked.window_start) from {{ ref('int_asked_window') }} as asked)
-        and usage_month < (select max(asked.window_end) from {{ ref('int_asked_window') }} as asked)
+    select book.* from book
+    cross join {{ ref('int_asked_window') }} as asked
+    where book.usage_month >= asked.window_start and book.usage_month < asked.window_end
 ),
 
 -- versions are never added: of each provider the one of its newest months
@@ -250,11 +249,12 @@ run_purchases as (
         case when count(*) = count(purchases.list_cost) then cast(sum(purchases.list_cost) as decimal(38, 12)) end as list_cost
     from {{ ref('fct_purchase_costs') }} as purchases
     inner join {{ ref('dim_accelerators') }} as types using (accelerator_type)
+    cross join {{ ref('int_asked_window') }} as asked
     -- the list price of Google's Spot is that of Spot
     where
         purchases.provider_name = 'AWS'
-        and purchases.usage_month >= (select max(asked.window_start) from {{ ref('int_asked_window') }} as asked)
-        and purchases.usage_month < (select max(asked.window_end) from {{ ref('int_asked_window') }} as asked)
+        and purchases.usage_month >= asked.window_start
+        and purchases.usage_month < asked.window_end
     group by purchases.training_run_id, types.accelerator_family, purchases.purchase_option, purchases.billing_currency
 ),
 
