@@ -14,6 +14,7 @@ from dagster_project import __version__
 from dagster_project.commands.endings import guarded, say
 from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Format, Json, Wait
 from dagster_project.commands.report_cli import report_app
+from dagster_project.commands.trace_cli import trace
 
 app = typer.Typer(
     name="trainledger",
@@ -22,6 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(report_app, name="report")
+app.command()(trace)
 
 
 def _version(wanted: bool) -> None:

@@ -1,8 +1,8 @@
 """Figure ids: what one names, and the query that gives it.
 
-`2026Q3/cost_by_team/USD,vision/effective_cost` is a cell of a table of a quarter's report: quarter, table, the values that name the
-row (percent-encoded, joined by commas, nothing for null) and the column. A headline figure is `2026Q3/glance/effective_cost`; any
-row of a published table is `fct_training_run_costs/ft-7,2026-08-01,USD,accelerator,tag/effective_cost`.
+`2026Q3/cost_by_team/USD,vision/effective_cost` is a cell of a table of a quarter's report: quarter, table, the values that name
+the row (percent-encoded, joined by commas, nothing for null) and the column. A headline figure is `2026Q3/glance/effective_cost`;
+a figure of any published table is `fct_training_run_costs/ft-7,2026-08-01,USD,accelerator,tag/effective_cost`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def parts_of(text: str) -> tuple[str | None, str, list[str], str]:
             " <published table>/<values of its key>/<column>."
         )
     table, key, column = parts
-    return quarter, unquote(table), [unquote(value) for value in key.split(",")] if key else [], unquote(column)
+    return quarter, unquote(table), [unquote(value) for value in key.split(",")], unquote(column)
 
 
 def read_report(file: Path) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def in_report(record: Mapping[str, Any], text: str) -> Figure:
     if table is None:
         raise FigureError(f"The report of {quarter} has no table {table_id!r}.")
     names = row_key(table)
-    rows = [row for row in table["rows"] if [row["values"].get(name) or "" for name in names] == values]
+    rows = [row for row in table["rows"] if [row["values"].get(name) or "" for name in names] == (values if names else [])]
     if len(rows) != 1:
         how = f"{len(names)} values: {', '.join(names)}" if len(names) != len(values) else "another row"
         raise FigureError(f"Table {table_id} of {quarter} has no row {','.join(values)!r}; its rows are named by {how}.")
@@ -132,10 +132,13 @@ def row_key(table: Mapping[str, Any]) -> list[str]:
     return names
 
 
+def headline_id(record: Mapping[str, Any], figure: Mapping[str, Any]) -> str:
+    """The id of a headline figure."""
+    return f"{record['quarter']}/{GLANCE}/{figure['id'].rpartition('/')[2]}"
+
+
 def _headline(record: Mapping[str, Any], figure: Mapping[str, Any]) -> Figure:
-    name = figure["id"].rpartition("/")[2]
-    place = f"{record['quarter']}/{GLANCE}/{name}"
-    return Figure(place, GLANCE, figure["sql"], {}, VALUE, figure["value"], quarter=record["quarter"])
+    return Figure(headline_id(record, figure), GLANCE, figure["sql"], {}, VALUE, figure["value"], quarter=record["quarter"])
 
 
 def _cell(quarter: str, table: Mapping[str, Any], names: Sequence[str], row: Mapping[str, Any], column: str) -> Figure:
@@ -150,11 +153,11 @@ def of_published(text: str, keys: Mapping[str, Sequence[str]], statements: Mappi
     if table not in keys:
         raise FigureError(f"No table {table!r} is published.")
     names = keys[table]
-    if len(values) != len(names) and not (not values and not names):
+    if len(values) != max(len(names), 1):
         raise FigureError(f"Rows of {table} are named by {len(names)} values: {', '.join(names)}.")
     sql = statements.get(table) or f"select * from marts.{table}"
     return Figure(
-        text, table, sql, {name: value or None for name, value in zip(names, values, strict=True)}, column, is_printed=False
+        text, table, sql, {name: value or None for name, value in zip(names, values, strict=False)}, column, is_printed=False
     )
 
 
