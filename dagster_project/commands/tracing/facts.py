@@ -12,10 +12,11 @@ from dagster_project.commands.tracing import origins
 from dagster_project.commands.tracing.landed import Landed
 from dagster_project.dbt_project import project_folder
 from dagster_project.failures import GateError
-from dagster_project.kinds import KINDS, Kind
+from dagster_project.kinds import KINDS, Kind, built_kinds
 
 CELL = "source_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, provider_model_version"
 MASS = "provider_total_location_based_kgco2e"
+ALIASES = "stg_training_runs__aliases"
 STAGED = {"AWS": "stg_aws_carbon__emissions", "Google Cloud": "stg_gcp_carbon__emissions"}
 # as the models write a host, a run key and a run's id
 HOST = "coalesce(here.host_id, '')"
@@ -98,16 +99,19 @@ def _require_cells(landed: Landed, wanted: str) -> None:
 def add_records(landed: Landed, of_table: str) -> None:
     """Rows of run records that name a run of the temporary table `runs`, by its id or by an alias."""
     connection = landed.connection
+    kinds = [str(kind) for kind in built_kinds() if KINDS[kind].fact == "runs"]
     sources = connection.execute(
-        "select distinct source_name from published.ops.dim_deliveries where kind = 'training_runs' and is_elected order by all"
+        "select distinct source_name, kind from published.ops.dim_deliveries where is_elected and kind in (select unnest(?))"
+        " order by all",
+        [kinds],
     ).fetchall()
-    for (source,) in sources:
-        landed.show(Kind("training_runs"), landed.elected(source), "stg_training_runs__aliases")
+    for source, kind in sources:
+        landed.show(Kind(kind), landed.elected(source), ALIASES)
         connection.execute(
             "create or replace temp table named as select distinct record_system, recorded_id, record_run_id, alias_id"
             " from (select distinct record_system, recorded_id, record_run_id from"
-            f" (select *, {RECORD_RUN} as record_run_id from raw.training_runs))"
-            " left join staging.stg_training_runs__aliases using (record_system, recorded_id, record_run_id)"
+            f" (select *, {RECORD_RUN} as record_run_id from raw.{kind}))"
+            f" left join staging.{ALIASES} using (record_system, recorded_id, record_run_id)"
         )
         connection.execute(
             "create or replace temp table wanted as with own as (select runs.training_run_id, named.* from named"
@@ -124,7 +128,7 @@ def add_records(landed: Landed, of_table: str) -> None:
             " concat_ws(' ', raw_rows.attempt_id, raw_rows.state, raw_rows.resource_id, raw_rows.accelerator_type,"
             " raw_rows.alias_id,"
             " raw_rows.started_at, raw_rows.ended_at) as words"
-            " from raw.training_runs as raw_rows inner join wanted using (record_system, recorded_id)) as rows"
+            f" from raw.{kind} as raw_rows inner join wanted using (record_system, recorded_id)) as rows"
         )
         origins.add(
             connection,
