@@ -63,7 +63,7 @@ Usage months {MONTHS[0]} to {MONTHS[-1]}; now is {iso(NOW)}. File times are the 
 | truth.json | what really happened, line by line |
 
 The paired workloads run under the same `pair_key` on both clouds, for the same number of tokens: llm-8b costs about a fifth
-less on TPU, bert-large about the same, and of vit-huge there are two pairs only.
+less on TPU, speech-finetune about a quarter more, bert-large about the same, and of vit-huge there are two pairs only.
 
 ## The bill of Google Cloud from BigQuery
 

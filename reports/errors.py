@@ -11,3 +11,7 @@ class QuarterError(ReportError):
 
 class PublicationError(ReportError):
     """The published file is absent, or not one of ours."""
+
+
+class ModelError(ReportError):
+    """The publication has no such model."""

@@ -37,8 +37,6 @@ TYPES = {
 LATER = {
     "rpt_trainium_vs_tpu",
     "rpt_break_even",
-    "rpt_quarterly_disclosure",
-    "rpt_vendor_claims",
     "fct_restatements",
 }
 ENUMERATED = {
@@ -52,6 +50,18 @@ ENUMERATED = {
     "status": "status",
     "energy_basis": "energy_basis",
     "power_confidence": "power_confidence",
+}
+# tables that no section names: published for whoever follows a figure (docs/contract.md has their keys)
+BESIDE = {
+    "dim_accelerator_sources",
+    "dim_datapoints",
+    "focus_1_4",
+    "activity_data",
+    "dim_pue",
+    "dim_vendor_claims",
+    "dim_article_figures",
+    "rpt_purchase_options",
+    "rpt_region_what_if",
 }
 RESIDUALS = ("fct_residual_costs", "fct_residual_emissions")
 
@@ -88,8 +98,13 @@ def columns_of(con: duckdb.DuckDBPyConnection, schema: str, table: str) -> dict[
     return {name: (data_type, is_nullable) for name, data_type, is_nullable in rows}
 
 
+def views_of(con: duckdb.DuckDBPyConnection) -> set[str]:
+    """Published views: the catalog says of all their columns that they may be null."""
+    return {name for (name,) in con.execute("select view_name from duckdb_views() where schema_name = 'marts'").fetchall()}
+
+
 def test_every_table_has_the_columns_types_and_nullability_of_the_contract(published: duckdb.DuckDBPyConnection) -> None:
-    differences = []
+    differences, views = [], views_of(published)
     for (schema, name), table in tables_due(contract()).items():
         found = columns_of(published, schema, name)
         if not found:
@@ -97,7 +112,7 @@ def test_every_table_has_the_columns_types_and_nullability_of_the_contract(publi
         declared = [column.split() for column in flat(table.get("columns", []))]
         for column, kind in declared:
             expected = (TYPES[kind.rstrip("?")], kind.endswith("?"))
-            if schema == "ops":  # the contract types operations tables too, but promises no constraint in them
+            if schema == "ops" or name in views:  # the contract promises no constraint in them
                 expected = (expected[0], found.get(column, ("", True))[1])
             if found.get(column) != expected:
                 differences.append(f"{schema}.{name}.{column}: {found.get(column)}, the contract says {expected}")
@@ -105,6 +120,18 @@ def test_every_table_has_the_columns_types_and_nullability_of_the_contract(publi
         if extra and schema == "marts":
             differences.append(f"{schema}.{name} has columns nobody promised: {sorted(extra)}")
     assert differences == []
+
+
+def test_what_a_view_may_not_leave_null_is_there_in_every_row(published: duckdb.DuckDBPyConnection) -> None:
+    tables, views = contract()["tables"], views_of(published)
+    promised = {
+        name: [column for column, kind in map(str.split, flat(tables[name].get("columns", []))) if not kind.endswith("?")]
+        for name in views & tables.keys()
+    }
+    for name, columns in promised.items():
+        for column in {*columns, *tables[name]["key"]}:
+            counted = published.execute(f"select count(*) - count({column}) from marts.{name}").fetchone()
+            assert counted == (0,), f"{name}.{column}"
 
 
 def test_keys_are_unique(published: duckdb.DuckDBPyConnection) -> None:
@@ -126,6 +153,8 @@ def test_enumerated_columns_hold_only_what_the_contract_lists(published: duckdb.
         if schema == "ops":
             continue
         enumerated = ENUMERATED | ({"reason": "residual_reason"} if name in RESIDUALS else {})
+        if name == "rpt_vendor_claims":  # the others' verdict is about two families
+            enumerated = enumerated | {"verdict": "claim_verdict"} if "claim_verdict" in spec["enumerations"] else enumerated
         if name == "fct_reconciliation":  # a factor's method is another thing
             enumerated = enumerated | {"method": "reconciliation_method"}
         for column in columns_of(published, schema, name).keys() & enumerated.keys():
@@ -142,7 +171,10 @@ def test_enumerated_columns_hold_only_what_the_contract_lists(published: duckdb.
 
 def test_nothing_is_published_that_the_contract_does_not_name(published: duckdb.DuckDBPyConnection) -> None:
     spec = contract()
-    named = set(spec["tables"]) | {"dim_accelerator_sources"}
+    more = read("contract-2.yml")
+    # a table of a section may come before the whole of the section is done
+    coming = named_in(more, [section for section in more if section not in ("version", "enumerations")])
+    named = set(spec["tables"]) | coming | BESIDE
     found = {
         name
         for (name,) in published.execute(

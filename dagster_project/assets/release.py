@@ -14,7 +14,7 @@ from dagster_project.assets.steps import WriterLock, explained, failure_of, step
 from dagster_project.election.election import elect
 from dagster_project.election.units import fingerprints
 from dagster_project.landing.opening import open_landing
-from dagster_project.publishing.reporting import render_quarter
+from dagster_project.publishing.reporting import policy_of, render_quarter
 from dagster_project.settings import Settings
 from dagster_project.warehouse import building, builds, expectations
 from dagster_project.warehouse.site import Site
@@ -135,13 +135,20 @@ def quarterly_asset(settings: Settings) -> dg.AssetsDefinition:
         pool=None,  # it reads the publication and writes nothing that others write
         deps=[names.PUBLICATION],
         group_name="reports",
-        kinds={"html"},
+        kinds={"html", "pdf"},
         partitions_def=dg.DynamicPartitionsDefinition(name=names.QUARTERS),
-        description="One quarter of the published file in HTML and JSON. The quarters are those of which something is published.",
+        description="One quarter of the published file as HTML, PDF, XLSX, CSV and JSON. The quarters are those of which "
+        "something is published.",
     )
     def quarterly(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         with explained():
-            report = render_quarter(site.published_file, site.root / "reports", context.partition_key, settings.organisation.name)
+            report = render_quarter(
+                site.published_file,
+                site.root / "reports",
+                context.partition_key,
+                settings.organisation.name,
+                policy=policy_of(settings),
+            )
         return results.as_result(results.report_materialization(context.partition_key, report.html, report.status))
 
     return quarterly

@@ -189,11 +189,13 @@ def publication_events(record: Mapping[str, Any], build: Build, site: Site) -> I
 
 
 def report_materialization(quarter: str, html: Path, status: str) -> dg.AssetMaterialization:
-    """A rendered quarter."""
+    """A rendered quarter and where its five forms are."""
+    forms = {"report": html, "pdf": html.with_name("report.pdf"), "workbook": html.with_name("report.xlsx")}
+    data = {"data": html.with_name("report.json"), "tables": html.with_name("tables")}
     return dg.AssetMaterialization(
         asset_key=names.QUARTERLY,
         partition=quarter,
-        metadata={"report": dg.MetadataValue.path(str(html)), "status": status},
+        metadata={**{form: dg.MetadataValue.path(str(path)) for form, path in (forms | data).items()}, "status": status},
     )
 
 

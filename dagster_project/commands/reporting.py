@@ -14,7 +14,7 @@ from dagster_project.election.winners import View
 from dagster_project.landing.opening import open_landing
 from dagster_project.locking import writer_lock
 from dagster_project.modes import owner_alone
-from dagster_project.publishing.reporting import render_quarter
+from dagster_project.publishing.reporting import policy_of, render_quarter
 from dagster_project.settings import Settings
 from dagster_project.warehouse import builds
 from dagster_project.warehouse.building import Listener, build_all, no_listener
@@ -58,7 +58,8 @@ def quarterly_report(
     """The report of a quarter as published, or as of an instant, in `out` or beside the publication."""
     site, note = site_of(settings, view, wait, say, listener), note_of(view)
     listener("report", 0, 1, quarter)
-    report = render_quarter(site.published_file, out or site.root / "reports", quarter, settings.organisation.name, note)
+    folder, policy = out or site.root / "reports", policy_of(settings)
+    report = render_quarter(site.published_file, folder, quarter, settings.organisation.name, note, policy=policy)
     listener("report", 1, 1, quarter)
     if note is None:  # an earlier view is no report of the publication
         tell_report(settings, quarter, report.html, report.status, say)

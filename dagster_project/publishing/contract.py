@@ -44,4 +44,5 @@ def write_contract(connection: duckdb.DuckDBPyConnection) -> None:
 def write_bare_names(connection: duckdb.DuckDBPyConnection, tables: Sequence[PublishedTable]) -> None:
     """Let `from fct_training_run_costs` work in a client that searches schema main only, as every DuckDB client does unasked."""
     for table in tables:
-        connection.execute(f"create or replace view main.{quoted(table.name)} as select * from marts.{quoted(table.name)}")
+        # a copied file has them, with their comments: made anew they would have none
+        connection.execute(f"create view if not exists main.{quoted(table.name)} as select * from marts.{quoted(table.name)}")

@@ -189,12 +189,12 @@ def _write(
         write_contract(connection)
         write_statements(connection, statements)
         write_views(connection, tables, statements)
-        ours = (*COPIED, CONTRACT, STATEMENTS, *(totals.table for totals in TOTALS.values()))
-        _comment(connection, {"marts": tables, "ops": ours})
         write_bare_names(connection, tables)
         files, of_files = write_files(
             connection, parquet_only, digests, target.folder, target.published, target.last, target.built
         )
+        ours = (*COPIED, CONTRACT, STATEMENTS, *(totals.table for totals in TOTALS.values()))
+        _comment(connection, {"marts": tables, "ops": ours, "main": tables})
         connection.commit()
         connection.execute("detach build")
         connection.execute("checkpoint")
@@ -283,5 +283,6 @@ def _comment(connection: duckdb.DuckDBPyConnection, tables: dict[str, Sequence[P
                 text, at = words.strip(), (schema, table.name, column)
                 if text and at in present and present[at] != text:
                     place = f"{schema}.{quoted(table.name)}"
-                    what = f"column {place}.{quoted(column)}" if column else f"{'view' if table.is_view else 'table'} {place}"
+                    kind = "view" if table.is_view or schema == "main" else "table"
+                    what = f"column {place}.{quoted(column)}" if column else f"{kind} {place}"
                     connection.execute(f"comment on {what} is {literal(text)}")

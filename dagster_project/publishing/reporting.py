@@ -4,21 +4,53 @@ from pathlib import Path
 
 from dagster_project import modes
 from dagster_project.failures import UsageError, writing_to
+from dagster_project.settings import Settings
 from reports.errors import ReportError
+from reports.issue import Issue, Policy
 from reports.quarterly import QuarterlyReport, render
+from reports.sheets import render_sheets
+
+
+def policy_of(settings: Settings) -> Policy:
+    """The configured restatement policy as reports print it."""
+    said = settings.reporting
+    return Policy(said.restatement_threshold, said.base_year, said.prepared_by, tuple(said.approved_by))
 
 
 def render_quarter(
-    published_file: Path, folder: Path, quarter: str, organisation: str, status_note: str | None = None
+    published_file: Path,
+    folder: Path,
+    quarter: str,
+    organisation: str,
+    status_note: str | None = None,
+    *,
+    policy: Policy | None = None,
+    issue: Issue | None = None,
 ) -> QuarterlyReport:
-    """Render one quarter of a published file into `<folder>/<quarter>`."""
+    """Render one quarter of a published file, or of the Parquet of a pack, into `<folder>/<quarter>`."""
     if not published_file.exists():
         raise UsageError("nothing is published yet", where=str(published_file), remedy="Run `trainledger refresh` first.")
     try:
         with writing_to(folder):
-            report = render(published_file, quarter, folder, organisation=organisation, status_note=status_note)
+            report = render(
+                published_file, quarter, folder, organisation=organisation, status_note=status_note, policy=policy, issue=issue
+            )
             if folder == published_file.parents[1] / "reports":  # whoever may read the home's reports may read this one
                 modes.give(report.html.parent, modes.as_in(folder))
             return report
+    except ReportError as error:
+        raise UsageError(str(error).rstrip(".")) from None
+
+
+def render_models(published_file: Path, folder: Path, model: str | None, organisation: str) -> list[Path]:
+    """Write the sheet of one model of a published file, or of all, into `folder`."""
+    if not published_file.exists():
+        raise UsageError("nothing is published yet", where=str(published_file), remedy="Run `trainledger refresh` first.")
+    try:
+        with writing_to(folder):
+            pages = render_sheets(published_file, folder, organisation=organisation, model=model)
+            if pages and folder == published_file.parents[1] / "reports" / "models":
+                modes.give(folder, modes.as_in(folder.parent))
+            return pages
     except ReportError as error:
         raise UsageError(str(error).rstrip(".")) from None

@@ -24,11 +24,11 @@ def write_statements(connection: duckdb.DuckDBPyConnection, statements: Mapping[
 
 
 def write_views(connection: duckdb.DuckDBPyConnection, tables: Sequence[PublishedTable], statements: Mapping[str, str]) -> None:
-    """Create the published views; one may read another."""
+    """Create the published views, unless the copied file has them; one may read another."""
     left = {table.name: statements[table.name] for table in tables if table.is_view}
     while left:
         ready = [name for name in left if not any(f"marts.{quoted(other)}" in left[name] for other in left if other != name)]
         if not ready:
             raise LookupError(f"views that read each other: {', '.join(sorted(left))}")
         for name in ready:
-            connection.execute(f"create or replace view marts.{quoted(name)} as {left.pop(name)}")
+            connection.execute(f"create view if not exists marts.{quoted(name)} as {left.pop(name)}")

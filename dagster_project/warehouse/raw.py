@@ -90,6 +90,14 @@ TABLES: dict[str, dict[str, str]] = {
         "is_carbon_published": "BOOLEAN",
         "is_carbon_final": "BOOLEAN",
     },
+    "restatements": {
+        "report_id": "VARCHAR",
+        "datapoint_id": "VARCHAR",
+        "cause": "VARCHAR",
+        "before": "DECIMAL(38, 12)",
+        "after": "DECIMAL(38, 12)",
+        "delta": "DECIMAL(38, 12)",
+    },
     "build_months": {"usage_month": "DATE"},
     "status_months": {"usage_month": "DATE"},
 }
@@ -141,6 +149,7 @@ def _small_tables(rules: Rules, election: Election, months: Sequence[date]) -> d
         "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in rules.run_tag_keys))),
         "settings": [(rules.carbon_weights, rules.reporting_currency)],
         "months": [tuple((asdict(m) | {"usage_month": first_day(m.usage_month)}).values()) for m in payer_months(election)],
+        "restatements": list(election.restated),
         "build_months": [(month,) for month in sorted(months)],
     }
 

@@ -23,6 +23,7 @@ from reports.quarter import Quarter
 GLANCE = "glance"
 QUARTER = re.compile(r"[1-9][0-9]{3}Q[1-4]")
 VALUE = "value"
+IN_SQL = {"whole": "whole_value", "prior": "prior_value"}  # numbers of a headline figure that its query names otherwise
 
 
 class FigureError(ReportError):
@@ -58,7 +59,7 @@ def parts_of(text: str) -> tuple[str | None, str, list[str], str]:
     parts = text.split("/")
     quarter = parts.pop(0) if QUARTER.fullmatch(parts[0]) else None
     if quarter and len(parts) == 2 and parts[0] == GLANCE:
-        return quarter, GLANCE, [], parts[1]
+        parts.append(VALUE)
     if len(parts) != 3 or not all((parts[0], parts[2])):
         raise FigureError(
             f"{text[:200]!r} is no figure id. Write 2026Q3/<table>/<values of the row's key>/<column>, 2026Q3/glance/<figure>, or"
@@ -91,7 +92,7 @@ def tables_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def figures_of(record: Mapping[str, Any]) -> list[Figure]:
     """Every figure of a report: each number of each table, and the headline figures."""
-    found = [_headline(record, figure) for figure in record["figures"] if not figure.get("absent")]
+    found = [_headline(record, figure) for figure in record["figures"] if figure[VALUE] is not None]
     for table in tables_of(record):
         names = row_key(table)
         measures = [column["id"] for column in table["columns"] if column["id"] not in names]
@@ -103,11 +104,11 @@ def figures_of(record: Mapping[str, Any]) -> list[Figure]:
 def in_report(record: Mapping[str, Any], text: str) -> Figure:
     """The figure of a report that an id names."""
     quarter, table_id, values, column = parts_of(text)
-    if table_id == GLANCE and not values:
+    if table_id == GLANCE:
         for figure in record["figures"]:
-            if figure["id"].rpartition("/")[2] == column and not figure.get("absent"):
-                return _headline(record, figure)
-        raise FigureError(f"The report of {quarter} has no headline figure {column!r}.")
+            if headline_id(record, figure).rpartition("/")[2] == ",".join(values) and figure.get(column) is not None:
+                return _headline(record, figure, column)
+        raise FigureError(f"The report of {quarter} has no headline figure {','.join(values)!r} with a number {column!r}.")
     table = next((one for one in tables_of(record) if one["id"] == table_id), None)
     if table is None:
         raise FigureError(f"The report of {quarter} has no table {table_id!r}.")
@@ -137,8 +138,9 @@ def headline_id(record: Mapping[str, Any], figure: Mapping[str, Any]) -> str:
     return f"{record['quarter']}/{GLANCE}/{figure['id'].rpartition('/')[2]}"
 
 
-def _headline(record: Mapping[str, Any], figure: Mapping[str, Any]) -> Figure:
-    return Figure(headline_id(record, figure), GLANCE, figure["sql"], {}, VALUE, figure["value"], quarter=record["quarter"])
+def _headline(record: Mapping[str, Any], figure: Mapping[str, Any], column: str = VALUE) -> Figure:
+    place = headline_id(record, figure) + (f"/{column}" if column != VALUE else "")
+    return Figure(place, GLANCE, figure["sql"], {}, IN_SQL.get(column, column), figure[column], quarter=record["quarter"])
 
 
 def _cell(quarter: str, table: Mapping[str, Any], names: Sequence[str], row: Mapping[str, Any], column: str) -> Figure:

@@ -11,7 +11,7 @@ import pytest
 from reports.quarter import Quarter
 from reports.tracing.figures import Figure, FigureError, figure_id, in_report, of_published, parts_of, row_key
 from reports.tracing.influence import changed_figures
-from reports.tracing.proof import Prover, narrowest, opened, prove
+from reports.tracing.proof import Prover, narrowest, opened, prove, rows_behind
 
 NAMES = ("a/b", "c,d", "100%", "", "línea \n", "..", "'; drop table x; --")
 BY_TEAM = (
@@ -85,6 +85,11 @@ def test_rows_of_a_report_table_are_followed_by_its_statement(prover: Prover) ->
     prover.connection.execute("create table report as " + BY_TEAM)
     sets = narrowest(prover, BY_TEAM, "(select * from report where team = 'x/y')")
     assert {one.table: one.count for one in sets} == {"marts.fct_costs": 3, "marts.dim_training_runs": 3}
+
+
+def test_the_rows_behind_a_figure_are_asked_of_a_file_and_a_report(tmp_path: Path, prover: Prover) -> None:
+    proof = rows_behind(tmp_path / "published.duckdb", REPORT, "2026Q3/by_team/x%2Fy/cost")
+    assert [one.condition for one in proof.rows if one.table == "marts.fct_costs"][0].startswith("(training_run_id in (select")
 
 
 def test_a_figure_of_a_published_table_is_named_by_its_key(prover: Prover) -> None:
