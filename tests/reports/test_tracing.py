@@ -89,7 +89,7 @@ def test_rows_of_a_report_table_are_followed_by_its_statement(prover: Prover) ->
 
 def test_the_rows_behind_a_figure_are_asked_of_a_file_and_a_report(tmp_path: Path, prover: Prover) -> None:
     proof = rows_behind(tmp_path / "published.duckdb", REPORT, "2026Q3/by_team/x%2Fy/cost")
-    assert [one.condition for one in proof.rows if one.table == "marts.fct_costs"][0].startswith("(training_run_id in (select")
+    assert next(one.condition for one in proof.rows if one.table == "marts.fct_costs").startswith("(training_run_id in (select")
 
 
 def test_a_figure_of_a_published_table_is_named_by_its_key(prover: Prover) -> None:
