@@ -67,15 +67,14 @@ class Prover:
     connection: duckdb.DuckDBPyConnection
     columns: Mapping[str, frozenset[str]]
     runs: int = 0
-    shown: dict[str, str] = field(default_factory=dict)  # the condition by which each table is seen now
+    shown: dict[str, str] = field(default_factory=dict)  # what each view shows now
+    instead: dict[str, str] = field(default_factory=dict)  # what is shown in place of a published table
     answers: dict[str, list[Row]] = field(default_factory=dict)  # of queries on all rows, which are asked more than once
 
     def rows(self, sql: str, conditions: Mapping[str, str]) -> list[Row]:
         """The answer of a query on the rows that meet these conditions."""
         for table, condition in conditions.items():
-            if self.shown.get(table) != condition:
-                self.connection.execute(f"create or replace view {table} as select * from published.{table} where {condition}")
-                self.shown[table] = condition
+            self.show(table, condition)
         self.runs += 1
         cursor = self.connection.execute(sql)
         names = [column[0] for column in cursor.description]
@@ -87,11 +86,17 @@ class Prover:
             self.answers[sql] = self.rows(sql, dict.fromkeys(self.tables(sql), ALL))
         return self.answers[sql]
 
+    def show(self, table: str, condition: str) -> None:
+        """Let the view of a table have the rows that meet a condition."""
+        rows = f"{self.instead.get(table, f'published.{table}')} where {condition}"
+        if self.shown.get(table) != rows:
+            self.connection.execute(f"create or replace view {table} as select * from {rows}")
+            self.shown[table] = rows
+
     def show_all(self, tables: Iterable[str]) -> None:
         """Let the views have all rows again."""
         for table in tables:
-            self.connection.execute(f"create or replace view {table} as select * from published.{table}")
-            self.shown[table] = ALL
+            self.show(table, ALL)
 
     def count(self, table: str, condition: str) -> int:
         (count,) = self.connection.execute(f"select count(*) from published.{table} where {condition}").fetchone() or (0,)
@@ -119,9 +124,7 @@ def opened(published: Path) -> Iterator[Prover]:
                 columns.setdefault(f"{schema}.{table}", set()).add(column)
             for table in columns:
                 connection.execute(f"create view {table} as select * from published.{table}")
-            yield Prover(
-                connection, {table: frozenset(names) for table, names in columns.items()}, shown=dict.fromkeys(columns, ALL)
-            )
+            yield Prover(connection, {table: frozenset(names) for table, names in columns.items()})
     except duckdb.IOException as error:
         raise PublicationError(f"{published} cannot be read as a published DuckDB file: {error}") from error
 
@@ -166,14 +169,14 @@ def prove_table(prover: Prover, table: Mapping[str, Any], quarter: Quarter) -> P
     return Proof(table["id"], f"{len(wanted)} rows", sets, prover.runs - before)
 
 
-def narrowest(prover: Prover, statement: str, rows: str) -> tuple[RowSet, ...]:
+def narrowest(prover: Prover, statement: str, rows: str, quarter: Quarter | None = None) -> tuple[RowSet, ...]:
     """The rows that alone let a report table's statement give some rows of that table (a query of them) again."""
     columns = [name for name, *_ in prover.connection.execute(f"describe {statement}").fetchall()]
     listed = ", ".join(f'"{name}"' for name in columns)
     wanted = prover.connection.execute(f"select {listed} from {rows} order by all").fetchall()
     sql = f"select {listed} from ({statement}) as report where ({listed}) in (select ({listed}) from wanted_rows) order by all"
     prover.connection.execute(f"create or replace temp table wanted_rows as select {listed} from {rows}")
-    return _sets(prover, sql, {}, None, lambda found: [tuple(row.values()) for row in found] == wanted, statement)
+    return _sets(prover, sql, {}, quarter, lambda found: [tuple(row.values()) for row in found] == wanted, statement)
 
 
 def _sets(

@@ -10,7 +10,7 @@ import pytest
 
 from reports.quarter import Quarter
 from reports.tracing.figures import Figure, FigureError, figure_id, in_report, of_published, parts_of, row_key
-from reports.tracing.influence import changed_figures
+from reports.tracing.influence import changed_figures, without
 from reports.tracing.proof import Prover, narrowest, opened, prove, rows_behind
 
 NAMES = ("a/b", "c,d", "100%", "", "línea \n", "..", "'; drop table x; --")
@@ -103,9 +103,25 @@ def test_a_figure_of_a_published_table_is_named_by_its_key(prover: Prover) -> No
 
 
 def test_figures_that_change_without_a_row_rest_on_it(prover: Prover) -> None:
-    found = changed_figures(prover, REPORT, {"marts.fct_costs": "training_run_id = 'r2'"})
-    assert found == ["2026Q3/glance/all", "2026Q3/by_team/x%2Fy/cost"]
-    assert changed_figures(prover, REPORT, {"marts.fct_other": "true"}) == []
+    with without(prover, {"marts.fct_costs": "training_run_id = 'r2'"}, {}) as left:
+        assert changed_figures(prover, REPORT, left) == ["2026Q3/glance/all", "2026Q3/by_team/x%2Fy/cost"]
+    with without(prover, {"marts.fct_other": "true"}, {}) as left:
+        assert changed_figures(prover, REPORT, left) == []
+
+
+def test_a_figure_of_a_report_table_rests_on_what_its_statement_reads(tmp_path: Path, prover: Prover) -> None:
+    file = tmp_path / "with_report.duckdb"
+    prover.connection.execute(f"attach '{file}' as other; copy from database published to other")
+    prover.connection.execute(f"create table other.marts.rpt_teams as {BY_TEAM.replace('marts.', 'other.marts.')}; detach other")
+    report = {
+        **REPORT,
+        "sections": [],
+        "figures": [{"id": "all", "sql": "select max(cost) as value from marts.rpt_teams", "value": "4"}],
+    }
+    with opened(file) as with_report:
+        for run, found in (("r3", ["2026Q3/glance/all"]), ("r2", [])):
+            with without(with_report, {"marts.fct_costs": f"training_run_id = '{run}'"}, {"rpt_teams": BY_TEAM}) as left:
+                assert changed_figures(with_report, report, left) == found
 
 
 def test_of_a_table_that_names_no_key_the_fewest_columns_in_front_that_tell_rows_apart_are_it() -> None:

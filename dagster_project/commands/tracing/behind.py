@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dagster_project.commands.tracing import facts, origins
 from dagster_project.commands.tracing.landed import Landed
 from dagster_project.publishing.month_files import CELL
+from reports.quarter import Quarter
 from reports.tracing.proof import Prover, RowSet, narrowest
 
 Rows = str  # a query that gives the rows, over `published.marts`
@@ -32,6 +33,7 @@ class Behind:
 
     def __init__(self, landed: Landed, prover: Prover, statements: dict[str, str]) -> None:
         self._landed, self._prover, self._statements = landed, prover, statements
+        self.quarter: Quarter | None = None  # of the figure that is asked about
         self._ways: dict[str, Callable[[str, Rows], None]] = {
             "fct_training_run_costs": self._run_costs,
             "fct_run_cell_costs": self._cell_costs,
@@ -58,7 +60,7 @@ class Behind:
 
     def _follow(self, schema: str, table: str, rows: Rows) -> None:
         if table in self._statements:
-            self.follow(narrowest(self._prover, self._statements[table], rows))
+            self.follow(narrowest(self._prover, self._statements[table], rows, self.quarter))
         elif schema == "ops":
             self._operations(table, rows)
         elif table in SEEDS:

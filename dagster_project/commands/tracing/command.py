@@ -98,6 +98,7 @@ def trace_figure(
         listener("proof", 0, 1, text)
         proof = prove(trace.prover, figure, quarter_of(figure))
         listener("proof", 1, 1, text)
+        trace.behind.quarter = quarter_of(figure)
         for done, one in enumerate(proof.rows):
             listener("landed rows", done, len(proof.rows), one.table)
             trace.behind.follow([one])

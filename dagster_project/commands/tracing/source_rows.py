@@ -22,7 +22,7 @@ from dagster_project.publishing.month_files import CELL
 from dagster_project.settings import Settings
 from dagster_project.warehouse.building import Listener, no_listener
 from reports.tracing.figures import read_report
-from reports.tracing.influence import changed_figures
+from reports.tracing.influence import changed_figures, without
 
 RUN_COSTS = "training_run_id, usage_month, billing_currency, cost_component, attribution_rule"
 
@@ -262,7 +262,9 @@ def _of_runs(given: Given, run_months: list[tuple[str, Any]]) -> None:
 
 def _figures(trace: Trace, given: Given) -> list[str]:
     """The figures of every report in the home that rest on the rows."""
-    found = []
-    for file in sorted((trace.site.root / "reports").glob("[1-9]*Q[1-4]/report.json"), reverse=True):
-        found += changed_figures(trace.prover, read_report(file), given.marts)
+    found: list[str] = []
+    if given.marts:
+        with without(trace.prover, given.marts, trace.report_statements) as left:
+            for file in sorted((trace.site.root / "reports").glob("[1-9]*Q[1-4]/report.json"), reverse=True):
+                found += changed_figures(trace.prover, read_report(file), left)
     return found
