@@ -88,4 +88,4 @@ def test_totals_by_month_say_what_the_rows_say(published: Path, query: str, rows
 
 def test_there_are_queries_on_pages_too() -> None:
     names = [name for name, _ in queries()]
-    assert sum(name.startswith("docs/why-this-cost.md") for name in names) == 5
+    assert sum(name.startswith("docs/why-this-cost.md") for name in names) == 2
