@@ -52,6 +52,7 @@ def restated(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRe
         config = folder / "trainledger.yaml"
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(dbt_project, "PACKAGED", older_project(folder / "older"))
+            patched.setattr("reports.page.pdf.document", lambda *_: b"%PDF-")
             code.code_version.cache_clear()
             told("refresh", config=config, now=NOW)
             asked = ("report", "quarterly", "--quarter", "2026Q2", "--issue", "--approver", APPROVER)
