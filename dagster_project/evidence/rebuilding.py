@@ -24,6 +24,7 @@ from dagster_project.landing.land import Landing
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.restated import Restated
 from dagster_project.publishing.digest import literal, quoted, table_digest
+from dagster_project.publishing.tables import published_tables
 from dagster_project.settings import Settings
 from dagster_project.settings.document import settings_of
 from dagster_project.warehouse import builds, modelling
@@ -150,10 +151,10 @@ def landing_differences(
             remark = f"built with code {code_version()[:12]}, issued with {said['build']['code_version'][:12]}"
         else:
             remark = "with the same code"
+        schemas = {table.name: table.schema for table in published_tables(modelling.project(project))}
         with duckdb.connect(str(site.build_file), read_only=True) as connection:
             for name, digest in said["build"]["tables"].items():
-                rebuilt = table_digest(connection, "marts", name).digest
-                if rebuilt != digest:
+                if name not in schemas or table_digest(connection, schemas[name], name).digest != digest:
                     differences.append(f"data/marts/{name}.parquet: the landing gives other rows ({remark})")
         return differences, len(said["build"]["tables"])
 

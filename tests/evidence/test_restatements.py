@@ -21,7 +21,6 @@ from tests.line.kit import query
 from tests.warm import run_trainledger
 
 pytestmark = pytest.mark.slow
-FIGURES = ("effective_cost", "facility_energy", "provider_scope_2_location_based")
 AS_ISSUED_SEED = ("AWS,us-east-2,2025,1.12,", "AWS,us-east-2,2025,1.15,")
 AS_ISSUED_CODE = ("        pue.pue_ratio,\n", "        cast(pue.pue_ratio + 0.01 as decimal(18, 4)) as pue_ratio,\n")
 
@@ -52,6 +51,7 @@ def restated(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRe
         config = folder / "trainledger.yaml"
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(dbt_project, "PACKAGED", older_project(folder / "older"))
+            patched.setattr("reports.page.pdf.document", lambda *_: b"%PDF-")
             code.code_version.cache_clear()
             told("refresh", config=config, now=NOW)
             asked = ("report", "quarterly", "--quarter", "2026Q2", "--issue", "--approver", APPROVER)
@@ -82,8 +82,8 @@ def test_each_kind_of_late_truth_shows_as_its_own_cause(restated: Path) -> None:
     moved = {name: {one.cause for one in figures[name] if one.delta} for name in figures}
     assert moved["effective_cost"] == {"bill", "run_record"}
     assert moved["facility_energy"] == {"code", "run_record", "late_log", "factor_or_seed"}
-    (scope_2,) = (name for name in figures if "location_based" in name)
-    assert moved[scope_2] >= {"provider_model_version"} and "late_log" not in moved[scope_2]
+    scope_2 = moved["provider_scope_2_location_based"]
+    assert "provider_model_version" in scope_2 and "late_log" not in scope_2
     # six hours at 21.5, then two of them at 23, then half an hour of one is idle
     assert [(one.cause, one.before, one.after) for one in figures["effective_cost"] if one.delta] == [
         ("bill", Decimal(129), Decimal(132)),
@@ -96,9 +96,11 @@ def test_steps_follow_one_another_and_add_up_to_the_last_digit(restated: Path) -
     for figure in record["figures"]:
         steps = steps_of(restated / "home")[figure["id"].rpartition("/")[2]]
         assert steps[0].cause == "code" and len(steps) == 6
-        assert steps[0].before == Decimal(figure["value"])
+        assert steps[0].before == (None if figure["value"] is None else Decimal(figure["value"]))
         assert all(earlier.after == later.before for earlier, later in pairwise(steps))
-        assert sum(one.delta for one in steps) == steps[-1].after - steps[0].before
+        known = [one.delta for one in steps if one.delta is not None]
+        if len(known) == len(steps):
+            assert sum(known) == steps[-1].after - steps[0].before
     today = query(restated / "home", "select sum(effective_cost) from fct_training_run_costs")
     assert steps_of(restated / "home")["effective_cost"][-1].after == today[0][0]
 
@@ -133,7 +135,8 @@ def test_section_8_shows_was_is_and_each_cause_and_names_breaks_in_series(restat
     assert "Breaks in series: 2026Q2-1 (another version of the code), 2026Q2-1 (emissions delivered again" in page
 
 
-def test_the_issued_report_itself_stays_and_is_verified_as_it_was(restated: Path) -> None:
+def test_the_issued_report_itself_stays_and_is_verified_as_it_was(restated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reports.page.pdf.document", lambda *_: b"%PDF-")  # as when it was issued
     done = run_trainledger("verify", restated / "home/reports/issued/2026Q2-1")
     assert done.returncode == 0, done.stdout
 

@@ -308,8 +308,8 @@ create table marts.dim_datapoints (
 );
 
 create table marts.rpt_quarterly_disclosure (
-    quarter varchar, framework varchar, datapoint_id varchar, datapoint varchar, value decimal(38, 12), unit varchar,
-    method varchar, report_status varchar, not_available_reason varchar
+    quarter varchar not null, framework varchar not null, datapoint_id varchar not null, datapoint varchar not null,
+    value decimal(38, 12), unit varchar not null, method varchar not null, report_status varchar not null, not_available_reason varchar
 );
 
 create table ops.dim_deliveries (
