@@ -92,4 +92,5 @@ cast((({{ a }}) - ({{ a }}) % ({{ b }})) / ({{ b }}) as decimal(38,0))
 {# a statistic as a double of nine significant digits #}
 {% macro significant(x) %}{{ return(adapter.dispatch('significant', 'trainledger')(x)) }}{% endmacro %}
 {% macro duckdb__significant(x) -%}cast(printf('%.8e', {{ x }}) as double){%- endmacro %}
-{% macro spark__significant(x) -%}cast(format_string('%.8e', {{ x }}) as double){%- endmacro %}
+{# of null Spark would make the word null #}
+{% macro spark__significant(x) -%}cast(case when {{ x }} is not null then format_string('%.8e', {{ x }}) end as double){%- endmacro %}
