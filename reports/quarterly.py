@@ -60,7 +60,8 @@ def render(
     span = Quarter.parse(quarter)
     with open_publication(published) as publication:
         require_data(publication, span)
-        status = as_issued(decide(publication, span)) if issue else decide(publication, span)
+        decided = decide(publication, span)
+        status = as_issued(decided) if issue else decided
         figures = headlines.headline_figures(publication, span)
         sections = contents.sections(publication, span, figures, policy, issue)
         vintage = replace(answer(publication, span, quality.VINTAGE), code="T0")

@@ -34,8 +34,11 @@ from reports.page.numbers import plain
 from reports.publication import Publication, open_folder
 from reports.quarterly import code_digest
 
-COMPARED = ("value", "whole", "low", "high", "change_ratio")  # of a headline figure
-DEPENDS = {".pdf": ("typst",), ".xlsx": ("xlsxwriter",), ".html": ("jinja2", "markupsafe")}
+COMPARED = {  # numbers of a headline figure -> columns of its SQL
+    **{name: name for name in ("value", "low", "high", "prior_low", "prior_high", "change", "change_ratio")},
+    **{"whole": "whole_value", "prior": "prior_value"},
+}
+DEPENDS = {".pdf": ("typst", "jinja2", "markupsafe", *pack.FONTS), ".xlsx": ("xlsxwriter",), ".html": ("jinja2", "markupsafe")}
 
 
 @dataclass(slots=True)
@@ -135,6 +138,25 @@ def _check_figures(folder: Path, found: Findings) -> None:
                 )
             found.differences += _other_values(publication, item)
             found.counts["figures"] = found.counts.get("figures", 0) + _figures_in(item)
+        for model, statement in pack.statements_of(publication):
+            found.differences += _other_model(publication, model, statement)
+
+
+def _other_model(publication: Publication, model: str, statement: str) -> Iterator[str]:
+    """Whether a report table has other rows than its SELECT gives of the pack's other tables: figures are read from it."""
+    import duckdb
+
+    table = f'(select * from marts."{model}")'
+    try:
+        rows = publication.rows(
+            f"with again as ({statement}), was as {table} select count(*) as n from"
+            " ((from again except all from was) union all (from was except all from again))"
+        )
+    except duckdb.Error as error:
+        yield f"model {model}: its SQL cannot be run on the pack's tables ({str(error).splitlines()[0]})"
+        return
+    if rows[0]["n"]:
+        yield f"data/marts/{model}.parquet: its SQL gives other rows of the pack's tables"
 
 
 def _figures_in(item: dict[str, Any]) -> int:
@@ -162,14 +184,12 @@ def _other_values(publication: Publication, item: dict[str, Any]) -> Iterator[st
 
 
 def _other_figure(rows: list[dict[str, Any]], item: dict[str, Any]) -> Iterator[str]:
-    """A headline figure is the row of its unit, or the only one."""
-    mine = [row for row in rows if len(rows) == 1 or row.get("unit") == item["id"].rpartition("/")[2]]
-    if len(mine) != 1:
-        yield f"{item['id']}: its SQL gives {len(mine)} answers"
+    if len(rows) != 1:
+        yield f"{item['id']}: its SQL gives {len(rows)} answers"
         return
-    for name in COMPARED:
-        if name in mine[0] and plain(mine[0][name]) != item.get(name):
-            yield f"{item['id']}, {name}: the report has {item.get(name)}, its SQL gives {plain(mine[0][name])}"
+    for name, column in COMPARED.items():
+        if plain(rows[0].get(column)) != item.get(name):
+            yield f"{item['id']}, {name}: the report has {item.get(name)}, its SQL gives {plain(rows[0].get(column))}"
 
 
 def _check_rendering(folder: Path, found: Findings) -> None:

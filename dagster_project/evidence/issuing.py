@@ -135,7 +135,7 @@ def _write(
     report = render_quarter(folder / "data", rendered, quarter, settings.organisation.name, note, policy=policy, issue=act)
     if report.status == "draft":
         raise GateError(
-            f"the report of {quarter} is a draft, and a draft is not issued: {' '.join(report.reasons)}",
+            f"the report of {quarter} is a draft, and a draft is not issued: {' '.join(report.reasons).rstrip('.')}",
             remedy="Issue it when what is missing has been delivered.",
         )
     (rendered / quarter).rename(folder / "report")

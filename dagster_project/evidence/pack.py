@@ -22,13 +22,15 @@ from typing import TYPE_CHECKING, Any
 from dagster_project.dbt_project import project_folder
 from dagster_project.evidence.manifest import canonical
 from dagster_project.publishing.digest import literal, quoted
+from dagster_project.publishing.parts import LINK
 
 if TYPE_CHECKING:
     import duckdb
 
 SCHEMAS = ("marts", "ops")
 PARQUET = "(format parquet, compression zstd, row_group_size 122880, use_tmp_file false)"
-RENDERERS = ("duckdb", "jinja2", "markupsafe", "typst", "xlsxwriter")  # whose version a rendering can depend on
+FONTS = ("fontpkg-noto-sans", "justmytype-intl-rtl", "noto-cjk-sans-otc", "fonttools")
+RENDERERS = ("duckdb", "jinja2", "markupsafe", "typst", "xlsxwriter", *FONTS)  # whose version a rendering can depend on
 SAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -45,6 +47,10 @@ def write_data(published_file: Path, folder: Path) -> None:
         for schema, table in found:
             if schema in SCHEMAS:
                 _copy(connection, f"select * from {schema}.{quoted(table)} order by all", folder / schema / f"{table}.parquet")
+        for files in sorted((published_file.parent / LINK).glob("*")):  # tables that are published as Parquet alone
+            if not (folder / "marts" / f"{files.name}.parquet").exists():
+                rows = f"select * from read_parquet({literal(f'{files}/*.parquet')}, hive_partitioning = false) order by all"
+                _copy(connection, rows, folder / "marts" / f"{files.name}.parquet")
 
 
 def write_seeds(manifest: Mapping[str, Any], folder: Path) -> None:
@@ -129,7 +135,7 @@ def queries_of(record: Any) -> Iterator[tuple[str, str]]:
 def asked_items(record: Any) -> Iterator[dict[str, Any]]:
     """Every table that has rows, and every headline figure with an answer: what of a report.json has SQL to be asked again."""
     if isinstance(record, dict):
-        if isinstance(record.get("sql"), str) and isinstance(record.get("id"), str) and ("rows" in record or _has_answer(record)):
+        if isinstance(record.get("sql"), str) and isinstance(record.get("id"), str) and ("rows" in record or "value" in record):
             yield record
         for value in record.values():
             yield from asked_items(value)
@@ -138,14 +144,9 @@ def asked_items(record: Any) -> Iterator[dict[str, Any]]:
             yield from asked_items(value)
 
 
-def _has_answer(figure: dict[str, Any]) -> bool:
-    """A figure of a table that the publication lacks has its SQL and no unit of an answer."""
-    return "unit" in figure and (figure.get("value") is not None or bool(figure.get("whole_label")))
-
-
 def query_name(item: Mapping[str, Any]) -> str:
-    """The file of a query: figures of several currencies share one."""
-    return file_name(item["id"] if "rows" in item else f"figure-{item['id'].partition('/')[0]}")
+    """The file of a query: a table's id, or that of a headline figure without its quarter."""
+    return file_name(item["id"] if "rows" in item else f"figure-{item['id'].rpartition('/')[2]}")
 
 
 def file_name(text: str) -> str:

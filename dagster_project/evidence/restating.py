@@ -23,7 +23,7 @@ from typing import Any
 
 from dagster_project import durable
 from dagster_project.code import code_version
-from dagster_project.election.election import elect
+from dagster_project.election.election import Election, elect
 from dagster_project.election.units import SHARED, fingerprints
 from dagster_project.election.winners import View
 from dagster_project.evidence import chain
@@ -89,19 +89,24 @@ def restate(settings: Settings, landing: Landing, line: chain.Line, say: Say, li
     with open_folder(pack / "data") as opened:
         named, of_pack = named_in(opened), values_of(opened, quarter)
     changed = other_seeds(pack / "data" / "seeds", settings.home)
-    steps = _Steps(settings, landing, quarter, seeds_at(pack / "data" / "seeds", changed), say, listener)
+    root = settings.home / "asof" / f"restated-{line['report_id']}"
+    shutil.rmtree(root, ignore_errors=True)  # what a killed command left
+    between = Site(root, root / "dbt", settings.memory_limit)
+    steps = _Steps(settings, landing, quarter, seeds_at(pack / "data" / "seeds", changed), between, say, listener)
     steps.known = [
         Known(steps.months_of(publication["units"]), False, today),
         Known(steps.months_of(said["build"]["units"]), bool(changed), of_pack),
     ]
-    states = {"code": steps.values(view_of(said, named))}
     at = datetime.fromisoformat(f"{started.isoformat()}+00:00")
     facts = {source.name: source.facts.fact for source in settings.sources}
-    for cause, fact in STEPS.items():
-        named = frozenset(
-            [name for name in named if facts.get(name[0]) != fact] + [name for name in named_today if facts.get(name[0]) == fact]
-        )
-        states[cause] = steps.values(View(as_of=at, named=named))
+    try:
+        states = {"code": steps.values(view_of(said, named))}
+        for cause, fact in STEPS.items():
+            kept = [name for name in named if facts.get(name[0]) != fact]
+            named = frozenset([*kept, *(name for name in named_today if facts.get(name[0]) == fact)])
+            states[cause] = steps.values(View(as_of=at, named=named))
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
     return _chained(line["report_id"], issued_values(pack, quarter), {**states, LAST: today})
 
 
@@ -133,9 +138,11 @@ class _Steps:
     landing: Landing
     quarter: Quarter
     seeds: dict[str, Path]  # those of the pack that differ
+    site: Site  # where steps are built, each on what the one before left
     say: Say
     listener: Listener
     known: list[Known] | None = None
+    last: dict[str, str] | None = None  # units of the step that the site holds
 
     def months_of(self, units: Mapping[str, str]) -> dict[str, str]:
         """Fingerprints of the months up to the quarter's end: no later one is read by a figure of the quarter."""
@@ -150,37 +157,32 @@ class _Steps:
         for one in known:
             if one.months == months and one.has_other_seeds == bool(self.seeds):
                 return one.values
-        values = self._kept(months, lambda site: self._build(site, election))
+        values = self._kept(months, election)
         self.known = [*known, Known(months, bool(self.seeds), values)]
         return values
 
-    def _kept(self, months: Mapping[str, str], build: Callable[[Site], None]) -> Values:
+    def _kept(self, months: Mapping[str, str], election: Election) -> Values:
         """The figures of a build, kept in the cache of the home: the next comparison need not build it again."""
         seeds = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in sorted(self.seeds.items())}
         key = json.dumps([dict(sorted(months.items())), seeds, self.quarter.name, code_digest()])
-        name = hashlib.sha256(key.encode()).hexdigest()[:24]
-        kept = self.settings.cache / "restated" / f"{name}.json"
+        kept = self.settings.cache / "restated" / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
         if not kept.exists():
-            root = self.settings.home / "asof" / f"restated-{name}"
-            site = Site(root, root / "dbt", self.settings.memory_limit)
-            try:
-                build(site)
-                with open_publication(site.build_file) as opened:
-                    values = values_of(opened, self.quarter)
-            finally:
-                shutil.rmtree(root, ignore_errors=True)
+            self._build(election)
+            with open_publication(self.site.build_file) as opened:
+                values = values_of(opened, self.quarter)
             kept.parent.mkdir(parents=True, exist_ok=True)
             durable.write_json(kept, {name: None if value is None else f"{value:f}" for name, value in values.items()})
         return {name: None if text is None else Decimal(text) for name, text in json.loads(kept.read_bytes()).items()}
 
-    def _build(self, site: Site, election: Any) -> None:
-        self.say(f"Building a step of {self.quarter.name} below {site.root}; the publication is not touched.")
-        build_tables(
-            site,
+    def _build(self, election: Election) -> None:
+        self.say(f"Building a step of {self.quarter.name} below {self.site.root}; the publication is not touched.")
+        self.last = build_tables(
+            self.site,
             self.settings,
             self.landing,
             election,
             months_before=f"{self.quarter.end:%Y-%m}",
             seeds=self.seeds,
+            last=self.last,
             listener=self.listener,
         )

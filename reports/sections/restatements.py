@@ -99,7 +99,9 @@ def section(publication: Publication, quarter: Quarter, policy: Policy | None = 
         lead += f" This report was prepared by {issue.prepared_by} and approved by {issue.approver}."
         lead += f" It takes the place of {issue.supersedes}." if issue.supersedes else ""
     if table.absent:
-        return Section("restatements", "Restatements", lead=lead)
+        return Section(
+            "restatements", "Restatements", lead=lead, absent="No issued report has been compared with what is known now."
+        )
     threshold = (policy or Policy()).restatement_threshold
     to_restate = [row for row in table.rows if decision(row["was"], row["known_now"], threshold) == "restate"]
     if table.rows:

@@ -39,6 +39,13 @@ def key(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def without_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No PDF and no workbook: they are most of what a report costs."""
+    monkeypatch.setattr("reports.page.pdf.document", lambda *_: b"%PDF-")
+    monkeypatch.setattr("reports.page.workbook.document", lambda *_: b"PK")
+
+
 def test_the_first_report_says_who_when_and_that_rows_may_still_change(pack: Path) -> None:
     record = json.loads((pack / "report" / "report.json").read_bytes())
     assert record["status"] == "issued_preliminary"
@@ -48,7 +55,9 @@ def test_the_first_report_says_who_when_and_that_rows_may_still_change(pack: Pat
     assert "trainledger verify 2026Q2-1.zip" in page
 
 
-def test_a_second_issue_is_a_new_report_that_names_the_one_it_takes_the_place_of(home: Path, key: Path) -> None:
+def test_a_second_issue_is_a_new_report_that_names_the_one_it_takes_the_place_of(
+    home: Path, key: Path, without_paper: None
+) -> None:
     before = sha256_of(reports_of(home) / "issued" / "2026Q2-1.zip")
     assert issue(home, "--sign", key).returncode == 0
     first, second = chain.lines_of(reports_of(home))
@@ -69,7 +78,7 @@ def test_the_same_publication_gives_the_same_bytes_but_for_the_act_of_issuing(ho
     folder = reports_of(home) / "issued"
     one, other = (json.loads((folder / name / "MANIFEST.json").read_bytes())["files"] for name in ("2026Q2-1", "2026Q2-2"))
     assert {name for name in one if one[name] != other[name]} == {
-        *("README.md", "issue.json", "ro-crate-metadata.json", "report/report.html", "report/report.json")
+        *("README.md", "issue.json", "ro-crate-metadata.json", "report/report.html", "report/report.json", "report/report.pdf")
     }
 
 
@@ -103,14 +112,18 @@ def test_it_takes_two_people_and_each_refusal_says_what_is_missing(home: Path) -
     assert "belong to an issued report" in run_trainledger(*asked, now=LATER).stderr
 
 
-def test_a_draft_is_refused_names_what_it_lacks_and_leaves_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_draft_is_refused_names_what_it_lacks_and_leaves_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch, without_paper: None
+) -> None:
     monkeypatch.setattr(quarterly, "decide", lambda *_: Status("draft", ("No bill of AWS payer 1 for May 2026.",)))
     done = issue(home)
     assert done.returncode == 1 and "No bill of AWS payer 1 for May 2026." in done.stderr
     assert {path.name for path in (reports_of(home) / "issued").iterdir()} == {"2026Q2-1", "2026Q2-1.zip", "2026Q2-1.line.json"}
 
 
-def test_what_a_killed_command_left_was_never_issued_and_goes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_killed_command_left_was_never_issued_and_goes(
+    home: Path, monkeypatch: pytest.MonkeyPatch, without_paper: None
+) -> None:
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 

@@ -294,7 +294,7 @@ create table marts.dim_regions (
 create table marts.dim_prices (
     price_id varchar, provider_name varchar, accelerator_type varchar, region_id varchar, purchase_option varchar,
     price_per_unit decimal(38, 12), unit varchar, currency varchar, valid_from date, source varchar, source_date date,
-    confidence varchar, note varchar
+    confidence varchar, is_quoted_only boolean, note varchar
 );
 
 create table marts.dim_fx_rates (
