@@ -13,8 +13,10 @@ import typer
 from dagster_project import __version__
 from dagster_project.commands.endings import guarded, say
 from dagster_project.commands.evidence_cli import restatements, verify
+from dagster_project.commands.export_cli import export_app
 from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Format, Json, Wait
 from dagster_project.commands.report_cli import report_app
+from dagster_project.commands.trace_cli import trace
 
 app = typer.Typer(
     name="trainledger",
@@ -23,6 +25,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(report_app, name="report")
+app.command()(trace)
+app.add_typer(export_app, name="export")
 app.command()(verify)
 app.command()(restatements)
 

@@ -12,7 +12,6 @@ from reports.model import Figure, Section, Table, TableSpec, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import (
-    compared,
     costs,
     datapoints,
     emissions,
@@ -25,9 +24,9 @@ from reports.sections import (
     reference,
     restatements,
     status,
+    verdicts,
 )
-from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts, ratio_chart
-from reports.sections.side_by_side import PAIR_RATIOS, medians
+from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts
 
 Chapter = Callable[[Publication, Quarter, list[Figure]], Section]
 
@@ -63,29 +62,7 @@ def chapter(
 
 
 def _side_by_side(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
-    """With one platform or none, the reason why it is empty."""
-    title = "Trainium and TPU side by side"
-    tables = answered(publication, quarter, compared.WHAT_WAS_COMPARED)
-    if not tables:
-        return Section("side_by_side", title)
-    (compared_table,) = tables.values()
-    families = {str(row["accelerator_family"]) for row in compared_table.rows}
-    if not {"trainium", "tpu"} <= families:
-        there = f"only on {families.pop()}" if families else "on neither"
-        absent = f"Nothing is compared: it takes runs that ended on Trainium and on TPU, and in this quarter they ended {there}."
-        return Section("side_by_side", title, tables=(compared_table,) if compared_table.rows else (), absent=absent)
-    per_run_spec, per_tokens_spec = medians(per_tokens=False), medians(per_tokens=True)
-    more = answered(publication, quarter, per_run_spec, per_tokens_spec, PAIR_RATIOS, compared.RESIDUAL_SHARES)
-    per_run, pairs = more.get(per_run_spec.id), more.get(PAIR_RATIOS.id)
-    return Section(
-        "side_by_side",
-        title,
-        lead="Descriptive: medians and matched pairs, no verdict. A verdict needs at least five pairs, an interval, power "
-        "figures that are not assumed, and residual shares that differ less than the effect. Compared are whole runs with all "
-        "their attempts, effective cost without idle share, energy at the boundary each row names.",
-        tables=(*more.values(), compared_table),
-        charts={per_run.id: ratio_chart(pairs.rows, per_run.rows)} if per_run and pairs else {},
-    )
+    return verdicts.section(publication, quarter)
 
 
 def _quality(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
@@ -100,51 +77,44 @@ def _quality(publication: Publication, quarter: Quarter, figures: list[Figure]) 
     return replace(made, lead=quality.gates_line(gates) if gates else "")
 
 
-# in reading order; a new chapter is one line
-BEFORE: tuple[Chapter, ...] = (
-    glance.section,
-    _side_by_side,
-    chapter(
-        "where_it_went",
-        "Where it went",
-        *WENT,
-        lead="Cost of training runs as far as bills have landed, strict: what a run used, without a share of idle capacity. "
-        "Effective cost spreads commitments over the hours they serve; billed cost ties to the invoice. Currencies are never "
-        "added. Energy is modelled bottom-up; bars of modelled figures are hatched, their lines run from low to high bound.",
-        charts=cost_and_energy_charts,
-    ),
-    chapter(
-        "emissions",
-        "Emissions",
-        *(emissions.WATERFALL, emissions.BY_MONTH, emissions.BY_REGION, emissions.BY_TEAM),
-        *(emissions.RESIDUAL_REASONS, modelled.BESIDE_PROVIDER, modelled.RATIO_HISTORY, modelled.BY_REGION, modelled.CELLS),
-        lead="Reported by the provider and allocated to runs by list-price weight inside each cell of account, service, "
-        "region and month. Location-based and market-based are two answers and are never added. The modelled view is "
-        "shown beside the book, hatched, and is never part of it.",
-        charts=emission_charts,
-    ),
-    lambda publication, quarter, figures: datapoints.section(publication, quarter),
-    _quality,
-)
-METHODS = chapter(
-    "methods",
-    "Methods and factors",
-    *(modelled.FACTORS, energy.PUE, reference.CATALOGUE, reference.PRICES, reference.REGIONS),
-)
-
-
 def chapters(policy: Policy | None, issue: Issue | None) -> tuple[Chapter, ...]:
-    """All of them; restatements and evidence also say what is configured and who issued."""
+    """In reading order; a new chapter is one line."""
     return (
-        *BEFORE,
+        glance.section,
+        _side_by_side,
+        chapter(
+            "where_it_went",
+            "Where it went",
+            *WENT,
+            lead="Cost of training runs as far as bills have landed, strict: what a run used, without a share of idle capacity. "
+            "Effective cost spreads commitments over the hours they serve; billed cost ties to the invoice. Currencies are never "
+            "added. Energy is modelled bottom-up; bars of modelled figures are hatched, their lines run from low to high bound.",
+            charts=cost_and_energy_charts,
+        ),
+        chapter(
+            "emissions",
+            "Emissions",
+            *(emissions.WATERFALL, emissions.BY_MONTH, emissions.BY_REGION, emissions.BY_TEAM),
+            *(emissions.RESIDUAL_REASONS, modelled.BESIDE_PROVIDER, modelled.RATIO_HISTORY, modelled.BY_REGION, modelled.CELLS),
+            lead="Reported by the provider and allocated to runs by list-price weight inside each cell of account, service, "
+            "region and month. Location-based and market-based are two answers and are never added. The modelled view is "
+            "shown beside the book, hatched, and is never part of it.",
+            charts=emission_charts,
+        ),
+        datapoints.section,
+        _quality,
         lambda publication, quarter, figures: restatements.section(publication, quarter, policy, issue),
-        METHODS,
+        chapter(
+            "methods",
+            "Methods and factors",
+            *(modelled.FACTORS, energy.PUE, reference.CATALOGUE, reference.PRICES, reference.REGIONS),
+        ),
         lambda publication, quarter, figures: evidence.section(publication, quarter, issue),
     )
 
 
 def _has_something(section: Section) -> bool:
-    return bool(section.tables or section.absent or section.sentences)
+    return bool(section.tables or section.absent or section.sentences or section.lead)
 
 
 def sections(

@@ -15,3 +15,7 @@ class PublicationError(ReportError):
 
 class ModelError(ReportError):
     """The publication has no such model."""
+
+
+class WindowError(ReportError):
+    """The dates are not dates, are in the wrong order, or no run ended between them."""

@@ -89,3 +89,26 @@ def report_model(
         typer.echo(f"{page}")
     if not pages:
         say("No run names a model, so there is no sheet.")
+
+
+@report_app.command("compare")
+@guarded
+def report_compare(
+    start: Annotated[str | None, typer.Option("--from", metavar="D", help="First day, like 2025-10-01.")] = None,
+    end: Annotated[str | None, typer.Option("--to", metavar="D", help="The day after the last: it is not in it.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Where its folder goes; default: reports/ in the home.")] = None,
+    config: Config = DEFAULT_CONFIG,
+    debug: Debug = False,
+) -> None:
+    """Compare Trainium and TPU over the runs that ended in a span of days: verdicts, sensitivities, claims of vendors.
+
+    Without dates the last twelve complete months of the publication; without --from the twelve months up to --to.
+
+    Example: trainledger report compare --from 2026-04-01 --to 2026-10-01
+    """
+    from dagster_project.commands.reporting import comparison
+    from dagster_project.settings import load_settings
+
+    report = comparison(load_settings(config), start, end, out, say)
+    typer.echo(f"{report.html}")
+    say(f"{report.window.words}: {report.counted}")

@@ -51,10 +51,10 @@ def write_files(
         for month in sorted(part for part in set().union(*(now[name] for name in KINDS)) if part[0].isdigit()):
             name = file_name(table.name, month)
             new, old = folder / name, published / LINK / name
-            if last and month not in built and (kept := _kept(last, table.name, name, month, now)):
-                if keep_part(new, old, kept[1]):
-                    rows[table.name][month], hashes[name] = kept
-                    continue
+            kept = _kept(last, table.name, name, month, now) if last and month not in built else None
+            if kept and keep_part(new, old, kept[1]):
+                rows[table.name][month], hashes[name] = kept
+                continue
             query = f"from {_source(table)} where {condition_of(month)} order by {order}"
             hashes[name] = write_part(connection, query, new, old)
             rows[table.name][month] = _require_sums(connection, new, month)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagster_project import durable, modes
+from dagster_project.publishing.catalogue import write_catalogue
 from dagster_project.publishing.contract import CONTRACT, write_bare_names, write_contract
 from dagster_project.publishing.digest import MONTH, WHOLE, TableDigest, literal, quoted, table_digest, whole_digest
 from dagster_project.publishing.last import (
@@ -29,6 +30,7 @@ from dagster_project.publishing.last import (
     catalog_of,
     condition_of,
     contents,
+    declared_key,
     definition,
     has_other_rows,
     last_publication,
@@ -113,6 +115,7 @@ def publish(
     swap_parts(published, folder)
     durable.write_json(record_file, record, readers)
     remove_old_parts(published, folder)
+    write_catalogue(file, published, tables)
     return record
 
 
@@ -223,7 +226,7 @@ def _write_table(
         stays = " or ".join(condition_of(part) for part in partitions)
         connection.execute(f"delete from {place} where ({stays}) is not true")
     else:
-        _create(connection, found, "marts", table.name)
+        _create(connection, found, "marts", table.name, table.key)
     if changed := sorted(now.keys() - partitions.keys()):
         condition = " or ".join(condition_of(part) for part in changed)
         by_month = (MONTH,) if any(name == MONTH for name, _ in columns) else ()
@@ -251,10 +254,12 @@ def _kept(
     return {part: found for part, found in target.last.parts_of(table.name).items() if part in same}
 
 
-def _create(connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], schema: str, name: str) -> None:
-    """Create the table, empty, with its types and NOT NULL as the build has them."""
+def _create(
+    connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], schema: str, name: str, key: Sequence[str] = ()
+) -> None:
+    """Create the table, empty, with its types and NOT NULL as the build has them, and with its key where that is cheap."""
     connection.execute(f"drop table if exists {schema}.{quoted(name)}")
-    connection.execute(f"create table {schema}.{quoted(name)} ({definition(columns)})")
+    connection.execute(f"create table {schema}.{quoted(name)} ({definition(columns)}{declared_key(columns, key)})")
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, source: str, target: str, key: Sequence[str], condition: str) -> None:

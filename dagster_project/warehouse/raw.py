@@ -131,6 +131,14 @@ def create_raw(
     con.execute("COMMIT")
 
 
+def show_rows(con: duckdb.DuckDBPyConnection, rules: Rules, landing: Landing, members: Iterable[Elected], kind: Kind) -> None:
+    """Create or replace the view of a kind with the rows of some generations, elected or not: to look at rows, not to build."""
+    con.execute("CREATE SCHEMA IF NOT EXISTS raw")
+    found = landed_files(landing, members, kind)
+    _fill(con, FILES, FILE_COLUMNS, [row for row, _ in found])
+    con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
+
+
 def _small_tables(rules: Rules, election: Election, months: Sequence[date]) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of each of TABLES."""
     return {

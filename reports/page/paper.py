@@ -167,7 +167,7 @@ class Paper:
             classes = cell.classes
             cells.append(
                 {
-                    "runs": self._inline(cell.children),
+                    "runs": self._inline(cell.children, style="small" if "hash" in classes else ""),
                     "is_number": "number" in classes,
                     "is_bold": "total" in row.classes,
                     "span": int(cell.attributes.get("colspan", "1")),

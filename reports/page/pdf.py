@@ -4,6 +4,7 @@ Nothing of the machine reaches the bytes: its fonts are ignored, and the documen
 """
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def document(html: str, record: dict[str, Any]) -> bytes:
         return _set(body, record, fonts.plain)
 
 
-def _set(body: tree.Element, record: dict[str, Any], write: Any) -> bytes:
+def _set(body: tree.Element, record: dict[str, Any], write: Callable[[str], str]) -> bytes:
     blocks = _laid_out(_explained(Paper(body, write).blocks()))
     organisation = write(visible(str(record["organisation"])))
     title = f"{organisation}, training runs, {record['quarter']} ({record['status']})"

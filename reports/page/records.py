@@ -83,6 +83,7 @@ def table_record(table: Table) -> dict[str, object]:
         "title": table.spec.title,
         "method": table.spec.method,
         "sql": table.spec.sql,
+        "key": list(table.spec.row_key),
     }
     if table.absent:
         return {**record, "absent": table.absent}

@@ -11,6 +11,8 @@ from reports.page.numbers import EN_DASH, grouped, plain, scaled, significant
 if TYPE_CHECKING:
     from reports.publication import Row
 
+SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
 
 def energy_text(row: "Row") -> str:
     """812 (640-1 020) MWh, or a dash."""
@@ -23,11 +25,11 @@ def energy_text(row: "Row") -> str:
 
 
 def power_of_ten(value: float | None) -> str:
-    """3.42 × 10^22: the order of magnitude authorities ask for, and three figures."""
+    """3.42 × 10²²: the order of magnitude authorities ask for, and three figures."""
     if not value:
         return EN_DASH
     mantissa, exponent = f"{value:.2e}".split("e")
-    return f"{mantissa} × 10^{int(exponent)}"
+    return f"{mantissa} × 10{str(int(exponent)).translate(SUPERSCRIPT)}"
 
 
 def number(value: Any, places: int = 1) -> str:

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from reports.model import Table
-from reports.page.charts import Bar, Chart, Segment, chart
+from reports.page.charts import Bar, Chart, Line, Segment, chart
 from reports.page.dots import LEGEND, Axis, dot_line
 from reports.page.numbers import EN_DASH
 from reports.publication import Row
 from reports.quarter import short_month_name
 from reports.sections.costs import GROUPS
-from reports.sections.side_by_side import COMPARED
 from reports.sections.sql import PERIODS, WAYS
 
 Legend = tuple[tuple[str, str], ...]
@@ -221,30 +220,33 @@ def _modelled_charts(table: Table) -> Charts:
     return {table.id: (chart("modelled", title, [("", bars)], "kgCO2e", legend, 2),)}
 
 
-def ratio_chart(pairs: tuple[Row, ...], medians: tuple[Row, ...]) -> tuple[Chart, ...]:
-    """A panel per workload with pairs; the first row, useful tokens, shows how well the pairs are matched."""
-    workloads = sorted({str(pair["workload_key"]) for pair in pairs})
-    values = [value for pair in pairs for key, value in pair.items() if key.endswith("_ratio") and value is not None]
-    bounds = [row[end] for row in medians for end in ("ratio_low", "ratio_high") if row[end] is not None]
-    axis, panels = Axis([*values, *bounds]), []
-    for n, workload in enumerate(workloads):
+def ratio_chart(pairs: tuple[Row, ...], rated: tuple[Row, ...]) -> tuple[Chart, ...]:
+    """A panel per workload with pairs: a line per figure, with its interval where there is one."""
+    ends = ("ratio_low", "ratio_high", "ratio_corner_low", "ratio_corner_high")
+    axis = Axis([*(pair["ratio"] for pair in pairs), *(row[end] for row in rated for end in ends if row[end] is not None)])
+    panels = []
+    for n, workload in enumerate(dict.fromkeys(str(pair["workload_key"]) for pair in pairs)):
         own = [pair for pair in pairs if pair["workload_key"] == workload]
-        rated = [row for row in medians if row["workload_key"] == workload and row["pair_count"]]
-        # in two currencies a measure has two medians: then none is drawn
-        by_measure = {row["measure"]: row for row in rated if sum(row["measure"] == other["measure"] for other in rated) == 1}
-        present = [m for m in COMPARED if any(pair[f"{m.key}_ratio"] is not None for pair in own)]
+        beside = {row["measure"]: row for row in rated if row["workload_key"] == workload}
+        figures = dict.fromkeys(str(pair["measure"]) for pair in own)
         lines = tuple(
-            dot_line(position, m.short, m.key, m.is_modelled, own, by_measure.get(m.words), axis)
-            for position, m in enumerate(present)
+            _ratio_line(position, measure, [pair for pair in own if pair["measure"] == measure], beside.get(measure), axis)
+            for position, measure in enumerate(figures)
         )
-        count = f"{len(own)} matched pair{'s' if len(own) > 1 else ''}"
+        count = len({pair["pair_key"] for pair in own})
         numbers = "; ".join(f"{line.label}: {line.number or 'each pair in the table'}" for line in lines)
         panels.append(
             axis.panel(
                 f"dots-{n}",
-                f"TPU ÷ Trainium, per run: {workload}, {count}",
-                f"Log axis, 1 is no difference. Median ratios: {numbers}. Descriptive; the numbers are in the tables.",
+                f"TPU ÷ Trainium: {workload}, {count} matched pair{'s' if count > 1 else ''} in four quarters",
+                f"Log axis, 1 is no difference. Ratios with their intervals: {numbers}. The numbers are in the tables.",
                 lines,
             )
         )
-    return (Chart("TPU ÷ Trainium, per run", tuple(panels), LEGEND, 2, "dots"),) if panels else ()
+    return (Chart("TPU ÷ Trainium", tuple(panels), LEGEND, 2, "dots"),) if panels else ()
+
+
+def _ratio_line(position: int, measure: str, pairs: list[Row], rated: Row | None, axis: Axis) -> Line:
+    is_modelled = any(pair["ratio_corner_low"] is not None for pair in pairs)
+    label = measure.removesuffix(" per 1M useful tokens").removesuffix(" to target")
+    return dot_line(position, label, is_modelled, pairs, rated, axis)

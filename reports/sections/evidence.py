@@ -1,7 +1,7 @@
 """Section 10: what every figure rests on, by digest, and the one command that does the work again."""
 
 from reports.issue import Issue
-from reports.model import Section, TableSpec, answer, columns
+from reports.model import Section, TableSpec, answered, columns
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import reference
@@ -44,6 +44,4 @@ def how_to_repeat(issue: Issue | None) -> str:
 def section(publication: Publication, quarter: Quarter, issue: Issue | None = None) -> Section:
     """Digests of code, factors and inputs; those of the tables stand below them on the page."""
     specs = (reference.BUILD, FACTOR_DIGEST, reference.INPUTS)
-    return Section(
-        "evidence", "Evidence", lead=how_to_repeat(issue), tables=tuple(answer(publication, quarter, spec) for spec in specs)
-    )
+    return Section("evidence", "Evidence", how_to_repeat(issue), tuple(answered(publication, quarter, *specs).values()))

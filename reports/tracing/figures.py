@@ -1,8 +1,8 @@
 """Figure ids: what one names, and the query that gives it.
 
-`2026Q3/cost_by_team/USD,vision/effective_cost` is a cell of a table of a quarter's report: quarter, table, the values that name the
-row (percent-encoded, joined by commas, nothing for null) and the column. A headline figure is `2026Q3/glance/effective_cost`; any
-row of a published table is `fct_training_run_costs/ft-7,2026-08-01,USD,accelerator,tag/effective_cost`.
+`2026Q3/cost_by_team/USD,vision/effective_cost` is a cell of a table of a quarter's report: quarter, table, the values that name
+the row (percent-encoded, joined by commas, nothing for null) and the column. A headline figure is `2026Q3/glance/effective_cost`;
+a figure of any published table is `fct_training_run_costs/ft-7,2026-08-01,USD,accelerator,tag/effective_cost`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from reports.quarter import Quarter
 GLANCE = "glance"
 QUARTER = re.compile(r"[1-9][0-9]{3}Q[1-4]")
 VALUE = "value"
+IN_SQL = {"whole": "whole_value", "prior": "prior_value"}  # numbers of a headline figure that its query names otherwise
 
 
 class FigureError(ReportError):
@@ -58,14 +59,14 @@ def parts_of(text: str) -> tuple[str | None, str, list[str], str]:
     parts = text.split("/")
     quarter = parts.pop(0) if QUARTER.fullmatch(parts[0]) else None
     if quarter and len(parts) == 2 and parts[0] == GLANCE:
-        return quarter, GLANCE, [], parts[1]
+        parts.append(VALUE)
     if len(parts) != 3 or not all((parts[0], parts[2])):
         raise FigureError(
             f"{text[:200]!r} is no figure id. Write 2026Q3/<table>/<values of the row's key>/<column>, 2026Q3/glance/<figure>, or"
             " <published table>/<values of its key>/<column>."
         )
     table, key, column = parts
-    return quarter, unquote(table), [unquote(value) for value in key.split(",")] if key else [], unquote(column)
+    return quarter, unquote(table), [unquote(value) for value in key.split(",")], unquote(column)
 
 
 def read_report(file: Path) -> dict[str, Any]:
@@ -91,7 +92,7 @@ def tables_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def figures_of(record: Mapping[str, Any]) -> list[Figure]:
     """Every figure of a report: each number of each table, and the headline figures."""
-    found = [_headline(record, figure) for figure in record["figures"] if not figure.get("absent")]
+    found = [_headline(record, figure) for figure in record["figures"] if figure[VALUE] is not None]
     for table in tables_of(record):
         names = row_key(table)
         measures = [column["id"] for column in table["columns"] if column["id"] not in names]
@@ -103,16 +104,16 @@ def figures_of(record: Mapping[str, Any]) -> list[Figure]:
 def in_report(record: Mapping[str, Any], text: str) -> Figure:
     """The figure of a report that an id names."""
     quarter, table_id, values, column = parts_of(text)
-    if table_id == GLANCE and not values:
+    if table_id == GLANCE:
         for figure in record["figures"]:
-            if figure["id"].rpartition("/")[2] == column and not figure.get("absent"):
-                return _headline(record, figure)
-        raise FigureError(f"The report of {quarter} has no headline figure {column!r}.")
+            if headline_id(record, figure).rpartition("/")[2] == ",".join(values) and figure.get(column) is not None:
+                return _headline(record, figure, column)
+        raise FigureError(f"The report of {quarter} has no headline figure {','.join(values)!r} with a number {column!r}.")
     table = next((one for one in tables_of(record) if one["id"] == table_id), None)
     if table is None:
         raise FigureError(f"The report of {quarter} has no table {table_id!r}.")
     names = row_key(table)
-    rows = [row for row in table["rows"] if [row["values"].get(name) or "" for name in names] == values]
+    rows = [row for row in table["rows"] if [row["values"].get(name) or "" for name in names] == (values if names else [])]
     if len(rows) != 1:
         how = f"{len(names)} values: {', '.join(names)}" if len(names) != len(values) else "another row"
         raise FigureError(f"Table {table_id} of {quarter} has no row {','.join(values)!r}; its rows are named by {how}.")
@@ -132,10 +133,14 @@ def row_key(table: Mapping[str, Any]) -> list[str]:
     return names
 
 
-def _headline(record: Mapping[str, Any], figure: Mapping[str, Any]) -> Figure:
-    name = figure["id"].rpartition("/")[2]
-    place = f"{record['quarter']}/{GLANCE}/{name}"
-    return Figure(place, GLANCE, figure["sql"], {}, VALUE, figure["value"], quarter=record["quarter"])
+def headline_id(record: Mapping[str, Any], figure: Mapping[str, Any]) -> str:
+    """The id of a headline figure."""
+    return f"{record['quarter']}/{GLANCE}/{figure['id'].rpartition('/')[2]}"
+
+
+def _headline(record: Mapping[str, Any], figure: Mapping[str, Any], column: str = VALUE) -> Figure:
+    place = headline_id(record, figure) + (f"/{column}" if column != VALUE else "")
+    return Figure(place, GLANCE, figure["sql"], {}, IN_SQL.get(column, column), figure[column], quarter=record["quarter"])
 
 
 def _cell(quarter: str, table: Mapping[str, Any], names: Sequence[str], row: Mapping[str, Any], column: str) -> Figure:
@@ -150,11 +155,11 @@ def of_published(text: str, keys: Mapping[str, Sequence[str]], statements: Mappi
     if table not in keys:
         raise FigureError(f"No table {table!r} is published.")
     names = keys[table]
-    if len(values) != len(names) and not (not values and not names):
+    if len(values) != max(len(names), 1):
         raise FigureError(f"Rows of {table} are named by {len(names)} values: {', '.join(names)}.")
     sql = statements.get(table) or f"select * from marts.{table}"
     return Figure(
-        text, table, sql, {name: value or None for name, value in zip(names, values, strict=True)}, column, is_printed=False
+        text, table, sql, {name: value or None for name, value in zip(names, values, strict=False)}, column, is_printed=False
     )
 
 

@@ -1,8 +1,8 @@
 """The rows behind a figure, proved: the figure's own SQL, run on views of those rows alone, gives the figure again.
 
-Which rows to try is guessed from names: the row's key, the months of the quarter, the runs of a team, the words that the SQL compares
-columns with. A guess that is wrong costs nothing but time, for what it leaves out changes the answer and it is given up. So the
-answer is right however the SQL was written, and only as narrow as the guesses are good.
+Which rows to try is guessed from names: the row's key, the months of the quarter, the runs of a team, the words that the SQL
+compares columns with. A guess that is wrong costs nothing but time: what it leaves out changes the answer, and it is given up.
+So the answer is right however the SQL was written, and only as narrow as the guesses are good.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reports.errors import PublicationError
 from reports.page.numbers import plain
 from reports.publication import Row
 from reports.quarter import Quarter
-from reports.tracing.figures import Figure, FigureError
+from reports.tracing.figures import Figure, FigureError, in_report
 
 TABLE = re.compile(r"\b(marts|ops)\s*\.\s*\"?([A-Za-z_][A-Za-z_0-9]*)\"?")
 COMPARED = re.compile(r"\b([a-z_][a-z_0-9]*)\s*(?:=\s*('(?:[^']|'')*')|in\s*\(((?:\s*'(?:[^']|'')*'\s*,?)+)\))", re.I)
@@ -67,24 +67,36 @@ class Prover:
     connection: duckdb.DuckDBPyConnection
     columns: Mapping[str, frozenset[str]]
     runs: int = 0
-    shown: dict[str, str] = field(default_factory=dict)  # the condition by which each table is seen now
+    shown: dict[str, str] = field(default_factory=dict)  # what each view shows now
+    instead: dict[str, str] = field(default_factory=dict)  # what is shown in place of a published table
+    answers: dict[str, list[Row]] = field(default_factory=dict)  # of queries on all rows, which are asked more than once
 
     def rows(self, sql: str, conditions: Mapping[str, str]) -> list[Row]:
         """The answer of a query on the rows that meet these conditions."""
         for table, condition in conditions.items():
-            if self.shown.get(table) != condition:
-                self.connection.execute(f"create or replace view {table} as select * from published.{table} where {condition}")
-                self.shown[table] = condition
+            self.show(table, condition)
         self.runs += 1
         cursor = self.connection.execute(sql)
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
+    def whole(self, sql: str) -> list[Row]:
+        """The answer of a query on all rows."""
+        if sql not in self.answers:
+            self.answers[sql] = self.rows(sql, dict.fromkeys(self.tables(sql), ALL))
+        return self.answers[sql]
+
+    def show(self, table: str, condition: str) -> None:
+        """Let the view of a table have the rows that meet a condition."""
+        rows = f"{self.instead.get(table, f'published.{table}')} where {condition}"
+        if self.shown.get(table) != rows:
+            self.connection.execute(f"create or replace view {table} as select * from {rows}")
+            self.shown[table] = rows
+
     def show_all(self, tables: Iterable[str]) -> None:
         """Let the views have all rows again."""
         for table in tables:
-            self.connection.execute(f"create or replace view {table} as select * from published.{table}")
-            self.shown[table] = ALL
+            self.show(table, ALL)
 
     def count(self, table: str, condition: str) -> int:
         (count,) = self.connection.execute(f"select count(*) from published.{table} where {condition}").fetchone() or (0,)
@@ -112,23 +124,22 @@ def opened(published: Path) -> Iterator[Prover]:
                 columns.setdefault(f"{schema}.{table}", set()).add(column)
             for table in columns:
                 connection.execute(f"create view {table} as select * from published.{table}")
-            yield Prover(
-                connection, {table: frozenset(names) for table, names in columns.items()}, shown=dict.fromkeys(columns, ALL)
-            )
+            yield Prover(connection, {table: frozenset(names) for table, names in columns.items()})
     except duckdb.IOException as error:
         raise PublicationError(f"{published} cannot be read as a published DuckDB file: {error}") from error
 
 
 def prove(prover: Prover, figure: Figure, quarter: Quarter | None = None) -> Proof:
     """The rows that alone give a figure again. FigureError where the published file does not give it at all."""
-    before, tables = prover.runs, prover.tables(figure.sql)
-    row = figure.row_of(prover.rows(figure.sql, dict.fromkeys(tables, ALL)))
+    before = prover.runs
+    row = figure.row_of(prover.whole(figure.sql))
     if row is None or figure.column not in row:
         raise FigureError(f"The published file has no figure {figure.id}. Was it published again? Then render the report again.")
     wanted = row[figure.column]
     if figure.is_printed and plain(wanted) != figure.value:
         raise FigureError(
-            f"The published file gives {plain(wanted)} for {figure.id}, the report prints {figure.value}: it was rendered of another"
+            f"The published file gives {plain(wanted)} for {figure.id}, the report prints {figure.value}: it was"
+            " rendered of another"
             " publication. Render it again."
         )
 
@@ -140,10 +151,17 @@ def prove(prover: Prover, figure: Figure, quarter: Quarter | None = None) -> Pro
     return Proof(figure.id, plain(wanted), sets, prover.runs - before)
 
 
+def rows_behind(published: Path, record: Mapping[str, Any], text: str) -> Proof:
+    """The rows of a published file that alone give a figure of a report (its report.json) again."""
+    figure = in_report(record, text)
+    with opened(published) as prover:
+        return prove(prover, figure, Quarter.parse(record["quarter"]))
+
+
 def prove_table(prover: Prover, table: Mapping[str, Any], quarter: Quarter) -> Proof:
     """The rows that alone give every figure of a table of report.json again."""
     before, sql = prover.runs, table["sql"]
-    wanted = prover.rows(sql, dict.fromkeys(prover.tables(sql), ALL))
+    wanted = prover.whole(sql)
     printed = [row["values"] for row in table["rows"]]
     if [{name: plain(row[name]) for name in values} for row, values in zip(wanted, printed, strict=False)] != printed:
         raise FigureError(f"The published file gives other figures of {table['id']} than the report prints. Render it again.")
@@ -151,8 +169,23 @@ def prove_table(prover: Prover, table: Mapping[str, Any], quarter: Quarter) -> P
     return Proof(table["id"], f"{len(wanted)} rows", sets, prover.runs - before)
 
 
+def narrowest(prover: Prover, statement: str, rows: str, quarter: Quarter | None = None) -> tuple[RowSet, ...]:
+    """The rows that alone let a report table's statement give some rows of that table (a query of them) again."""
+    columns = [name for name, *_ in prover.connection.execute(f"describe {statement}").fetchall()]
+    listed = ", ".join(f'"{name}"' for name in columns)
+    wanted = prover.connection.execute(f"select {listed} from {rows} order by all").fetchall()
+    sql = f"select {listed} from ({statement}) as report where ({listed}) in (select ({listed}) from wanted_rows) order by all"
+    prover.connection.execute(f"create or replace temp table wanted_rows as select {listed} from {rows}")
+    return _sets(prover, sql, {}, quarter, lambda found: [tuple(row.values()) for row in found] == wanted, statement)
+
+
 def _sets(
-    prover: Prover, sql: str, key: Mapping[str, str | None], quarter: Quarter | None, is_same: Callable[[list[Row]], bool]
+    prover: Prover,
+    sql: str,
+    key: Mapping[str, str | None],
+    quarter: Quarter | None,
+    is_same: Callable[[list[Row]], bool],
+    statement: str = "",
 ) -> tuple[RowSet, ...]:
     def holds(chosen: Mapping[str, Sequence[str]]) -> bool:
         try:
@@ -160,7 +193,7 @@ def _sets(
         except duckdb.Error:  # a guess may compare what cannot be compared
             return False
 
-    tables = prover.tables(sql)
+    tables = prover.tables(statement or sql)
     chosen = _narrowed({table: _guesses(prover, table, sql, key, quarter) for table in tables}, holds)
     prover.show_all(tables)
     return tuple(RowSet(table, tuple(filters), prover.count(table, _condition(filters))) for table, filters in chosen.items())

@@ -71,10 +71,13 @@ def test_parts_that_do_not_add_up_to_a_cell_are_not_published(tmp_path: Path) ->
         costs = "cast(3 as decimal(38, 12)) as billed_cost, cast(3 as decimal(38, 12)) as effective_cost"
         which = "'USD' as billing_currency, 'host' as cost_component"
         connection.execute(
-            f"create table marts.fct_run_cell_costs as select {cell}, {which}, 'r' as training_run_id, 'tag' as attribution_rule, {costs};"
+            f"create table marts.fct_run_cell_costs as select {cell}, {which}, 'r' as training_run_id, 'tag' as"
+            f" attribution_rule, {costs};"
             f"create table marts.fct_residual_costs as select {cell}, {which}, 'idle' as reason, {costs} where false;"
-            f"create table build.marts.fct_charge_attributions as select source_name, usage_month, {CELL} || '|o|1' as charge_group_id,"
-            f" 'r' as training_run_id, cast(null as varchar) as reason, {which}, 'tag' as attribution_rule, {costs} from marts.fct_run_cell_costs"
+            f"create table build.marts.fct_charge_attributions as select source_name, usage_month, {CELL} || '|o|1'"
+            " as charge_group_id,"
+            f" 'r' as training_run_id, cast(null as varchar) as reason, {which}, 'tag' as attribution_rule, {costs}"
+            " from marts.fct_run_cell_costs"
         )
         digests = [TableDigest("fct_run_cell_costs", 1, "", {"2026-04": (1, "")}), TableDigest("fct_residual_costs", 0, "", {})]
         arguments = ([TABLE], digests, tmp_path / "new", tmp_path / "published", None, frozenset[str]())

@@ -294,7 +294,7 @@ create table marts.dim_regions (
 create table marts.dim_prices (
     price_id varchar, provider_name varchar, accelerator_type varchar, region_id varchar, purchase_option varchar,
     price_per_unit decimal(38, 12), unit varchar, currency varchar, valid_from date, source varchar, source_date date,
-    confidence varchar, note varchar
+    confidence varchar, is_quoted_only boolean, note varchar
 );
 
 create table marts.dim_fx_rates (
@@ -346,4 +346,7 @@ create table marts.fct_lost_work (
     effective_cost decimal(38, 12) not null,
     facility_energy_kwh decimal(38, 9),
     modelled_location_based_kgco2e decimal(38, 9)
+);
+create table marts.dim_porting_costs (
+    workload_key varchar, to_family varchar, measure varchar, unit varchar, one_time_amount decimal(38, 12), source varchar, source_date date
 );

@@ -1,4 +1,4 @@
-"""The first page in sentences: what it says of whole and of unknown quarters, and that each of its numbers is a figure of the record."""
+"""The first page in sentences: what it says of whole and of unknown quarters; each of its numbers is a figure of the record."""
 
 import re
 from dataclasses import replace
@@ -60,9 +60,9 @@ def test_each_number_of_a_sentence_is_a_figure_of_the_record(records: dict[str, 
                 assert amount(Decimal(value), figures[base]["unit"]).startswith(first[0].rstrip()), number
         for words in {figure[key] for figure in figures.values() for key in ("absent", "known_label", "change_reason")} - {None}:
             plain = plain.replace(words, "")  # a reason is a text of the figure's row
-        free = re.sub(r"2026Q\d|Scope \d|category \d|Scope 1 and 3", "", plain)
+        free = re.sub(r"2026Q\d|Scope 1 and 3|Scope \d|category \d", "", plain)
         assert not re.search(r"\d", free), f"a number without an id: {free}"
-    assert count > 8
+    assert count >= 8
 
 
 def test_two_runs_of_the_first_quarter_are_told_in_words(tmp_path: Path) -> None:
@@ -70,8 +70,8 @@ def test_two_runs_of_the_first_quarter_are_told_in_words(tmp_path: Path) -> None
     assert page["cost"] == "2 training runs cost 3 500 USD of 30 400 USD for all that was billed (effective cost)."
     assert page["energy"] == "The runs used 10.1 (8.09-12.6) MWh at the facility, modelled, and held chips for 14 000 h."
     assert page["emissions"] == (
-        "We disclose in our Scope 3, category 1 the provider's Scope 2 allocated to these runs: 700 kgCO2e location-based and 131 "
-        "kgCO2e market-based; with the provider's Scope 1 and 3 it is 875 kgCO2e and 263 kgCO2e."
+        "We disclose in our Scope 3, category 1 the provider's Scope 2 allocated to these runs: 700 kgCO2e location-based and "
+        "131 kgCO2e market-based; with the provider's Scope 1 and 3 it is 875 kgCO2e and 263 kgCO2e."
     )
     assert page["modelled"].endswith("location-based; it is in none of these figures.")
     assert page["sureness"].startswith("26.7 % of the cost of accelerators carries both")

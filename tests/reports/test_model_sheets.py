@@ -65,7 +65,7 @@ def sheet_of(folder: Path, *models: str, rows: str = "") -> tuple[str, dict]:
 def test_a_sheet_has_all_runs_energy_at_four_boundaries_compute_hardware_and_days(tmp_path: Path) -> None:
     page, record = sheet_of(tmp_path, "llm-8b")
     assert "1\u2009230 (1\u2009000-2\u2009000) MWh" in page
-    assert "3.46 × 10^22 FLOP" in page and "12.5 days (under 1 month)" in page and "2.0 chip-days" in page
+    assert "3.46 × 10²² FLOP" in page and "12.5 days (under 1 month)" in page and "2.0 chip-days" in page
     assert "1 failed, 1 succeeded" in page and "trn2.48xlarge, AWS, us-east-2" in page
     assert [(row["boundary"], row["energy_kwh"]) for row in record["energy"]][-1] == ("facility", "1234567.891000000")
     assert len(record["energy"]) == 4 and record["boundary_filed"] == "facility" and record["energy_is"] == "estimated"

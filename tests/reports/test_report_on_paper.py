@@ -1,6 +1,7 @@
 """The PDF and the workbook of a report: the page's content, tags, real numbers, the same bytes again, and hostile names."""
 
 import csv
+import json
 import os
 import subprocess
 import sys
@@ -12,15 +13,18 @@ from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import openpyxl
 import pytest
+import typst
 from pypdf import PdfReader
 from pypdf.generic import PdfObject
 
 from reports.model import Column, Table, TableSpec
-from reports.page import fonts, paper, tree
+from reports.page import fonts, layout, paper, tree
 from reports.page.names import shown
+from reports.page.pdf import document as pdf_of
 from reports.page.words import SCOPE_SENTENCE
 from reports.page.workbook import document as workbook_of
 from reports.quarterly import QuarterlyReport, render
@@ -46,6 +50,10 @@ HARM = (
     "http://evil.example/x",
     "_x0041_",
 )
+RECORD = {
+    **{"organisation": "O", "quarter": "2026Q3", "status": "draft", "scope_sentence": "S"},
+    **{"status_reasons": [], "status_note": None},
+}
 NAMED = tuple(
     Run(f"run-{n:03d}", SCRIPTS[n % len(SCRIPTS)], name, dollars=9000 - n, months=MONTHS[3:5]) for n, name in enumerate(HARM)
 )
@@ -233,11 +241,27 @@ def test_digits_beyond_a_spreadsheets_are_text_in_a_hidden_column() -> None:
     spec = TableSpec("t", "T", "", (Column("name", "Name"), Column("mass_kgco2e", "Mass", "mass")), method="m")
     value = Decimal("123456789012.123456789")
     table = Table(spec, ({"name": date(2026, 7, 1), "mass_kgco2e": value}, {"name": "b", "mass_kgco2e": None}), code="T9.1")
-    words = {"organisation": "O", "quarter": "2026Q3", "status": "draft", "status_note": None, "scope_sentence": "S"}
-    record = {**words, "status_reasons": []}
-    sheet = openpyxl.load_workbook(BytesIO(workbook_of(record, [], table, [])))["T9.1 t"]
+    sheet = openpyxl.load_workbook(BytesIO(workbook_of({**RECORD}, [], table, [])))["T9.1 t"]
     assert sheet["B7"].value == pytest.approx(float(value), rel=1e-15) and sheet["C7"].value == "123456789012.123456789"
     assert sheet.column_dimensions["C"].hidden and sheet["B8"].value is None and sheet["C8"].value is None
+
+
+def test_five_thousand_rows_are_whole_in_the_workbook_and_cut_and_counted_on_the_page() -> None:
+    spec = TableSpec("runs", "Runs", "", (Column("name", "Name"), Column("effective_cost", "Cost", "money")), method="m")
+    table = Table(spec, tuple({"name": f"run-{n}", "effective_cost": Decimal(n)} for n in range(5_000)), code="A1")
+    page = layout.page_table(table)
+    assert (len(page.rows), page.hidden_rows) == (40, 4_960)
+    sheet = openpyxl.load_workbook(BytesIO(workbook_of({**RECORD}, [], table, [])))["A1 runs"]
+    assert (sheet.max_row, sheet["B5006"].value) == (5_006, 4_999)
+
+
+def test_where_shaping_fails_the_letters_of_the_first_font_are_left() -> None:
+    html = "<body><h1>Ж ع 中</h1></body>"
+    fails_once = [typst.TypstError("a cluster without a glyph"), b"%PDF-"]
+    with mock.patch.object(typst, "compile", side_effect=fails_once) as compiled:
+        assert pdf_of(html, {**RECORD}) == b"%PDF-"
+    first, second = (json.loads(call.kwargs["sys_inputs"]["report"])["blocks"] for call in compiled.call_args_list)
+    assert first[0]["runs"][0]["text"] == "Ж ع 中" and second[0]["runs"][0]["text"] == "Ж ‹U+0639› ‹U+4E2D›"
 
 
 @pytest.mark.parametrize("runs", [(), TWO_RUNS[:1]])

@@ -26,6 +26,7 @@ KEYS = {
     "it_overhead": ("provider_name",),
     "pue": ("provider_name", "region_id", "data_year"),
     "emission_factors": ("factor_id",),
+    "t_quantiles": ("degrees_of_freedom",),
     "dim_datapoints": ("framework", "datapoint_id"),
     "vendor_claims": ("claim_id",),
     "article_figures": ("figure_id",),

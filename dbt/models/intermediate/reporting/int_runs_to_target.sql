@@ -1,21 +1,22 @@
 {{ config(materialized='ephemeral') }}
 
 select
-    training_run_id,
-    provider_name,
-    workload_key,
-    pair_key,
-    accelerator_family,
-    accelerator_type,
-    case when not is_multi_region then region_id end as region_id,
-    cast(extract(year from ended_at) as bigint) as usage_year,
-    model_flops
-from {{ ref('dim_training_runs') }}
+    runs.training_run_id,
+    runs.provider_name,
+    runs.workload_key,
+    runs.pair_key,
+    runs.accelerator_family,
+    runs.accelerator_type,
+    case when not runs.is_multi_region then runs.region_id end as region_id,
+    cast(extract(year from runs.ended_at) as bigint) as usage_year,
+    runs.model_flops
+from {{ ref('dim_training_runs') }} as runs
+cross join {{ ref('int_asked_window') }} as asked
 where
-    state = 'succeeded'
-    and coalesce(is_target_reached, true)
-    and not is_multi_accelerator
-    and workload_key is not null
-    and accelerator_type is not null
-    and ended_at >= (select max(asked.window_start) from {{ ref('int_asked_window') }} as asked)
-    and ended_at < (select max(asked.window_end) from {{ ref('int_asked_window') }} as asked)
+    runs.state = 'succeeded'
+    and coalesce(runs.is_target_reached, true)
+    and not runs.is_multi_accelerator
+    and runs.workload_key is not null
+    and runs.accelerator_type is not null
+    and runs.ended_at >= asked.window_start
+    and runs.ended_at < asked.window_end

@@ -56,7 +56,7 @@ roundings as (
 select
     source_name,
     usage_month,
-    {{ charge_group_id('parts') }} as charge_group_id,
+    {{ charge_group_id() }} as charge_group_id,
     delivery_content_hash,
     cast(line_count as bigint) as row_count,
     part_run_id as training_run_id,
@@ -80,7 +80,7 @@ union all
 select
     source_name,
     usage_month,
-    {{ charge_group_id('roundings') }} || '|rounding' as charge_group_id,
+    {{ charge_group_id() }} || '|rounding' as charge_group_id,
     delivery_content_hash,
     cast(line_count as bigint) as row_count,
     cast(null as string) as training_run_id,

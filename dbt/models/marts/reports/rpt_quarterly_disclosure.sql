@@ -254,77 +254,59 @@ known as (
     left join flops using (quarter)
 ),
 
--- each measure with the reason that comes before its value, and the one that stands where there is no value
-measures as (
-    {%- for measure, column in masses.items() %}
+-- every quarter times every datapoint, some hundred; `gap` comes before a value, `otherwise` stands where there is none
+figures as (
     select
-        quarter, '{{ measure }}' as measure, {{ thousandth(column) }} as value, carbon_gap as gap,
-        'the provider left values out' as otherwise
+        known.quarter,
+        known.gap_count,
+        datapoints.framework,
+        datapoints.datapoint_id,
+        datapoints.datapoint,
+        datapoints.unit,
+        datapoints.method,
+        datapoints.not_available_reason,
+        case datapoints.measure
+            {%- for measure, column in (masses.items() | list) + (energies.items() | list) %}
+            when '{{ measure }}' then {{ thousandth('known.' ~ column) }}
+            {%- endfor %}
+            when 'primary_data_share' then case when known.total_location_based <> 0 then cast(100 as decimal(38, 12)) end
+            when 'chip_days' then {{ from_units(int_div(
+                'cast(' ~ to_units('known.chip_hours', 9) ~ ' * 1000 as decimal(38, 0))', 'cast(24 as decimal(38, 0))'
+            ), 12) }}
+            when 'training_days' then {{ from_units(int_div(
+                'cast(known.training_us * 10000 as decimal(38, 0))', 'cast(864 as decimal(38, 0))'
+            ), 12) }}
+            when 'compute' then {{ from_units(int_div('known.model_flops', 'cast(1000000 as decimal(38, 0))'), 12) }}
+        end as value,
+        case
+            when datapoints.measure = 'compute' then null
+            when datapoints.measure in ('training_days', 'chip_days') or datapoints.measure like 'energy_%' then known.bill_gap
+            else known.carbon_gap
+        end as gap,
+        case
+            when datapoints.measure = 'compute' then known.compute_gap
+            when datapoints.measure = 'training_days' then 'a run has no start or no end on record'
+            when datapoints.measure = 'chip_days' then 'the chips of a run-month are not known'
+            when datapoints.measure like 'energy_%' then known.energy_gap
+            when datapoints.measure = 'primary_data_share' then 'no provider tonnes'
+            else 'the provider left values out'
+        end as otherwise
     from known
-
-    union all
-    {% endfor %}
-    select
-        quarter, 'primary_data_share' as measure,
-        case when total_location_based <> 0 then cast(100 as decimal(38, 12)) end as value,
-        carbon_gap as gap, 'no provider tonnes' as otherwise
-    from known
-    {%- for measure, column in energies.items() %}
-
-    union all
-
-    select
-        quarter, '{{ measure }}' as measure, {{ thousandth(column) }} as value, bill_gap as gap, energy_gap as otherwise
-    from known
-    {%- endfor %}
-
-    union all
-
-    select
-        quarter, 'chip_days' as measure,
-        {{ from_units(int_div(
-            'cast(' ~ to_units('chip_hours', 9) ~ ' * 1000 as decimal(38, 0))', 'cast(24 as decimal(38, 0))'
-        ), 12) }} as value,
-        bill_gap as gap, 'the chips of a run-month are not known' as otherwise
-    from known
-
-    union all
-
-    select
-        quarter, 'training_days' as measure,
-        {{ from_units(int_div('cast(training_us * 10000 as decimal(38, 0))', 'cast(864 as decimal(38, 0))'), 12) }} as value,
-        bill_gap as gap, 'a run has no start or no end on record' as otherwise
-    from known
-
-    union all
-
-    select
-        quarter, 'compute' as measure,
-        {{ from_units(int_div('model_flops', 'cast(1000000 as decimal(38, 0))'), 12) }} as value,
-        cast(null as string) as gap, compute_gap as otherwise
-    from known
-
-    union all
-
-    select
-        quarter, '' as measure, cast(null as decimal(38, 12)) as value, cast(null as string) as gap, '' as otherwise
-    from known
+    cross join {{ ref('dim_datapoints') }} as datapoints
 )
 
 select
-    known.quarter,
-    datapoints.framework,
-    datapoints.datapoint_id,
-    datapoints.datapoint,
-    case when measures.gap is null then measures.value end as value,
-    datapoints.unit,
-    datapoints.method,
-    case when known.gap_count > 0 then 'draft' else 'preliminary' end as report_status,
+    quarter,
+    framework,
+    datapoint_id,
+    datapoint,
+    case when gap is null then value end as value,
+    unit,
+    method,
+    case when gap_count > 0 then 'draft' else 'preliminary' end as report_status,
     case
-        when datapoints.not_available_reason is not null then datapoints.not_available_reason
-        when measures.gap is not null then measures.gap
-        when measures.value is null then measures.otherwise
+        when not_available_reason is not null then not_available_reason
+        when gap is not null then gap
+        when value is null then otherwise
     end as not_available_reason
-from measures
-inner join known using (quarter)
-inner join {{ ref('dim_datapoints') }} as datapoints on measures.measure = coalesce(datapoints.measure, '')
+from figures

@@ -41,9 +41,9 @@ run_energy as (
     select
         energy.training_run_id,
         {%- for end in ['', '_low', '_high'] %}
-        {{ known_sum('energy.chip_host_energy_kwh' ~ end) }} as kwh{{ end }},
+        {{ sum_as_double('energy.chip_host_energy_kwh' ~ end) }} as kwh{{ end }},
         {%- endfor %}
-        {{ known_sum('energy.reserved_chip_hours') }} as chip_hours,
+        {{ sum_as_double('energy.reserved_chip_hours') }} as chip_hours,
         bool_or(coalesce(energy.power_confidence, 'assumed') = 'assumed') as is_power_assumed,
         max(case when target_runs.model_flops > 0 then target_runs.model_flops end) as flops
     from {{ ref('fct_training_run_energy') }} as energy
@@ -140,10 +140,10 @@ pair_deviations as (
 pair_statistics as (
     select
         pair_means.*,
-        pair_deviations.deviation / sqrt(pair_means.pair_count)
-        * {{ t_of_98_percent('(pair_means.pair_count - 1)') }} as half_width
+        pair_deviations.deviation / sqrt(pair_means.pair_count) * quantiles.t_1 as half_width
     from pair_means
     inner join pair_deviations using (claim_id)
+    left join {{ ref('dim_t_quantiles') }} as quantiles on least(pair_means.pair_count - 1, 120) = quantiles.degrees_of_freedom
 ),
 
 -- the 98 % interval, shifted to both corners of the power bounds
@@ -186,10 +186,9 @@ book as (
 ),
 
 book_in_window as (
-    select * from book
-    where
-        usage_month >= (select max(asked.window_start) from {{ ref('int_asked_window') }} as asked)
-        and usage_month < (select max(asked.window_end) from {{ ref('int_asked_window') }} as asked)
+    select book.* from book
+    cross join {{ ref('int_asked_window') }} as asked
+    where book.usage_month >= asked.window_start and book.usage_month < asked.window_end
 ),
 
 -- versions are never added: of each provider the one of its newest months
@@ -212,7 +211,7 @@ market_based as (
     select
         places.place,
         book_in_window.provider_model_version,
-        {{ known_sum('book_in_window.kg', 'decimal(18, 6)') }} as kg
+        {{ sum_as_double('book_in_window.kg') }} as kg
     from book_in_window
     inner join newest_versions using (provider_name, provider_model_version)
     inner join places using (provider_name, region_id)
@@ -221,6 +220,61 @@ market_based as (
 
 carbon_providers as (
     select count(distinct provider_name) as provider_count from book_in_window
+),
+
+lost_runs as (
+    select training_run_id, cast(sum(effective_cost) as double) as effective_cost
+    from {{ ref('fct_lost_work') }}
+    where cause <> 'idle'
+    group by training_run_id
+),
+
+-- what of a run's cost went into attempts that failed or were interrupted
+run_losses as (
+    select
+        costs.training_run_id,
+        least(coalesce(max(lost.effective_cost), 0) / nullif(cast(sum(costs.effective_cost) as double), 0), 1e0) as lost_share
+    from {{ ref('fct_training_run_costs') }} as costs
+    left join lost_runs as lost using (training_run_id)
+    group by costs.training_run_id
+),
+
+run_purchases as (
+    select
+        purchases.training_run_id,
+        types.accelerator_family as side,
+        purchases.purchase_option as test,
+        purchases.billing_currency,
+        cast(sum(purchases.effective_cost) as decimal(38, 12)) as effective_cost,
+        case when count(*) = count(purchases.list_cost) then cast(sum(purchases.list_cost) as decimal(38, 12)) end as list_cost
+    from {{ ref('fct_purchase_costs') }} as purchases
+    inner join {{ ref('dim_accelerators') }} as types using (accelerator_type)
+    cross join {{ ref('int_asked_window') }} as asked
+    -- the list price of Google's Spot is that of Spot
+    where
+        purchases.provider_name = 'AWS'
+        and purchases.usage_month >= asked.window_start
+        and purchases.usage_month < asked.window_end
+    group by purchases.training_run_id, types.accelerator_family, purchases.purchase_option, purchases.billing_currency
+),
+
+-- against what the work that was of use would have cost on demand, where nothing is interrupted
+purchase_savings as (
+    select
+        run_purchases.side,
+        run_purchases.test,
+        count(*) as run_count,
+        case
+            when count(*) = count(run_purchases.list_cost) and count(distinct run_purchases.billing_currency) = 1
+                then 1 - cast(sum(run_purchases.effective_cost) as double) / nullif(cast(sum(cast(
+                    cast(run_purchases.list_cost as double)
+                    * case when run_purchases.test = 'spot' then 1 - coalesce(run_losses.lost_share, 0) else 1e0 end
+                    as decimal(38, 12)
+                )) as double), 0)
+        end as saving
+    from run_purchases
+    left join run_losses using (training_run_id)
+    group by run_purchases.side, run_purchases.test
 ),
 
 -- one row per claim: what was measured, between which bounds, and why nothing is decided where nothing is
@@ -235,7 +289,8 @@ measured as (
                 then 'no market-based Scope 2 of ' || claims.side || ' is published, or a part of it is not known'
             when claims.test = 'carbon_grain' and carbon_providers.provider_count < 2
                 then 'the carbon exports of both providers are needed'
-            when claims.test in ('spot', 'commitment') then 'the published tables do not tell these hours from others'
+            when claims.test in ('spot', 'commitment') and purchase_savings.saving is null
+                then 'no run on ' || claims.side || ' used such hours with a list price, in one currency'
             else claims.not_testable_because
         end as missing,
         case
@@ -243,8 +298,12 @@ measured as (
                 then cast(intervals.pair_count as string) || ' matched pairs: an interval takes five'
             when claims.test like 'paired%' and intervals.is_assumed
                 then 'power of one side is assumed, and no verdict rests on that'
+            when claims.test = 'commitment'
+                then 'effective against list cost of covered hours of ' || cast(purchase_savings.run_count as string)
+                    || ' runs; for which term they were bought is not in the bill rows that are read'
         end as undecided,
         case
+            when claims.test in ('spot', 'commitment') then purchase_savings.saving
             when claims.form = 'saving' then 1 - intervals.ratio
             when claims.form = 'times' then 1 / intervals.ratio
             when claims.test = 'google_pue' then pue_range.fleet
@@ -268,6 +327,9 @@ measured as (
                     || ' campuses, ' || cast(pue_range.data_year as string)
             when claims.test = 'market_based'
                 then 'model version ' || market_based.provider_model_version || '; it says nothing of location-based figures'
+            when claims.test = 'spot'
+                then 'Spot hours of ' || cast(purchase_savings.run_count as string)
+                    || ' runs against list cost of the work that was of use, lost attempts included'
             when claims.test = 'carbon_grain'
                 then 'neither export has a row per asset: the finest is account or project, service, region and month in both'
             when claims.test = 'own_prices'
@@ -276,6 +338,7 @@ measured as (
         figures.recomputed_value as own_saving
     from claims
     left join intervals using (claim_id)
+    left join purchase_savings on claims.test = purchase_savings.test and claims.side = purchase_savings.side
     left join market_based on case when claims.test = 'market_based' then claims.side end = market_based.place
     left join {{ ref('dim_article_figures') }} as figures
         on case when claims.test = 'own_prices' then 'a5-c11-saving' end = figures.figure_id
@@ -287,9 +350,9 @@ rounded as (
     select
         claim_id, claim, stated_by, source, test, form, claimed_value, supported_from, contradicted_below,
         missing, undecided, evidence, own_saving,
-        {{ nine_digits('x') }} as x,
-        {{ nine_digits('x_low') }} as x_low,
-        {{ nine_digits('x_high') }} as x_high
+        {{ significant('x') }} as x,
+        {{ significant('x_low') }} as x_low,
+        {{ significant('x_high') }} as x_high
     from measured
 ),
 
@@ -325,7 +388,7 @@ select
     case
         when missing is not null then missing
         when undecided is not null then undecided
-        when verdict = 'undecided' and test like 'paired%' and contradicted_below < supported_from and x_high < supported_from
+        when verdict = 'undecided' and contradicted_below < supported_from and coalesce(x_high, x) < supported_from
             then evidence || '; less than the most that is claimed, which contradicts no ''up to'''
         when verdict = 'undecided' then evidence || '; the claimed value lies between the bounds'
         else evidence
