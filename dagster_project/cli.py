@@ -12,8 +12,11 @@ import typer
 
 from dagster_project import __version__
 from dagster_project.commands.endings import guarded, say
+from dagster_project.commands.evidence_cli import restatements, verify
+from dagster_project.commands.export_cli import export_app
 from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Format, Json, Wait
 from dagster_project.commands.report_cli import report_app
+from dagster_project.commands.trace_cli import trace
 
 app = typer.Typer(
     name="trainledger",
@@ -22,6 +25,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(report_app, name="report")
+app.command()(trace)
+app.add_typer(export_app, name="export")
+app.command()(verify)
+app.command()(restatements)
 
 
 def _version(wanted: bool) -> None:
@@ -220,28 +227,6 @@ def digest(
     else:
         for table in tables:
             typer.echo(f"{table.digest}  {table.rows:>9}  {table.table}")
-
-
-@app.command()
-@guarded
-def verify(
-    landing: Annotated[bool, typer.Option("--landing", help="Read every landed object.")] = False,
-    config: Config = DEFAULT_CONFIG,
-    as_json: Json = False,
-    debug: Debug = False,
-) -> int:
-    """Compare every landed object with the sha256 that was taken when it was fetched. Exit code 1: one differs. Changes nothing.
-
-    Example: trainledger verify --landing
-    """
-    from dagster_project.commands.progress import shown
-    from dagster_project.commands.verifying import require_a_subject, verify_landing
-    from dagster_project.settings import load_settings
-
-    settings = load_settings(config)
-    require_a_subject(landing)
-    with shown() as listener:
-        return verify_landing(settings, typer.echo, as_json=as_json, listener=listener)
 
 
 @app.command()

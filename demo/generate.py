@@ -26,6 +26,7 @@ organisation: {{name: "{NAME}", reporting_currency: USD}}
 home: ./trainledger-home
 run_tag_keys: [{TAG_KEY}]
 carbon_weights: list_cost
+reporting: {{prepared_by: "Paula Preparer (invented)", approved_by: ["Anton Approver (invented)"], base_year: 2026}}
 sources:
   - {{name: payer-a-cur,    kind: aws_cur,        location: ./exports/payer-a-cur}}
   - {{name: payer-a-carbon, kind: aws_carbon,     location: ./exports/payer-a-carbon}}

@@ -7,10 +7,25 @@ out, and so is a chapter without anything to show.
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from reports.issue import Issue, Policy
 from reports.model import Figure, Section, Table, TableSpec, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import costs, emissions, energy, glance, lost_work, modelled, quality, reference, status, verdicts
+from reports.sections import (
+    costs,
+    datapoints,
+    emissions,
+    energy,
+    evidence,
+    glance,
+    lost_work,
+    modelled,
+    quality,
+    reference,
+    restatements,
+    status,
+    verdicts,
+)
 from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts
 
 Chapter = Callable[[Publication, Quarter, list[Figure]], Section]
@@ -62,46 +77,55 @@ def _quality(publication: Publication, quarter: Quarter, figures: list[Figure]) 
     return replace(made, lead=quality.gates_line(gates) if gates else "")
 
 
-# in reading order; a new chapter is one line
-CHAPTERS: tuple[Chapter, ...] = (
-    glance.section,
-    _side_by_side,
-    chapter(
-        "where_it_went",
-        "Where it went",
-        *WENT,
-        lead="Cost of training runs as far as bills have landed, strict: what a run used, without a share of idle capacity. "
-        "Effective cost spreads commitments over the hours they serve; billed cost ties to the invoice. Currencies are never "
-        "added. Energy is modelled bottom-up; bars of modelled figures are hatched, their lines run from low to high bound.",
-        charts=cost_and_energy_charts,
-    ),
-    chapter(
-        "emissions",
-        "Emissions",
-        *(emissions.WATERFALL, emissions.BY_MONTH, emissions.BY_REGION, emissions.BY_TEAM),
-        *(emissions.RESIDUAL_REASONS, modelled.BESIDE_PROVIDER, modelled.RATIO_HISTORY, modelled.BY_REGION, modelled.CELLS),
-        lead="Reported by the provider and allocated to runs by list-price weight inside each cell of account, service, "
-        "region and month. Location-based and market-based are two answers and are never added. The modelled view is "
-        "shown beside the book, hatched, and is never part of it.",
-        charts=emission_charts,
-    ),
-    _quality,
-    chapter(
-        "methods",
-        "Methods and factors",
-        *(modelled.FACTORS, energy.PUE, reference.CATALOGUE, reference.PRICES, reference.REGIONS),
-    ),
-    chapter("evidence", "Evidence", reference.BUILD, reference.INPUTS),
-)
+def chapters(policy: Policy | None, issue: Issue | None) -> tuple[Chapter, ...]:
+    """In reading order; a new chapter is one line."""
+    return (
+        glance.section,
+        _side_by_side,
+        chapter(
+            "where_it_went",
+            "Where it went",
+            *WENT,
+            lead="Cost of training runs as far as bills have landed, strict: what a run used, without a share of idle capacity. "
+            "Effective cost spreads commitments over the hours they serve; billed cost ties to the invoice. Currencies are never "
+            "added. Energy is modelled bottom-up; bars of modelled figures are hatched, their lines run from low to high bound.",
+            charts=cost_and_energy_charts,
+        ),
+        chapter(
+            "emissions",
+            "Emissions",
+            *(emissions.WATERFALL, emissions.BY_MONTH, emissions.BY_REGION, emissions.BY_TEAM),
+            *(emissions.RESIDUAL_REASONS, modelled.BESIDE_PROVIDER, modelled.RATIO_HISTORY, modelled.BY_REGION, modelled.CELLS),
+            lead="Reported by the provider and allocated to runs by list-price weight inside each cell of account, service, "
+            "region and month. Location-based and market-based are two answers and are never added. The modelled view is "
+            "shown beside the book, hatched, and is never part of it.",
+            charts=emission_charts,
+        ),
+        datapoints.section,
+        _quality,
+        lambda publication, quarter, figures: restatements.section(publication, quarter, policy, issue),
+        chapter(
+            "methods",
+            "Methods and factors",
+            *(modelled.FACTORS, energy.PUE, reference.CATALOGUE, reference.PRICES, reference.REGIONS),
+        ),
+        lambda publication, quarter, figures: evidence.section(publication, quarter, issue),
+    )
 
 
 def _has_something(section: Section) -> bool:
-    return bool(section.tables or section.absent or section.sentences)
+    return bool(section.tables or section.absent or section.sentences or section.lead)
 
 
-def sections(publication: Publication, quarter: Quarter, figures: list[Figure]) -> list[Section]:
+def sections(
+    publication: Publication,
+    quarter: Quarter,
+    figures: list[Figure],
+    policy: Policy | None = None,
+    issue: Issue | None = None,
+) -> list[Section]:
     """Everything below the cover strip, in reading order, with reference codes: T3.2 is a table of section 3, A2 an appendix."""
-    shown = [made for chapter in CHAPTERS if _has_something(made := chapter(publication, quarter, figures))]
+    shown = [made for chapter in chapters(policy, issue) if _has_something(made := chapter(publication, quarter, figures))]
     return list(_coded(shown))
 
 

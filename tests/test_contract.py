@@ -37,9 +37,6 @@ TYPES = {
 LATER = {
     "rpt_trainium_vs_tpu",
     "rpt_break_even",
-    "rpt_quarterly_disclosure",
-    "rpt_vendor_claims",
-    "fct_restatements",
 }
 ENUMERATED = {
     "provider_name": "provider_name",
@@ -53,6 +50,19 @@ ENUMERATED = {
     "energy_basis": "energy_basis",
     "power_confidence": "power_confidence",
 }
+# tables that no section names: published for whoever follows a figure (docs/contract.md has their keys)
+BESIDE = {
+    "dim_accelerator_sources",
+    "dim_datapoints",
+    "fct_lost_work",
+    "focus_1_4",
+    "activity_data",
+    "dim_pue",
+    "dim_vendor_claims",
+    "dim_article_figures",
+    "rpt_region_what_if",
+    "fct_purchase_costs",
+}
 RESIDUALS = ("fct_residual_costs", "fct_residual_emissions")
 
 
@@ -64,6 +74,12 @@ def read(name: str) -> dict[str, Any]:
 
 def contract() -> dict[str, Any]:
     return in_force(read("contract.yml"), read("contract-2.yml"), SECTIONS)
+
+
+def with_what_is_coming() -> dict[str, Any]:
+    """The contract with all its sections: a table or a column may come before the whole of its section is done."""
+    more = read("contract-2.yml")
+    return in_force(read("contract.yml"), more, [section for section in more if section not in ("version", "enumerations")])
 
 
 def tables_due(spec: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -94,7 +110,7 @@ def views_of(con: duckdb.DuckDBPyConnection) -> set[str]:
 
 
 def test_every_table_has_the_columns_types_and_nullability_of_the_contract(published: duckdb.DuckDBPyConnection) -> None:
-    differences, views = [], views_of(published)
+    differences, views, promised = [], views_of(published), with_what_is_coming()["tables"]
     for (schema, name), table in tables_due(contract()).items():
         found = columns_of(published, schema, name)
         if not found:
@@ -106,7 +122,8 @@ def test_every_table_has_the_columns_types_and_nullability_of_the_contract(publi
                 expected = (expected[0], found.get(column, ("", True))[1])
             if found.get(column) != expected:
                 differences.append(f"{schema}.{name}.{column}: {found.get(column)}, the contract says {expected}")
-        extra = set(found) - {column for column, _ in declared} if declared else set()
+        coming = {column.split()[0] for column in flat(promised.get(name, {}).get("columns", []))}
+        extra = set(found) - {column for column, _ in declared} - coming if declared else set()
         if extra and schema == "marts":
             differences.append(f"{schema}.{name} has columns nobody promised: {sorted(extra)}")
     assert differences == []
@@ -136,6 +153,23 @@ def test_keys_are_unique(published: duckdb.DuckDBPyConnection) -> None:
     assert repeated == {}
 
 
+def test_the_file_declares_the_key_of_every_table_without_months(published: duckdb.DuckDBPyConnection) -> None:
+    declared = dict(
+        published.execute(
+            "select table_name, constraint_column_names from duckdb_constraints()"
+            " where schema_name = 'marts' and constraint_type = 'PRIMARY KEY'"
+        ).fetchall()
+    )
+    views, due = views_of(published), {}
+    for (schema, name), table in tables_due(contract()).items():
+        columns = columns_of(published, schema, name)
+        may_be_null = any(columns[column][1] for column in table["key"])
+        if schema == "marts" and name not in views and "usage_month" not in columns and not may_be_null:
+            due[name] = table["key"]
+    assert {name: declared.get(name) for name in due} == due
+    assert {"dim_training_runs", "dim_services"} <= due.keys()
+
+
 def test_enumerated_columns_hold_only_what_the_contract_lists(published: duckdb.DuckDBPyConnection) -> None:
     spec = contract()
     strangers = {}
@@ -143,6 +177,8 @@ def test_enumerated_columns_hold_only_what_the_contract_lists(published: duckdb.
         if schema == "ops":
             continue
         enumerated = ENUMERATED | ({"reason": "residual_reason"} if name in RESIDUALS else {})
+        if name == "rpt_vendor_claims":  # the others' verdict is about two families
+            enumerated = enumerated | {"verdict": "claim_verdict"} if "claim_verdict" in spec["enumerations"] else enumerated
         if name == "fct_reconciliation":  # a factor's method is another thing
             enumerated = enumerated | {"method": "reconciliation_method"}
         for column in columns_of(published, schema, name).keys() & enumerated.keys():
@@ -159,10 +195,7 @@ def test_enumerated_columns_hold_only_what_the_contract_lists(published: duckdb.
 
 def test_nothing_is_published_that_the_contract_does_not_name(published: duckdb.DuckDBPyConnection) -> None:
     spec = contract()
-    more = read("contract-2.yml")
-    # a table of a section may come before the whole of the section is done
-    coming = named_in(more, [section for section in more if section not in ("version", "enumerations")])
-    named = set(spec["tables"]) | coming | {"dim_accelerator_sources"}
+    named = set(spec["tables"]) | set(with_what_is_coming()["tables"]) | BESIDE
     found = {
         name
         for (name,) in published.execute(

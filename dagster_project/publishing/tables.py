@@ -18,10 +18,11 @@ class PublishedTable:
     description: str
     columns: dict[str, str]
     is_view: bool = False  # asked when it is read: a few rows that other tables have already
+    is_parquet_only: bool = False  # too many rows for the DuckDB file: month_files.py
 
 
 def published_tables(manifest: dict[str, Any]) -> list[PublishedTable]:
-    """The models marked `meta: {published: true, key: [...]}`, by name."""
+    """The models marked `meta: {published: true, key: [...]}`, or `published: parquet`, by name."""
     tables = []
     for node in manifest["nodes"].values():
         meta = node.get("config", {}).get("meta") or {}
@@ -29,8 +30,10 @@ def published_tables(manifest: dict[str, Any]) -> list[PublishedTable]:
             continue
         words = {name: column.get("description", "") for name, column in node["columns"].items()}
         relation = node.get("alias") or node["name"]
-        key, is_view = tuple(meta.get("key", ())), node["config"].get("materialized") == "view"
-        tables.append(PublishedTable(relation, node["schema"], key, node.get("description", ""), words, is_view))
+        key, is_parquet_only = tuple(meta.get("key", ())), meta["published"] == "parquet"
+        is_view = node["config"].get("materialized") == "view" and not is_parquet_only
+        told = node.get("description", "")
+        tables.append(PublishedTable(relation, node["schema"], key, told, words, is_view, is_parquet_only))
     return sorted(tables, key=lambda table: table.name)
 
 

@@ -116,10 +116,10 @@ def run_dbt(
 
 
 def _marts(site: Site) -> list[dict[str, Any]]:
-    nodes = modelling.project(site.root)["nodes"].values()
-    # a published view is made anew of its statement, in the published file
-    models = [node for node in nodes if node["resource_type"] == "model" and node["config"]["materialized"] != "view"]
-    return [node for node in models if node["config"].get("meta", {}).get("published")]
+    nodes = [node for node in modelling.project(site.root)["nodes"].values() if node["resource_type"] == "model"]
+    how = [(node, node["config"]["materialized"], node["config"].get("meta", {}).get("published")) for node in nodes]
+    # a published view is made anew of its statement, in the published file; one that is Parquet alone is asked here
+    return [node for node, kind, published in how if published == "parquet" or (published and kind != "view")]
 
 
 def _take(

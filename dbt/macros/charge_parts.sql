@@ -90,6 +90,6 @@ left join known_charges using (usage_month, line_id)
 {% endmacro %}
 
 {# The name of a group of bill rows: what cell it is of, in twelve characters, then the first of its rows by object and number. #}
-{% macro charge_group_id(t) -%}
-substr(md5({{ cell_id(t) }}), 1, 12) || substr({{ t }}.line_id, length({{ t }}.source_name) + 1)
+{% macro charge_group_id() -%}
+substr(md5({{ cell_id() }}), 1, 12) || substr(line_id, length(source_name) + 1)
 {%- endmacro %}

@@ -4,16 +4,18 @@ A headline figure has three figures for the eye, its bounds or its exact value, 
 none.
 """
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from reports.model import Figure, Section, Sentence, Table
 from reports.page import layout, records, words
+from reports.page.names import visible
 from reports.page.numbers import EN_DASH, amount, grouped, interval, is_share, scaled, share, significant
 from reports.quarter import Quarter, short_month_name
 
@@ -94,6 +96,11 @@ def _sentence(sentence: Sentence) -> list[tuple[str, str]]:
     return [(part, "") if isinstance(part, str) else (part.text, place(part.figure_id)) for part in sentence.parts]
 
 
+def _with_code(text: str) -> Markup:
+    """A lead in which `words between backticks` are what someone types."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
+
+
 def _placed(table: Table) -> dict[str, Any]:
     """A table where it belongs, or what stands there of one that is an appendix."""
     if not table.is_long:
@@ -106,6 +113,7 @@ def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vin
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).resolve().parent / "templates"),
         autoescape=True,
+        finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -115,6 +123,7 @@ def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vin
     pages = [
         {
             "section": section,
+            "lead": _with_code(section.lead),
             "number": n,
             "tables": [_placed(table) for table in section.tables if not table.spec.is_data_only],
             "sentences": [_sentence(sentence) for sentence in section.sentences],

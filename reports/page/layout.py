@@ -9,19 +9,18 @@ from decimal import Decimal
 from itertools import groupby
 
 from reports.model import TEN, Column, Table
+from reports.page.names import shown
 from reports.page.numbers import EN_DASH, UNITS, grouped, scaled, significant
 from reports.publication import Row
 from reports.quarter import short_month_name
 
 NOTE_MARKS = "abcdefghijklmnop"
-# a header says what its numbers are in; a column of several units has one in each row
+# a header says what its numbers are in
 UNITS_OF_KINDS = {
     "ratio": "%",
     "hours": "h",
     "count": "number",
     "ratio_of": "ratio",
-    "amount": "in the row's unit",
-    "statistic": "in the row's unit",
 }
 PLACES = {"money": 2, "amount": 3, "mass": 3, "hours": 1, "ratio_of": 3}
 Notes = dict[str, str]  # the words of a footnote and its mark, in the order they are first needed; the same words share a mark
@@ -109,7 +108,7 @@ def _text(column: Column, value: object) -> str:
         return f"{value:%Y-%m-%d %H:%M}"
     if isinstance(value, date):
         return short_month_name(value) if column.kind == "month" else value.isoformat()
-    text = str(value)
+    text = shown(str(value))
     if column.key == "source":  # a source is named on the page, never linked
         text = text.replace("https://", "").replace("http://", "")
     return text[:12] if column.kind == "digest" else text.replace("_", " ") if column.kind == "state" else text
@@ -147,7 +146,7 @@ def _cell(column: Column, row: Row, places: int, scales: dict[str, Scale], notes
         return Cell(_text(column, value), f"{css} is-{value}" if str(value).isidentifier() else css)
     if column.is_text:
         text = _text(column, value)
-        name = str(row[column.name] or "") if column.name and row[column.name] != value else ""
+        name = shown(str(row[column.name] or "")) if column.name and row[column.name] != value else ""
         return Cell(text, f"{css}{_length(column, text)}", title=str(value) if column.kind == "digest" else "", name=name)
     number = _number(column, value, places, scales)
     ends = [row[key] for key in column.bounds]
@@ -186,6 +185,16 @@ def _currencies(table: Table) -> list[str]:
     return sorted({str(row["billing_currency"]) for row in table.rows if row.get("billing_currency") is not None})
 
 
+def _of_rows(table: Table, columns: list[Column]) -> dict[str, str]:
+    """What numbers of several units are in: the one unit of all rows, or that of the row, where a column says it."""
+    names = ("unit", "unit_or_currency", "billing_currency")
+    name = next((name for name in names if table.rows and name in table.rows[0]), "")
+    found = {row[name] for row in table.rows} if name else set()
+    shown = any(column.key in names or column.label == "in" for column in columns)
+    unit = str(found.pop()) if len(found) == 1 and None not in found else "in the row's unit" if shown else ""
+    return dict.fromkeys(("statistic", "amount"), unit)
+
+
 def excerpt(table: Table) -> PageTable | None:
     """The ten largest of a long table with its total, to stand where the table would; the whole is an appendix."""
     if not table.spec.is_ranked or len(_currencies(table)) > 1:
@@ -208,7 +217,11 @@ def page_table(table: Table, excerpt: tuple[Row, ...] = ()) -> PageTable:
         and not (column.is_dropped_when_zero and not any(row[column.key] for row in table.rows))
     ]
     places = {column.key: _decimals(column, table.rows, scales) for column in columns}
-    units = UNITS_OF_KINDS | {"money": currency or "in its currency", **{k: scale.unit for k, scale in scales.items()}}
+    units = (
+        UNITS_OF_KINDS
+        | _of_rows(table, columns)
+        | {"money": currency or "in its currency", **{k: scale.unit for k, scale in scales.items()}}
+    )
     notes: Notes = {}
     rows = excerpt or table.rows[: table.spec.page_rows]
     ids = [table.row_id(row) if table.quarter and not excerpt else "" for row in rows]

@@ -36,12 +36,12 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def write_file(path: Path, text: str) -> None:
+def write_file(path: Path, content: str | bytes) -> None:
     """Write beside the target, then rename over it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -83,6 +83,7 @@ def table_record(table: Table) -> dict[str, object]:
         "title": table.spec.title,
         "method": table.spec.method,
         "sql": table.spec.sql,
+        "key": list(table.spec.row_key),
     }
     if table.absent:
         return {**record, "absent": table.absent}

@@ -39,7 +39,7 @@ order by billing_currency, is_total, provider_name""",
 
 COVERAGE_BY_SERVICE = TableSpec(
     id="coverage_by_service",
-    title="The same by service: which lack energy or emissions",
+    title="Share of the bill that carries energy and emissions, by service",
     sql=f"""select coverage.provider_name, coverage.service_code, services.service_name, coverage.billing_currency,
     sum(effective_cost) as effective_cost,
     {_SHARES}
@@ -49,7 +49,7 @@ where {within()}
 group by coverage.provider_name, coverage.service_code, services.service_name, coverage.billing_currency
 order by coverage.billing_currency, effective_cost desc, coverage.provider_name, coverage.service_code""",
     columns=(
-        Column("provider_name", "Provider", is_quiet_when_repeated=True),
+        Column("provider_name", "Provider"),
         *named("service_code", "Service", "service_name", "Service's name", note="the row names no service"),
         *_COLUMNS,
     ),

@@ -41,7 +41,7 @@ order by lost.billing_currency, lost.cause""",
 
 LOST_WORK_BY_TEAM = TableSpec(
     id="lost_work_by_team",
-    title="Lost and idle: failed and interrupted attempts by team, idle machines",
+    title="Idle machines, failed and interrupted work, by team",
     sql=f"""select coalesce(runs.team, case when lost.cause = 'idle' then 'no run' end) as team, lost.cause,
     lost.billing_currency,
     {_SUMS}
@@ -58,7 +58,7 @@ order by lost.billing_currency, lost.cause, effective_cost desc, team""",
 
 LOST_WORK_BY_WEEK = TableSpec(
     id="lost_work_by_week",
-    title="The same by week",
+    title="Idle machines, failed and interrupted work, by week",
     sql=f"""select lost.week_start, lost.cause, lost.billing_currency,
     {_SUMS}
 from marts.fct_lost_work as lost

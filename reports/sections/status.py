@@ -3,7 +3,7 @@
 Issuing is somebody's act, never this code's.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reports.errors import QuarterError
 from reports.model import Column, TableSpec, columns, named
@@ -18,8 +18,10 @@ class Status:
 
     name: str
     reasons: tuple[str, ...]
+    is_final: bool = False  # no row of the quarter may still change
 
 
+NOT_ISSUED = "Every figure is final; the report has not been issued."
 PRESENCE_OF_PAYERS = TableSpec(
     id="presence",
     title="Bills and carbon publications by payer and month",
@@ -148,5 +150,13 @@ def decide(publication: Publication, quarter: Quarter) -> Status:
             open_rows.append(f"{words} rows of {listed(months)} are preliminary.")
     if gaps:
         return Status("draft", (*gaps, *open_rows, *expiring))
-    reasons = tuple(open_rows) or ("Every figure is final; the report has not been issued.",)
-    return Status("preliminary", (*reasons, *expiring))
+    reasons = tuple(open_rows) or (NOT_ISSUED,)
+    return Status("preliminary", (*reasons, *expiring), is_final=not open_rows)
+
+
+def as_issued(status: Status) -> Status:
+    """The stamp of a report that two people answer for; a draft stays one, whoever signs it."""
+    if status.name == "draft":
+        return status
+    reasons = tuple(reason for reason in status.reasons if reason != NOT_ISSUED)
+    return replace(status, name="issued" if status.is_final else "issued_preliminary", reasons=reasons)

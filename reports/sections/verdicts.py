@@ -197,7 +197,7 @@ where allocated.setting = 'factors: allocated by the provider' and modelled.sett
 order by allocated.workload_key"""
 
 
-def _disagreement(row: Row) -> Sentence:
+def disagreement(row: Row) -> Sentence:
     words = (
         f"{row['workload_key']}: location-based emissions per 1M useful tokens on TPU are {row['allocated_ratio']:.2f} times "
         f"Trainium's as the "
@@ -224,7 +224,7 @@ def section(publication: Publication, quarter: Quarter) -> Section:
         return Section("side_by_side", TITLE, tables=(made,) if made.rows else (), absent=absent)
     drawn = {VERDICTS.id: ratio_chart(tables[PAIRS.id].rows, _rated(tables[BY_KPI.id]))} if PAIRS.id in tables else {}
     query = quarter.fill(DISAGREEMENT)
-    apart = () if publication.missing(query) else tuple(_disagreement(row) for row in publication.rows(query))
+    apart = () if publication.missing(query) else tuple(disagreement(row) for row in publication.rows(query))
     return Section(
         "side_by_side",
         TITLE,

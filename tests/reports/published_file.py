@@ -30,8 +30,8 @@ class File:
                 names = sorted({name for row in rows for name in row})
                 values = ",\n".join(f"({', '.join(literal(row.get(name)) for name in names)})" for row in rows)
                 connection.execute(f"insert into {table} ({', '.join(names)}) values {values}")
-            for model in report_models():
-                with suppress(duckdb.CatalogException):  # one that reads what this small file does not have
+            for model in (*report_models(), *report_models()):  # twice: one may read another
+                with suppress(duckdb.CatalogException, duckdb.BinderException):  # or read what this small file does not have
                     connection.execute(f"create view marts.{model} as {statement(model)}")
 
 
@@ -39,5 +39,5 @@ def literal(value: object) -> str:
     """A value as SQL: one statement per table is far quicker than one per row."""
     if value is None or isinstance(value, bool | int | float | Decimal):
         return "null" if value is None else f"{value:f}" if isinstance(value, Decimal) else str(value).lower()
-    text = str(value).replace("'", "''")
+    text = str(value).replace("'", "''").replace("\0", "' || chr(0) || '")
     return f"'{text}'"

@@ -115,6 +115,7 @@ def add_reference_rows(file: File) -> None:
         source=url,
         source_date=date(2026, 9, 1),
         confidence="high",
+        is_quoted_only=False,
     )
 
 

@@ -294,12 +294,22 @@ create table marts.dim_regions (
 create table marts.dim_prices (
     price_id varchar, provider_name varchar, accelerator_type varchar, region_id varchar, purchase_option varchar,
     price_per_unit decimal(38, 12), unit varchar, currency varchar, valid_from date, source varchar, source_date date,
-    confidence varchar, note varchar
+    confidence varchar, is_quoted_only boolean, note varchar
 );
 
 create table marts.dim_fx_rates (
     rate_date date, base_currency varchar, quote_currency varchar, rate decimal(38, 12), is_to_reporting_currency boolean,
     source varchar, source_name varchar
+);
+
+create table marts.dim_datapoints (
+    framework varchar, datapoint_id varchar, position bigint, reference varchar, datapoint varchar, unit varchar, measure varchar,
+    method varchar, xbrl_name varchar, not_available_reason varchar, source varchar, source_date date, confidence varchar
+);
+
+create table marts.rpt_quarterly_disclosure (
+    quarter varchar not null, framework varchar not null, datapoint_id varchar not null, datapoint varchar not null,
+    value decimal(38, 12), unit varchar not null, method varchar not null, report_status varchar not null, not_available_reason varchar
 );
 
 create table ops.dim_deliveries (

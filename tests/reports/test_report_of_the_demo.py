@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from reports.page.pdf import document as pdf_of
 from reports.quarterly import QuarterlyReport, render
 
 pytestmark = pytest.mark.slow
@@ -71,3 +72,5 @@ def test_the_demo_command_wrote_the_same_bytes(demo_home: Path, published: Path,
     again = render(published, "2026Q2", tmp_path, organisation=organisation)
     assert again.html.read_bytes() == (written / "report.html").read_bytes()
     assert again.json.read_bytes() == (written / "report.json").read_bytes()
+    page, record = (written / "report.html").read_text(encoding="utf-8"), json.loads((written / "report.json").read_text())
+    assert pdf_of(page, record) == (written / "report.pdf").read_bytes() and (written / "report.xlsx").stat().st_size > 100_000

@@ -239,7 +239,7 @@ def test_modelled_bars_are_hatched_and_carry_their_bounds_provider_bars_are_plai
     assert [line.marks[0].is_modelled for line in drawn.lines] == [True, False]
     assert drawn.lines[0].number == "8.00 (6.00-12.0)" and drawn.lines[1].bounds is None
     html = rendered(paired, "2026Q2", tmp_path).html.read_text()
-    emissions = html.partition('id="emissions"')[2].partition('id="datapoints"')[0]
+    emissions = html.partition('id="emissions"')[2].partition('id="disclosure"')[0]
     beside = emissions.partition("Location-based emissions of the runs on accelerators")[2].partition("</svg>")[0]
     assert beside.count('class="bar') == 4 and beside.count("-hatch)") == 2
     assert "-hatch)" not in emissions.partition("Location-based emissions of the runs on accelerators")[0]

@@ -22,6 +22,7 @@ from dagster_project.commands.refreshing import Refreshed
 COMMANDS = [
     *(["demo"], ["init"], ["doctor"], ["refresh"], ["status"], ["sql"], ["dbt"], ["ui"], ["digest"], ["verify"], ["prune"]),
     ["report", "quarterly"],
+    ["report", "compare"],
 ]
 ROOT = Path(__file__).resolve().parents[2]
 
