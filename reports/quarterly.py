@@ -12,7 +12,7 @@ from pathlib import Path
 from reports import REPORT_FORMAT, contents
 from reports.issue import Issue, Policy
 from reports.model import answer
-from reports.page import html, pdf, records, words, workbook
+from reports.page import html, records, words
 from reports.publication import open_publication
 from reports.quarter import Quarter
 from reports.sections import headlines, quality
@@ -57,6 +57,8 @@ def render(
     What the file itself does not hold is said by the caller: `status_note` is printed on the cover, such as an as-of time;
     `policy` and `issue` in the sections on restatements and evidence.
     """
+    from reports.page import pdf, workbook  # a refresh knows reports and renders none: it does not load what sets them
+
     span = Quarter.parse(quarter)
     with open_publication(published) as publication:
         require_data(publication, span)

@@ -161,5 +161,6 @@ ALL_RUNS = "Here over all runs of the publication, not of the quarter alone."
 
 
 def section(publication: Publication, quarter: Quarter) -> Section:
-    """The whole section, over all runs of the publication."""
-    return Section("claims", TITLE, f"{LEAD} {ALL_RUNS}", tuple(answered(publication, quarter, *TABLES).values()))
+    """The whole section, over all runs of the publication; empty where an older file has none of its tables."""
+    tables = tuple(answered(publication, quarter, *TABLES).values())
+    return Section("claims", TITLE, f"{LEAD} {ALL_RUNS}" if tables else "", tables)

@@ -45,7 +45,7 @@ class Figure:
 
     def row_of(self, rows: Sequence[Row]) -> Row | None:
         """The row of an answer that has the figure."""
-        found = [row for row in rows if all(plain(row.get(name)) == value for name, value in self.key.items())]
+        found = [row for row in rows if all((plain(row.get(name)) or "") == (value or "") for name, value in self.key.items())]
         return found[0] if len(found) == 1 else None
 
 
@@ -97,7 +97,7 @@ def figures_of(record: Mapping[str, Any]) -> list[Figure]:
         names = row_key(table)
         measures = [column["id"] for column in table["columns"] if column["id"] not in names]
         for row in table["rows"]:
-            found += [_cell(record["quarter"], table, names, row, column) for column in measures]
+            found += [_cell(record, table, names, row, column) for column in measures]
     return found
 
 
@@ -113,13 +113,14 @@ def in_report(record: Mapping[str, Any], text: str) -> Figure:
     if table is None:
         raise FigureError(f"The report of {quarter} has no table {table_id!r}.")
     names = row_key(table)
-    rows = [row for row in table["rows"] if [row["values"].get(name) or "" for name in names] == (values if names else [])]
+    wanted = values if names else []
+    rows = [row for row in table["rows"] if [value or "" for value in _key_of(record, table, row, names).values()] == wanted]
     if len(rows) != 1:
         how = f"{len(names)} values: {', '.join(names)}" if len(names) != len(values) else "another row"
         raise FigureError(f"Table {table_id} of {quarter} has no row {','.join(values)!r}; its rows are named by {how}.")
     if column not in rows[0]["values"]:
         raise FigureError(f"Table {table_id} of {quarter} has no column {column!r}.")
-    return _cell(record["quarter"], table, names, rows[0], column)
+    return _cell(record, table, names, rows[0], column)
 
 
 def row_key(table: Mapping[str, Any]) -> list[str]:
@@ -143,10 +144,22 @@ def _headline(record: Mapping[str, Any], figure: Mapping[str, Any], column: str 
     return Figure(place, GLANCE, figure["sql"], {}, IN_SQL.get(column, column), figure[column], quarter=record["quarter"])
 
 
-def _cell(quarter: str, table: Mapping[str, Any], names: Sequence[str], row: Mapping[str, Any], column: str) -> Figure:
-    key = {name: row["values"][name] for name in names}
-    place = figure_id((quarter, table["id"]), list(key.values()), column)
-    return Figure(place, table["id"], table["sql"], key, column, row["values"][column], quarter=quarter)
+def _key_of(
+    record: Mapping[str, Any], table: Mapping[str, Any], row: Mapping[str, Any], names: Sequence[str]
+) -> dict[str, str | None]:
+    """What names a row: the values of its key, of columns that the report does not show as the row's own id has them."""
+    in_id = row.get("id", "").removeprefix(f"{record['quarter']}/{table['id']}/").split(",")
+    if len(in_id) != len(names):
+        in_id = [""] * len(names)
+    return {name: row["values"].get(name) or unquote(text) or None for name, text in zip(names, in_id, strict=True)}
+
+
+def _cell(
+    record: Mapping[str, Any], table: Mapping[str, Any], names: Sequence[str], row: Mapping[str, Any], column: str
+) -> Figure:
+    key = _key_of(record, table, row, names)
+    place = figure_id((record["quarter"], table["id"]), list(key.values()), column)
+    return Figure(place, table["id"], table["sql"], key, column, row["values"][column], quarter=record["quarter"])
 
 
 def of_published(text: str, keys: Mapping[str, Sequence[str]], statements: Mapping[str, str]) -> Figure:

@@ -171,12 +171,16 @@ def prove_table(prover: Prover, table: Mapping[str, Any], quarter: Quarter) -> P
 
 def narrowest(prover: Prover, statement: str, rows: str, quarter: Quarter | None = None) -> tuple[RowSet, ...]:
     """The rows that alone let a report table's statement give some rows of that table (a query of them) again."""
-    columns = [name for name, *_ in prover.connection.execute(f"describe {statement}").fetchall()]
+    described = prover.connection.execute(f"describe {statement}").fetchall()
+    columns = [name for name, *_ in described]
+    named = {name for name, kind, *_ in described if kind in ("VARCHAR", "DATE")}
     listed = ", ".join(f'"{name}"' for name in columns)
     wanted = prover.connection.execute(f"select {listed} from {rows} order by all").fetchall()
     sql = f"select {listed} from ({statement}) as report where ({listed}) in (select ({listed}) from wanted_rows) order by all"
     prover.connection.execute(f"create or replace temp table wanted_rows as select {listed} from {rows}")
-    return _sets(prover, sql, {}, quarter, lambda found: [tuple(row.values()) for row in found] == wanted, statement)
+    same = {name: plain(values[0]) for name, *values in zip(columns, *wanted, strict=True) if len(set(values)) == 1}
+    key = {name: value for name, value in same.items() if value and name in named}
+    return _sets(prover, sql, key, quarter, lambda found: [tuple(row.values()) for row in found] == wanted, statement)
 
 
 def _sets(
@@ -218,11 +222,11 @@ def _guesses(prover: Prover, table: str, sql: str, key: Mapping[str, str | None]
     columns = prover.columns[table]
     found = []
     for name, value in key.items():
-        same = "is null" if value is None else f"= {_literal(value)}"
+        same = f"cast({name} as varchar) = {_literal(value)}" if value else f"coalesce(cast({name} as varchar), '') = ''"
         if name in columns:
-            found.append(f"cast({name} as varchar) {same}")
+            found.append(same)
         elif RUN in columns and table != RUNS and name in prover.columns.get(RUNS, ()):
-            found.append(f"{RUN} in (select {RUN} from published.{RUNS} where cast({name} as varchar) {same})")
+            found.append(f"{RUN} in (select {RUN} from published.{RUNS} where {same})")
     if quarter and MONTH in columns:
         found.append(f"{MONTH} >= date '{quarter.start}' and {MONTH} < date '{quarter.end}'")
     for name, one, several in COMPARED.findall(sql):

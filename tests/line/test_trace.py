@@ -46,6 +46,14 @@ BEHIND = {
     "dim_accelerators": {"seed"},
     "dim_accelerator_sources": {"seed"},
     "dim_emission_factors": {"seed"},
+    "dim_pue": {"seed"},
+    "dim_vendor_claims": {"seed"},
+    "dim_article_figures": {"seed"},
+    "dim_t_quantiles": {"seed"},
+    "dim_datapoints": {"seed"},
+    "fct_lost_work": {"bill", "record"},
+    "rpt_coverage": {"bill"},  # by its statement
+    "run_month_summary": {"bill", "carbon", "sample"},  # a view
     "fct_prepaid": {"delivery"},
     "dim_accounts": {"delivery"},
     "dim_services": {"delivery"},
@@ -72,7 +80,7 @@ def test_every_figure_of_the_report_is_given_again_by_rows_that_are_proved(trace
     read = set()
     for table in tables_of(report):
         sets = prove_table(trace.prover, table, quarter).rows
-        assert sum(one.count for one in sets) > 0, table["id"]
+        assert sum(one.count for one in sets) > 0 or not table["rows"], table["id"]
         read |= {one.table.partition(".")[2] for one in sets if one.count}
     for figure in figures_of(report):
         if figure.table == "glance":

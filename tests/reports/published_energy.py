@@ -123,7 +123,6 @@ def add_modelled_reconciliation(file: File) -> None:
             unit_or_currency="kgCO2e",
             provider_model_version=key[-1],
             method="modelled_vs_provider",
-            is_elected=False,
             provider_total=totals[key],
             runs_total=provider,
             residual_total=None,
@@ -133,4 +132,5 @@ def add_modelled_reconciliation(file: File) -> None:
             ratio=None if total is None else round(float(total) / float(provider), 9),
             weight_coverage_ratio=None,
             reason=None if total is not None else f"modelled for {len(known)} of {len(runs)} runs",
+            is_elected=False,
         )

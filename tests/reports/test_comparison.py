@@ -122,6 +122,14 @@ def test_verdicts_are_about_the_dates_and_nothing_of_a_quarter_is_left_in_words(
     assert not [text for text in words if "quarter" in text]
 
 
+def test_a_file_without_these_tables_has_no_section_of_them(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "older.duckdb")) as connection:
+        connection.execute("create schema marts; create table marts.dim_training_runs as select 1 as x")
+    with open_publication(tmp_path / "older.duckdb") as publication:
+        section = claims.section(publication, Quarter.parse("2026Q3"))
+    assert (section.tables, section.lead) == ((), "")
+
+
 def test_the_quarterly_report_has_the_same_tables_over_all_runs(compared: Path) -> None:
     with open_publication(compared) as publication:
         section = claims.section(publication, Quarter.parse("2026Q3"))

@@ -101,7 +101,7 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_same_file_gives_the_same_bytes_in_another_process_place_time_zone_and_number_of_threads(tmp_path: Path) -> None:
-    here = rendered(write_published(tmp_path / "p.duckdb", USUAL[:4]), "2026Q3", tmp_path / "here", on_paper=True)
+    here = rendered(write_published(tmp_path / "p.duckdb", USUAL[:4]), "2026Q3", tmp_path / "here")
     code = (
         "import sys; from pathlib import Path; from reports.quarterly import render;"
         "render(Path(sys.argv[1]), '2026Q3', Path(sys.argv[2]), organisation='Example AG')"
@@ -266,5 +266,5 @@ def test_where_shaping_fails_the_letters_of_the_first_font_are_left() -> None:
 
 @pytest.mark.parametrize("runs", [(), TWO_RUNS[:1]])
 def test_a_quarter_of_no_run_or_one_run_is_a_pdf_and_a_workbook(runs: tuple[Run, ...], tmp_path: Path) -> None:
-    made = rendered(write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1]), "2026Q2", tmp_path, on_paper=True)
+    made = rendered(write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1]), "2026Q2", tmp_path)
     assert len(PdfReader(made.pdf).pages) >= 3 and len(openpyxl.load_workbook(made.xlsx).sheetnames) > 20

@@ -24,6 +24,11 @@ SEEDS = {  # of a dimension that is a seed: its file, and the columns by which a
     "dim_regions": ("regions", ("provider_name", "region_id")),
     "dim_emission_factors": ("emission_factors", ("factor_id",)),
     "dim_accelerators": ("accelerator_types", ("accelerator_type",)),
+    "dim_pue": ("pue", ("provider_name", "region_id", "data_year")),
+    "dim_vendor_claims": ("vendor_claims", ("claim_id",)),
+    "dim_article_figures": ("article_figures", ("figure_id",)),
+    "dim_t_quantiles": ("t_quantiles", ("degrees_of_freedom",)),
+    "dim_datapoints": ("dim_datapoints", ("framework", "datapoint_id")),
     "dim_accelerator_sources": ("accelerator_sources", ("accelerator_source_id",)),
 }
 
@@ -45,6 +50,7 @@ class Behind:
             "fct_training_run_energy": self._energy,
             "fct_training_run_emissions_modelled": self._modelled,
             "fct_reconciliation": self._reconciliation,
+            "fct_lost_work": self._lost_work,
             "fct_telemetry_matches": self._matches,
             "fct_run_conflicts": self._records,
             "fct_quarantine": self._quarantine,
@@ -147,6 +153,18 @@ class Behind:
             )
         self._cell_emissions(table, f"(select * from {rows} where measure like '%kgco2e' and provider_model_version <> '')")
         self._deliveries(table, f"(select * from {rows} where method <> 'conservation')")
+
+    def _lost_work(self, table: str, rows: Rows) -> None:
+        months = f"{rows} as lost using (training_run_id, usage_month))"
+        costs = f"{rows} as lost using (training_run_id, usage_month, billing_currency))"
+        self._run_costs(table, f"(select * from published.marts.fct_training_run_costs semi join {costs}")
+        idle = f"(select * from {rows} where cause = 'idle')"
+        self._cell_costs(
+            table,
+            "(select cells.* from published.marts.fct_residual_costs as cells"
+            f" semi join {idle} as idle using (usage_month, billing_currency) where cells.reason = 'idle')",
+        )
+        self._energy(table, f"(select * from published.marts.fct_training_run_energy semi join {months}")
 
     def _matches(self, table: str, rows: Rows) -> None:
         self._execute(f"create or replace temp table run_months as select distinct training_run_id, usage_month from {rows}")

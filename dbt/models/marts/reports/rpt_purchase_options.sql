@@ -96,7 +96,7 @@ best_prices as (
         source
         || coalesce('; ' || note, '')
         || case when region_id is null and coalesce(note, '') not like '%region%' then '; region not stated' else '' end
-        || case when is_quoted_only then '; quoted, not from the provider''s own list' else '' end as price_source
+        || case when is_quoted_only then '; quoted, not from the list of the provider' else '' end as price_source
     from prices
     where choice = 1
 ),

@@ -389,7 +389,7 @@ select
         when missing is not null then missing
         when undecided is not null then undecided
         when verdict = 'undecided' and contradicted_below < supported_from and coalesce(x_high, x) < supported_from
-            then evidence || '; less than the most that is claimed, which contradicts no ''up to'''
+            then evidence || '; less than the most that is claimed, which contradicts no "up to"'
         when verdict = 'undecided' then evidence || '; the claimed value lies between the bounds'
         else evidence
     end as reason
