@@ -9,6 +9,7 @@ import pytest
 
 from reports.page.pdf import document as pdf_of
 from reports.quarterly import QuarterlyReport, render
+from tests.reports.kit import figures_of
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +38,7 @@ def test_the_second_quarter_is_complete_and_the_third_says_which_carbon_is_missi
 
 
 def test_headline_figures_equal_plain_sums_over_the_marts(published: Path, reports: dict[str, QuarterlyReport]) -> None:
-    figures = {figure["id"]: figure for figure in json.loads(reports["2026Q2"].json.read_text())["figures"]}
+    figures = figures_of(json.loads(reports["2026Q2"].json.read_text()))
     quarter = "usage_month between date '2026-04-01' and date '2026-06-01'"
     with duckdb.connect(str(published), read_only=True) as connection:
 
