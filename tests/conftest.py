@@ -41,6 +41,7 @@ SECONDS = {
     "test_demo_exports.py": 35,
     "test_whole_line_on_s3.py": 35,
     "test_run_dbt_by_hand.py": 35,
+    "test_trace.py": 40,
     "test_conservation_of_any_bill.py": 30,
     "test_restatements.py": 60,
     "test_issuing.py": 40,

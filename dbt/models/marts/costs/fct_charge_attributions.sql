@@ -1,9 +1,16 @@
 {{ config(materialized='view') }}
 {%- set measures = ['billed_cost', 'effective_cost', 'list_cost', 'contracted_cost', 'weight'] %}
 
-with ambiguous_runs as (
+with ambiguous_ids as (
     select distinct training_run_id from {{ ref('int_run_records') }}
     where is_ambiguous
+),
+
+named_ids as (
+    select
+        training_run_id,
+        min(training_run_id) over () as first_run_id
+    from ambiguous_ids
 ),
 
 -- runs with an ambiguous id carry nothing: what they held together is one part
@@ -11,14 +18,11 @@ splits as (
     select
         splits.usage_month,
         splits.line_id,
-        case
-            when ambiguous_runs.training_run_id is null then splits.part_id
-            else (select min(all_ambiguous.training_run_id) from ambiguous_runs as all_ambiguous)
-        end as part_id,
+        coalesce(named_ids.first_run_id, splits.part_id) as part_id,
         cast(sum(splits.w) as decimal(38, 0)) as w,
         {{ whole_sums(measures, 12) }}
     from {{ ref('int_split_charges') }} as splits
-    left join ambiguous_runs on splits.part_id = ambiguous_runs.training_run_id
+    left join named_ids on splits.part_id = named_ids.training_run_id
     group by all
 ),
 
