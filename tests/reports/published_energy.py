@@ -133,5 +133,4 @@ def add_modelled_reconciliation(file: File) -> None:
             ratio=None if total is None else round(float(total) / float(provider), 9),
             weight_coverage_ratio=None,
             reason=None if total is not None else f"modelled for {len(known)} of {len(runs)} runs",
-            is_elected=False,
         )
