@@ -248,5 +248,5 @@ def ratio_chart(pairs: tuple[Row, ...], rated: tuple[Row, ...]) -> tuple[Chart, 
 
 def _ratio_line(position: int, measure: str, pairs: list[Row], rated: Row | None, axis: Axis) -> Line:
     is_modelled = any(pair["ratio_corner_low"] is not None for pair in pairs)
-    label = measure.removesuffix(" per 1M useful tokens").removesuffix(" to target")
+    label = measure.removesuffix(" per 1M useful tokens").removesuffix(" to target").removesuffix(",")
     return dot_line(position, label, is_modelled, pairs, rated, axis)
