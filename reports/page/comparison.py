@@ -1,24 +1,13 @@
 """The HTML page of a comparison: the look and the tables of the quarterly report, around two dates."""
 
-from pathlib import Path
-
-import jinja2
-
 from reports.model import Section
-from reports.page import layout, records
+from reports.page import layout, records, templating
 from reports.window import Window
 
 
 def html(record: dict[str, object], window: Window, sections: list[Section]) -> str:
     """The comparison as one HTML file that loads nothing."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).resolve().parent / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = templating.environment()
     pages = [
         {"section": section, "number": n, "tables": [layout.page_table(table) for table in section.tables]}
         for n, section in enumerate(sections, 1)

@@ -7,14 +7,12 @@ none.
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup, escape
 
 from reports.model import Figure, Section, Sentence, Table
-from reports.page import layout, records, words
+from reports.page import layout, records, templating, words
 from reports.page.names import visible
 from reports.page.numbers import EN_DASH, amount, grouped, interval, is_share, scaled, share, significant
 from reports.quarter import Quarter, short_month_name
@@ -110,15 +108,7 @@ def _placed(table: Table) -> dict[str, Any]:
 
 def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vintage: Table, sections: list[Section]) -> str:
     """The report as one HTML file that loads nothing."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).resolve().parent / "templates"),
-        autoescape=True,
-        finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = templating.environment()
     shown = [table for section in sections for table in section.tables if not table.spec.is_data_only]
     pages = [
         {

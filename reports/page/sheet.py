@@ -1,11 +1,9 @@
 """The page and the record of one model's sheet: two significant figures or more on the page, every digit in the JSON."""
 
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jinja2
-
+from reports.page import templating
 from reports.page.numbers import EN_DASH, grouped, plain, scaled, significant
 
 if TYPE_CHECKING:
@@ -43,13 +41,6 @@ def plain_rows(rows: "list[Row]") -> "list[dict[str, str | None]]":
 
 def page(context: dict[str, object]) -> str:
     """The sheet as one HTML file that loads nothing."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).resolve().parent / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = templating.environment()
     environment.filters |= {"energy": energy_text, "power_of_ten": power_of_ten, "number": number}
     return environment.get_template("sheet.html").render(context)

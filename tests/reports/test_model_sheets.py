@@ -12,7 +12,7 @@ import pytest
 from reports.errors import ModelError, PublicationError
 from reports.sheets import file_name, render_sheets
 
-HOSTILE = '../../<script>alert(1)</script>"=cmd|x'
+HOSTILE = '../../<script>alert(1)</script>"=cmd|\u202ex'
 TABLES = """
 create schema marts; create schema ops;
 create table ops.builds as select 'b1' as build_id, timestamp '2026-10-01' as finished_at;
@@ -103,6 +103,7 @@ def test_hostile_names_are_text_on_the_page_and_stay_in_their_folder(tmp_path: P
     page, record = sheet_of(tmp_path, HOSTILE)
     assert record["model"] == HOSTILE
     assert "<script" not in page and "&lt;script&gt;" in page
+    assert "\u202e" not in page and "U+202E" in page
     (written,) = (tmp_path / "models").glob("*.html")
     assert re.fullmatch(r"script-alert-1-script-cmd-x-[0-9a-f]{12}\.html", written.name)
     assert {path.name for path in tmp_path.iterdir()} == {"published.duckdb", "models"}
