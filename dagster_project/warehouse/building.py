@@ -117,7 +117,9 @@ def run_models(site: Site, build: Build, on_node: Callable[[modelling.Finished],
     """
     (site.target / "run_results.json").unlink(missing_ok=True)  # an old result must not pass for this build's
     if build.engine == on_spark.SPARK:
-        on_spark.run_dbt(dbt_arguments(build), site, build.build_id, on_node, lambda: opened(site))
+        others = [*dbt_arguments(build), "--exclude", report_models.SELECTOR]
+        on_spark.run_dbt(others, site, build.build_id, on_node, lambda: opened(site))
+        report_models.build(site, dbt_arguments(build), on_node)
         nodes = record_models(site, build)
         on_spark.clear(site)
         return nodes
@@ -135,8 +137,7 @@ def record_models(site: Site, build: Build) -> list[NodeResult]:
     run_results = json.loads((site.target / "run_results.json").read_bytes())
     with opened(site) as connection:
         statements.keep(site, build, run_results, connection)
-        if build.engine != on_spark.SPARK:
-            report_models.keep(site, run_results["results"])
+        report_models.keep(site, run_results["results"])
         return _recorded(site, build, run_results["results"], connection)
 
 

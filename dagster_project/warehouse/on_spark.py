@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from dagster_project import durable
 from dagster_project.failures import UsageError
 from dagster_project.warehouse import modelling
+from dagster_project.warehouse.report_models import FOLDER
 from dagster_project.warehouse.site import Site
 
 if TYPE_CHECKING:
@@ -116,9 +117,10 @@ def run_dbt(
 
 
 def _marts(site: Site) -> list[dict[str, Any]]:
-    nodes = [node for node in modelling.project(site.root)["nodes"].values() if node["resource_type"] == "model"]
-    how = [(node, node["config"]["materialized"], node["config"].get("meta", {}).get("published")) for node in nodes]
-    # a published view is made anew of its statement, in the published file; one that is Parquet alone is asked here
+    """Published tables that Spark makes; report models are DuckDB's, and a published view is made anew in the published file."""
+    nodes = modelling.project(site.root)["nodes"].values()
+    models = [node for node in nodes if node["resource_type"] == "model" and not node["path"].startswith(FOLDER)]
+    how = [(node, node["config"]["materialized"], node["config"].get("meta", {}).get("published")) for node in models]
     return [node for node, kind, published in how if published == "parquet" or (published and kind != "view")]
 
 
