@@ -78,6 +78,12 @@ SUMS: dict[str, list[tuple[str, str]]] = {
             plain("fct_residual_costs", "effective_cost", "reason = 'idle' and billing_currency = 'USD'"),
         )
     ],
+    "fct_purchase_costs": [
+        (
+            plain("fct_purchase_costs", "effective_cost"),
+            plain("fct_training_run_costs", "effective_cost", "cost_component = 'accelerator' and billing_currency = 'USD'"),
+        )
+    ],
     "rpt_lost_work": [
         (plain("rpt_lost_work", amount), plain("fct_lost_work", amount)) for amount in ("effective_cost", "facility_energy_kwh")
     ],

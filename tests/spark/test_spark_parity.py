@@ -81,7 +81,11 @@ def test_every_published_table_has_the_digest_of_duckdb(homes: Homes) -> None:
     with duckdb.connect(str(homes.spark / FILE), read_only=True) as connection:
         found = "select table_name, estimated_size from duckdb_tables() where schema_name = 'marts'"
         tables = connection.execute(found).fetchall()
-    assert [name for name, rows in tables if not rows] in ([], ["fct_run_conflicts"])
+    # two runs a cloud are no pairs of a workload with list prices, nobody states what a port costs, nothing was published before
+    empty = {"fct_run_conflicts", "fct_restatements", "dim_porting_costs", "rpt_purchase_options"}
+    empty |= {"rpt_break_even", "rpt_break_even_emissions"}
+    empty |= {name for name, _ in tables if name.startswith(("rpt_comparison_", "rpt_trainium_"))}
+    assert {name for name, rows in tables if not rows} <= empty
 
 
 def test_the_build_on_spark_passed_the_same_gates(homes: Homes) -> None:
