@@ -12,7 +12,11 @@ import typer
 
 from dagster_project import __version__
 from dagster_project.commands.endings import guarded, say
+from dagster_project.commands.evidence_cli import restatements, verify
+from dagster_project.commands.export_cli import export_app
 from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Format, Json, Wait
+from dagster_project.commands.report_cli import report_app
+from dagster_project.commands.trace_cli import trace
 
 app = typer.Typer(
     name="trainledger",
@@ -20,8 +24,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-report_app = typer.Typer(help="Reports of the published file.", no_args_is_help=True)
 app.add_typer(report_app, name="report")
+app.command()(trace)
+app.add_typer(export_app, name="export")
+app.command()(verify)
+app.command()(restatements)
 
 
 def _version(wanted: bool) -> None:
@@ -224,28 +231,6 @@ def digest(
 
 @app.command()
 @guarded
-def verify(
-    landing: Annotated[bool, typer.Option("--landing", help="Read every landed object.")] = False,
-    config: Config = DEFAULT_CONFIG,
-    as_json: Json = False,
-    debug: Debug = False,
-) -> int:
-    """Compare every landed object with the sha256 that was taken when it was fetched. Exit code 1: one differs. Changes nothing.
-
-    Example: trainledger verify --landing
-    """
-    from dagster_project.commands.progress import shown
-    from dagster_project.commands.verifying import require_a_subject, verify_landing
-    from dagster_project.settings import load_settings
-
-    settings = load_settings(config)
-    require_a_subject(landing)
-    with shown() as listener:
-        return verify_landing(settings, typer.echo, as_json=as_json, listener=listener)
-
-
-@app.command()
-@guarded
 def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Really remove; without it only what would go is shown.")] = False,
     config: Config = DEFAULT_CONFIG,
@@ -260,40 +245,6 @@ def prune(
     from dagster_project.settings import load_settings
 
     run(load_settings(config), yes=yes, wait=wait, tell=typer.echo, say=say)
-
-
-@report_app.command("quarterly")
-@guarded
-def report_quarterly(
-    quarter: Annotated[str, typer.Option("--quarter", help="Like 2026Q3; quarters are calendar quarters in UTC.")],
-    as_of: Annotated[str | None, typer.Option("--as-of", metavar="T", help="With what had been landed by T.")] = None,
-    as_published: Annotated[
-        str | None, typer.Option("--as-published", metavar="T", help="With what providers had published by T.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Where its folder goes; default: reports/ in the home.")] = None,
-    config: Config = DEFAULT_CONFIG,
-    wait: Wait = 0.0,
-    debug: Debug = False,
-) -> None:
-    """Render the quarterly report in HTML and JSON.
-
-    Example: trainledger report quarterly --quarter 2026Q3 --as-published 2026-10-01T00:00:00Z
-    """
-    from dagster_project.clock import parse_instant
-    from dagster_project.commands.progress import shown
-    from dagster_project.commands.reporting import quarterly_report
-    from dagster_project.election.winners import View
-    from dagster_project.settings import load_settings
-
-    view = View(
-        parse_instant(as_of, "--as-of") if as_of else None,
-        parse_instant(as_published, "--as-published") if as_published else None,
-    )
-    with shown() as listener:
-        report = quarterly_report(load_settings(config), quarter, view, out, wait, say, listener)
-    reasons = f": {'; '.join(report.reasons)}" if report.reasons else ""
-    typer.echo(f"{report.html}")
-    say(f"{quarter} is {report.status}{reasons}")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ organisation: {{name: "{NAME}", reporting_currency: USD}}
 home: ./trainledger-home
 run_tag_keys: [{TAG_KEY}]
 carbon_weights: list_cost
+reporting: {{prepared_by: "Paula Preparer (invented)", approved_by: ["Anton Approver (invented)"], base_year: 2026}}
 sources:
   - {{name: payer-a-cur,    kind: aws_cur,        location: ./exports/payer-a-cur}}
   - {{name: payer-a-carbon, kind: aws_carbon,     location: ./exports/payer-a-carbon}}
@@ -63,7 +64,7 @@ Usage months {MONTHS[0]} to {MONTHS[-1]}; now is {iso(NOW)}. File times are the 
 | truth.json | what really happened, line by line |
 
 The paired workloads run under the same `pair_key` on both clouds, for the same number of tokens: llm-8b costs about a fifth
-less on TPU, bert-large about the same, and of vit-huge there are two pairs only.
+less on TPU, speech-finetune about a quarter more, bert-large about the same, and of vit-huge there are two pairs only.
 
 ## The bill of Google Cloud from BigQuery
 

@@ -50,12 +50,14 @@ VIT = Workload("vit-huge-finetune", "vit-h-14", TORCH, "vision", 632_000_000, 6_
 EMBED = Workload("embedding-refresh", "two-tower-1b", TORCH, "recsys", 1_000_000_000, 7_400, "recall_at_100", "max", 0.42)
 MOE = Workload("moe-120b-pretraining", "moe-120b", NEURONX, "foundation", 17_000_000_000, 1_900, "eval_loss", "min", 1.94)
 SWEEP = Workload("detector-sweep", "detr-xl", TORCH, "vision", 450_000_000, 7_900, "map", "max", 0.55)
+SPEECH = Workload("speech-finetune", "speech-600m", TORCH, "vision", 600_000_000, 5_200, "word_accuracy", "max", 0.91)
 ALIGN = Workload("alignment-small", "llm-3b", NEURONX, "foundation", 3_000_000_000, 3_200, "reward", "max", 0.3)
 
 PAIR_KEYS = {
     LLAMA.workload_key: tuple(f"llm8b-{n:02d}" for n in range(1, 9)),
     BERT.workload_key: tuple(f"bert-{n:02d}" for n in range(1, 9)),
     VIT.workload_key: tuple(f"vit-{n:02d}" for n in range(1, 3)),
+    SPEECH.workload_key: tuple(f"speech-{n:02d}" for n in range(1, 7)),
 }
 
 

@@ -1,13 +1,34 @@
-"""The order of a quarterly report: sections, their tables, and for what later issues add, the reason why nothing is shown yet."""
+"""The order of a quarterly report: which sections there are, and what stands in each.
 
-from collections.abc import Callable
+A chapter is a function of a publication, a quarter and its headline figures. A table that the publication does not have is left
+out, and so is a chapter without anything to show.
+"""
 
-from reports.model import Section, Table, TableSpec, answer
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from reports.issue import Issue, Policy
+from reports.model import Figure, Section, Table, TableSpec, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import compared, costs, currencies, emissions, energy, modelled, quality, reference, status
-from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts, ratio_chart
-from reports.sections.side_by_side import PAIR_RATIOS, medians
+from reports.sections import (
+    costs,
+    datapoints,
+    emissions,
+    energy,
+    evidence,
+    glance,
+    lost_work,
+    modelled,
+    quality,
+    reference,
+    restatements,
+    status,
+    verdicts,
+)
+from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts
+
+Chapter = Callable[[Publication, Quarter, list[Figure]], Section]
 
 WENT = (
     *(costs.grouped_costs(*group) for group in costs.GROUPS),
@@ -17,6 +38,9 @@ WENT = (
     energy.BY_MONTH,
     energy.BY_BASIS,
     costs.LARGEST_RUNS,
+    lost_work.LOST_WORK_BY_CAUSE,
+    lost_work.LOST_WORK_BY_TEAM,
+    lost_work.LOST_WORK_BY_WEEK,
     costs.WORK_WITHOUT_RESULT,
     energy.BY_OUTCOME,
     costs.COST_WATERFALL,
@@ -25,51 +49,40 @@ WENT = (
 )
 
 
-def _side_by_side(publication: Publication, quarter: Quarter) -> Section:
-    """Section 2. With one platform or none, the reason why it is empty."""
-    compared_table = answer(publication, quarter, compared.WHAT_WAS_COMPARED)
-    families = {str(row["accelerator_family"]) for row in compared_table.rows}
-    title = "Trainium and TPU side by side"
-    if compared_table.absent:
-        return Section("side_by_side", title, absent=compared_table.absent)
-    if not {"trainium", "tpu"} <= families:
-        there = f"only on {families.pop()}" if families else "on neither"
-        absent = f"Nothing is compared: it takes runs that ended on Trainium and on TPU, and in this quarter they ended {there}."
-        return Section("side_by_side", title, tables=(compared_table,) if compared_table.rows else (), absent=absent)
-    shown = (medians(per_tokens=False), medians(per_tokens=True), PAIR_RATIOS, compared.RESIDUAL_SHARES)
-    per_run, per_tokens, pairs, shares = (answer(publication, quarter, spec) for spec in shown)
-    return Section(
-        "side_by_side",
-        title,
-        lead="Descriptive: medians and matched pairs, no verdict. A verdict needs at least five pairs, an interval, power "
-        "figures that are not assumed, and residual shares that differ less than the effect; this publication has no table of "
-        "verdicts. Compared are whole runs with all their attempts, effective cost without idle share, energy at the boundary "
-        "each row names.",
-        tables=(per_run, per_tokens, pairs, compared_table, shares),
-        charts={per_run.id: ratio_chart(pairs.rows, per_run.rows)},
-    )
+def chapter(
+    id: str, title: str, *specs: TableSpec, lead: str = "", charts: Callable[[dict[str, Table]], Charts] | None = None
+) -> Chapter:
+    """A chapter of tables with the charts drawn of them."""
 
-
-def sections(publication: Publication, quarter: Quarter) -> list[Section]:
-    """Everything below the cover strip, in reading order."""
-
-    def section(
-        id: str, title: str, *specs: TableSpec, lead: str = "", charts: Callable[[dict[str, Table]], Charts] | None = None
-    ) -> Section:
-        answers = (answer(publication, quarter, spec) for spec in specs)
-        tables = {table.id: table for table in answers if table.rows or not table.spec.is_dropped_when_empty}
+    def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
+        tables = answered(publication, quarter, *specs)
         return Section(id, title, lead, tuple(tables.values()), charts(tables) if charts else {})
 
-    def later(id: str, title: str, table: str) -> Section:
-        """A heading whose table a later version builds, and why nothing is below it."""
-        missing = publication.missing(table)
-        unknown = f"{table} is published, but this version of the report does not show it."
-        return Section(id, title, absent=f"Nothing is shown: {missing}." if missing else unknown)
+    return section
 
-    return [
-        section("glance", "At a glance", emissions.TOTALS_TWICE, currencies.BY_CURRENCY, currencies.IN_REPORTING_CURRENCY),
-        _side_by_side(publication, quarter),
-        section(
+
+def _side_by_side(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
+    return verdicts.section(publication, quarter)
+
+
+def _quality(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
+    """The checks in one line, what failed named in it; then what arrived, what is quarantined, what disagrees."""
+    made = chapter(
+        "quality",
+        "Quality",
+        *(quality.MATRIX, status.PRESENCE_OF_PAYERS, status.ROW_STATUS, quality.CONSERVATION),
+        *(quality.GATES, quality.CONFLICTS, quality.QUARANTINE),
+    )(publication, quarter, figures)
+    gates = next((table for table in made.tables if table.id == quality.GATES.id), None)
+    return replace(made, lead=quality.gates_line(gates) if gates else "")
+
+
+def chapters(policy: Policy | None, issue: Issue | None) -> tuple[Chapter, ...]:
+    """In reading order; a new chapter is one line."""
+    return (
+        glance.section,
+        _side_by_side,
+        chapter(
             "where_it_went",
             "Where it went",
             *WENT,
@@ -78,7 +91,7 @@ def sections(publication: Publication, quarter: Quarter) -> list[Section]:
             "added. Energy is modelled bottom-up; bars of modelled figures are hatched, their lines run from low to high bound.",
             charts=cost_and_energy_charts,
         ),
-        section(
+        chapter(
             "emissions",
             "Emissions",
             *(emissions.WATERFALL, emissions.BY_MONTH, emissions.BY_REGION, emissions.BY_TEAM),
@@ -88,18 +101,46 @@ def sections(publication: Publication, quarter: Quarter) -> list[Section]:
             "shown beside the book, hatched, and is never part of it.",
             charts=emission_charts,
         ),
-        later("datapoints", "Disclosure datapoints", "marts.rpt_quarterly_disclosure"),
-        section(
-            "quality",
-            "Quality",
-            *(quality.MATRIX, status.PRESENCE_OF_PAYERS, status.ROW_STATUS, quality.CONSERVATION),
-            *(quality.GATES, quality.CONFLICTS, quality.QUARANTINE),
-        ),
-        later("restatements", "Restatements", "marts.fct_restatements"),
-        section(
+        datapoints.section,
+        _quality,
+        lambda publication, quarter, figures: restatements.section(publication, quarter, policy, issue),
+        chapter(
             "methods",
             "Methods and factors",
             *(modelled.FACTORS, energy.PUE, reference.CATALOGUE, reference.PRICES, reference.REGIONS),
         ),
-        section("evidence", "Evidence", reference.BUILD, reference.INPUTS),
-    ]
+        lambda publication, quarter, figures: evidence.section(publication, quarter, issue),
+    )
+
+
+def _has_something(section: Section) -> bool:
+    return bool(section.tables or section.absent or section.sentences or section.lead)
+
+
+def sections(
+    publication: Publication,
+    quarter: Quarter,
+    figures: list[Figure],
+    policy: Policy | None = None,
+    issue: Issue | None = None,
+) -> list[Section]:
+    """Everything below the cover strip, in reading order, with reference codes: T3.2 is a table of section 3, A2 an appendix."""
+    shown = [made for chapter in chapters(policy, issue) if _has_something(made := chapter(publication, quarter, figures))]
+    return list(_coded(shown))
+
+
+def _coded(sections: Iterable[Section]) -> Iterable[Section]:
+    appendices = 0
+    for n, section in enumerate(sections, 1):
+        tables, in_text = [], 0
+        for table in section.tables:
+            if table.spec.is_data_only:
+                code = ""
+            elif table.is_long:
+                appendices += 1
+                code = f"A{appendices}"
+            else:
+                in_text += 1
+                code = f"T{n}.{in_text}"
+            tables.append(replace(table, code=code))
+        yield replace(section, tables=tuple(tables))

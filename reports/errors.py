@@ -11,3 +11,11 @@ class QuarterError(ReportError):
 
 class PublicationError(ReportError):
     """The published file is absent, or not one of ours."""
+
+
+class ModelError(ReportError):
+    """The publication has no such model."""
+
+
+class WindowError(ReportError):
+    """The dates are not dates, are in the wrong order, or no run ended between them."""

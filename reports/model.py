@@ -4,10 +4,11 @@ A column's `kind` is what it holds (and so how it is aligned, rounded and labell
 there means.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from itertools import takewhile
+from urllib.parse import quote
 
 from reports.publication import Publication, Row
 from reports.quarter import Quarter
@@ -107,6 +108,8 @@ class TableSpec:
     empty: str = "No rows."
     is_dropped_when_empty: bool = False  # where an answer is to nobody's question: costs of one currency need no conversion
     page_rows: int = 40  # more rows are in the data file alone; the page counts them
+    is_ranked: bool = False  # the largest first: of a long table the first ten stand in the text, all in an appendix
+    is_data_only: bool = False  # in the data files and never on a page: what has only names that nobody outside knows
 
     @property
     def row_key(self) -> tuple[str, ...]:
@@ -114,8 +117,12 @@ class TableSpec:
         return self.key or tuple(sorted(names, key=lambda name: name != "billing_currency"))
 
     def of(self, quarter: Quarter) -> "TableSpec":
-        columns = tuple(replace(column, label=quarter.fill(column.label)) for column in self.columns)
-        return replace(self, sql=quarter.fill(self.sql), columns=columns, method=quarter.fill(self.method))
+        fill = quarter.fill
+        columns = tuple(replace(c, label=fill(c.label), group=fill(c.group), note=fill(c.note)) for c in self.columns)
+        return replace(self, title=fill(self.title), sql=fill(self.sql), columns=columns, method=fill(self.method))
+
+
+ROWS_IN_TEXT, TEN = 12, 10  # a longer table is an appendix; what stands of a ranked one in its place
 
 
 @dataclass(frozen=True)
@@ -126,15 +133,30 @@ class Table:
     rows: tuple[Row, ...] = ()
     absent: str = ""
     code: str = ""
+    quarter: str = ""
 
     @property
     def id(self) -> str:
         return self.spec.id
 
+    @property
+    def is_long(self) -> bool:
+        """More rows than a reader of the text wants: the table is an appendix."""
+        return len(self.rows) > ROWS_IN_TEXT and not self.spec.is_data_only
+
+    def row_id(self, row: Row) -> str:
+        """What names a row among all reports; with `/<column>` behind it, the id of a figure."""
+        return f"{self.quarter}/{self.id}/{key_text(row[key] for key in self.spec.row_key)}"
+
+
+def key_text(values: Iterable[object]) -> str:
+    """Values of a key as one text: percent-encoded, so that a comma or slash in a name separates nothing."""
+    return ",".join("" if value is None else quote(str(value), safe="") for value in values)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """One headline number: of the training runs, with the provider's whole beside it, and its change or why there is none.
+    """One headline number: of the training runs, with the whole beside it, the last quarter, and the change or why there is none.
 
     The fields are in the order of report.json.
     """
@@ -149,17 +171,45 @@ class Figure:
     high: Decimal | None = None
     known: tuple[Decimal, Decimal, Decimal] | None = None  # what is known of a figure that is not whole: value, low, high
     known_label: str = ""
-    remark: str = ""  # what the figure does not cover
     whole: Decimal | None = None
-    whole_label: str
+    whole_label: str = ""
+    prior_quarter: str = ""
+    prior: Decimal | None = None
+    prior_low: Decimal | None = None
+    prior_high: Decimal | None = None
+    change: Decimal | None = None
     change_ratio: Decimal | None = None
     change_reason: str = ""
-    absent: str
+    absent: str = ""
+    is_on_first_page: bool = False
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in a sentence: the id of the figure it is, and how it is written there."""
+
+    figure_id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One statement: words, and numbers that are figures of the record."""
+
+    id: str
+    parts: tuple[str | Number, ...]
+
+    @property
+    def text(self) -> str:
+        return "".join(part if isinstance(part, str) else part.text for part in self.parts)
 
 
 @dataclass(frozen=True)
 class Section:
-    """A chapter: tables in reading order, charts by the table they are drawn beside, or the reason why nothing is shown."""
+    """A chapter: sentences, tables in reading order, charts by the table they are drawn beside.
+
+    `absent` is a sentence for the reader where a chapter has nothing to show, such as a quarter on one platform alone.
+    """
 
     id: str
     title: str
@@ -167,11 +217,18 @@ class Section:
     tables: tuple[Table, ...] = ()
     charts: Mapping[str, Sequence[object]] = field(default_factory=dict)
     absent: str = ""
+    sentences: tuple[Sentence, ...] = ()
 
 
 def answer(publication: Publication, quarter: Quarter, spec: TableSpec) -> Table:
-    """Ask the table's query of a quarter, or name the tables that the publication lacks."""
+    """Ask the table's query of a quarter. Where the publication has not what it asks for, the table is absent and left out."""
     asked = spec.of(quarter)
-    if missing := publication.missing(asked.sql):
-        return Table(asked, absent=f"Nothing is shown: {missing}.")
-    return Table(asked, tuple(publication.rows(asked.sql)))
+    if publication.missing(asked.sql):
+        return Table(asked, absent="not part of this publication", quarter=quarter.name)
+    return Table(asked, tuple(publication.rows(asked.sql)), quarter=quarter.name)
+
+
+def answered(publication: Publication, quarter: Quarter, *specs: TableSpec) -> dict[str, Table]:
+    """The tables that have something to show, in their order."""
+    tables = (answer(publication, quarter, spec) for spec in specs)
+    return {table.id: table for table in tables if not table.absent and (table.rows or not table.spec.is_dropped_when_empty)}

@@ -1,4 +1,8 @@
-"""Read-only access to one published DuckDB file. Nothing else in this folder opens a database."""
+"""Read-only access to one publication: a DuckDB file, or a folder of Parquet. Nothing else in this folder opens a database.
+
+The folder is that of an evidence pack: `marts/<table>.parquet`, `ops/<table>.parquet`. It may come from anybody: what is asked of
+it reads no other file, and writes none.
+"""
 
 import re
 from collections.abc import Iterator
@@ -33,10 +37,43 @@ class Publication:
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
+    def arrow(self, sql: str) -> Any:
+        """The answer to a query as an Arrow table, with its exact types."""
+        return self._connection.execute(sql).to_arrow_table()
+
+
+TABLE = re.compile(r"[a-z_][a-z0-9_]*")
+LIMIT = "1500MB"
+
+
+@contextmanager
+def open_folder(folder: Path) -> Iterator[Publication]:
+    """Open the Parquet of an evidence pack. Its own SQL may be asked: no other file can be read, none written."""
+    with duckdb.connect(config={"memory_limit": LIMIT, "max_temp_directory_size": "0KB"}) as connection:
+        connection.execute("set TimeZone = 'UTC'")
+        for schema in ("marts", "ops", "seeds"):
+            connection.execute(f"create schema {schema}")
+            for file in sorted((folder / schema).glob("*.parquet")):
+                if not TABLE.fullmatch(file.stem):
+                    raise PublicationError(f"{file} is not named as a table is.")
+                place = str(file).replace("'", "''")
+                try:
+                    connection.execute(f"create view {schema}.\"{file.stem}\" as from read_parquet('{place}')")
+                except duckdb.Error as error:
+                    raise PublicationError(f"{file} cannot be read as Parquet: {error}") from error
+        allowed = str(folder).replace("'", "''")
+        connection.execute(f"set allowed_directories = ['{allowed}']; set enable_external_access = false")
+        connection.execute("set lock_configuration = true")
+        yield Publication(connection)
+
 
 @contextmanager
 def open_publication(path: Path) -> Iterator[Publication]:
-    """Open the file for reading. Readers take no lock and leave nothing behind."""
+    """Open the file, or the folder of Parquet, for reading. Readers take no lock and leave nothing behind."""
+    if (path / "marts").is_dir():
+        with open_folder(path) as publication:
+            yield publication
+        return
     if not path.is_file():
         raise PublicationError(f"There is no publication at {path}. Run `trainledger refresh` first.")
     try:

@@ -1,21 +1,22 @@
-"""The quarterly report: one published file and one quarter in, one folder of HTML, JSON and CSV out.
+"""The quarterly report: one published file and one quarter in, one folder of HTML, PDF, XLSX, JSON and CSV out.
 
 The command line and the Dagster asset call `render`; it knows neither. No clock: what changes with time (final or preliminary,
 missing months) was decided when the file was published.
 """
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 from reports import REPORT_FORMAT, contents
-from reports.model import Section, answer
+from reports.issue import Issue, Policy
+from reports.model import answer
 from reports.page import html, records, words
 from reports.publication import open_publication
 from reports.quarter import Quarter
 from reports.sections import headlines, quality
-from reports.sections.status import decide
+from reports.sections.status import as_issued, decide, require_data
 
 HERE = Path(__file__).resolve().parent
 
@@ -26,6 +27,8 @@ class QuarterlyReport:
 
     html: Path
     json: Path
+    pdf: Path
+    xlsx: Path
     status: str
     reasons: tuple[str, ...]
     tables: tuple[Path, ...]
@@ -39,22 +42,32 @@ def code_digest() -> str:
     return total.hexdigest()
 
 
-def _coded(section: Section, n: int) -> Section:
-    """Give each table its reference code: T3.2 is the second table of section 3."""
-    return replace(section, tables=tuple(replace(table, code=f"T{n}.{m}") for m, table in enumerate(section.tables, 1)))
-
-
-def render(published: Path, quarter: str, out: Path, *, organisation: str, status_note: str | None = None) -> QuarterlyReport:
+def render(
+    published: Path,
+    quarter: str,
+    out: Path,
+    *,
+    organisation: str,
+    status_note: str | None = None,
+    policy: Policy | None = None,
+    issue: Issue | None = None,
+) -> QuarterlyReport:
     """Render a quarter of a published file into `<out>/<quarter>/`.
 
-    `status_note` is printed on the cover: what the file itself does not hold, such as an as-of time.
+    What the file itself does not hold is said by the caller: `status_note` is printed on the cover, such as an as-of time;
+    `policy` and `issue` in the sections on restatements and evidence.
     """
+    from reports.page import pdf, workbook  # a refresh knows reports and renders none: it does not load what sets them
+
     span = Quarter.parse(quarter)
     with open_publication(published) as publication:
-        status = decide(publication, span)
-        figures = headlines.glance_figures(publication, span)
-        sections = [_coded(section, n) for n, section in enumerate(contents.sections(publication, span), 1)]
+        require_data(publication, span)
+        decided = decide(publication, span)
+        status = as_issued(decided) if issue else decided
+        figures = headlines.headline_figures(publication, span)
+        sections = contents.sections(publication, span, figures, policy, issue)
         vintage = replace(answer(publication, span, quality.VINTAGE), code="T0")
+        vintage_sentence = quality.vintage_sentence(publication, span)
     record: dict[str, object] = {
         "report": "quarterly",
         "format": REPORT_FORMAT,
@@ -63,6 +76,9 @@ def render(published: Path, quarter: str, out: Path, *, organisation: str, statu
         "status": status.name,
         "status_reasons": list(status.reasons),
         "status_note": status_note,
+        "issue": asdict(issue) if issue else None,
+        "policy": policy.record() if policy else None,
+        "vintage_sentence": vintage_sentence,
         "scope_sentence": words.SCOPE_SENTENCE,
         "report_code_sha256": code_digest(),
         "figures": [records.figure_record(figure) for figure in figures],
@@ -70,10 +86,14 @@ def render(published: Path, quarter: str, out: Path, *, organisation: str, statu
         "sections": [records.section_record(section) for section in sections],
     }
     text = html.page(record, span, figures, vintage, sections)
+    paper, book = pdf.document(text, record), workbook.document(record, figures, vintage, sections)
     folder = out / span.name
     tables = [vintage, *(table for section in sections for table in section.tables)]
     records.write_tables(folder / "tables", tables)
     records.write_file(folder / "report.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
     records.write_file(folder / "report.html", text)
+    records.write_file(folder / "report.pdf", paper)
+    records.write_file(folder / "report.xlsx", book)
     files = tuple(folder / "tables" / f"{table.id}.csv" for table in tables if not table.absent)
-    return QuarterlyReport(folder / "report.html", folder / "report.json", status.name, status.reasons, files)
+    forms = {form: folder / f"report.{form}" for form in ("html", "json", "pdf", "xlsx")}
+    return QuarterlyReport(**forms, status=status.name, reasons=status.reasons, tables=files)

@@ -32,11 +32,6 @@ def in_force(base: dict[str, Any], more: dict[str, Any], sections: Collection[st
     return merged
 
 
-def named_in(more: dict[str, Any], sections: Collection[str]) -> set[str]:
-    """Tables that sections name: they are due, even where contract.yml alone would leave them for later."""
-    return {name for section in sections for name in more[section] if name != "note"}
-
-
 def _change(table: dict[str, Any], change: dict[str, Any], where: str) -> None:
     # a note without quotes ends at its first comma for YAML, and what follows is a word without a value:
     # {note: the same by month, without the per-token columns}

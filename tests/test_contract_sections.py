@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.contract import flat, in_force, named_in
+from tests.contract import flat, in_force
 from tests.shared import SHARED, SHARED_REASON
 
 BASE = {
@@ -33,7 +33,6 @@ def test_a_section_that_is_done_brings_keys_columns_nulls_tables_and_enumeration
     assert merged["tables"]["dim_b"] == {"key": ["b"]}
     assert merged["tables"]["dim_c"] == {"key": ["c"], "columns": ["c text"]}
     assert merged["enumerations"] == {"status": ["final", "preliminary"], "verdict": ["yes"]}
-    assert named_in(MORE, ["words", "first"]) == {"fct_a", "dim_c"}
     assert BASE["tables"]["fct_a"]["key"] == ["x"]  # the file as it was read is left alone
 
 

@@ -47,6 +47,11 @@ def in_order(nodes: dict[str, Any]) -> list[str]:
     return list(seen)
 
 
+def is_of_reports(node: dict[str, Any]) -> bool:
+    """Whether Spark never builds it: models of reports run on DuckDB, whichever engine built what they read."""
+    return "marts/reports/" in node["original_file_path"]
+
+
 @pytest.mark.slow
 def test_no_model_and_no_test_gives_decimals_away_on_spark(tmp_path: Path) -> None:
     build_file = tmp_path / "build.duckdb"
@@ -67,8 +72,9 @@ def test_no_model_and_no_test_gives_decimals_away_on_spark(tmp_path: Path) -> No
             columns = columns_of_seed(node)
         elif text := texts.get(unique_id):
             found, columns = cut_figures(text, tables)
-            cut += [f"{node['name']}: {words}" for words in found]
-            misplaced += [f"{node['name']}: {words}" for words in misplaced_columns(text)]
+            if not is_of_reports(node):
+                cut += [f"{node['name']}: {words}" for words in found]
+                misplaced += [f"{node['name']}: {words}" for words in misplaced_columns(text)]
             read += 1
             columns |= {name: column["data_type"] for name, column in node["columns"].items() if column.get("data_type")}
         else:

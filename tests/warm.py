@@ -110,7 +110,15 @@ def run_dbt(
                 code = dbt_process.run([*arguments, *places], manifest)
         finally:
             DuckDBConnectionManager.close_all_connections()
+            _forget_compiled(_manifests.get(project_hash()))
             gc.enable()
     if code == 2:
         raise modelling.ModelsError(f"dbt {arguments[0]} did not work: {told.getvalue()[-4000:]}", where=project)
     return subprocess.CompletedProcess(arguments, code, "", "")
+
+
+def _forget_compiled(manifest: Any) -> None:
+    """A node remembers that ephemeral models were written into it, but its text is laid out anew: without them."""
+    for node in manifest.nodes.values() if manifest else ():
+        if getattr(node, "extra_ctes", None):
+            node.extra_ctes, node.extra_ctes_injected, node.compiled, node.compiled_code = [], False, False, None

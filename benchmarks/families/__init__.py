@@ -1,6 +1,6 @@
 """Families of measures: each prepares its inputs once and pairs every command with its floor."""
 
-from benchmarks.families import bills, google, google_table, history, landing, queries, refreshes, telemetry
+from benchmarks.families import bills, google, google_table, history, landing, queries, refreshes, report, telemetry
 
 FAMILIES = (
     *bills.FAMILIES,
@@ -9,6 +9,7 @@ FAMILIES = (
     *landing.FAMILIES,
     *telemetry.FAMILIES,
     *queries.FAMILIES,
+    *report.FAMILIES,
     *google.FAMILIES,
     *google_table.FAMILIES,
 )

@@ -31,7 +31,34 @@ def repeat(source: Path, target: Path, runs: int, months: int) -> None:
                 ).fetchall()
             ]
             engine.execute(f"create table {schema}.{name} as {_repeated(schema, name, columns, copies, months)}")
+        _answers(engine)
         engine.execute("detach built; checkpoint")
+
+
+def _answers(engine: duckdb.DuckDBPyConnection) -> None:
+    """A view is its statement alone, and a table that is derived from other published tables is asked again of the many rows."""
+    made = "select sql from duckdb_views() where database_name = 'built' and not internal order by schema_name <> 'marts'"
+    waiting = [view for (view,) in engine.execute(made).fetchall()]
+    while waiting:  # one may read another
+        left = [view for view in waiting if not _is_made(engine, view)]
+        if len(left) == len(waiting):
+            raise ValueError(f"these views read what is not there: {left}")
+        waiting = left
+    if engine.execute("select 1 from duckdb_tables() where table_name = 'report_statements' limit 1").fetchall():
+        derived = (
+            "select model, statement from ops.report_statements where model in "
+            "(select table_name from duckdb_tables() where schema_name = 'marts' and database_name <> 'built')"
+        )
+        for model, statement in engine.execute(derived).fetchall():
+            engine.execute(f"create or replace table marts.{model} as {statement}")
+
+
+def _is_made(engine: duckdb.DuckDBPyConnection, view: str) -> bool:
+    try:
+        engine.execute(view)
+    except duckdb.CatalogException:
+        return False
+    return True
 
 
 def _repeated(schema: str, name: str, columns: list[str], copies: int, months: int) -> str:

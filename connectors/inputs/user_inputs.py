@@ -6,6 +6,7 @@ takes the place of is decided in SQL.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
@@ -21,7 +22,7 @@ KIND = "user_inputs"
 SCHEMA = Schema(
     columns=(
         required("kind", Text, filled=True),
-        required("key", Text, filled=True),  # what the figure is of: a run, a region or an accelerator type
+        required("key", Text, filled=True),  # what the figure is of: a run, a region, an accelerator type or a workload
         required("value", Number, filled=True, below=1e24),
         required("unit", Text, filled=True),
         required("source", Text, filled=True),  # a figure without a source cannot be disclosed
@@ -42,10 +43,16 @@ class Figure:
     most: float
     narrows: tuple[str, ...]  # the columns that may say for which runs or regions only; `key` says the rest
     bases: tuple[str, ...]
+    is_money: bool = False  # in any currency, as a code of three letters
+
+    def takes(self, unit: str) -> bool:
+        return unit in self.units or (self.is_money and re.fullmatch("[A-Z]{3}", unit) is not None)
 
 
 PER_KWH = {"kgCO2e/kWh": 1.0, "gCO2e/kWh": 0.001, "kgCO2e/MWh": 0.001, "tCO2e/MWh": 1.0}
 WATTS = Figure({"W": 1.0, "kW": 1000.0}, 0, 100_000, ("training_run_id", "region_id"), ())
+PORT = Figure({}, 0, 1e12, (), (), is_money=True)  # what moving a workload costs once
+PORT_EMISSIONS = Figure({"kgCO2e": 1.0, "tCO2e": 1000.0}, 0, 1e12, (), ())  # of running on both for a while
 FIGURES = {
     "measured_energy": Figure(
         {"kWh": 1.0, "Wh": 0.001, "MWh": 1e3, "GWh": 1e6}, 0, 1e11, ("region_id",), ("chip", "chip_host", "it", "facility")
@@ -55,6 +62,8 @@ FIGURES = {
     "max_power": WATTS,
     # no grid emits more than 1.5 kg; a market-based or lifecycle factor would be another quantity under the same name
     "factor": Figure(PER_KWH, 0, 1.5, ("training_run_id",), ("location_based",)),
+    **dict.fromkeys(("porting_cost_to_trainium", "porting_cost_to_tpu"), PORT),
+    **dict.fromkeys(("porting_emissions_to_trainium", "porting_emissions_to_tpu"), PORT_EMISSIONS),
 }
 
 
@@ -65,10 +74,11 @@ def _check(row: dict[str, Any], index: int, rows: Rows) -> None:
     figure = FIGURES.get(row["kind"])
     if figure is None:
         raise rows.error("kind", index, row["kind"], f"where a kind is one of {', '.join(FIGURES)}", "wrong_value")
-    if row["unit"] not in figure.units:
-        raise rows.error("unit", index, row["unit"], f"where {row['kind']} is given in {', '.join(figure.units)}", "wrong_value")
-    if not figure.least <= float(row["value"]) * figure.units[row["unit"]] <= figure.most:
-        bounds = f"from {figure.least:g} to {figure.most:g} {next(iter(figure.units))}"
+    if not figure.takes(row["unit"]):
+        units = "a currency, like USD" if figure.is_money else ", ".join(figure.units)
+        raise rows.error("unit", index, row["unit"], f"where {row['kind']} is given in {units}", "wrong_value")
+    if not figure.least <= float(row["value"]) * figure.units.get(row["unit"], 1.0) <= figure.most:
+        bounds = f"from {figure.least:g} to {figure.most:g} {next(iter(figure.units), row['unit'])}"
         raise rows.error("value", index, row["value"], f"where {row['kind']} lies {bounds}", "wrong_value")
     for name in ("training_run_id", "region_id"):
         if row.get(name) and name not in figure.narrows:

@@ -9,7 +9,7 @@ from dagster_project.assets import results
 from dagster_project.assets.landing import new_deliveries_asset, source_asset
 from dagster_project.assets.models import model_assets
 from dagster_project.assets.raw import raw_assets
-from dagster_project.assets.release import gates_asset, months_asset, publication_asset, quarterly_asset
+from dagster_project.assets.release import comparison_asset, gates_asset, months_asset, publication_asset, quarterly_asset
 from dagster_project.assets.schedules import schedules
 from dagster_project.assets.steps import UI_WAIT, WriterLock
 from dagster_project.settings import Settings
@@ -26,20 +26,22 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
     gates = gates_asset(settings, sorted(key for key in models.keys if key.path[0] == "marts"))
     publication = publication_asset(settings)
     refreshed = [new_deliveries_asset(settings), raw_assets(settings, manifest), models, gates, publication]
-    months, quarterly = months_asset(settings, manifest), quarterly_asset(settings)
+    months, quarterly, comparison = months_asset(settings, manifest), quarterly_asset(settings), comparison_asset(settings)
     refresh = _job(
         REFRESH,
         refreshed,
         "Land what is new of every source, build the months it touches, pass the gates, publish. Needs no partition.",
     )
     report = _job("quarterly_report", [quarterly], "Render one quarter of the publication.")
+    compare = _job("comparison_report", [comparison], "Compare Trainium and TPU over the last twelve complete months.")
     return dg.Definitions(
-        assets=[*sources, *refreshed, months, quarterly],
+        assets=[*sources, *refreshed, months, quarterly, comparison],
         jobs=[
             refresh,
             _job("publish", [gates, publication], "Judge the build under way again and publish it if every gate passed."),
             _job("rebuild_months", [months], "Build months again, changed or not, pass the gates, publish. A range is one run."),
             report,
+            compare,
             *(
                 _job(
                     "land_again_" + re.sub(r"\W", "_", source.name),
@@ -50,7 +52,7 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
                 if results.is_monthly(source)
             ),
         ],
-        schedules=schedules(refresh, report),
+        schedules=schedules(refresh, report, compare),
         resources={"writer": WriterLock(home=str(settings.home), wait=wait)},
         executor=dg.in_process_executor,  # a process per step costs seconds, and one run holds the writer lock
     )

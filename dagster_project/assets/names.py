@@ -17,6 +17,7 @@ GATES = dg.AssetKey("gates")
 PUBLICATION = dg.AssetKey("publication")
 MONTHS = dg.AssetKey(["publication_months"])
 QUARTERLY = dg.AssetKey(["reports", "quarterly"])
+COMPARISON = dg.AssetKey(["reports", "comparison"])
 
 LANDING_CHECK = "every_delivery_is_taken"
 LEDGER_MONTHS = "months of the ledger"

@@ -1,5 +1,5 @@
-"""Assets gates, publication, publication_months and reports/quarterly: permission to publish, the publication, its months built
-again, and what is rendered from it.
+"""Assets gates, publication, publication_months, reports/quarterly and reports/comparison: permission to publish, the
+publication, its months built again, and what is rendered from it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from dagster_project.assets.steps import WriterLock, explained, failure_of, step
 from dagster_project.election.election import elect
 from dagster_project.election.units import fingerprints
 from dagster_project.landing.opening import open_landing
-from dagster_project.publishing.reporting import render_quarter
+from dagster_project.publishing.reporting import policy_of, render_comparison, render_quarter
 from dagster_project.settings import Settings
 from dagster_project.warehouse import building, builds, expectations
 from dagster_project.warehouse.site import Site
@@ -135,13 +135,42 @@ def quarterly_asset(settings: Settings) -> dg.AssetsDefinition:
         pool=None,  # it reads the publication and writes nothing that others write
         deps=[names.PUBLICATION],
         group_name="reports",
-        kinds={"html"},
+        kinds={"html", "pdf"},
         partitions_def=dg.DynamicPartitionsDefinition(name=names.QUARTERS),
-        description="One quarter of the published file in HTML and JSON. The quarters are those of which something is published.",
+        description="One quarter of the published file as HTML, PDF, XLSX, CSV and JSON. The quarters are those of which "
+        "something is published.",
     )
     def quarterly(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         with explained():
-            report = render_quarter(site.published_file, site.root / "reports", context.partition_key, settings.organisation.name)
+            report = render_quarter(
+                site.published_file,
+                site.root / "reports",
+                context.partition_key,
+                settings.organisation.name,
+                policy=policy_of(settings),
+            )
         return results.as_result(results.report_materialization(context.partition_key, report.html, report.status))
 
     return quarterly
+
+
+def comparison_asset(settings: Settings) -> dg.AssetsDefinition:
+    """The comparison of the last twelve complete months of the published file."""
+    site = Site.of_home(settings.home, settings.memory_limit)
+
+    @step(
+        names.COMPARISON,
+        "publishing/reporting.py",
+        pool=None,  # it reads the publication and writes nothing that others write
+        deps=[names.PUBLICATION],
+        group_name="reports",
+        kinds={"html"},
+        description="Trainium and TPU over the last twelve complete months of the published file: verdicts, sensitivities, claims"
+        " of vendors. The same as `trainledger report compare`.",
+    )
+    def comparison(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        with explained():
+            report = render_comparison(site.published_file, site.root / "reports", settings.organisation.name)
+        return results.as_result(results.comparison_materialization(report))
+
+    return comparison

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
@@ -24,6 +24,9 @@ from dagster_project.warehouse.builds import Build
 from dagster_project.warehouse.gates import GateResult
 from dagster_project.warehouse.nodes import NodeResult
 from dagster_project.warehouse.site import Site
+
+if TYPE_CHECKING:  # whoever only refreshes loads no report
+    from reports.comparison import Comparison
 
 Event = dg.AssetMaterialization | dg.AssetCheckEvaluation
 DATA_VERSION = "dagster/data_version"
@@ -189,11 +192,23 @@ def publication_events(record: Mapping[str, Any], build: Build, site: Site) -> I
 
 
 def report_materialization(quarter: str, html: Path, status: str) -> dg.AssetMaterialization:
-    """A rendered quarter."""
+    """A rendered quarter and where its five forms are."""
+    forms = {"report": html, "pdf": html.with_name("report.pdf"), "workbook": html.with_name("report.xlsx")}
+    data = {"data": html.with_name("report.json"), "tables": html.with_name("tables")}
     return dg.AssetMaterialization(
         asset_key=names.QUARTERLY,
         partition=quarter,
-        metadata={"report": dg.MetadataValue.path(str(html)), "status": status},
+        metadata={**{form: dg.MetadataValue.path(str(path)) for form, path in (forms | data).items()}, "status": status},
+    )
+
+
+def comparison_materialization(report: "Comparison") -> dg.AssetMaterialization:
+    """A rendered comparison: where it is, its dates, and how often it came to which verdict."""
+    counts = {f"verdicts/{verdict}": count for verdict, count in report.verdicts.items()}
+    claims = {f"claims/{verdict}": count for verdict, count in report.claims.items()}
+    dates = {"from": report.window.start.isoformat(), "to": report.window.end.isoformat()}
+    return dg.AssetMaterialization(
+        asset_key=names.COMPARISON, metadata={"report": dg.MetadataValue.path(str(report.html)), **dates, **counts, **claims}
     )
 
 

@@ -8,8 +8,8 @@ import dagster as dg
 from dagster_project.assets.names import QUARTERS, quarter_of
 
 
-def schedules(refresh: Any, report: Any) -> list[dg.ScheduleDefinition]:
-    """Refresh daily and once more in the days when carbon is published; the quarterly report on day 22."""
+def schedules(refresh: Any, report: Any, compare: Any) -> list[dg.ScheduleDefinition]:
+    """Refresh daily and once more in the days when carbon is published; the quarterly report and the comparison on day 22."""
     daily = dg.ScheduleDefinition(
         name="refresh_daily",
         job=refresh,
@@ -33,7 +33,14 @@ def schedules(refresh: Any, report: Any) -> list[dg.ScheduleDefinition]:
             return dg.SkipReason(f"Nothing of {quarter} is published yet.")
         return dg.RunRequest(run_key=quarter, partition_key=quarter)
 
-    return [daily, carbon_window, quarterly_on_day_22]
+    monthly = dg.ScheduleDefinition(
+        name="comparison_monthly",
+        job=compare,
+        cron_schedule="30 8 22 * *",
+        execution_timezone="UTC",
+        description="After last month's emissions can have been published: the last twelve complete months, compared again.",
+    )
+    return [daily, carbon_window, quarterly_on_day_22, monthly]
 
 
 def quarter_before(now: datetime) -> str:

@@ -8,6 +8,7 @@ published, and the message tells why the UI does not show it.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
@@ -26,6 +27,9 @@ from dagster_project.settings import Settings
 from dagster_project.warehouse import modelling
 from dagster_project.warehouse.building import Built
 from dagster_project.warehouse.site import Site
+
+if TYPE_CHECKING:
+    from reports.comparison import Comparison
 
 Say = Callable[[str], None]
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}  # the command has its own words for people
@@ -64,6 +68,12 @@ def tell_report(settings: Settings, quarter: str, html: Path, status: str, say: 
         record = Site.of_home(settings.home).publication()
         register_ledger(instance, record["units"] if record else {})
         instance.report_runless_asset_event(results.report_materialization(quarter, html, status))
+
+
+def tell_comparison(settings: Settings, report: "Comparison", say: Say) -> None:
+    """Tell of one rendered comparison."""
+    with _excused(say), _instance(settings.home) as instance:
+        instance.report_runless_asset_event(results.comparison_materialization(report))
 
 
 def _run(instance: dg.DagsterInstance, events: Sequence[results.Event], failure: dg.Failure | None) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dagster_project.dbt_project import project_folder
 from dagster_project.failures import UsageError
 from dagster_project.locking import writer_lock
+from dagster_project.publishing.catalogue import publish_dbt_page
 from dagster_project.settings import Settings
 from dagster_project.warehouse import modelling
 from dagster_project.warehouse.builds import mark_partial
@@ -42,6 +43,9 @@ def run(settings: Settings, arguments: list[str], wait: float, say: Callable[[st
         project = {"DBT_PROJECT_DIR": str(project_folder()), "DBT_PROFILES_DIR": str(project_folder())}
         surroundings = os.environ | modelling.environment(site.build_file, target, site.memory_limit) | project
         done = subprocess.run([str(modelling.dbt_executable(target)), *arguments], env=surroundings, cwd=target, check=False)
+        if first == "docs" and "--static" in arguments and done.returncode == 0:
+            say(f"dbt's pages in one file: {publish_dbt_page(target / 'static_index.html', site.published)}")
+            return 0
     if first == "docs" and (page := target / "index.html").exists():
-        say(f"dbt's pages: {page}. `trainledger dbt -- docs serve` shows them; `docs generate --static` writes one file.")
+        say(f"dbt's pages: {page}. `trainledger dbt -- docs serve` shows them; `docs generate --static` publishes one file.")
     return done.returncode if done.returncode in (0, 1) else 2

@@ -13,16 +13,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import demo
+from dagster_project.commands.issuing import issue_report
 from dagster_project.commands.progress import shown
 from dagster_project.commands.refreshing import refresh
 from dagster_project.commands.reporting import quarterly_report
 from dagster_project.election.winners import View
+from dagster_project.evidence import chain
 from dagster_project.failures import UsageError, writing_to
-from dagster_project.settings import load_settings
+from dagster_project.settings import Settings, load_settings
+from dagster_project.warehouse.building import Listener
 from demo.generate import write_demo
 
 DEMO_NOW = "2026-10-10T00:00:00Z"
 QUARTERS = ("2026Q2", "2026Q3")
+ISSUED = "2026Q2"  # whole; of September the carbon is missing
 OWN_MARK = ".trainledger-demo"
 CONFIGURATION = "trainledger.yaml"
 
@@ -44,6 +48,15 @@ def prepare(folder: Path, scale: int) -> Path:
     return folder / CONFIGURATION
 
 
+def _issued(settings: Settings, say: Callable[[str], None], listener: Listener) -> Path:
+    """The zip of the finished quarter's report, issued by two invented people when the demo runs for the first time."""
+    reports = settings.home / "reports"
+    line = chain.last_of(chain.lines_of(reports), ISSUED)
+    if line is None:
+        line = issue_report(settings, ISSUED, View(), settings.reporting.approved_by[0], None, 0, say, say, listener).line
+    return reports / chain.FOLDER / f"{line['report_id']}.zip"
+
+
 def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
     """Generate, refresh, report, and say where everything is. Returns the exit code of the refresh."""
     os.environ["TRAINLEDGER_NOW"] = DEMO_NOW  # for this process and what it starts; nothing else is changed
@@ -54,12 +67,14 @@ def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
     with shown() as listener:
         code = refresh(settings, say=say, listener=listener).exit_code
         reports = {quarter: quarterly_report(settings, quarter, View(), None, 0, say, listener) for quarter in QUARTERS}
+        issued = _issued(settings, say, listener)
     say("")
     say("Everything below is synthetic.")
     say(f"Warehouse  {settings.home / 'published' / 'trainledger.duckdb'}")
     for quarter, report in reports.items():
         say(f"Report     {quarter} ({report.status}): {report.html}")
     program, configured = shlex.quote(str(Path(sys.executable).parent / "trainledger")), shlex.quote(str(settings.path))
+    say(f"Evidence   {program} verify {shlex.quote(str(issued))}")
     say(f"UI         TRAINLEDGER_NOW={DEMO_NOW} {program} ui --config {configured}")
     say(f"BigQuery   {folder / 'README.md'}: how to read the Google bill from a table instead, with the same figures")
     say(f'SQL        {program} sql --config {configured} "from dim_training_runs limit 5"')

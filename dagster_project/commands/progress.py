@@ -25,6 +25,9 @@ LABELS = {
     "publication": "Publication",
     "report": "Report",
     "verify": "Landed bytes",
+    "proof": "Proof",
+    "landed rows": "Landed rows",
+    "figures": "Figures",
 }
 
 

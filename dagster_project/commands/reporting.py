@@ -7,19 +7,23 @@ Rendering is reports/, which reads one published file and nothing else.
 from collections.abc import Callable
 from pathlib import Path
 
-from dagster_project.assets.story import tell_report
+from dagster_project.assets.story import tell_comparison, tell_report
 from dagster_project.election.election import elect
 from dagster_project.election.units import fingerprints
 from dagster_project.election.winners import View
+from dagster_project.failures import UsageError
 from dagster_project.landing.opening import open_landing
 from dagster_project.locking import writer_lock
 from dagster_project.modes import owner_alone
-from dagster_project.publishing.reporting import render_quarter
+from dagster_project.publishing.reporting import policy_of, render_comparison, render_quarter
 from dagster_project.settings import Settings
 from dagster_project.warehouse import builds
 from dagster_project.warehouse.building import Listener, build_all, no_listener
 from dagster_project.warehouse.site import Site
+from reports.comparison import Comparison
+from reports.errors import WindowError
 from reports.quarterly import QuarterlyReport
+from reports.window import read_day
 
 Say = Callable[[str], None]
 
@@ -58,8 +62,21 @@ def quarterly_report(
     """The report of a quarter as published, or as of an instant, in `out` or beside the publication."""
     site, note = site_of(settings, view, wait, say, listener), note_of(view)
     listener("report", 0, 1, quarter)
-    report = render_quarter(site.published_file, out or site.root / "reports", quarter, settings.organisation.name, note)
+    folder, policy = out or site.root / "reports", policy_of(settings)
+    report = render_quarter(site.published_file, folder, quarter, settings.organisation.name, note, policy=policy)
     listener("report", 1, 1, quarter)
     if note is None:  # an earlier view is no report of the publication
         tell_report(settings, quarter, report.html, report.status, say)
+    return report
+
+
+def comparison(settings: Settings, start: str | None, end: str | None, out: Path | None, say: Say) -> Comparison:
+    """The comparison from one day up to and without another, of the publication, in `out` or beside it."""
+    site = Site.of_home(settings.home)
+    try:
+        first, last = (read_day(text, option) if text else None for text, option in ((start, "--from"), (end, "--to")))
+    except WindowError as error:
+        raise UsageError(str(error).rstrip(".")) from None
+    report = render_comparison(site.published_file, out or site.root / "reports", settings.organisation.name, first, last)
+    tell_comparison(settings, report, say)
     return report

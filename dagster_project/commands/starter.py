@@ -23,6 +23,12 @@ run_tag_keys: [training_run_id]   # cost-allocation tags and labels that carry a
 engine: duckdb                 # what runs the models: duckdb, or spark for bills that outgrow one machine (docs/scale.md)
 carbon_weights: list_cost      # how a cell's emissions are divided; energy (a sensitivity) comes later
 
+# reporting:                   # who answers for an issued report, and when a published figure is restated (docs/evidence.md)
+#   prepared_by: Name of one person
+#   approved_by: [Names of, other people]
+#   restatement_threshold: 0.05   # of the published value
+#   base_year: 2026
+
 sources:
   # AWS bill: a CUR 2.0 or legacy CUR export, found from its manifest.
   # s3://bucket/prefix/export-name, or a local folder with the same layout inside.

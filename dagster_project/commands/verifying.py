@@ -1,8 +1,9 @@
-"""`trainledger verify --landing`: every landed object against the sha256 that was taken when it was fetched. Changes nothing."""
+"""`trainledger verify`: an issued report against its evidence, or every landed object against its sha256. Changes nothing."""
 
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 
 from dagster_project.failures import UsageError
 from dagster_project.landing.land import Landing
@@ -12,10 +13,45 @@ from dagster_project.settings import Settings
 from dagster_project.warehouse.building import Listener, no_listener
 
 
-def require_a_subject(landing: bool) -> None:
-    """A command that was told nothing must not look as if it had found all well."""
-    if not landing:
-        raise UsageError("verify was not told what to verify", remedy="Give --landing.")
+def require_a_subject(path: Path | None, landing: bool, from_landing: str | None) -> None:
+    """A command that was told nothing must not look as if it had found all well; nor one that was told two things."""
+    if (path is None) == (not landing):
+        what = "verify was not told what to verify" if path is None else "verify was told two things to verify"
+        raise UsageError(what, remedy="Give the folder or zip of an issued report, or --landing.")
+    if from_landing and path is None:
+        raise UsageError("--from-landing rebuilds the tables of an issued report", remedy="Give its folder or zip too.")
+
+
+def verify_report(
+    path: Path, from_landing: str | None, tell: Callable[[str], None], *, as_json: bool = False, listener: Listener = no_listener
+) -> int:
+    """Tell every difference, what cannot be compared here, and how much was compared. Returns 0, or 1 when something differs."""
+    from dagster_project.evidence.checking import json_of, opened_pack, verify_pack
+    from dagster_project.evidence.rebuilding import landing_differences
+
+    with opened_pack(path) as (folder, differences):
+        listener("verify", 0, 1, path.name)
+        found = verify_pack(path, folder, differences)
+        listener("verify", 1, 1, path.name)
+        if from_landing and not found.differences:
+            differing, tables = landing_differences(folder, found.said, from_landing, listener)
+            found.differences += differing
+            found.counts["rebuilt"] = tables
+    if as_json:
+        tell(json_of(found))
+        return int(bool(found.differences))
+    for text in found.differences:
+        tell(f"differs: {text}")
+    for text in found.remarks:
+        tell(text)
+    if not found.differences:
+        counts = {"figures": 0, "rendered": 0} | found.counts
+        rebuilt = f"; {counts['rebuilt']} tables rebuilt from the landing" if "rebuilt" in counts else ""
+        tell(
+            f"{found.said['report_id']} is as it was issued: {counts['files']} files, {counts['figures']} figures from their SQL,"
+            f" {counts['rendered']} files rendered again{rebuilt}."
+        )
+    return int(bool(found.differences))
 
 
 def verify_landing(

@@ -16,6 +16,7 @@ from dagster_project.kinds import Fact
 from dagster_project.landing.deriving.contents import Contents, version_order
 from dagster_project.landing.land import Landing
 from dagster_project.landing.records import Generation, RefusalRecord
+from dagster_project.landing.restated import Restated, read_restated
 from dagster_project.landing.store import SourceLanding
 from dagster_project.settings import SourceSettings
 
@@ -31,6 +32,7 @@ class Election:
     refusals: tuple[RefusalRecord, ...]  # in force: the newest delivery of its partition was not taken
     at: datetime  # flags such as 'closed' are as of this instant
     view: View = NOW
+    restated: tuple[Restated, ...] = ()  # what issued reports are known as; an earlier view cannot know
 
     def of_fact(self, fact: Fact) -> list[Elected]:
         """The members that carry one kind of fact."""
@@ -65,7 +67,8 @@ def elect(
         found, refused = winners_of(source, records, contents, view)
         winners += found
         refusals += refused
-    return Election(tuple(_flagged(winners)), tuple(refusals), view.instant or clock.now(), view)
+    restated = read_restated(landing.cache.parent) if view.instant is None else ()
+    return Election(tuple(_flagged(winners)), tuple(refusals), view.instant or clock.now(), view, restated)
 
 
 def _flagged(winners: list[Elected]) -> list[Elected]:

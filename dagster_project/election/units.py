@@ -177,12 +177,13 @@ def fingerprints(rules: Rules, election: Election) -> dict[str, str]:
 
 
 def _shared(election: Election) -> dict[str, Any]:
-    """What only the small tables read that every build writes again: run records, refusals, exchange rates."""
+    """What only the small tables read that every build writes again: run records, refusals, exchange rates, restatements."""
     return {
         "runs": [_digest_of(member) for member in election.of_fact("runs")],
         "inputs": [_digest_of(member) for member in _by_publication(election)],
         "refusals": sorted([r.source, r.partition, r.identity] for r in election.refusals),
         "row_refusals": sorted([*_place(m), m.generation.content_hash] for m in election.members if m.contents.refusals),
+        "restated": [list(one) for one in election.restated],
     }
 
 

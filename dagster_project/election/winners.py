@@ -6,7 +6,7 @@ over. The answer depends on what was landed, never on the order in which it was.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import takewhile
 
 from dagster_project.failures import SourceError, UsageError
@@ -16,6 +16,14 @@ from dagster_project.landing.records import Generation, RefusalRecord
 from dagster_project.landing.store import SourceLanding
 from dagster_project.settings import SourceSettings
 
+Name = tuple[str, str, datetime, str]  # source, partition, time of publication in UTC without a zone, content hash
+
+
+def name_of(generation: Generation) -> Name:
+    """What ops.dim_deliveries calls a generation by."""
+    published_at = generation.published_at.astimezone(UTC).replace(tzinfo=None)
+    return (generation.source, generation.partition, published_at, generation.content_hash)
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -23,6 +31,7 @@ class View:
 
     as_of: datetime | None = None
     as_published: datetime | None = None
+    named: frozenset[Name] | None = None  # nothing but these deliveries: those an issued report names
 
     def __post_init__(self) -> None:
         if self.as_of and self.as_published:
@@ -42,6 +51,8 @@ class View:
 
     def has_generation(self, generation: Generation) -> bool:
         """Whether a generation was known."""
+        if self.named is not None:
+            return name_of(generation) in self.named
         return self.has(generation.landed_at, generation.published_at)
 
 

@@ -109,7 +109,7 @@ def cited_hashes(path: Path) -> set[str]:
             raise SourceError(
                 f"line {number} of the chain of issued reports is not JSON, so what it cites is unknown and nothing is removed",
                 where=str(path),
-                remedy="Restore the file; every issued report's folder holds its own line.",
+                remedy="Restore the file; `issued/` beside it holds the line of each report.",
             ) from None
         cited |= set(HASH.findall(json.dumps(entry)))
     return cited

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 # a section that is done, and the first version of trainledger that publishes it
-SECTIONS = {"house": "0.3.0", "doors": "0.4.0", "bigquery": "0.6.0"}
+SECTIONS = {"house": "0.3.0", "doors": "0.4.0", "bigquery": "0.6.0", "answers": "0.7.0"}
 CONTRACT = PublishedTable(
     "contract",
     "ops",
@@ -44,4 +44,5 @@ def write_contract(connection: duckdb.DuckDBPyConnection) -> None:
 def write_bare_names(connection: duckdb.DuckDBPyConnection, tables: Sequence[PublishedTable]) -> None:
     """Let `from fct_training_run_costs` work in a client that searches schema main only, as every DuckDB client does unasked."""
     for table in tables:
-        connection.execute(f"create or replace view main.{quoted(table.name)} as select * from marts.{quoted(table.name)}")
+        # a copied file has them, with their comments: made anew they would have none
+        connection.execute(f"create view if not exists main.{quoted(table.name)} as select * from marts.{quoted(table.name)}")

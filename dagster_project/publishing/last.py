@@ -120,3 +120,11 @@ def catalog_of(connection: duckdb.DuckDBPyConnection) -> Catalog:
 def definition(columns: Sequence[Column]) -> str:
     """Columns, types and NOT NULL of a table as they stand in its `create table`."""
     return ", ".join(f"{quoted(name)} {kind}{'' if nullable else ' not null'}" for name, kind, nullable in columns)
+
+
+def declared_key(columns: Sequence[Column], key: Sequence[str]) -> str:
+    """The key as a constraint, if no column of it may be null and the table is not kept by month: see ADR 0052."""
+    required = {name for name, _, nullable in columns if not nullable}
+    if not key or not required.issuperset(key) or any(name == MONTH for name, *_ in columns):
+        return ""
+    return f", primary key ({', '.join(map(quoted, key))})"

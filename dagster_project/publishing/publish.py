@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagster_project import durable, modes
+from dagster_project.publishing.catalogue import write_catalogue
 from dagster_project.publishing.contract import CONTRACT, write_bare_names, write_contract
 from dagster_project.publishing.digest import MONTH, WHOLE, TableDigest, literal, quoted, table_digest, whole_digest
 from dagster_project.publishing.last import (
@@ -29,14 +30,17 @@ from dagster_project.publishing.last import (
     catalog_of,
     condition_of,
     contents,
+    declared_key,
     definition,
     has_other_rows,
     last_publication,
     part_of,
     publisher,
 )
+from dagster_project.publishing.month_files import write_files
 from dagster_project.publishing.parts import LINK, file_name, keep_part, new_folder, remove_old_parts, swap_parts, write_part
-from dagster_project.publishing.tables import COPIED, PublishedTable
+from dagster_project.publishing.statements import write_statements, write_views
+from dagster_project.publishing.tables import COPIED, STATEMENTS, PublishedTable
 from dagster_project.publishing.totals import TOTALS, write_totals
 
 if TYPE_CHECKING:
@@ -74,21 +78,24 @@ def publish(
     tables: Sequence[PublishedTable],
     identity: Identity,
     months: Collection[date] | None = None,
+    statements: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Publish a build file that no one has open for writing. Returns what PUBLICATION.json says.
 
+    `statements` are the SELECTs of report models, by name: of a view it is all there is.
     `months` are those the build built; every other month that is published row for row stays as it is. None: nothing stays.
     """
     published.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(published)
     file, record_file = published / FILE_NAME, published / COMMIT_RECORD
-    names = [table.name for table in tables]
+    names = [table.name for table in tables if not (table.is_view or table.is_parquet_only)]
     last = None if months is None else last_publication(file, record_file, identity.code_version, names)
     new_file = published / f".{identity.build_id}.duckdb"
     folder = new_folder(published, identity.build_id)
     built = frozenset(part_of(month) for month in months or ())
     whole_bytes = _begin_file(new_file, last)
-    digests, hashes = _write(build_file, new_file, tables, identity.build_id, Target(published, folder, last, built))
+    target = Target(published, folder, last, built)
+    digests, files, hashes = _write(build_file, new_file, tables, identity.build_id, target, statements or {})
     readers = modes.as_in(published)
     for made in (new_file, folder):
         modes.give(made, readers)
@@ -98,6 +105,7 @@ def publish(
         "tables": {digest.table: digest.digest for digest in digests},
         "rows": {digest.table: digest.rows for digest in digests},
         "parts": {digest.table: digest.partitions for digest in digests},
+        "files": files,
         "parquet": hashes,
         "publisher": publisher(),
         "whole_bytes": whole_bytes or new_file.stat().st_size,
@@ -107,6 +115,7 @@ def publish(
     swap_parts(published, folder)
     durable.write_json(record_file, record, readers)
     remove_old_parts(published, folder)
+    write_catalogue(file, published, tables)
     return record
 
 
@@ -147,9 +156,17 @@ def _copy_bytes(source: Path, target: Path) -> None:
 
 
 def _write(
-    build_file: Path, new_file: Path, tables: Sequence[PublishedTable], build_id: str, target: Target
-) -> tuple[list[TableDigest], dict[str, str]]:
-    """Bring the new file to the rows of the build. Returns the digests, and sha256 of the Parquet by relative file name."""
+    build_file: Path,
+    new_file: Path,
+    tables: Sequence[PublishedTable],
+    build_id: str,
+    target: Target,
+    statements: Mapping[str, str],
+) -> tuple[list[TableDigest], dict[str, dict[str, int]], dict[str, str]]:
+    """Bring the new file to the rows of the build.
+
+    Returns the digests, the rows of what is Parquet alone, and sha256 of all Parquet by relative file name.
+    """
     import duckdb
 
     digests: list[TableDigest] = []
@@ -160,7 +177,9 @@ def _write(
         connection.begin()  # hundreds of comments and columns: one commit instead of one, with its wait for the disk, for each
         connection.execute("create schema if not exists marts; create schema if not exists ops")
         catalog = catalog_of(connection)
-        for table in tables:
+        parquet_only = [table for table in tables if table.is_parquet_only]
+        tables = [table for table in tables if not table.is_parquet_only]
+        for table in (table for table in tables if not table.is_view):
             digest, of_table = _write_table(connection, table, target, catalog)
             digests.append(digest)
             hashes |= of_table
@@ -171,13 +190,19 @@ def _write(
             _create(connection, catalog["build", "ops", table.name], "ops", table.name)
             _insert(connection, f"build.ops.{quoted(table.name)}", f"ops.{quoted(table.name)}", table.key, own)
         write_contract(connection)
-        _comment(connection, {"marts": tables, "ops": (*COPIED, CONTRACT, *(totals.table for totals in TOTALS.values()))})
+        write_statements(connection, statements)
+        write_views(connection, tables, statements)
         write_bare_names(connection, tables)
+        files, of_files = write_files(
+            connection, parquet_only, digests, target.folder, target.published, target.last, target.built
+        )
+        ours = (*COPIED, CONTRACT, STATEMENTS, *(totals.table for totals in TOTALS.values()))
+        _comment(connection, {"marts": tables, "ops": ours, "main": tables})
         connection.commit()
         connection.execute("detach build")
         connection.execute("checkpoint")
     durable.sync(new_file)
-    return digests, hashes
+    return digests, files, hashes | of_files
 
 
 def _write_table(
@@ -201,7 +226,7 @@ def _write_table(
         stays = " or ".join(condition_of(part) for part in partitions)
         connection.execute(f"delete from {place} where ({stays}) is not true")
     else:
-        _create(connection, found, "marts", table.name)
+        _create(connection, found, "marts", table.name, table.key)
     if changed := sorted(now.keys() - partitions.keys()):
         condition = " or ".join(condition_of(part) for part in changed)
         by_month = (MONTH,) if any(name == MONTH for name, _ in columns) else ()
@@ -229,10 +254,12 @@ def _kept(
     return {part: found for part, found in target.last.parts_of(table.name).items() if part in same}
 
 
-def _create(connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], schema: str, name: str) -> None:
-    """Create the table, empty, with its types and NOT NULL as the build has them."""
+def _create(
+    connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], schema: str, name: str, key: Sequence[str] = ()
+) -> None:
+    """Create the table, empty, with its types and NOT NULL as the build has them, and with its key where that is cheap."""
     connection.execute(f"drop table if exists {schema}.{quoted(name)}")
-    connection.execute(f"create table {schema}.{quoted(name)} ({definition(columns)})")
+    connection.execute(f"create table {schema}.{quoted(name)} ({definition(columns)}{declared_key(columns, key)})")
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, source: str, target: str, key: Sequence[str], condition: str) -> None:
@@ -251,6 +278,7 @@ def _comment(connection: duckdb.DuckDBPyConnection, tables: dict[str, Sequence[P
     """Give tables and columns their words, where a copied file has not got them yet."""
     said = connection.execute(
         "select schema_name, table_name, '', comment from duckdb_tables() where database_name = current_database() union all"
+        " select schema_name, view_name, '', comment from duckdb_views() where database_name = current_database() union all"
         " select schema_name, table_name, column_name, comment from duckdb_columns() where database_name = current_database()"
     ).fetchall()
     present = {(schema, table, column): comment for schema, table, column, comment in said}
@@ -260,5 +288,6 @@ def _comment(connection: duckdb.DuckDBPyConnection, tables: dict[str, Sequence[P
                 text, at = words.strip(), (schema, table.name, column)
                 if text and at in present and present[at] != text:
                     place = f"{schema}.{quoted(table.name)}"
-                    what = f"column {place}.{quoted(column)}" if column else f"table {place}"
+                    kind = "view" if table.is_view or schema == "main" else "table"
+                    what = f"column {place}.{quoted(column)}" if column else f"{kind} {place}"
                     connection.execute(f"comment on {what} is {literal(text)}")

@@ -17,10 +17,12 @@ class PublishedTable:
     key: tuple[str, ...]
     description: str
     columns: dict[str, str]
+    is_view: bool = False  # asked when it is read: a few rows that other tables have already
+    is_parquet_only: bool = False  # too many rows for the DuckDB file: month_files.py
 
 
 def published_tables(manifest: dict[str, Any]) -> list[PublishedTable]:
-    """The models marked `meta: {published: true, key: [...]}`, by name."""
+    """The models marked `meta: {published: true, key: [...]}`, or `published: parquet`, by name."""
     tables = []
     for node in manifest["nodes"].values():
         meta = node.get("config", {}).get("meta") or {}
@@ -28,7 +30,10 @@ def published_tables(manifest: dict[str, Any]) -> list[PublishedTable]:
             continue
         words = {name: column.get("description", "") for name, column in node["columns"].items()}
         relation = node.get("alias") or node["name"]
-        tables.append(PublishedTable(relation, node["schema"], tuple(meta.get("key", ())), node.get("description", ""), words))
+        key, is_parquet_only = tuple(meta.get("key", ())), meta["published"] == "parquet"
+        is_view = node["config"].get("materialized") == "view" and not is_parquet_only
+        told = node.get("description", "")
+        tables.append(PublishedTable(relation, node["schema"], key, told, words, is_view, is_parquet_only))
     return sorted(tables, key=lambda table: table.name)
 
 
@@ -100,5 +105,12 @@ BUILDS = PublishedTable(
         "months": "The months that were built, as 2026-04, with commas.",
         "outcome": "published.",
     },
+)
+STATEMENTS = PublishedTable(
+    "report_statements",
+    "ops",
+    ("model",),
+    "The SELECT of every table and view that is made of other tables of this file alone: run it here, and it gives their rows.",
+    {"model": "Name of the table or view in schema marts.", "statement": "Its SELECT, over tables of schema marts."},
 )
 COPIED = (DELIVERIES, LISTED, GATES, BUILDS)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from dagster_project.failures import UsageError, meant
 from dagster_project.kinds import Kind, built_kinds
-from dagster_project.settings.model import Organisation, Retention, Settings, SourceSettings, Strict
+from dagster_project.settings.model import Organisation, Reporting, Retention, Settings, SourceSettings, Strict
 
 _DEEP = 50  # no configuration has so many brackets in each other
 Parts = tuple[int | str, ...]  # where in the document: sources, 0, location
@@ -118,7 +118,12 @@ def settings_of(document: dict[str, Any], path: Path) -> Settings:
 
 def _nearest(parts: Parts) -> str:
     """The key that a misspelt one probably means."""
-    above: dict[str, type[Strict]] = {"organisation": Organisation, "sources": SourceSettings, "retention": Retention}
+    above: dict[str, type[Strict]] = {
+        "organisation": Organisation,
+        "sources": SourceSettings,
+        "retention": Retention,
+        "reporting": Reporting,
+    }
     known = next((above[part] for part in reversed(parts[:-1]) if isinstance(part, str) and part in above), Settings)
     return meant(str(parts[-1]), known.model_fields.keys() - {"path"})
 

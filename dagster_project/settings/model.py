@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import date, timedelta
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -38,6 +39,21 @@ class Retention(Strict):
     """How long superseded generations of an open month stay."""
 
     open_month_days: Annotated[int, Field(ge=0)] = 3
+
+
+class Reporting(Strict):
+    """The restatement policy, and the two people who answer for a report."""
+
+    restatement_threshold: Annotated[Decimal, Field(ge=0, le=1)] = Decimal("0.05")  # of the published value, cumulative
+    base_year: Annotated[int, Field(ge=1990, le=2100)] | None = None
+    prepared_by: Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f]+$")] | None = None
+    approved_by: list[Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f]+$")]] = []
+
+    @model_validator(mode="after")
+    def _they_are_two(self) -> Self:
+        if self.prepared_by and self.prepared_by.strip().casefold() in [name.strip().casefold() for name in self.approved_by]:
+            raise ValueError(f"{self.prepared_by} prepares reports and cannot approve them: it takes two people")
+        return self
 
 
 class SourceSettings(Strict):
@@ -123,6 +139,7 @@ class Settings(Strict):
     engine: Literal["duckdb", "spark"] = "duckdb"  # what runs the models (docs/scale.md); figures are the same
     publish_mode: Annotated[int, BeforeValidator(readers_mode)] = 0o640  # of what readers read: the operating user's group may
     memory_limit: Annotated[str, Field(pattern=r"^[1-9][0-9]*[MGT]i?B$")] = MEMORY_LIMIT  # of an engine; more goes to the disk
+    reporting: Reporting = Reporting()
     sources: Annotated[list[SourceSettings], Field(min_length=1)]
 
     @model_validator(mode="after")

@@ -21,7 +21,7 @@ from dagster_project.failures import GateError
 from dagster_project.landing.verifying import landed_differences, require_same
 from dagster_project.publishing.publish import Identity, publish
 from dagster_project.publishing.tables import published_tables
-from dagster_project.warehouse import gates, modelling, on_spark, statements
+from dagster_project.warehouse import gates, modelling, on_spark, report_models, statements
 from dagster_project.warehouse.builds import Build
 from dagster_project.warehouse.nodes import NodeResult, node_results
 from dagster_project.warehouse.site import Site
@@ -117,7 +117,9 @@ def run_models(site: Site, build: Build, on_node: Callable[[modelling.Finished],
     """
     (site.target / "run_results.json").unlink(missing_ok=True)  # an old result must not pass for this build's
     if build.engine == on_spark.SPARK:
-        on_spark.run_dbt(dbt_arguments(build), site, build.build_id, on_node, lambda: opened(site))
+        others = [*dbt_arguments(build), "--exclude", report_models.SELECTOR]
+        on_spark.run_dbt(others, site, build.build_id, on_node, lambda: opened(site))
+        report_models.build(site, dbt_arguments(build), on_node)
         nodes = record_models(site, build)
         on_spark.clear(site)
         return nodes
@@ -135,6 +137,7 @@ def record_models(site: Site, build: Build) -> list[NodeResult]:
     run_results = json.loads((site.target / "run_results.json").read_bytes())
     with opened(site) as connection:
         statements.keep(site, build, run_results, connection)
+        report_models.keep(site, run_results["results"])
         return _recorded(site, build, run_results["results"], connection)
 
 
@@ -186,7 +189,8 @@ def publish_build(site: Site, build: Build) -> dict[str, Any]:
         connection.execute("checkpoint")
     tables = published_tables(modelling.project(site.root))
     identity = Identity(build.build_id, build.fingerprint, build.code_version, build.units, build.engine)
-    record = publish(site.build_file, site.published, tables, identity, None if build.is_full else build.month_dates)
+    built, selects = None if build.is_full else build.month_dates, report_models.statements(site)
+    record = publish(site.build_file, site.published, tables, identity, built, selects)
     site.marker.unlink(missing_ok=True)
     durable.sync(site.root)
     return record

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from dagster_project import durable
 from dagster_project.failures import UsageError
 from dagster_project.warehouse import modelling
+from dagster_project.warehouse.report_models import FOLDER
 from dagster_project.warehouse.site import Site
 
 if TYPE_CHECKING:
@@ -116,8 +117,11 @@ def run_dbt(
 
 
 def _marts(site: Site) -> list[dict[str, Any]]:
+    """Published tables that Spark makes; report models are DuckDB's, and a published view is made anew in the published file."""
     nodes = modelling.project(site.root)["nodes"].values()
-    return [node for node in nodes if node["resource_type"] == "model" and node["config"].get("meta", {}).get("published")]
+    models = [node for node in nodes if node["resource_type"] == "model" and not node["path"].startswith(FOLDER)]
+    how = [(node, node["config"]["materialized"], node["config"].get("meta", {}).get("published")) for node in models]
+    return [node for node, kind, published in how if published == "parquet" or (published and kind != "view")]
 
 
 def _take(

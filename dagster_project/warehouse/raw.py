@@ -90,6 +90,14 @@ TABLES: dict[str, dict[str, str]] = {
         "is_carbon_published": "BOOLEAN",
         "is_carbon_final": "BOOLEAN",
     },
+    "restatements": {
+        "report_id": "VARCHAR",
+        "datapoint_id": "VARCHAR",
+        "cause": "VARCHAR",
+        "before": "DECIMAL(38, 12)",
+        "after": "DECIMAL(38, 12)",
+        "delta": "DECIMAL(38, 12)",
+    },
     "build_months": {"usage_month": "DATE"},
     "status_months": {"usage_month": "DATE"},
 }
@@ -123,6 +131,14 @@ def create_raw(
     con.execute("COMMIT")
 
 
+def show_rows(con: duckdb.DuckDBPyConnection, rules: Rules, landing: Landing, members: Iterable[Elected], kind: Kind) -> None:
+    """Create or replace the view of a kind with the rows of some generations, elected or not: to look at rows, not to build."""
+    con.execute("CREATE SCHEMA IF NOT EXISTS raw")
+    found = landed_files(landing, members, kind)
+    _fill(con, FILES, FILE_COLUMNS, [row for row, _ in found])
+    con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
+
+
 def _small_tables(rules: Rules, election: Election, months: Sequence[date]) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of each of TABLES."""
     return {
@@ -133,6 +149,7 @@ def _small_tables(rules: Rules, election: Election, months: Sequence[date]) -> d
         "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in rules.run_tag_keys))),
         "settings": [(rules.carbon_weights, rules.reporting_currency)],
         "months": [tuple((asdict(m) | {"usage_month": first_day(m.usage_month)}).values()) for m in payer_months(election)],
+        "restatements": list(election.restated),
         "build_months": [(month,) for month in sorted(months)],
     }
 

@@ -88,3 +88,14 @@ cast((({{ a }}) - ({{ a }}) % ({{ b }})) / ({{ b }}) as decimal(38,0))
   {{ return(sql) }}
 {% endmacro %}
 {% macro text_literal(x) -%}'{{ (x | string).replace('\\', '\\\\').replace("'", "\\'") }}'{%- endmacro %}
+
+{# a statistic as a double of nine significant digits #}
+{% macro significant(x) %}{{ return(adapter.dispatch('significant', 'trainledger')(x)) }}{% endmacro %}
+{% macro duckdb__significant(x) -%}cast(printf('%.8e', {{ x }}) as double){%- endmacro %}
+{# of null Spark would make the word null #}
+{% macro spark__significant(x) -%}cast(case when {{ x }} is not null then format_string('%.8e', {{ x }}) end as double){%- endmacro %}
+
+{# a text as a string of JSON, with its quotes; null for null #}
+{% macro json_string(x) %}{{ return(adapter.dispatch('json_string', 'trainledger')(x)) }}{% endmacro %}
+{% macro duckdb__json_string(x) -%}cast(to_json({{ x }}) as varchar){%- endmacro %}
+{% macro spark__json_string(x) -%}case when {{ x }} is not null then regexp_extract(to_json(named_struct('x', {{ x }})), '(?s)^.{5}(.*).$', 1) end{%- endmacro %}

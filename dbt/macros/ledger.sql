@@ -194,3 +194,13 @@ case
 {%- for text in ['machine_place', 'service_code', 'region_id', 'cost_component', 'instance_type', 'resource_id', 'other_resource_id', 'job_id', 'run_tag', 'fixed_reason'] + gke_columns() %}coalesce({{ lines }}.{{ text }}, ''), {% endfor -%}
 {{ lines }}.charge_period_end, {{ lines }}.billed_cost, {{ lines }}.list_cost nulls last, {{ lines }}.spend_credit, {{ lines }}.priced_usage nulls last, {{ lines }}.committed_ratio
 {%- endmacro %}
+
+{# The calendar quarter of a date: 2026Q3. #}
+{% macro quarter_of(x) -%}
+cast(year({{ x }}) as string) || 'Q' || cast(quarter({{ x }}) as string)
+{%- endmacro %}
+
+{# kg as tonnes, kWh as MWh, to the last digit. The sum of a planet fits 17 digits before the point. #}
+{% macro thousandth(x) -%}
+cast(cast({{ x }} as decimal(26, 9)) * cast(0.001 as decimal(3, 3)) as decimal(38, 12))
+{%- endmacro %}

@@ -12,7 +12,7 @@ from typing import Any
 
 from demo.aws.account import PRODUCTION, RESEARCH, ROBOTICS, VISION
 from demo.clock import HOUR, MICRO, MONTHS, NOW, iso, month_bounds, seconds
-from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, SWEEP, VIT, Account, Workload, generator
+from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, SPEECH, SWEEP, VIT, Account, Workload, generator
 from demo.simulation import Attempt, Hold, Instance, Run, World, recorded_run
 from demo.truth import Rest
 
@@ -24,6 +24,7 @@ SHAPES: dict[Workload, tuple[Account, str, str, int, int, str | None]] = {
     EMBED: (PRODUCTION, "us-east-1", "on_demand", 2, 500, None),
     ALIGN: (RESEARCH, "us-west-2", "on_demand", 1, 0, None),
     VIT: (VISION, "us-west-2", "on_demand", 2, 500, None),
+    SPEECH: (VISION, "us-west-2", "on_demand", 1, 0, None),
 }
 LLAMA_STARTS = """
 2026-04-06T09:14:07 2026-04-20T13:02:41 2026-05-11T07:48:30 2026-05-29T20:11:53 2026-06-15T10:30:19
@@ -34,6 +35,9 @@ BERT_STARTS = """
 2026-07-30T22:16:14 2026-08-19T14:08:59 2026-09-16T07:36:22
 """
 VIT_STARTS = "2026-06-23T10:17:38 2026-08-26T08:51:04"
+SPEECH_STARTS = """
+2026-07-06T13:05:21 2026-07-23T08:40:10 2026-08-05T14:31:48 2026-08-20T09:12:33 2026-09-03T10:44:02 2026-09-17T15:20:57
+"""
 # (part of the planned hours, state) of the attempts that did not finish, by run
 BREAKS: dict[str, tuple[tuple[float, str], ...]] = {
     **dict.fromkeys(("llm8b-cpt-03", "llm8b-cpt-06"), ((0.16, "failed"),)),
@@ -132,6 +136,8 @@ def build(world: World) -> None:
         _elastic_run(world, name, ALIGN, start, 1.6)
     for number, (key, start) in enumerate(zip(PAIR_KEYS[VIT.workload_key], VIT_STARTS.split(), strict=True), start=1):
         _elastic_run(world, f"vit-h14-{number:02d}", VIT, start, 22.4 + number, pair_key=key)
+    for number, (key, start) in enumerate(zip(PAIR_KEYS[SPEECH.workload_key], SPEECH_STARTS.split(), strict=True), start=1):
+        _elastic_run(world, f"speech-{number:02d}", SPEECH, start, 1.5 + number / 8, pair_key=key)
     _standing_runs(world, _shared_machines(world), SWEEP, SWEEPS)
     lone = []
     for name, account, region_id, up, down, tag in LONE_MACHINES:

@@ -2,7 +2,7 @@
 
 The paired workloads run on both clouds under the same pair keys, for as many tokens as their twins; each attempt creates a node,
 labels it, and deletes it afterwards. What a pair differs by is set here: llm-8b costs about a fifth less on TPU, bert-large about
-the same, vit has two pairs only.
+the same, speech a quarter more, vit has two pairs only.
 Not paired are committed v5p nodes without labels, shared v5e nodes of a cluster, a Vertex AI job, and the awkward cases: a label
 nobody recorded, a label left on a node another run then used, a node nobody logged.
 """
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from demo.clock import HOUR, MICRO, MONTHS, month_bounds, seconds
 from demo.gcp.account import COMMITMENT_REGION, PLACES, PLATFORM, PRETRAINING, RESEARCH, TPU_PRICES, Project
-from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, SWEEP, TAG_KEY, UNIT, VIT, Workload, generator
+from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, SPEECH, SWEEP, TAG_KEY, UNIT, VIT, Workload, generator
 from demo.runs import tokens_of
 from demo.simulation import Attempt, Hold, Instance, Run, World
 
@@ -73,6 +73,7 @@ PAIRINGS = (
     Pairing(replace(LLAMA, framework="maxtext"), "llm8b-tpu", V6E, 32, "on_demand", 21.95, (0.72, 0.025)),
     Pairing(replace(BERT, framework="jax"), "bert-tpu", V5E, 16, "spot", 8.6, (1.035, 0.06)),
     Pairing(replace(VIT, framework="jax"), "vit-tpu", V5E, 8, "on_demand", 21.5, (0.93, 0.05)),
+    Pairing(replace(SPEECH, framework="jax"), "speech-tpu", V5E, 8, "on_demand", 21.5, (1.42, 0.04)),
 )
 UNUSUAL = {
     "llm8b-tpu-02": Unusual(((0.3, "failed"),)),

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate, pairwise
+from unicodedata import east_asian_width
 
+from reports.page.names import shown
 from reports.page.numbers import EN_DASH, scaled, significant
 
 LABEL_WIDTH, VALUE_WIDTH, ROW_HEIGHT, BAR_HEIGHT = 138, 70, 22, 12
@@ -111,9 +113,17 @@ class Chart:
 
 def fitted(text: str) -> str:
     """As much of a name as fits beside its bar; the full name is in the drawing's title and in the table."""
-    used = 0.0
+    used, text = 0.0, shown(text)
     for n, letter in enumerate(text):
-        used += 9.0 if letter.isupper() or letter in "mw@%—" else 4.0 if letter in "ijlrtf.,:;'|!()[] " else 6.6
+        used += (
+            12.0
+            if east_asian_width(letter) in "WF"
+            else 9.0
+            if letter.isupper() or letter in "mw@%—"
+            else 4.0
+            if letter in "ijlrtf.,:;'|!()[] "
+            else 6.6
+        )
         if used > LABEL_WIDTH - 16:
             return f"{text[: max(n - 1, 1)]}…"
     return text

@@ -1,7 +1,7 @@
-"""Ratios on a log axis: a dot per matched pair, a stroke at their median, a line over the bounds of a modelled median.
+"""Ratios on a log axis: a dot per matched pair, a stroke at their geometric mean, a line over its interval.
 
 A ratio and its reciprocal (0.8 and 1.25) are equally far from the line of no difference, so no direction looks larger than it is.
-Colours have no meaning here; modelled ratios are hollow. Every number drawn is in the tables of section 2.
+Colours have no meaning here; modelled ratios are hollow. Every number drawn is in the tables beside it.
 """
 
 import math
@@ -23,10 +23,10 @@ LADDERS = (
     (0.01, 0.1, 1.0, 10.0, 100.0),
 )
 LEGEND = (
-    ("round", "a pair, billed or reported by the provider"),
+    ("round", "a pair, billed or counted"),
     ("round hollow", "a pair, modelled"),
-    ("stroke", "median of the pairs"),
-    ("span", "bounds of a modelled median"),
+    ("stroke", "geometric mean of the pairs"),
+    ("span", "98 % interval; of modelled ratios at the corners of the power bounds"),
 )
 
 
@@ -58,17 +58,18 @@ class Axis:
         )
 
 
-def dot_line(n: int, label: str, key: str, is_modelled: bool, pairs: list[Row], median: Row | None, axis: Axis) -> Line:
+def dot_line(n: int, label: str, is_modelled: bool, pairs: list[Row], rated: Row | None, axis: Axis) -> Line:
     y = n * ROW_HEIGHT + ROW_HEIGHT / 2 + 2
-    known = sorted((pair[f"{key}_ratio"], str(pair["pair_key"])) for pair in pairs if pair[f"{key}_ratio"] is not None)
+    known = sorted((pair["ratio"], str(pair["pair_key"])) for pair in pairs)
     # neighbours are drawn above and below the line in turn, so that near pairs can still be counted by eye
     lift = STAGGER if len(known) > 1 else 0.0
     dots = tuple(
         Mark(axis.at(ratio), f"{y + (lift if position % 2 else -lift):.1f}", f"{pair}: {_shown(ratio)}")
         for position, (ratio, pair) in enumerate(known)
     )
-    middle = median["ratio_median"] if median else None
-    ends = [median[end] for end in ("ratio_low", "ratio_high")] if median and is_modelled else [None]
+    middle = rated["geometric_mean_ratio"] if rated else None
+    between = ("ratio_corner_low", "ratio_corner_high") if is_modelled else ("ratio_low", "ratio_high")
+    ends = [rated[end] for end in between] if rated else [None]
     low, high = ends if None not in ends else (0.0, 0.0)
     return Line(
         label=label,

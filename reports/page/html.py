@@ -1,18 +1,20 @@
 """The HTML page: the templates, and what they are given.
 
-A headline figure has three figures for the eye, its bounds or its exact value, and its change.
+A headline figure has three figures for the eye, its bounds or its exact value, the last quarter, and its change or why there is
+none.
 """
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
+from typing import Any
 
-import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from reports.model import Figure, Section, Table
-from reports.page import layout, records, words
-from reports.page.numbers import EN_DASH, grouped, scaled, significant
+from reports.model import Figure, Section, Sentence, Table
+from reports.page import layout, records, templating, words
+from reports.page.names import visible
+from reports.page.numbers import EN_DASH, amount, grouped, interval, is_share, scaled, share, significant
 from reports.quarter import Quarter, short_month_name
 
 
@@ -27,73 +29,111 @@ class Tile:
     lines: tuple[str, ...]
 
 
-def _amount(value: Decimal, unit: str) -> tuple[str, str, str]:
-    """Three figures for the eye, the unit, and the number as far as anyone pays or reports it."""
-    if unit == "1":
-        return grouped(value * 100, 1), "%", f"{grouped(value * 100, 2)} %"
-    if unit in ("kgCO2e", "kWh"):
-        scale, shown = scaled(value, unit)
-        return significant(value / scale), shown, f"{grouped(value, 3)} {unit}"
-    return significant(value), unit, f"{grouped(value, 2)} {unit}"
+def _exact(value: Decimal, unit: str) -> str:
+    """The number as far as anyone pays or reports it."""
+    return f"{grouped(value, 3 if unit in ('kgCO2e', 'kWh') else 2)} {unit}"
 
 
-def interval(value: Decimal, low: Decimal, high: Decimal, unit: str) -> str:
-    """812 (640-1 020) MWh: one unit for the three, chosen by the value."""
-    scale, shown = scaled(value, unit)
-    return f"{significant(value / scale)} ({significant(low / scale)}-{significant(high / scale)}) {shown}"
+def _value_lines(figure: Figure, value: Decimal) -> list[str]:
+    """Bounds or the exact value, and the whole beside it."""
+    lines = []
+    if figure.low is not None and figure.high is not None:
+        lines.append(f"{interval(value, figure.low, figure.high, figure.unit)}, plausible bounds")
+    elif not is_share(figure.unit):
+        lines.append(f"exactly {_exact(value, figure.unit)}")
+    if figure.whole is not None:
+        whole = share(figure.whole) if is_share(figure.unit) else _exact(figure.whole, figure.unit)
+        lines.append(f"{whole} {figure.whole_label}")
+    return lines
+
+
+def _change_lines(figure: Figure) -> list[str]:
+    """The last quarter and the change, or the reason why none is shown."""
+    lines = []
+    if figure.prior is not None:
+        if figure.prior_low is not None and figure.prior_high is not None:
+            lines.append(f"{figure.prior_quarter}: {interval(figure.prior, figure.prior_low, figure.prior_high, figure.unit)}")
+        else:
+            lines.append(f"{figure.prior_quarter}: {amount(figure.prior, figure.unit)}")
+    if figure.change is not None and is_share(figure.unit):
+        lines.append(f"{_signed(figure.change * 100)} percentage points")
+    elif figure.change_ratio is not None:
+        lines.append(f"{_signed(figure.change_ratio * 100)} % on {figure.prior_quarter}")
+    elif figure.change_reason and figure.value is not None:
+        lines.append(f"No change shown: {figure.change_reason}.")
+    return lines
+
+
+def _signed(value: Decimal) -> str:
+    return f"{'+' if value > 0 else ''}{grouped(value, 1)}"
 
 
 def tile(figure: Figure) -> Tile:
-    """The figure, its exact value or bounds, the whole beside it, and its change or the reason why none is shown."""
+    """The figure, what stands around it, the last quarter, and its change or the reason why none is shown."""
     lines = []
     if figure.value is None:
         number, unit = EN_DASH, ""
         lines.append(f"Not shown: {figure.absent}.")
         if figure.known:
             lines.append(f"{interval(*figure.known, figure.unit)} {figure.known_label}")
+    elif is_share(figure.unit):
+        number, unit = grouped(figure.value * 100, 1), "%"
     else:
-        number, unit, exact = _amount(figure.value, figure.unit)
-        if figure.low is not None and figure.high is not None:
-            lines.append(f"{interval(figure.value, figure.low, figure.high, figure.unit)}, plausible bounds")
-        elif figure.unit != "1":
-            lines.append(f"exactly {exact}")
-        if figure.whole is not None:
-            lines.append(f"{_amount(figure.whole, figure.unit)[2]} {figure.whole_label}")
-    if figure.remark:
-        lines.append(f"{figure.remark}.")
-    if figure.change_ratio is not None:
-        lines.append(f"{'+' if figure.change_ratio > 0 else ''}{grouped(figure.change_ratio * 100, 1)} % on the last quarter")
-    elif figure.change_reason and figure.value is not None:
-        lines.append(f"No change shown: {figure.change_reason}.")
-    return Tile(figure.id, figure.label, number, unit, tuple(lines))
+        scale, unit = scaled(figure.value, figure.unit)
+        number = significant(figure.value / scale)
+    lines += _value_lines(figure, figure.value) if figure.value is not None else []
+    return Tile(figure.id, figure.label, number, unit, (*lines, *_change_lines(figure)))
+
+
+def _sentence(sentence: Sentence) -> list[tuple[str, str]]:
+    """The parts of a sentence as text and the place of the figure it is: that of a headline figure, or a cell of a table."""
+
+    def place(id: str) -> str:
+        return "/".join(id.split("/")[:3]) if id.split("/")[1] == "glance" else id
+
+    return [(part, "") if isinstance(part, str) else (part.text, place(part.figure_id)) for part in sentence.parts]
+
+
+def _with_code(text: str) -> Markup:
+    """A lead in which `words between backticks` are what someone types."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
+
+
+def _placed(table: Table) -> dict[str, Any]:
+    """A table where it belongs, or what stands there of one that is an appendix."""
+    if not table.is_long:
+        return {"table": layout.page_table(table), "of": table, "appendix": ""}
+    return {"table": layout.excerpt(table), "of": table, "appendix": table.code}
 
 
 def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vintage: Table, sections: list[Section]) -> str:
     """The report as one HTML file that loads nothing."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).resolve().parent / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = templating.environment()
+    shown = [table for section in sections for table in section.tables if not table.spec.is_data_only]
     pages = [
-        {"section": section, "number": n, "tables": [layout.page_table(table) for table in section.tables]}
+        {
+            "section": section,
+            "lead": _with_code(section.lead),
+            "number": n,
+            "tables": [_placed(table) for table in section.tables if not table.spec.is_data_only],
+            "sentences": [_sentence(sentence) for sentence in section.sentences],
+        }
         for n, section in enumerate(sections, 1)
     ]
-    shown = [table for section in sections for table in section.tables]
-    digests = [(table, records.digest(records.csv_text(table))) for table in (vintage, *shown) if not table.absent]
+    answered = [table for section in sections for table in section.tables]
+    digests = [(table, records.digest(records.csv_text(table))) for table in (vintage, *answered) if not table.absent]
     return environment.get_template("quarterly.html").render(
         record=record,
         sub_r=Markup("<sub>r</sub>"),
         months=" to ".join(short_month_name(month) for month in (quarter.months[0], quarter.months[-1])),
-        tiles=[tile(figure) for figure in figures],
+        tiles=[tile(figure) for figure in figures if figure.is_on_first_page],
         figures=figures,
-        vintage=layout.page_table(vintage),
+        vintage=None if vintage.absent else layout.page_table(vintage),
         pages=pages,
+        appendices=[layout.page_table(table) for table in shown if table.is_long],
         digests=digests,
         methods=words.METHODS,
         sensitivities=words.SENSITIVITIES,
         open_questions=words.OPEN_QUESTIONS,
+        glossary=words.GLOSSARY,
     )

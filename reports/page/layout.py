@@ -8,12 +8,20 @@ from datetime import date, datetime
 from decimal import Decimal
 from itertools import groupby
 
-from reports.model import Column, Table
+from reports.model import TEN, Column, Table
+from reports.page.names import shown
 from reports.page.numbers import EN_DASH, UNITS, grouped, scaled, significant
 from reports.publication import Row
 from reports.quarter import short_month_name
 
 NOTE_MARKS = "abcdefghijklmnop"
+# a header says what its numbers are in
+UNITS_OF_KINDS = {
+    "ratio": "%",
+    "hours": "h",
+    "count": "number",
+    "ratio_of": "ratio",
+}
 PLACES = {"money": 2, "amount": 3, "mass": 3, "hours": 1, "ratio_of": 3}
 Notes = dict[str, str]  # the words of a footnote and its mark, in the order they are first needed; the same words share a mark
 
@@ -26,6 +34,7 @@ class Cell:
     title: str = ""
     is_repeated: bool = False  # the name of the row above: read aloud, not printed again
     name: str = ""  # what people call the id in `text`
+    id: str = ""  # of a number: the figure's
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,7 @@ class PageTable:
     notes: tuple[tuple[str, str], ...]
     absent: str
     hidden_rows: int
+    is_excerpt: bool = False  # the first ten of a ranked table, all of which is an appendix
 
     @property
     def is_narrow(self) -> bool:
@@ -98,7 +108,7 @@ def _text(column: Column, value: object) -> str:
         return f"{value:%Y-%m-%d %H:%M}"
     if isinstance(value, date):
         return short_month_name(value) if column.kind == "month" else value.isoformat()
-    text = str(value)
+    text = shown(str(value))
     if column.key == "source":  # a source is named on the page, never linked
         text = text.replace("https://", "").replace("http://", "")
     return text[:12] if column.kind == "digest" else text.replace("_", " ") if column.kind == "state" else text
@@ -113,7 +123,7 @@ def _number(column: Column, value: Decimal | float, places: int, scales: dict[st
     if column.kind == "ratio":  # all but all is not all
         return ">99.9" if Decimal("0.9995") <= number < 1 else grouped(number * 100, 1)
     if column.kind == "statistic":  # rows of several units: as many figures, not as many places
-        return significant(number)
+        return grouped(number, 0) if number == number.to_integral_value() else significant(number)
     return str(number) if column.kind == "year" else grouped(number, places)
 
 
@@ -136,7 +146,7 @@ def _cell(column: Column, row: Row, places: int, scales: dict[str, Scale], notes
         return Cell(_text(column, value), f"{css} is-{value}" if str(value).isidentifier() else css)
     if column.is_text:
         text = _text(column, value)
-        name = str(row[column.name] or "") if column.name and row[column.name] != value else ""
+        name = shown(str(row[column.name] or "")) if column.name and row[column.name] != value else ""
         return Cell(text, f"{css}{_length(column, text)}", title=str(value) if column.kind == "digest" else "", name=name)
     number = _number(column, value, places, scales)
     ends = [row[key] for key in column.bounds]
@@ -147,9 +157,18 @@ def _cell(column: Column, row: Row, places: int, scales: dict[str, Scale], notes
 
 
 def _page_row(
-    row: Row, above: Row | None, columns: list[Column], places: dict[str, int], scales: dict[str, Scale], notes: Notes
+    row: Row,
+    above: Row | None,
+    columns: list[Column],
+    places: dict[str, int],
+    scales: dict[str, Scale],
+    notes: Notes,
+    row_id: str,
 ) -> PageRow:
     cells = [_cell(column, row, places[column.key], scales, notes) for column in columns]
+    if row_id:
+        ids = ["" if column.is_text else f"{row_id}/{column.key}" for column in columns]
+        cells = [replace(cell, id=id) for cell, id in zip(cells, ids, strict=True)]
     is_total = bool(row.get("is_total"))
     if is_total:
         empty = next((n for n, cell in enumerate(cells) if not cell.text), None)
@@ -162,10 +181,32 @@ def _page_row(
     return PageRow(tuple(cells), is_total, bool(quiet) and above is not None and not repeated)
 
 
-def page_table(table: Table) -> PageTable:
-    """Lay one table out. A single currency moves from its column into the headers."""
-    currencies = {str(row["billing_currency"]) for row in table.rows if "billing_currency" in row}
-    currency = currencies.pop() if len(currencies) == 1 else ""
+def _currencies(table: Table) -> list[str]:
+    return sorted({str(row["billing_currency"]) for row in table.rows if row.get("billing_currency") is not None})
+
+
+def _of_rows(table: Table, columns: list[Column]) -> dict[str, str]:
+    """What numbers of several units are in: the one unit of all rows, or that of the row, where a column says it."""
+    names = ("unit", "unit_or_currency", "billing_currency")
+    name = next((name for name in names if table.rows and name in table.rows[0]), "")
+    found = {row[name] for row in table.rows} if name else set()
+    shown = any(column.key in names or column.label == "in" for column in columns)
+    unit = str(found.pop()) if len(found) == 1 and None not in found else "in the row's unit" if shown else ""
+    return dict.fromkeys(("statistic", "amount"), unit)
+
+
+def excerpt(table: Table) -> PageTable | None:
+    """The ten largest of a long table with its total, to stand where the table would; the whole is an appendix."""
+    if not table.spec.is_ranked or len(_currencies(table)) > 1:
+        return None
+    first = [row for row in table.rows if not row.get("is_total")][:TEN]
+    return page_table(table, (*first, *(row for row in table.rows if row.get("is_total"))))
+
+
+def page_table(table: Table, excerpt: tuple[Row, ...] = ()) -> PageTable:
+    """Lay one table out, or an excerpt of it. A single currency moves from its column into the headers."""
+    currencies = _currencies(table)
+    currency = currencies[0] if len(currencies) == 1 else ""
     scales = {kind: _scale(kind, small, table) for kind, (small, _) in UNITS.items()}
     columns = [
         column
@@ -176,16 +217,25 @@ def page_table(table: Table) -> PageTable:
         and not (column.is_dropped_when_zero and not any(row[column.key] for row in table.rows))
     ]
     places = {column.key: _decimals(column, table.rows, scales) for column in columns}
-    units = {"money": currency or "in its currency", "ratio": "%", "hours": "h", **{k: scale.unit for k, scale in scales.items()}}
+    units = (
+        UNITS_OF_KINDS
+        | _of_rows(table, columns)
+        | {"money": currency or "in its currency", **{k: scale.unit for k, scale in scales.items()}}
+    )
     notes: Notes = {}
-    rows = table.rows[: table.spec.page_rows]
+    rows = excerpt or table.rows[: table.spec.page_rows]
+    ids = [table.row_id(row) if table.quarter and not excerpt else "" for row in rows]
     groups = tuple((label, len(list(members))) for label, members in groupby(column.group for column in columns))
     return PageTable(
         table,
         groups if any(label for label, _ in groups) else (),
         tuple(Header(c.label, c.unit or units.get(c.kind, ""), "" if c.is_text else "number") for c in columns),
-        tuple(_page_row(row, above, columns, places, scales, notes) for above, row in zip((None, *rows), rows, strict=False)),
+        tuple(
+            _page_row(row, above, columns, places, scales, notes, id)
+            for above, row, id in zip((None, *rows), rows, ids, strict=False)
+        ),
         tuple((mark, words) for words, mark in notes.items()),
         table.absent or ("" if table.rows else table.spec.empty),
-        len(table.rows) - len(rows),
+        0 if excerpt else len(table.rows) - len(rows),
+        bool(excerpt),
     )

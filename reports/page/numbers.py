@@ -47,3 +47,27 @@ def scaled(greatest: Decimal, unit: str) -> tuple[Decimal, str]:
     """What to divide by and the unit then: tonnes and MWh from 1,000 kg or kWh on, other units as they are."""
     larger = dict(UNITS.values())
     return (TONNE, larger[unit]) if unit in larger and abs(greatest) >= TONNE else (Decimal(1), unit)
+
+
+def share(value: Decimal) -> str:
+    """0.9872 -> 98.7 %; all but all is not all."""
+    return f">99.9{THIN_SPACE}%" if Decimal("0.9995") <= value < 1 else f"{grouped(value * 100, 1)}{THIN_SPACE}%"
+
+
+def is_share(unit: str) -> bool:
+    """A share of cost has the currency over itself as its unit, USD/USD: one for every currency."""
+    return unit == "1" or ("/" in unit and len(set(unit.split("/"))) == 1)
+
+
+def amount(value: Decimal, unit: str) -> str:
+    """Three figures for the eye with their unit: 56.1 MWh, 242 000 USD, 98.7 %."""
+    if is_share(unit):
+        return share(value)
+    scale, shown = scaled(value, unit)
+    return f"{significant(value / scale)} {shown}"
+
+
+def interval(value: Decimal, low: Decimal, high: Decimal, unit: str) -> str:
+    """812 (640-1 020) MWh: one unit for the three, chosen by the value."""
+    scale, shown = scaled(value, unit)
+    return f"{significant(value / scale)} ({significant(low / scale)}-{significant(high / scale)}) {shown}"

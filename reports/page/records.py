@@ -10,7 +10,7 @@ from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
 
-from reports.model import Figure, Section, Table
+from reports.model import Figure, Number, Section, Sentence, Table
 from reports.page.numbers import plain
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run them
@@ -36,12 +36,12 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def write_file(path: Path, text: str) -> None:
+def write_file(path: Path, content: str | bytes) -> None:
     """Write beside the target, then rename over it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -71,7 +71,7 @@ def table_record(table: Table) -> dict[str, object]:
     ]
     rows = [
         {
-            "id": f"{table.id}/{'/'.join('' if row[key] is None else str(row[key]) for key in table.spec.row_key)}",
+            "id": table.row_id(row),
             "is_total": bool(row.get("is_total")),
             "values": {column.key: plain(row[column.key]) for column in table.spec.columns},
         }
@@ -83,6 +83,7 @@ def table_record(table: Table) -> dict[str, object]:
         "title": table.spec.title,
         "method": table.spec.method,
         "sql": table.spec.sql,
+        "key": list(table.spec.row_key),
     }
     if table.absent:
         return {**record, "absent": table.absent}
@@ -90,17 +91,23 @@ def table_record(table: Table) -> dict[str, object]:
 
 
 def figure_record(figure: Figure) -> dict[str, object]:
-    """A headline figure for report.json; a text that does not apply is null."""
+    """A headline figure for report.json; a text that does not apply is null. `<id>/prior` and so on name its other numbers."""
     known = dict(zip(("value", "low", "high"), map(plain, figure.known), strict=True)) if figure.known else None
     texts = {field.name: plain(getattr(figure, field.name)) or None for field in fields(figure)}
     return {**texts, "unit": figure.unit, "known": known}
+
+
+def sentence_record(sentence: Sentence) -> dict[str, object]:
+    numbers = [{"id": part.figure_id, "text": part.text} for part in sentence.parts if isinstance(part, Number)]
+    return {"id": sentence.id, "text": sentence.text, "figures": numbers}
 
 
 def section_record(section: Section) -> dict[str, object]:
     return {
         "id": section.id,
         "title": section.title,
+        "lead": section.lead or None,
         "absent": section.absent or None,
-        "notes": [],  # of format 1; no section has any
+        "sentences": [sentence_record(sentence) for sentence in section.sentences],
         "tables": [table_record(table) for table in section.tables],
     }

@@ -98,6 +98,25 @@ METHODS = (
     ),
 )
 
+GLOSSARY = (
+    ("Training run", "One training job from its first attempt to its last, failed and interrupted attempts included."),
+    ("Effective cost", "What use cost once commitments are spread over the hours they serve, net of negotiated discounts."),
+    ("Billed cost", "What the invoice asks. A month with a commitment fee has a high bill, whoever uses the commitment later."),
+    (
+        "Allocated",
+        "The provider's own figure, divided among runs and everything else by list price; it adds up to the provider's.",
+    ),
+    ("Modelled", "Our own figure from chips, time and telemetry; it stands beside the provider's and is never added to it."),
+    ("Bounds", "Both ends of a modelled figure, every assumption at its low or its high value; not a confidence interval."),
+    (
+        "Location-based",
+        "Electricity counted at the average of the grid it came from; market-based counts contracts and certificates.",
+    ),
+    ("Idle", "Accelerators that were paid for and that no run held; shown by itself, and in no run's strict figure."),
+    ("Residual", "What of a bill or of a provider's emissions no run carries; every such row has one reason."),
+    ("Preliminary", "Whole, and may still change: an invoice or the provider's yearly true-up is open. Final: neither is."),
+)
+
 SENSITIVITIES = (
     "The allocation key is list price. A cell that mixes accelerators with many small services moves when their relative "
     "prices do; weights by energy are the sensitivity, not shown here.",

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from reports.model import Table
-from reports.page.charts import Bar, Chart, Segment, chart
+from reports.page.charts import Bar, Chart, Line, Segment, chart
 from reports.page.dots import LEGEND, Axis, dot_line
 from reports.page.numbers import EN_DASH
 from reports.publication import Row
 from reports.quarter import short_month_name
 from reports.sections.costs import GROUPS
-from reports.sections.side_by_side import COMPARED
 from reports.sections.sql import PERIODS, WAYS
 
 Legend = tuple[tuple[str, str], ...]
@@ -90,7 +89,17 @@ def _to_the_bill(tables: dict[str, Table], currency: str) -> Chart:
     return chart(f"bill-{currency}", "From training runs to the bill", panels, currency, columns=2)
 
 
+def _lost(tables: dict[str, Table], currency: str) -> Chart:
+    """Idle, failed and interrupted, each a bar of its own."""
+    costs = [(str(row["cause"]), row["effective_cost"]) for row in _of(tables["lost_work_by_cause"], currency)]
+    bars = [Bar(cause, (Segment(cost, "rest" if cause == "idle" else "lost", cause),), cost) for cause, cost in costs]
+    return chart(
+        f"lost-{currency}", "Idle machines, failed and interrupted work, effective cost", [("", bars)], currency, columns=2
+    )
+
+
 DRAWN = {
+    "lost_work_by_cause": _lost,
     "cost_by_accelerator": _by_group,
     "cost_by_month": _by_month,
     "work_by_outcome": _by_outcome,
@@ -99,10 +108,16 @@ DRAWN = {
 
 
 def cost_and_energy_charts(tables: dict[str, Table]) -> Charts:
-    """The charts of section 3: of cost, one set per currency, and of energy."""
-    currencies = {id: sorted({str(row["billing_currency"]) for row in tables[id].rows}) for id in DRAWN}
-    costs = {id: tuple(draw(tables, currency) for currency in currencies[id]) for id, draw in DRAWN.items()}
-    return {**costs, **_energy_charts(tables)}
+    """The charts of where it went: of cost, one set per currency, and of energy."""
+    groups = {f"cost_by_{name}" for name, _, _ in GROUPS}
+    costs: Charts = {}
+    for id, draw in DRAWN.items():
+        if id in tables and (draw is not _by_group or groups <= tables.keys()):
+            costs[id] = tuple(
+                draw(tables, currency) for currency in sorted({str(row["billing_currency"]) for row in tables[id].rows})
+            )
+    needed = {f"energy_by_{name}" for name in ("accelerator", "team", "model", "month", "outcome")}
+    return {**costs, **(_energy_charts(tables) if needed <= tables.keys() else {})}
 
 
 def _energy_bars(rows: Iterable[Row], label: str) -> list[Bar]:
@@ -150,8 +165,10 @@ def _energy_charts(tables: dict[str, Table]) -> Charts:
 
 
 def emission_charts(tables: dict[str, Table]) -> Charts:
-    """Those of section 4: the waterfall of the quarter or of its complete months, the months, the model beside the provider."""
+    """Those of emissions: the waterfall of the quarter or of its complete months, the months, the model beside the provider."""
     charts: Charts = {}
+    if not {"emissions_waterfall", "emissions_by_month"} <= tables.keys():
+        return charts
     rows, months = tables["emissions_waterfall"].rows, tables["emissions_by_month"].rows
     labels = {column.key: column.label for column in tables["emissions_waterfall"].spec.columns if column.kind == "mass"}
     known = {key for key in labels if rows and all(row[key] is not None for row in rows)}
@@ -166,7 +183,8 @@ def emission_charts(tables: dict[str, Table]) -> Charts:
         panels = [(f"{way.title()}-based", [_month(row, way, len(clouds) > 1) for row in months]) for way in WAYS]
         legend = (*((_cloud(cloud), f"allocated to runs, {cloud}") for cloud in clouds), ("rest", "no run"))
         charts["emissions_by_month"] = (chart("carbon-month", "Provider emissions by month", panels, "kgCO2e", legend, 2),)
-    return {**charts, **_modelled_charts(tables["modelled_beside_provider"])}
+    beside = tables.get("modelled_beside_provider")
+    return {**charts, **(_modelled_charts(beside) if beside else {})}
 
 
 def _month(row: Row, way: str, with_provider: bool) -> Bar:
@@ -202,30 +220,33 @@ def _modelled_charts(table: Table) -> Charts:
     return {table.id: (chart("modelled", title, [("", bars)], "kgCO2e", legend, 2),)}
 
 
-def ratio_chart(pairs: tuple[Row, ...], medians: tuple[Row, ...]) -> tuple[Chart, ...]:
-    """A panel per workload with pairs; the first row, useful tokens, shows how well the pairs are matched."""
-    workloads = sorted({str(pair["workload_key"]) for pair in pairs})
-    values = [value for pair in pairs for key, value in pair.items() if key.endswith("_ratio") and value is not None]
-    bounds = [row[end] for row in medians for end in ("ratio_low", "ratio_high") if row[end] is not None]
-    axis, panels = Axis([*values, *bounds]), []
-    for n, workload in enumerate(workloads):
+def ratio_chart(pairs: tuple[Row, ...], rated: tuple[Row, ...]) -> tuple[Chart, ...]:
+    """A panel per workload with pairs: a line per figure, with its interval where there is one."""
+    ends = ("ratio_low", "ratio_high", "ratio_corner_low", "ratio_corner_high")
+    axis = Axis([*(pair["ratio"] for pair in pairs), *(row[end] for row in rated for end in ends if row[end] is not None)])
+    panels = []
+    for n, workload in enumerate(dict.fromkeys(str(pair["workload_key"]) for pair in pairs)):
         own = [pair for pair in pairs if pair["workload_key"] == workload]
-        rated = [row for row in medians if row["workload_key"] == workload and row["pair_count"]]
-        # in two currencies a measure has two medians: then none is drawn
-        by_measure = {row["measure"]: row for row in rated if sum(row["measure"] == other["measure"] for other in rated) == 1}
-        present = [m for m in COMPARED if any(pair[f"{m.key}_ratio"] is not None for pair in own)]
+        beside = {row["measure"]: row for row in rated if row["workload_key"] == workload}
+        figures = dict.fromkeys(str(pair["measure"]) for pair in own)
         lines = tuple(
-            dot_line(position, m.short, m.key, m.is_modelled, own, by_measure.get(m.words), axis)
-            for position, m in enumerate(present)
+            _ratio_line(position, measure, [pair for pair in own if pair["measure"] == measure], beside.get(measure), axis)
+            for position, measure in enumerate(figures)
         )
-        count = f"{len(own)} matched pair{'s' if len(own) > 1 else ''}"
+        count = len({pair["pair_key"] for pair in own})
         numbers = "; ".join(f"{line.label}: {line.number or 'each pair in the table'}" for line in lines)
         panels.append(
             axis.panel(
                 f"dots-{n}",
-                f"TPU ÷ Trainium, per run: {workload}, {count}",
-                f"Log axis, 1 is no difference. Median ratios: {numbers}. Descriptive; the numbers are in the tables.",
+                f"TPU ÷ Trainium: {workload}, {count} matched pair{'s' if count > 1 else ''} in four quarters",
+                f"Log axis, 1 is no difference. Ratios with their intervals: {numbers}. The numbers are in the tables.",
                 lines,
             )
         )
-    return (Chart("TPU ÷ Trainium, per run", tuple(panels), LEGEND, 2, "dots"),) if panels else ()
+    return (Chart("TPU ÷ Trainium", tuple(panels), LEGEND, 2, "dots"),) if panels else ()
+
+
+def _ratio_line(position: int, measure: str, pairs: list[Row], rated: Row | None, axis: Axis) -> Line:
+    is_modelled = any(pair["ratio_corner_low"] is not None for pair in pairs)
+    label = measure.removesuffix(" per 1M useful tokens").removesuffix(" to target").removesuffix(",")
+    return dot_line(position, label, is_modelled, pairs, rated, axis)

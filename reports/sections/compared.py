@@ -1,25 +1,12 @@
-"""What section 2 compares: which runs, their whole lives, what was left out, and what no run carries."""
+"""What is compared with what: which runs, what was left out, and what no run carries. The verdicts: verdicts.py."""
 
 from reports.model import Column, TableSpec, columns
-from reports.sections.sql import lines, nine_digits, whole, within
+from reports.sections.sql import lines, nine_digits, within
 
-SCOPE_2_LOCATION, SCOPE_2_MARKET = "provider_scope_2_location_based_kgco2e", "provider_scope_2_market_based_kgco2e"
-MODELLED = tuple(f"modelled_location_based_kgco2e{end}" for end in ("", "_low", "_high"))
 GROUP = "Energy of the compared runs"
-ENERGY = tuple(f"{boundary}_energy_kwh{end}" for boundary in ("chip", "facility") for end in ("", "_low", "_high"))
 
-
-def _doubles(columns: tuple[str, ...], source: str) -> str:
-    return lines((f"cast({source}.{column} as double) as {column}" for column in columns), 8)
-
-
-def _wholes(columns: tuple[str, ...]) -> str:
-    return ", ".join(whole(column) for column in columns)
-
-
-# CTEs that end in `compared`: finished runs of the quarter and their twins, all their months, one row each.
-# A figure is null when one of its months is unknown, the bill when a month is not billed or in two currencies.
-COMPARED_RUNS = f"""finished as (
+# CTEs that end in `compared`: finished runs of the quarter and their twins, one row each.
+COMPARED_RUNS = """finished as (
     select training_run_id, workload_key, pair_key, accelerator_family, useful_tokens,
         ended_at >= $start as is_in_quarter,
         pair_key is not null and max(ended_at) over (partition by workload_key, pair_key) >= $start
@@ -28,42 +15,9 @@ COMPARED_RUNS = f"""finished as (
     where accelerator_family in ('trainium', 'tpu') and workload_key is not null and state = 'succeeded'
         and is_target_reached is distinct from false and ended_at < $end
 ),
-run_costs as (
-    select training_run_id, min(billing_currency) as billing_currency, sum(effective_cost) as effective_cost, {whole("list_cost")}
-    from marts.fct_training_run_costs
-    where cost_component <> 'credit'
-    group by training_run_id
-    having count(distinct billing_currency) = 1 and bool_and(status <> 'not_published')
-),
-run_energy as (
-    select training_run_id, {_wholes(ENERGY)}
-    from marts.fct_training_run_energy
-    group by training_run_id
-),
-run_modelled as (
-    select training_run_id, {_wholes(MODELLED)}
-    from marts.fct_training_run_emissions_modelled
-    where factor_set_id = 'location_direct_v1'
-    group by training_run_id
-),
-run_emissions as (
-    select training_run_id, {_wholes((SCOPE_2_LOCATION, SCOPE_2_MARKET))}
-    from marts.fct_training_run_emissions
-    group by training_run_id
-),
 compared as (
-    select finished.*, run_costs.billing_currency,
-        {_doubles(("effective_cost", "list_cost"), "run_costs")},
-        {_doubles(ENERGY, "run_energy")},
-        {_doubles(MODELLED, "run_modelled")},
-        cast(run_emissions.{SCOPE_2_LOCATION} as double) as scope_2_location_based,
-        cast(run_emissions.{SCOPE_2_MARKET} as double) as scope_2_market_based
-    from finished
-    left join run_costs using (training_run_id)
-    left join run_energy using (training_run_id)
-    left join run_modelled using (training_run_id)
-    left join run_emissions using (training_run_id)
-    where finished.is_in_quarter or finished.is_pair_of_quarter
+    select * from finished
+    where is_in_quarter or is_pair_of_quarter
 )"""
 
 WHAT_WAS_COMPARED = TableSpec(

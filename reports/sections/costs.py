@@ -1,4 +1,4 @@
-"""Section 3, where it went: cost by accelerator, team, model, month, run, evidence and outcome; from the runs to the bill."""
+"""Where it went: cost by accelerator, team, model, month, run, evidence and outcome; from the runs to the bill."""
 
 from reports.model import Column, TableSpec, bounded, columns, named
 from reports.sections.sql import (
@@ -15,40 +15,60 @@ from reports.sections.sql import (
 GROUPS = (("accelerator", "accelerator_type", "Accelerator"), ("team", "team", "Team"), ("model", "model_name", "Model"))
 NO_MONTH = "a month of the run has no figure"
 NO_LIST = "part of the usage has no list price"
+NO_PRIOR = "no cost of $last_quarter is published"
 
 
 def grouped_costs(name: str, group: str, label: str) -> TableSpec:
-    """Cost of runs by one attribute and platform, each currency with its total."""
+    """Cost of runs by one attribute and platform, each currency with its total, the last quarter beside it."""
+    now = within("costs.usage_month")
     return TableSpec(
         id=f"cost_by_{name}",
         title=f"Cost by {name}",
-        sql=f"""select
+        sql=f"""with presence as (
+    select billing_currency, min(usage_month) as first_month
+    from marts.fct_training_run_costs
+    group by billing_currency
+)
+select
     runs.{group},
     runs.accelerator_family,
     costs.billing_currency,
-    count(distinct costs.training_run_id) as run_count,
-    coalesce(sum(costs.effective_cost) filter (where costs.cost_component = 'accelerator'), 0) as accelerator_effective_cost,
-    coalesce(sum(costs.effective_cost) filter (where costs.cost_component <> 'accelerator'), 0) as other_effective_cost,
-    sum(costs.effective_cost) as effective_cost,
-    sum(costs.idle_share_effective_cost) as idle_share_effective_cost,
-    sum(costs.billed_cost) as billed_cost,
-    {whole("costs.list_cost", "list_cost")},
+    count(distinct costs.training_run_id) filter (where {now}) as run_count,
+    coalesce(sum(costs.effective_cost) filter (where {now} and costs.cost_component = 'accelerator'), 0)
+        as accelerator_effective_cost,
+    coalesce(sum(costs.effective_cost) filter (where {now} and costs.cost_component <> 'accelerator'), 0)
+        as other_effective_cost,
+    coalesce(sum(costs.effective_cost) filter (where {now}), 0) as effective_cost,
+    case when min(presence.first_month) < $start
+        then coalesce(sum(costs.effective_cost) filter (where not {now}), 0) end as prior_effective_cost,
+    case when min(presence.first_month) < $start
+        then coalesce(sum(costs.effective_cost) filter (where {now}), 0)
+            - coalesce(sum(costs.effective_cost) filter (where not {now}), 0) end as change_effective_cost,
+    coalesce(sum(costs.idle_share_effective_cost) filter (where {now}), 0) as idle_share_effective_cost,
+    coalesce(sum(costs.billed_cost) filter (where {now}), 0) as billed_cost,
+    case when count(*) filter (where {now}) = count(costs.list_cost) filter (where {now})
+        then coalesce(sum(costs.list_cost) filter (where {now}), 0) end as list_cost,
     grouping(runs.{group}, runs.accelerator_family) > 0 as is_total
 from marts.fct_training_run_costs as costs
 inner join marts.dim_training_runs as runs using (training_run_id)
-where {within("costs.usage_month")}
+inner join presence on costs.billing_currency = presence.billing_currency
+where costs.usage_month >= $before and costs.usage_month < $end
 group by grouping sets ((runs.{group}, runs.accelerator_family, costs.billing_currency), (costs.billing_currency))
 order by costs.billing_currency, is_total, effective_cost desc, runs.{group}, runs.accelerator_family""",
         columns=(
             Column(group, label),
             *columns(accelerator_family="Platform", billing_currency="Currency", run_count="Runs"),
-            *columns(accelerator_effective_cost="Accelerators, effective", other_effective_cost="Other, effective"),
-            *columns(effective_cost="Effective", idle_share_effective_cost="Idle share", billed_cost="Billed"),
+            *columns(group="Effective cost", accelerator_effective_cost="Accelerators", other_effective_cost="Other"),
+            *columns(group="Effective cost", effective_cost="$quarter"),
+            *columns(note=NO_PRIOR, group="Effective cost", prior_effective_cost="$last_quarter"),
+            *columns(note=NO_PRIOR, group="Effective cost", change_effective_cost="Change"),
+            *columns(idle_share_effective_cost="Idle share", billed_cost="Billed"),
             Column("list_cost", "List", "money", note=NO_LIST),
         ),
-        method="Strict cost of runs (what they used). The idle share is what the fully loaded view adds; it is in none of the "
-        "other columns.",
+        method="Strict cost of runs (what they used), as far as bills have landed. The idle share is what the fully loaded view "
+        "adds; it is in none of the other columns. Groups that cost something in $last_quarter alone are here too.",
         empty="No run has a cost in this quarter.",
+        is_ranked=True,
     )
 
 
@@ -232,8 +252,8 @@ order by billing_currency, {GROUP_ORDER}, part""",
         *period_columns("billed_cost", "money", "Billed"),
         *period_columns("effective_cost", "money", "Effective"),
     ),
-    method="Runs and residuals by reason; the provider total is added independently from the landed files. Section 6 "
-    "shows the difference of every measure, which is 0. Commitments: billed, the fees; effective, what of them was not "
+    method="Runs and residuals by reason; the provider total is added independently from the landed files. The section on "
+    "quality shows the difference of every measure, which is 0. Commitments: billed, the fees; effective, what of them was not "
     "used.",
     empty="No bill in this quarter.",
 )

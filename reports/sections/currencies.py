@@ -1,4 +1,4 @@
-"""Section 1: cost in the currencies of the bills, never added; and that of runs in the reporting currency beside them."""
+"""Cost in the currencies of the bills, never added; and that of runs in the reporting currency beside them."""
 
 from reports.model import Column, TableSpec, columns
 from reports.sections.sql import PARTS, run_rest_all, whole, within

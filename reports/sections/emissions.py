@@ -1,4 +1,4 @@
-"""Section 4, emissions: by method, region and month, and from the runs to the provider's total."""
+"""Emissions by method, region and month, and from the runs to the provider's total."""
 
 from reports.model import Column, TableSpec, columns
 from reports.sections.sql import (
@@ -52,7 +52,6 @@ select
 {_by_way((f"parts.{LOCATION}", f"parts.{MARKET}"), "presence", "count(parts.is_run)", "parts.is_run")}
 from presence
 left join parts using (provider_name, payer_account_id, usage_month)
-where presence.is_this_quarter
 group by presence.usage_month, presence.provider_name
 order by presence.usage_month, presence.provider_name""",
     columns=(
@@ -122,7 +121,7 @@ steps as (
     {RECONCILED}
 ),
 gaps as (
-    select usage_month from presence where is_this_quarter and not has_carbon
+    select usage_month from presence where not has_carbon
 )
 select part,
 {by_period(LOCATION, "location_based_kgco2e", COMPLETE)},
@@ -190,14 +189,14 @@ BY_SCOPE = "\n    union all\n".join(
     "market_based from parts"
     for n, (label, location, market) in enumerate(SCOPES)
 )
-NOT_SPLIT = "a carbon month is not published (section 4 has those that are), or the provider gives no such split"
+NOT_SPLIT = "a carbon month is not published (the section on emissions has those that are), or the provider gives no such split"
 TOTALS_TWICE = TableSpec(
     id="totals_twice",
     title="Two totals, side by side: provider emissions by scope and method",
     sql=f"""with {PRESENCE},
 {EMISSION_PARTS},
 complete as (
-    select provider_name, bool_and(has_carbon) as has_carbon from presence where is_this_quarter group by provider_name
+    select provider_name, bool_and(has_carbon) as has_carbon from presence group by provider_name
 ),
 scopes as (
 {BY_SCOPE}
@@ -217,6 +216,6 @@ order by provider_name, position""",
     ),
     method="Provider-reported masses of the elected model version. The location-based and the market-based column are two "
     "answers to one question and are never added. Scope 1 has no method and is in both; so does a Scope 3 that the "
-    "provider does not split. Section 4 names the model version of each month. Quarantined rows are not in these sums.",
+    "provider does not split. The section on emissions has each month's model version. Quarantined rows are not in these sums.",
     empty="No provider emission row in this quarter.",
 )

@@ -1,4 +1,4 @@
-"""Energy of the runs, section 3 and the sources of section 8: four boundaries with bounds, basis, coverage, chip-hours, PUE.
+"""Energy of the runs and the sources it rests on: four boundaries with bounds, basis, coverage, chip-hours, PUE.
 
 Every figure is modelled from telemetry or time unless its basis is measured. low and high are plausible bounds: fully
 correlated, so they add; they are no confidence interval.
@@ -20,6 +20,7 @@ BASES = {
     "energy_kwh_time_model": "Time",
 }
 HALF = "a run-month of the group has no figure: half a total is not a total"
+NO_PRIOR = "nothing, or nothing whole, in $last_quarter"
 IDLE = "the idle share of a run-month is not known"
 BOUNDS = (
     "Plausible bounds in brackets; they err together, so they add. Run-months known by a tag only hold no chips on record: "
@@ -130,10 +131,19 @@ def grouped_energy(name: str, group: str, label: str) -> TableSpec:
     return TableSpec(
         id=f"energy_by_{name}",
         title=f"Facility energy by {name}",
-        sql=f"""select runs.{group}, runs.accelerator_family, {COUNTS},
+        sql=f"""with prior as (
+    select runs.{group}, runs.accelerator_family, {_wholes("facility_energy_kwh")}
+    {JOINED}
+    where energy.usage_month >= $before and energy.usage_month < $start
+    group by runs.{group}, runs.accelerator_family
+)
+select runs.{group}, runs.accelerator_family, {COUNTS},
     {_bounded("facility_energy_kwh")},
+    max(prior.facility_energy_kwh) as prior_facility_energy_kwh,
     {_wholes("idle_share_facility_energy_kwh")}
 {JOINED}
+left join prior
+    on runs.{group} is not distinct from prior.{group} and runs.accelerator_family = prior.accelerator_family
 where {within("energy.usage_month")}
 group by runs.{group}, runs.accelerator_family
 order by facility_energy_kwh desc nulls last, runs.{group}, runs.accelerator_family""",
@@ -142,10 +152,12 @@ order by facility_energy_kwh desc nulls last, runs.{group}, runs.accelerator_fam
             *columns(accelerator_family="Platform"),
             *COUNTED,
             *bounded("facility_energy_kwh", "Facility energy", "energy", HALF),
+            Column("prior_facility_energy_kwh", "$last_quarter", "energy", note=NO_PRIOR, is_dropped_when_empty=True),
             *columns(note=IDLE, idle_share_facility_energy_kwh="Idle share"),
         ),
-        method=f"Facility boundary, modelled, strict. {BOUNDS}",
+        method=f"Facility boundary, modelled, strict. {BOUNDS} No change by group: the headline figure has it, or why not.",
         empty=NONE,
+        is_ranked=True,
     )
 
 

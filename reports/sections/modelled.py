@@ -1,4 +1,4 @@
-"""Modelled emissions beside what the provider allocated, section 4, and the factors they rest on, section 8.
+"""Modelled emissions beside what the provider allocated, and the factors they rest on.
 
 The engineering view is never added to the book. The two meet only in the reconciliation: both location-based, both electricity
 (provider Scope 2 and facility energy times the grid's factor), both of the runs that used accelerators in a provider cell.

@@ -1,54 +1,120 @@
-"""Section 6, quality: what arrived, which gates passed, what is quarantined, and each provider total against its parts."""
+"""Quality: what arrived and when, which checks failed, what is quarantined, and each provider total against its parts."""
 
-from reports.model import Column, TableSpec, columns
+from reports.model import Column, Table, TableSpec, columns
+from reports.publication import Publication
+from reports.quarter import Quarter, listed
 from reports.sections.sql import MASSES, PERIODS, within
 
-# a partition of a bill or a carbon export begins with its month; a run record does not
 # the build a publication holds is the last one begun; its clock times stay out of the page
-IS_MONTH = "regexp_matches(partition, '^[0-9]{4}-[0-9]{2}([^0-9]|$$)')"
 THIS_BUILD = "(select build_id from ops.builds order by started_at desc, build_id desc limit 1)"
 MONTHS = PERIODS[:3]
+RECORDS = "('training_runs', 'fx_rates', 'user_inputs')"  # kinds that come one by one, of no month
+TELEMETRY = "('neuron_monitor', 'tpu_monitoring', 'gpu_monitoring')"
+# A partition of a bill or a carbon export begins with its month, or its day; a file of telemetry ends with one, and the name of a
+# run record may hold anything: moe-2026-04.run.json is of no month.
+DATED = f"""dated as (
+    select source_name, kind, published_at,
+        case
+            when kind in {RECORDS} then ''
+            when kind in {TELEMETRY} then regexp_extract(partition, '~([0-9]{{4}}-[0-9]{{2}}(-[0-9]{{2}})?)[^~]*$$', 1)
+            else regexp_extract(partition, '^([0-9]{{4}}-[0-9]{{2}}(-[0-9]{{2}})?)', 1)
+        end as dated
+    from ops.dim_deliveries
+    where is_elected
+),
+delivered as (
+    select source_name, kind, published_at, dated,
+        case when dated <> '' then cast(left(dated, 7) || '-01' as date) end as usage_month,
+        length(dated) = 10 as is_day
+    from dated
+)"""
+NOT_THERE = f"case when kind in {RECORDS} then 'as records' when kind in {TELEMETRY} then 'no file' else 'missing' end"
 
-PUBLISHED = ",\n".join(f"    max(published_at) filter (where partition_month = ${month}) as {month}" for month, _ in MONTHS)
+
+def _vintage(month: str) -> str:
+    """The newest publication of a month, and how many of its days a source that delivers by day has given."""
+    of_month = f"usage_month = ${month}"
+    return f"""    coalesce(strftime(max(published_at) filter (where {of_month}), '%Y-%m-%d %H:%M'), {NOT_THERE}) as {month},
+    case when bool_or(is_day)
+        then count(distinct dated) filter (where is_day and {of_month}) || ' of ' || day(last_day(${month}))
+    end as {month}_days"""
+
+
+BY_DAY = "delivered by month, or as records"
 VINTAGE = TableSpec(
     id="vintage",
     title="Data vintage: when each source was published, by month of usage (UTC)",
-    sql=f"""with elected as (
-    select *, case when {IS_MONTH} then cast(left(partition, 7) || '-01' as date) end as partition_month
-    from ops.dim_deliveries
-    where is_elected
-)
+    sql=f"""with {DATED}
 select source_name, kind,
-{PUBLISHED},
-    max(published_at) filter (where partition_month is null) as undated,
-    count(*) as delivery_count
-from elected
-where partition_month is null or {within("partition_month")}
+{f",{chr(10)}".join(_vintage(month) for month, _ in MONTHS)},
+    count(*) filter (where usage_month is null) as records,
+    max(published_at) filter (where usage_month is null) as newest_record,
+    count(*) filter (where {within()}) as delivery_count
+from delivered
 group by source_name, kind
 order by source_name, kind""",
     columns=(
         *columns(source_name="Source", kind="Kind"),
-        *columns("time", note="no delivery", **{month: f"${month}_name" for month, _ in MONTHS}),
-        *columns(note="delivered by month", undated="Records, newest"),
-        *columns(delivery_count="Deliveries"),
+        *(
+            column
+            for month, _ in MONTHS
+            for column in (
+                Column(month, "Newest", "state", group=f"${month}_name"),
+                Column(f"{month}_days", "Days", note=BY_DAY, group=f"${month}_name"),
+            )
+        ),
+        Column("records", "Records", "count", is_dropped_when_zero=True),
+        Column("newest_record", "Newest record", "time", note="delivered by month or day"),
+        *columns(delivery_count="Deliveries of the quarter"),
     ),
     key=("source_name", "kind"),
-    method="The newest elected delivery of each source and month; a Google bill by the day of its partitions. Section 9 "
-    "lists every delivery with its digest.",
+    method="The newest elected delivery of each source and month. Days: of sources that deliver by day, how many days of the "
+    "month have a delivery; a file of telemetry counts for the day in its name. Records come one by one and belong to no month.",
     empty="No delivery of this quarter has landed.",
 )
 
-STATES = ",\n".join(
-    f"    coalesce(max(state) filter (where usage_month = ${month}), 'missing') as {month}" for month, _ in MONTHS
-)
+NEWEST = f"""with {DATED}
+select
+    case
+        when kind = 'training_runs' then 'run records'
+        when kind in {RECORDS} then 'own figures and rates'
+        when kind in {TELEMETRY} then 'telemetry'
+        when kind like '%carbon%' then 'carbon'
+        else 'bills'
+    end as what,
+    max(published_at) as newest
+from delivered
+where usage_month is null or {within()}
+group by what
+order by case what when 'bills' then 1 when 'carbon' then 2 when 'telemetry' then 3 when 'run records' then 4 else 5 end"""
+
+
+def vintage_sentence(publication: Publication, quarter: Quarter) -> str:
+    """Until when what the quarter rests on was published."""
+    sql = quarter.fill(NEWEST)
+    if publication.missing(sql):
+        return ""
+    newest = [f"{row['what']} until {row['newest']:%Y-%m-%d}" for row in publication.rows(sql)]
+    return f"Data as published: {listed(newest)} (UTC)." if newest else ""
+
+
+NO_STATE = NOT_THERE.replace("kind in", "sources.kind in")
+
+
+def _state(month: str) -> str:
+    of_month = f"usage_month = ${month}"
+    return f"""    coalesce(
+        max(states.state) filter (where states.{of_month}),
+        case when bool_or(quarantined.{of_month}) then 'quarantined' end,
+        {NO_STATE}
+    ) as {month}"""
+
+
+STATES = ",\n".join(_state(month) for month, _ in MONTHS)
 MATRIX = TableSpec(
     id="sources_by_month",
     title="Sources and months",
-    sql=f"""with landed as (
-    select source_name, kind, cast(left(partition, 7) || '-01' as date) as usage_month, 'landed' as state
-    from ops.dim_deliveries
-    where is_elected and {IS_MONTH}
-),
+    sql=f"""with {DATED},
 booked as (
     select cells.source_name, cells.usage_month,
         case when bool_or(costs.status <> 'final') then 'preliminary' else 'final' end as state
@@ -64,43 +130,40 @@ booked as (
     group by cells.source_name, cells.usage_month
 ),
 states as (
-    select landed.source_name, landed.kind, landed.usage_month, coalesce(max(booked.state), landed.state) as state
-    from landed
+    select distinct delivered.source_name, delivered.usage_month, coalesce(booked.state, 'landed') as state
+    from delivered
     left join booked using (source_name, usage_month)
-    group by landed.source_name, landed.kind, landed.usage_month, landed.state
-),
-undated as (
-    select source_name, kind, count(*) as records
-    from ops.dim_deliveries
-    where is_elected and not {IS_MONTH}
-    group by source_name, kind
+    where delivered.usage_month is not null
 ),
 quarantined as (
-    select source_name, count(*) as quarantined_rows from marts.fct_quarantine group by source_name
+    select source_name, count(*) as quarantined_rows,
+        try_cast(nullif(regexp_extract(source_object, '(20[0-9]{{2}}-[0-9]{{2}})', 1), '') || '-01' as date) as usage_month
+    from marts.fct_quarantine
+    group by all
 ),
-dated as (
-    select source_name, kind,
-{STATES},
-        cast(null as bigint) as undated_records
-    from states
-    group by source_name, kind
-    union all
-    select source_name, kind, null, null, null, records from undated
+sources as (
+    select source_name, kind from ops.listed_objects
+    union
+    select source_name, kind from ops.dim_deliveries where is_elected
 )
-select dated.*, coalesce(quarantined.quarantined_rows, 0) as quarantined_rows
-from dated
+select sources.source_name, sources.kind,
+{STATES},
+    coalesce((select sum(quarantined_rows) from quarantined where source_name = sources.source_name), 0) as quarantined_rows
+from sources
+left join states using (source_name)
 left join quarantined using (source_name)
-order by source_name, kind, undated_records nulls first""",
+group by sources.source_name, sources.kind
+order by sources.source_name, sources.kind""",
     columns=(
         *columns(source_name="Source", kind="Kind"),
-        *columns("state", note="not delivered by month", **dict(MONTHS)),
-        *columns(note="delivered by month", undated_records="Undated records"),
+        *columns("state", **dict(MONTHS)),
         *columns(quarantined_rows="Quarantined rows"),
     ),
-    key=("source_name", "kind", "undated_records"),
+    key=("source_name", "kind"),
     method="landed: delivered, no run has a row in it; preliminary and final: the status of the runs' rows from this "
-    "source; missing: no delivery. Quarantined rows are of the whole source.",
-    empty="No source has landed anything.",
+    "source; missing: no delivery of a bill or a carbon publication; quarantined: what came of the month was refused. "
+    "Telemetry comes where runs are. Quarantined rows are of the whole source.",
+    empty="No source is configured.",
 )
 
 GATES = TableSpec(
@@ -111,14 +174,32 @@ from ops.gate_results
 where build_id = {THIS_BUILD}
 order by passed, gate""",
     columns=(
-        *columns(gate="Gate", passed="Passed", failing_rows="Failing rows"),
+        *columns(gate="Check", passed="Passed", failing_rows="Failing rows"),
         Column("detail", "Detail", note="no detail", is_dropped_when_empty=True),
     ),
     key=("gate",),
     method="A build is published only when every expected gate passed.",
     empty="The published file holds no gate result: it was not published by the line.",
     page_rows=400,
+    is_data_only=True,
 )
+
+
+def gates_line(table: Table) -> str:
+    """All checks in one line, those that did not pass named in words."""
+    if not table.rows:
+        return ""
+    failed = [_in_words(str(row["gate"])) for row in table.rows if not row["passed"]]
+    if not failed:
+        return f"All {len(table.rows)} checks before publication passed."
+    passed = len(table.rows) - len(failed)
+    return f"{passed} of {len(table.rows)} checks before publication passed. Not passed, as a warning: {'; '.join(failed)}."
+
+
+def _in_words(gate: str) -> str:
+    """dbt.assert_every_tpu_sku_is_known -> every tpu sku is known."""
+    return gate.rpartition(".")[2].removeprefix("assert_").replace("_", " ")
+
 
 CONFLICTS = TableSpec(
     id="conflicts",

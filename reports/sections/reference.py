@@ -1,4 +1,4 @@
-"""Section 8 and 9: reference tables (catalogue, prices, regions) and the evidence (input digests, the build)."""
+"""Reference tables (catalogue, prices, regions) and the evidence (input digests, the build)."""
 
 from reports.model import Column, TableSpec, columns
 from reports.sections.quality import THIS_BUILD
@@ -25,8 +25,7 @@ order by accelerator_family, accelerator_type""",
         *SOURCED,
     ),
     key=("accelerator_type",),
-    method="Chosen values. marts.dim_accelerator_sources keeps every published value of every source, also where sources "
-    "disagree.",
+    method="Chosen values; the ledger also keeps every published value of every source, where sources disagree.",
     empty="The catalogue has none of the accelerator types of the runs.",
 )
 

@@ -84,34 +84,47 @@ def period_columns(key: str, kind: str, group: str, note: str = "not recorded") 
     return columns(kind, note=note, group=group, **{f"{key}_{period}": label for period, label in PERIODS})
 
 
-# CTEs that end in `presence`: every payer of this and the last quarter x every month of both, with its bill and its carbon.
+# CTEs that end in `presence`: every payer that a configured source has ever had, and every payer of this or the last quarter, x
+# every month of the quarter, with its bill and its carbon; a source that has delivered nothing so far stands for a payer nobody
+# knows yet.
 # A month whose carbon export was delivered empty is published: no emissions is an answer.
 PRESENCE = """months as (
     select cast(month_start as date) as usage_month
-    from unnest(generate_series($before, $month_3, interval 1 month))
-        as series (month_start)
+    from unnest([$month_1, $month_2, $month_3]) as series (month_start)
+),
+books as (
+    select distinct provider_name, payer_account_id, source_name, usage_month,
+        measure like 'provider_%' as is_carbon
+    from marts.fct_reconciliation
+    where method = 'conservation' and (measure = 'billed_cost' or (measure like 'provider_%' and provider_total is not null))
+),
+silent as (
+    select source_name, case when kind like 'gcp%' then 'Google Cloud' else 'AWS' end as provider_name,
+        kind like '%carbon%' as is_carbon
+    from ops.listed_objects
+    where kind in ('aws_cur', 'aws_focus', 'aws_carbon', 'gcp_billing', 'gcp_focus', 'gcp_carbon')
+        and source_name not in (select source_name from marts.fct_reconciliation)
+        and source_name not in (select source_name from ops.dim_deliveries where is_elected)
 ),
 payers as (
-    select distinct provider_name, payer_account_id
-    from marts.fct_reconciliation
-    where method = 'conservation' and usage_month >= $before and usage_month < $end
+    select provider_name, payer_account_id, '' as source_name, true as needs_bill, true as needs_carbon
+    from books
+    where usage_month < $end
+        and (usage_month >= $before or source_name in (select source_name from ops.listed_objects))
+    group by provider_name, payer_account_id
+    union all
+    select provider_name, '', source_name, not is_carbon, is_carbon
+    from silent
 ),
 bills as (
-    select distinct provider_name, payer_account_id, usage_month
-    from marts.fct_reconciliation
-    where method = 'conservation' and measure = 'billed_cost'
-),
-carbon_rows as (
-    select distinct provider_name, payer_account_id, usage_month, source_name
-    from marts.fct_reconciliation
-    where method = 'conservation' and measure like 'provider_%' and provider_total is not null
+    select distinct provider_name, payer_account_id, usage_month from books where not is_carbon
 ),
 carbon_months as (
-    select provider_name, payer_account_id, usage_month from carbon_rows
+    select distinct provider_name, payer_account_id, usage_month from books where is_carbon
     union
     select carbon_sources.provider_name, carbon_sources.payer_account_id, cast(left(partition, 7) || '-01' as date)
     from ops.dim_deliveries
-    inner join (select distinct source_name, provider_name, payer_account_id from carbon_rows) as carbon_sources
+    inner join (select distinct source_name, provider_name, payer_account_id from books where is_carbon) as carbon_sources
         using (source_name)
     where is_elected and regexp_matches(partition, '^[0-9]{4}-[0-9]{2}([^0-9]|$$)')
 ),
@@ -119,21 +132,15 @@ presence as (
     select
         payers.provider_name,
         payers.payer_account_id,
+        payers.source_name,
         months.usage_month,
-        months.usage_month >= $start as is_this_quarter,
-        bills.usage_month is not null as has_bill,
-        carbon_months.usage_month is not null as has_carbon
+        bills.usage_month is not null or not payers.needs_bill as has_bill,
+        carbon_months.usage_month is not null or not payers.needs_carbon as has_carbon
     from payers
     cross join months
     left join bills using (provider_name, payer_account_id, usage_month)
     left join carbon_months using (provider_name, payer_account_id, usage_month)
 )"""
-
-
-def complete(flag: str, is_this_quarter: bool = True) -> str:
-    """True when every payer has what `flag` names in every month of the quarter; false when there is no payer at all."""
-    which = "is_this_quarter" if is_this_quarter else "not is_this_quarter"
-    return f"(select coalesce(bool_and({flag}), false) from presence where {which})"
 
 
 WAYS = ("location", "market")

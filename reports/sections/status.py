@@ -3,9 +3,10 @@
 Issuing is somebody's act, never this code's.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from reports.model import TableSpec, columns, named
+from reports.errors import QuarterError
+from reports.model import Column, TableSpec, columns, named
 from reports.publication import Publication, Row
 from reports.quarter import Quarter, listed, month_name
 from reports.sections.sql import PRESENCE, account_names, within
@@ -17,28 +18,31 @@ class Status:
 
     name: str
     reasons: tuple[str, ...]
+    is_final: bool = False  # no row of the quarter may still change
 
 
+NOT_ISSUED = "Every figure is final; the report has not been issued."
 PRESENCE_OF_PAYERS = TableSpec(
     id="presence",
     title="Bills and carbon publications by payer and month",
     sql=f"""with {PRESENCE}
-select presence.provider_name, presence.payer_account_id, payers_named.account_name as payer_account_name, presence.usage_month,
-    presence.has_bill, presence.has_carbon
+select presence.provider_name, presence.payer_account_id, payers_named.account_name as payer_account_name,
+    presence.source_name, presence.usage_month, presence.has_bill, presence.has_carbon
 from presence
 {account_names("presence", "payer_account_id", "payers_named")}
-where presence.is_this_quarter
-order by presence.provider_name, presence.payer_account_id, presence.usage_month""",
+order by presence.provider_name, presence.payer_account_id, presence.source_name, presence.usage_month""",
     columns=(
         *columns(provider_name="Provider"),
         *named("payer_account_id", "Payer", "payer_account_name", "Payer's name"),
+        Column("source_name", "Source", note="a payer, of whichever source", is_data_only=True),
         *columns(usage_month="Month"),
         *columns(has_bill="Bill", has_carbon="Carbon publication"),
     ),
-    key=("provider_name", "payer_account_id", "usage_month"),
+    key=("provider_name", "payer_account_id", "source_name", "usage_month"),
     method="A bill is there when the payer has a reconciled billed cost in the month; carbon when it has a reconciled "
-    "provider mass, or when its carbon source delivered the month empty.",
-    empty="No payer has a bill or a carbon publication in this quarter or the one before.",
+    "provider mass, or when its carbon source delivered the month empty. Every payer that a configured source has had so far is "
+    "expected in every month.",
+    empty="No payer has a bill or a carbon publication so far.",
 )
 
 ROW_STATUS = TableSpec(
@@ -105,18 +109,38 @@ def _lacks(rows: list[Row], flag: str, what: str) -> list[str]:
         if not row[flag]:
             name = f" {row['payer_account_name']}," if row["payer_account_name"] else ""
             payer = f"{row['provider_name']} payer {row['payer_account_id']}{',' if name else ''}{name}"
+            if row["source_name"]:
+                payer = f"source {row['source_name']}, which has delivered nothing so far,"
             lacking.setdefault(payer, []).append(month_name(row["usage_month"]))
     return [f"No {what} of {payer} for {listed(months)}." for payer, months in lacking.items()]
+
+
+# quarters of which there is anything: a bill, a run's cost or a provider's emissions
+QUARTERS = """select distinct year(usage_month) || 'Q' || quarter(usage_month) as quarter
+from (
+    select usage_month from marts.fct_training_run_costs
+    union select usage_month from marts.fct_residual_costs
+    union select usage_month from marts.fct_reconciliation where method = 'conservation'
+) as months
+order by quarter"""
+
+
+def require_data(publication: Publication, quarter: Quarter) -> None:
+    """A quarter without data has no report: not a draft full of nothing."""
+    if publication.missing(QUARTERS):
+        return
+    quarters = [str(row["quarter"]) for row in publication.rows(QUARTERS)]
+    if quarter.name not in quarters:
+        there = f"there are data of {listed(quarters)}" if quarters else "there are none of any quarter"
+        raise QuarterError(f"Nothing is published of {quarter.name}: {there}.")
 
 
 def decide(publication: Publication, quarter: Quarter) -> Status:
     """The stamp and why. The counts are SQL; only their wording is made here."""
     specs = [spec.of(quarter) for spec in (PRESENCE_OF_PAYERS, ROW_STATUS)]
-    if missing := publication.missing("".join(spec.sql for spec in specs)):
-        return Status("draft", (f"{missing[0].upper()}{missing[1:]}.",))
+    if publication.missing("".join(spec.sql for spec in specs)):
+        return Status("draft", ("Which months are complete is not known: an older version published these data. Refresh once.",))
     payers, counts = (publication.rows(spec.sql) for spec in specs)
-    if not payers:
-        return Status("draft", (f"No payer has a bill or a carbon publication in {quarter.name} or the quarter before.",))
     expiring = _expiring(publication, quarter)
     gaps = _lacks(payers, "has_bill", "bill") + _lacks(payers, "has_carbon", "carbon publication")
     open_rows = []
@@ -126,5 +150,13 @@ def decide(publication: Publication, quarter: Quarter) -> Status:
             open_rows.append(f"{words} rows of {listed(months)} are preliminary.")
     if gaps:
         return Status("draft", (*gaps, *open_rows, *expiring))
-    reasons = tuple(open_rows) or ("Every figure is final; the report has not been issued.",)
-    return Status("preliminary", (*reasons, *expiring))
+    reasons = tuple(open_rows) or (NOT_ISSUED,)
+    return Status("preliminary", (*reasons, *expiring), is_final=not open_rows)
+
+
+def as_issued(status: Status) -> Status:
+    """The stamp of a report that two people answer for; a draft stays one, whoever signs it."""
+    if status.name == "draft":
+        return status
+    reasons = tuple(reason for reason in status.reasons if reason != NOT_ISSUED)
+    return replace(status, name="issued" if status.is_final else "issued_preliminary", reasons=reasons)

@@ -33,6 +33,7 @@ TABLE_OF_GOALS = {
     "landing_s3": 1.3,
     "neuron_monitor": 0.6,
     "queries_p95": 50,
+    "report_5000_runs": 20,
     "build_marts_against_pandas": 1,
     "whole_refresh_against_spruce": 0.2,
 }

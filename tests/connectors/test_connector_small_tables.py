@@ -90,6 +90,9 @@ GOOD_INPUTS = (
     "max_power,v100,300,W,data sheet,run-a,,,,,2026-08-02",
     "factor,us-east-1,429,gCO2e/kWh,contract,,,location_based,2026-01-01,2027-01-01,2026-08-02",
     "factor,us-east-2,0.429,tCO2e/MWh,contract,,,,,,",
+    "porting_cost_to_tpu,llama-8b,120000,USD,estimate,,,,,,2026-08-15",
+    "porting_cost_to_trainium,llama-8b,90000,CHF,estimate,,,,,,",
+    "porting_emissions_to_tpu,llama-8b,1.2,tCO2e,both for a week,,,,,,",
 )
 
 
@@ -116,6 +119,10 @@ def test_figures_of_every_kind_are_taken(tmp_path: Path) -> None:
         ("measured_energy,a,1,kWh,x,,,rack,2026-07-01,,", "basis"),
         ("factor,us-east-1,0.2,kgCO2e/kWh,x,,,market_based,,,", "basis"),
         ("max_power,v100,300,W,x,,,board,,,", "basis"),
+        ("porting_cost_to_tpu,w,1,dollars,x,,,,,,", "unit"),
+        ("porting_cost_to_tpu,w,-1,USD,x,,,,,,", "value"),
+        ("porting_cost_to_tpu,w,1,USD,x,,us-east-1,,,,", "region_id"),
+        ("porting_emissions_to_tpu,w,1,USD,x,,,,,,", "unit"),
         ("measured_energy,a,1,kWh,x,,,it,,,", "valid_from"),
         ("measured_energy,a,1,kWh,x,,,it,2026-07-02,,", "valid_from"),
         ("measured_energy,a,1,kWh,x,,,it,2026-07-01,2026-09-01,", "valid_to"),

@@ -276,12 +276,14 @@ def log_ratios(demo, costs_of_runs):
 
 
 def test_pairs_cost_as_the_readme_says(log_ratios):
-    """98 % intervals of the mean: seven degrees of freedom, so 2.998 standard errors."""
+    """98 % intervals of the mean: with seven degrees of freedom 2.998 standard errors."""
     counts = {workload: len(found) for workload, found in log_ratios.items()}
     assert counts == {workload: len(keys) for workload, keys in PAIR_KEYS.items()}
     llama, bert = log_ratios["llm-8b-continued-pretraining"], log_ratios["bert-large-mlm"]
     assert log(0.7) < mean(llama) < mean(llama) + 2.998 * stdev(llama) / sqrt(8) < log(0.85)
     assert abs(mean(bert)) < 2.998 * stdev(bert) / sqrt(8) < 0.1
+    speech = log_ratios["speech-finetune"]  # with five degrees of freedom
+    assert log(1.1) < mean(speech) - 3.365 * stdev(speech) / sqrt(6) < mean(speech) < log(1.4)
 
 
 @pytest.mark.parametrize(

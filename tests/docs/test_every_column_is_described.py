@@ -112,6 +112,13 @@ def _columns(file: Path, schemas: tuple[str, ...]) -> dict[str, set[str]]:
     return {table: set(columns) for table, columns in rows}
 
 
+def written_into_others() -> set[str]:
+    """Ephemeral models: dbt writes them into the models that read them, and a build has no table of theirs."""
+    return {
+        path.stem for path in files("models", suffix=".sql") if "materialized='ephemeral'" in path.read_text(encoding="utf-8")
+    }
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "schemas"), [("models", ("staging", "intermediate", "marts")), ("seeds", ("seeds",)), ("sources", ("raw",))]
@@ -120,6 +127,8 @@ def test_the_described_columns_are_those_of_a_finished_build(demo_home: Path, ki
     built = _columns(demo_home / "trainledger-home" / "build.duckdb", schemas)
     wrong = {}
     for table in described()[kind]:
+        if table.name in written_into_others():
+            continue
         columns, listed = built.pop(table.name, set()), set(table.column_names)
         if columns != listed:
             wrong[table.name] = {"not described": columns - listed, "not there": listed - columns}
@@ -133,6 +142,6 @@ def test_every_published_column_carries_its_description(demo_home: Path) -> None
     with duckdb.connect(str(published), read_only=True) as connection:
         silent = connection.execute(
             "select table_name || '.' || column_name from duckdb_columns()"
-            " where schema_name in ('marts', 'ops') and comment is null"
+            " where schema_name in ('marts', 'ops', 'main') and not internal and comment is null"
         ).fetchall()
     assert not silent

@@ -306,3 +306,23 @@ def test_googles_examples_of_commitments() -> None:
     parts = ("0.022994", "0.0000022", "0.0000109")
     has("cost", f"| less used than committed | {old} | {TOTALS['UNDER-USED-NEW']} | {' + '.join(parts)} |")
     assert sum(map(Decimal, parts)) == Decimal(UNUSED["UNDER-USED-NEW"])
+
+
+def test_the_articles_arithmetic_a_price_times_hours_and_another_region() -> None:
+    figures, claims = seed("article_figures", "figure_id"), seed("vendor_claims", "claim_id")
+    assert Decimal(figures["a5-cluster-run"]["recomputed_value"]) == 16 * 192 * Decimal("32.77")
+    has("claims", "100,669.44 USD, not about 102,400", "64,915.20 USD, not 135,792")
+    per_run = median([160, 320, 1600]) / 16 * 10
+    on_sagemaker = Decimal(per_run) * (1 + Decimal(claims["C8"]["claimed_value_high"]))
+    has(
+        "claims",
+        f"at 10 USD {per_run:.0f} USD per run",
+        f"on SageMaker, with the 40 % that claim C8 adds at most, {on_sagemaker:.0f} USD",
+    )
+    has(
+        "claims",
+        f"0.4 kg/kWh: {plain(100 * Decimal('1.1') * Decimal('0.4'))} kg",
+        f"0.1 kg/kWh: {100 * Decimal('1.2') * Decimal('0.1'):.0f} kg",
+    )
+    has("claims", "anywhere between 1.25 and 5")
+    assert (Decimal(175) / 140, Decimal(350) / 70) == (Decimal("1.25"), 5)

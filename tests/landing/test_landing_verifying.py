@@ -112,4 +112,4 @@ def test_damaged_bytes_are_never_derived_again(organisation: Organisation) -> No
 
 def test_verify_without_a_subject_is_no_success() -> None:
     with pytest.raises(UsageError, match="--landing"):
-        require_a_subject(False)
+        require_a_subject(None, False, None)

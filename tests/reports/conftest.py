@@ -27,6 +27,16 @@ def _templates() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _paper() -> Iterator[None]:
+    """No PDF and no workbook but where a file asks for them: they are most of what a report costs."""
+    with (
+        mock.patch("reports.page.pdf.document", return_value=b"%PDF-"),
+        mock.patch("reports.page.workbook.document", return_value=b"PK"),
+    ):
+        yield
+
+
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_published(tmp_path_factory.mktemp("published") / "trainledger.duckdb")

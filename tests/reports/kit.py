@@ -17,7 +17,8 @@ def record_of(report: QuarterlyReport) -> dict:
 
 
 def figures_of(record: dict) -> dict[str, dict]:
-    return {figure["id"]: figure for figure in record["figures"]}
+    """Figures by the last part of their ids: effective_cost, or effective_cost,EUR where bills are in several currencies."""
+    return {figure["id"].partition("/glance/")[2]: figure for figure in record["figures"]}
 
 
 def tables_of(record: dict) -> dict[str, dict]:

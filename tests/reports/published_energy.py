@@ -123,6 +123,7 @@ def add_modelled_reconciliation(file: File) -> None:
             unit_or_currency="kgCO2e",
             provider_model_version=key[-1],
             method="modelled_vs_provider",
+            is_elected=False,
             provider_total=totals[key],
             runs_total=provider,
             residual_total=None,

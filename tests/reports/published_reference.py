@@ -17,6 +17,9 @@ def add_delivery_rows(file: File, payer: str, month: date, carbon: bool) -> None
         kinds = [("cur", "gcp_billing", f"{month:%Y-%m}-{day:02}", instant(2026, month.month, day, 20)) for day in (1, 15, 28)]
         kinds += [("carbon", "gcp_carbon", f"{month:%Y-%m}", published.replace(day=16))] if carbon else []
     for prefix, kind, partition, at in kinds:
+        listed = {"source_name": source_of(payer, prefix), "kind": kind}
+        if listed not in file.rows.get("ops.listed_objects", []):
+            file.add("ops.listed_objects", **listed)
         digest = f"{abs(hash_of(prefix + payer + partition)):064x}"
         file.add(
             "ops.dim_deliveries",
@@ -112,6 +115,7 @@ def add_reference_rows(file: File) -> None:
         source=url,
         source_date=date(2026, 9, 1),
         confidence="high",
+        is_quoted_only=False,
     )
 
 

@@ -274,4 +274,5 @@ def add_reconciliation(file: File) -> None:
             ratio=None,
             weight_coverage_ratio=1.0 if key[9] else None,
             reason=None,
+            is_elected=True,
         )

@@ -207,7 +207,8 @@ create table marts.fct_reconciliation (
     modelled_total decimal(38, 12),
     ratio double,
     weight_coverage_ratio double,
-    reason varchar
+    reason varchar,
+    is_elected boolean not null
 );
 
 create table marts.fct_quarantine (
@@ -293,7 +294,7 @@ create table marts.dim_regions (
 create table marts.dim_prices (
     price_id varchar, provider_name varchar, accelerator_type varchar, region_id varchar, purchase_option varchar,
     price_per_unit decimal(38, 12), unit varchar, currency varchar, valid_from date, source varchar, source_date date,
-    confidence varchar, note varchar
+    confidence varchar, is_quoted_only boolean, note varchar
 );
 
 create table marts.dim_fx_rates (
@@ -301,14 +302,51 @@ create table marts.dim_fx_rates (
     source varchar, source_name varchar
 );
 
+create table marts.dim_datapoints (
+    framework varchar, datapoint_id varchar, position bigint, reference varchar, datapoint varchar, unit varchar, measure varchar,
+    method varchar, xbrl_name varchar, not_available_reason varchar, source varchar, source_date date, confidence varchar
+);
+
+create table marts.rpt_quarterly_disclosure (
+    quarter varchar not null, framework varchar not null, datapoint_id varchar not null, datapoint varchar not null,
+    value decimal(38, 12), unit varchar not null, method varchar not null, report_status varchar not null, not_available_reason varchar
+);
+
 create table ops.dim_deliveries (
     source_name varchar, provider_name varchar, kind varchar, partition varchar, published_at timestamp, landed_at timestamp,
     content_hash varchar, rows bigint, is_elected boolean, is_book boolean
 );
+
+create table ops.listed_objects (source_name varchar, kind varchar);
 
 create table ops.gate_results (build_id varchar, gate varchar, passed boolean, failing_rows bigint, detail varchar);
 
 create table ops.builds (
     build_id varchar, started_at timestamp, finished_at timestamp, fingerprint varchar, code_version varchar, is_full boolean,
     months varchar, outcome varchar
+);
+
+create table marts.rpt_coverage (
+    usage_month date not null,
+    provider_name varchar not null,
+    service_code varchar not null,
+    billing_currency varchar not null,
+    effective_cost decimal(38, 12) not null,
+    effective_cost_with_energy decimal(38, 12) not null,
+    effective_cost_with_carbon decimal(38, 12) not null
+);
+
+create table marts.fct_lost_work (
+    usage_month date not null,
+    week_start date not null,
+    cause varchar not null,
+    training_run_id varchar not null,
+    attempt_id varchar not null,
+    billing_currency varchar not null,
+    effective_cost decimal(38, 12) not null,
+    facility_energy_kwh decimal(38, 9),
+    modelled_location_based_kgco2e decimal(38, 9)
+);
+create table marts.dim_porting_costs (
+    workload_key varchar, to_family varchar, measure varchar, unit varchar, one_time_amount decimal(38, 12), source varchar, source_date date
 );

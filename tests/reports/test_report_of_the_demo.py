@@ -7,7 +7,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dagster_project.publishing.reporting import policy_of
+from dagster_project.settings import load_settings
+from reports.page.pdf import document as pdf_of
 from reports.quarterly import QuarterlyReport, render
+from tests.reports.kit import figures_of
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +40,7 @@ def test_the_second_quarter_is_complete_and_the_third_says_which_carbon_is_missi
 
 
 def test_headline_figures_equal_plain_sums_over_the_marts(published: Path, reports: dict[str, QuarterlyReport]) -> None:
-    figures = {figure["id"]: figure for figure in json.loads(reports["2026Q2"].json.read_text())["figures"]}
+    figures = figures_of(json.loads(reports["2026Q2"].json.read_text()))
     quarter = "usage_month between date '2026-04-01' and date '2026-06-01'"
     with duckdb.connect(str(published), read_only=True) as connection:
 
@@ -67,7 +71,9 @@ def test_every_table_of_today_has_an_answer_and_every_gate_passed(reports: dict[
 
 def test_the_demo_command_wrote_the_same_bytes(demo_home: Path, published: Path, tmp_path: Path) -> None:
     written = demo_home / "trainledger-home" / "reports" / "2026Q2"
-    organisation = json.loads((written / "report.json").read_text())["organisation"]
-    again = render(published, "2026Q2", tmp_path, organisation=organisation)
+    settings = load_settings(demo_home / "trainledger.yaml")
+    again = render(published, "2026Q2", tmp_path, organisation=settings.organisation.name, policy=policy_of(settings))
     assert again.html.read_bytes() == (written / "report.html").read_bytes()
     assert again.json.read_bytes() == (written / "report.json").read_bytes()
+    page, record = (written / "report.html").read_text(encoding="utf-8"), json.loads((written / "report.json").read_text())
+    assert pdf_of(page, record) == (written / "report.pdf").read_bytes() and (written / "report.xlsx").stat().st_size > 100_000

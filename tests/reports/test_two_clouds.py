@@ -11,14 +11,13 @@ import pytest
 from reports.page.charts import Bar, Segment, chart
 from reports.page.html import interval
 from reports.sections.charts import ratio_chart
-from reports.sections.side_by_side import MEASURES
 from tests.reports.kit import changed, figures_of, record_of, rendered, tables_of, values_of
 from tests.reports.published_energy import BOUNDARIES, FACTORS, chip_energy
 from tests.reports.published_fixture import PAIRED, write_published
 from tests.reports.published_rows import BILLING_ACCOUNT, MONTHS, PAYERS, Run
 
 SPRING = tuple(run for run in PAIRED if run.months == MONTHS[:1])
-PER_RUN, PER_TOKENS = "side_by_side_per_run", "side_by_side_per_million_tokens"
+VERDICTS, BY_KPI, PAIR_RATIOS = "verdicts", "verdicts_by_kpi", "pair_ratios"
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +30,10 @@ def record(paired: Path, tmp_path_factory: pytest.TempPathFactory) -> dict:
     return record_of(rendered(paired, "2026Q2", tmp_path_factory.mktemp("paired")))
 
 
-def of(record: dict, table: str, workload: str, words: str) -> dict:
-    found = [row for row in values_of(record, table) if row["workload_key"] == workload and row["measure"].startswith(words)]
-    assert len(found) == 1
-    return found[0]
+def of(record: dict, workload: str, measure: str = "Cost per run to target", span: str = "quarter", view: str = "chip") -> dict:
+    asked = {"workload_key": workload, "measure": measure, "span": span, "factor_view": view}
+    [found] = [row for row in values_of(record, BY_KPI) if asked.items() <= row.items()]
+    return found
 
 
 def same(shown: str | None, expected: float) -> bool:
@@ -42,81 +41,77 @@ def same(shown: str | None, expected: float) -> bool:
 
 
 @pytest.mark.parametrize("workload", ["llm-8b", "bert-large", "vit-huge"])
-def test_medians_counts_and_the_ratio_of_pairs_are_what_a_person_computes(record: dict, workload: str) -> None:
+def test_medians_and_the_ratio_of_pairs_are_what_a_person_computes(record: dict, workload: str) -> None:
     sides = {
         family: {run.pair: run for run in SPRING if run.workload == workload and run.family == family}
         for family in ("trainium", "tpu")
     }
-    cost = of(record, PER_RUN, workload, "Effective cost")
-    energy = of(record, PER_RUN, workload, "Energy, facility")
+    cost, energy = of(record, workload), of(record, workload, "Energy per 1M useful tokens")
     for family, runs in sides.items():
-        assert int(cost[f"{family}_count"]) == len(runs)
         assert same(cost[f"{family}_median"], median(run.dollars for run in runs.values()))
-        kwh = median(float(chip_energy(run) * BOUNDARIES["facility"]) for run in runs.values())
-        assert same(energy[f"{family}_median"], kwh)
-        assert same(energy[f"{family}_median_low"], kwh * 0.8) and same(energy[f"{family}_median_high"], kwh * 1.25)
+        kwh = [float(chip_energy(run) * BOUNDARIES["it"]) / (run.useful_tokens or 0) * 1e6 for run in runs.values()]
+        assert same(energy[f"{family}_median"], median(kwh))
     ratios = [sides["tpu"][pair].dollars / run.dollars for pair, run in sides["trainium"].items()]
-    assert int(cost["pair_count"]) == len(ratios) and same(cost["ratio_median"], median(ratios))
-    assert same(cost["least_ratio"], min(ratios)) and same(cost["greatest_ratio"], max(ratios))
-    assert cost["ratio_low"] is None and same(energy["ratio_low"], median(ratios) * 0.75 * 0.8 / 1.25)
+    assert int(cost["pair_count"]) == len(ratios) and same(cost["geometric_mean_ratio"], geometric_mean(ratios))
+    assert (cost["verdict"], cost["ratio_low"], cost["ratio_corner_low"]) == ("descriptive", None, None)
 
 
-def test_per_million_tokens_takes_the_useful_tokens_and_grams(record: dict) -> None:
-    runs = [run for run in SPRING if run.workload == "llm-8b" and run.family == "trainium"]
-    tokens = runs[0].useful_tokens or 0
-    cost = of(record, PER_TOKENS, "llm-8b", "Effective cost")
-    assert same(cost["trainium_median"], median(run.dollars for run in runs) / tokens * 1e6)
-    mass = of(record, PER_TOKENS, "llm-8b", "Location-based, modelled")
-    kg = median(float(chip_energy(run) * BOUNDARIES["facility"] * FACTORS["AWS"][2]) for run in runs)
-    assert mass["unit"] == "gCO2e" and same(mass["trainium_median"], kg * 1000 / tokens * 1e6)
+def test_four_quarters_name_the_cheaper_side_and_say_what_is_undecided(paired: Path, tmp_path: Path) -> None:
+    report = rendered(paired, "2026Q3", tmp_path)
+    record = record_of(report)
+    cheaper, even = (of(record, workload, span="four quarters") for workload in ("llm-8b", "bert-large"))
+    assert cheaper["verdict"] == "tpu" and float(cheaper["ratio_high"]) < 1
+    assert (
+        even["verdict"] == "undecided" and float(even["ratio_low"]) < 1 < float(even["ratio_high"]) and int(even["pairs_needed"])
+    )
+    energy = of(record, "bert-large", "Energy per 1M useful tokens", "four quarters")
+    assert energy["verdict"] == "undecided" and "measured interval" in energy["reason"] and energy["pairs_needed"] is None
+    html = report.html.read_text()
+    assert cheaper["reason"].replace("'", "&#39;") in html and even["reason"] in html
+    assert (
+        values_of(record, "comparison_sensitivities")
+        and values_of(record, "comparison_strata")
+        and values_of(record, "break_even")
+    )
+
+
+def test_two_ratios_that_disagree_get_a_sentence_that_says_why(paired: Path, record: dict, tmp_path: Path) -> None:
+    """Allocated by list price TPU emits a quarter more, modelled from power half: the reader sees both with their pairs."""
+    told = changed(
+        tmp_path_of(paired, tmp_path),
+        "update marts.fct_training_run_emissions set provider_scope_2_location_based_kgco2e = 10 * "
+        "provider_scope_2_location_based_kgco2e where provider_name = 'Google Cloud'",
+        "insert into marts.dim_regions (provider_name, region_id, grid_zone) values ('AWS', 'us-east-1', 'RFCW')",
+    )
+
+    def sentences(of_record: dict) -> str:
+        [section] = [section for section in of_record["sections"] if section["id"] == "side_by_side"]
+        return str(section["sentences"])
+
+    apart = sentences(record_of(rendered(told, "2026Q2", tmp_path)))
+    assert "providers allocate by list price" in apart and "llm-8b" in apart and "Neither is a verdict" in apart
+    assert "list price" not in sentences(record)
+
+
+def tmp_path_of(published: Path, folder: Path) -> Path:
+    copy = folder / "told.duckdb"
+    copy.write_bytes(published.read_bytes())
+    return copy
 
 
 def test_a_run_without_useful_tokens_is_in_no_median_per_token(tmp_path: Path) -> None:
     runs = tuple(replace(run, useful_tokens=None) if run.id.endswith("00") else run for run in PAIRED)
     record = record_of(rendered(write_published(tmp_path / "p.duckdb", runs), "2026Q2", tmp_path))
-    counts = [int(of(record, table, "llm-8b", "Effective cost")["trainium_count"]) for table in (PER_RUN, PER_TOKENS)]
-    assert counts == [4, 3]
-
-
-def test_every_comparison_is_labelled_descriptive_and_no_verdict_is_drawn(record: dict) -> None:
-    for table in (PER_RUN, PER_TOKENS):
-        assert {row["reading"] for row in values_of(record, table)} == {"descriptive"}
-    section = next(section for section in record["sections"] if section["id"] == "side_by_side")
-    words = " ".join(str(value) for table in section["tables"] for row in table["rows"] for value in row["values"].values())
-    assert not re.search(r"\b(winner|better|wins|beats|undecided)\b", words)
+    counts = [of(record, "llm-8b", measure)["pair_count"] for measure in ("Cost per run to target", "Cost per 1M useful tokens")]
+    assert counts == ["4", "3"]
 
 
 def test_workloads_without_a_pair_show_medians_and_say_that_they_are_unpaired(tmp_path: Path) -> None:
     path = write_published(tmp_path / "p.duckdb", tuple(replace(run, pair=None) for run in PAIRED))
     report = rendered(path, "2026Q2", tmp_path)
-    row = of(record_of(report), PER_RUN, "llm-8b", "Effective cost")
-    assert (row["reading"], row["pair_count"], row["ratio_median"]) == ("not comparable: unpaired", "0", None)
+    row = of(record_of(report), "llm-8b")
+    assert (row["verdict"], row["pair_count"], row["geometric_mean_ratio"]) == ("not_comparable", "0", None)
     assert row["trainium_median"] and row["tpu_median"] and 'class="dot' not in report.html.read_text()
-
-
-def test_a_pair_counts_in_the_quarter_in_which_its_last_run_ends(tmp_path: Path) -> None:
-    twins = tuple(
-        replace(run, months=MONTHS[2:3] if run.family == "trainium" else MONTHS[3:4])
-        for run in PAIRED
-        if run.pair == "llm-8b-pair-00"
-    )
-    path = write_published(tmp_path / "p.duckdb", twins)
-    assert "side_by_side_per_run" not in tables_of(record_of(rendered(path, "2026Q2", tmp_path)))
-    more = replace(PAIRED[0], id="llm-8b-trn-more", pair=None, months=MONTHS[3:4], dollars=500)
-    path = write_published(tmp_path / "q.duckdb", (*twins, more))
-    record = record_of(rendered(path, "2026Q3", tmp_path))
-    row = of(record, PER_RUN, "llm-8b", "Effective cost")
-    assert (row["pair_count"], row["trainium_count"], row["tpu_count"]) == ("1", "1", "1")
-    assert same(row["trainium_median"], 500) and same(row["ratio_median"], 639 / 900)
-
-
-def test_replicates_of_one_side_are_one_pair_by_their_geometric_mean(tmp_path: Path) -> None:
-    pair = [run for run in PAIRED if run.pair == "llm-8b-pair-00"]
-    replicate = replace(pair[0], id="llm-8b-trn-again", dollars=1600)
-    record = record_of(rendered(write_published(tmp_path / "p.duckdb", (*pair, replicate)), "2026Q2", tmp_path))
-    row = next(iter(values_of(record, "pair_ratios")))
-    assert (row["trainium_count"], row["tpu_count"]) == ("2", "1")
-    assert same(row["effective_cost_ratio"], pair[1].dollars / geometric_mean([900, 1600]))
 
 
 @pytest.mark.parametrize(
@@ -136,16 +131,16 @@ def test_a_run_that_did_not_finish_or_missed_its_target_is_counted_and_not_compa
     rows = [row for row in values_of(record, "compared_runs") if row["workload_key"] == "llm-8b"]
     tpu = next(row for row in rows if row["accelerator_family"] == "tpu")
     assert (tpu[column], tpu["ended_count"], tpu["compared_count"], tpu["paired_count"]) == ("1", "4", "3", "3")
-    assert of(record, PER_RUN, "llm-8b", "Effective cost")["pair_count"] == "3"
+    assert of(record, "llm-8b")["pair_count"] == "3"
 
 
 def test_costs_in_two_currencies_make_no_ratio(tmp_path: Path) -> None:
     runs = tuple(replace(run, currency="EUR") if run.family == "tpu" else run for run in PAIRED)
     record = record_of(rendered(write_published(tmp_path / "p.duckdb", runs), "2026Q2", tmp_path))
-    rows = [row for row in values_of(record, PER_RUN) if row["measure"] == "Effective cost"]
-    assert {row["unit"] for row in rows} == {"EUR", "USD"} and {row["ratio_median"] for row in rows} == {None}
-    assert {row["effective_cost_ratio"] for row in values_of(record, "pair_ratios")} == {None}
-    assert all(row["facility_energy_kwh_ratio"] for row in values_of(record, "pair_ratios"))
+    cost = of(record, "llm-8b")
+    assert (cost["pair_count"], cost["trainium_median"], cost["verdict"]) == ("0", None, "not_comparable")
+    measures = {row["measure"] for row in values_of(record, PAIR_RATIOS)}
+    assert "Energy per 1M useful tokens" in measures and not any(measure.startswith("Cost") for measure in measures)
     totals = {row["billing_currency"] for row in values_of(record, "totals_by_currency")}
     assert totals == {"EUR", "USD"} and len(values_of(record, "totals_by_currency")) == 4
 
@@ -155,26 +150,31 @@ def test_one_platform_alone_is_compared_with_nothing(tmp_path: Path) -> None:
     report = rendered(write_published(tmp_path / "p.duckdb", alone, payers=(BILLING_ACCOUNT,)), "2026Q2", tmp_path)
     assert report.status == "preliminary"
     assert "in this quarter they ended only on tpu" in report.html.read_text()
-    assert PER_RUN not in tables_of(record_of(report))
+    assert not {VERDICTS, BY_KPI} & tables_of(record_of(report)).keys()
 
 
-def test_every_dot_stroke_and_bound_is_a_number_of_the_tables_and_reciprocals_stand_equally_far(record: dict) -> None:
-    pairs, medians = (
+def test_every_dot_stroke_and_interval_is_a_number_of_the_tables_and_reciprocals_stand_equally_far(
+    paired: Path, tmp_path: Path
+) -> None:
+    record = record_of(rendered(paired, "2026Q3", tmp_path))
+    pairs, rated = (
         tuple(
-            {key: float(value) if re.fullmatch(r"[0-9.]+", str(value)) else value for key, value in row.items()}
+            {key: float(value) if re.fullmatch(r"[0-9.e-]+", str(value)) else value for key, value in row.items()}
             for row in values_of(record, table)
+            if row.get("span") != "quarter" and row.get("factor_view") != "deployed"
         )
-        for table in ("pair_ratios", PER_RUN)
+        for table in (PAIR_RATIOS, BY_KPI)
     )
-    (drawing,) = ratio_chart(pairs, medians)
-    assert [len(panel.lines[1].marks) for panel in drawing.panels] == [4, 4, 1]
+    (drawing,) = ratio_chart(pairs, rated)
+    assert [len(panel.lines[0].marks) for panel in drawing.panels] == [8, 8, 2]
     for panel in drawing.panels:
         for line in panel.lines:
-            assert bool(line.bounds) == line.is_modelled
-            places = sorted(float(dot.x) for dot in line.marks)
-            assert not line.median or places[0] - 0.1 <= float(line.median) <= places[-1] + 0.1
-    symmetric = ({**pairs[0], **{f"{m.key}_ratio": None for m in MEASURES}, "useful_tokens_ratio": 0.5},)
-    left = ratio_chart((*symmetric, {**symmetric[0], "pair_key": "q", "useful_tokens_ratio": 2.0}), ())[0].panels[0]
+            places = [float(dot.x) for dot in line.marks]
+            assert min(places) - 0.1 <= float(line.median) <= max(places) + 0.1
+            assert bool(line.bounds) == (len(places) >= 5)
+            assert not line.bounds or float(line.bounds[0]) < float(line.median) < float(line.bounds[1])
+    twins = ({**pairs[0], "ratio": 0.5}, {**pairs[0], "pair_key": "q", "ratio": 2.0})
+    left = ratio_chart(twins, ())[0].panels[0]
     low, high = (float(dot.x) - left.one for dot in left.lines[0].marks)
     assert low < 0 and low == pytest.approx(-high, abs=0.11)
 
@@ -239,7 +239,7 @@ def test_modelled_bars_are_hatched_and_carry_their_bounds_provider_bars_are_plai
     assert [line.marks[0].is_modelled for line in drawn.lines] == [True, False]
     assert drawn.lines[0].number == "8.00 (6.00-12.0)" and drawn.lines[1].bounds is None
     html = rendered(paired, "2026Q2", tmp_path).html.read_text()
-    emissions = html.partition('id="emissions"')[2].partition('id="datapoints"')[0]
+    emissions = html.partition('id="emissions"')[2].partition('id="disclosure"')[0]
     beside = emissions.partition("Location-based emissions of the runs on accelerators")[2].partition("</svg>")[0]
     assert beside.count('class="bar') == 4 and beside.count("-hatch)") == 2
     assert "-hatch)" not in emissions.partition("Location-based emissions of the runs on accelerators")[0]
@@ -271,5 +271,5 @@ def test_a_cloud_whose_carbon_is_published_has_its_totals_while_the_other_waits(
 
 def test_daily_partitions_of_a_google_bill_stand_in_the_vintage_of_their_month(record: dict) -> None:
     google = {row["source_name"]: row for row in values_of(record, "vintage")}["gcp-cur"]
-    assert (google["kind"], google["delivery_count"], google["undated"]) == ("gcp_billing", "9", None)
-    assert google["month_1"].startswith("2026-04-28")
+    assert (google["kind"], google["delivery_count"], google["records"]) == ("gcp_billing", "9", "0")
+    assert google["month_1"].startswith("2026-04-28") and google["month_1_days"] == "3 of 30"

@@ -21,7 +21,8 @@ from dagster_project.commands.refreshing import Refreshed
 
 COMMANDS = [
     *(["demo"], ["init"], ["doctor"], ["refresh"], ["status"], ["sql"], ["dbt"], ["ui"], ["digest"], ["verify"], ["prune"]),
-    ["report", "quarterly"],
+    *(["report", "quarterly"], ["report", "compare"], ["report", "model"], ["trace"], ["restatements"]),
+    *(["export", "focus"], ["export", "activity"]),
 ]
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,7 +47,8 @@ def test_every_command_has_help_with_an_example(command: list[str]) -> None:
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c not in (["demo"], ["init"])], ids=" ".join)
 def test_a_configuration_that_is_not_there_is_named_with_its_remedy(command: list[str], tmp_path: Path) -> None:
-    more = {"sql": ["select 1"], "dbt": ["ls"], "quarterly": ["--quarter", "2026Q3"]}.get(command[-1], [])
+    needed = {"sql": ["select 1"], "dbt": ["ls"], "quarterly": ["--quarter", "2026Q3"], "verify": ["--landing"]}
+    more = (needed | {"trace": ["--figure", "2026Q3/glance/effective_cost"]}).get(command[-1], [])
     code, _, err = run(*command, *more, "--config", str(tmp_path / "none.yaml"))
     assert code == 2 and "none.yaml" in err and "trainledger init" in err and "Traceback" not in err
 
@@ -195,6 +197,7 @@ def test_the_demo_says_where_its_google_bill_is_read_from_bigquery(tmp_path: Pat
     monkeypatch.setattr(demonstration, "prepare", lambda *_: config)
     monkeypatch.setattr(demonstration, "refresh", lambda *_, **__: Refreshed())
     monkeypatch.setattr(demonstration, "QUARTERS", ())
+    monkeypatch.setattr(demonstration, "_issued", lambda *_: tmp_path / "2026Q2-1.zip")
     assert demonstration.run(tmp_path, 1, said.append) == 0
     [told] = [line for line in said if line.startswith("BigQuery")]
     assert str(tmp_path / "README.md") in told

@@ -10,6 +10,8 @@ import duckdb
 import pytest
 from run_side_kit import write_config
 
+from tests.browser import open_page
+
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,14 +37,21 @@ def test_tables_that_were_never_built_are_told_and_no_empty_file_is_left(tmp_pat
     assert not (tmp_path / "home").exists()
 
 
-def test_docs_are_generated_below_the_cache_and_the_publication_stays_current(config: Path) -> None:
+def test_docs_in_one_file_lie_below_published_ask_no_network_and_leave_the_publication_current(config: Path) -> None:
     home = config.parent / "home"
-    done = dbt(config, "docs", "generate")
-    page = home / "cache" / "dbt-by-hand" / "index.html"
+    done = dbt(config, "docs", "generate", "--static")
+    made, page = home / "cache" / "dbt-by-hand" / "static_index.html", home / "published" / "docs" / "dbt.html"
     assert done.returncode == 0 and "Catalog written" in done.stdout and str(page) in done.stderr, done.stderr
-    catalog = json.loads(page.with_name("catalog.json").read_text())
+    catalog = json.loads(made.with_name("catalog.json").read_text())
     assert "model.trainledger.dim_training_runs" in catalog["nodes"]  # it saw the tables of the build
+    assert page.read_bytes() == made.read_bytes()
     assert not (home / "building.json").exists()
+    with open_page() as browser:
+        asked: list[str] = []
+        browser.on("request", lambda request: asked.append(request.url))
+        browser.goto(page.as_uri())
+        browser.get_by_text("Welcome to the auto-generated documentation").wait_for()
+        assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
 def test_what_changes_tables_is_never_published_and_said_before_it_starts(config: Path) -> None:

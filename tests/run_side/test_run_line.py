@@ -106,9 +106,17 @@ def test_the_definitions_hold_the_whole_line(config: Path) -> None:
     assert done.returncode == 0, done.stderr
     groups, jobs, schedules, keys, checks = json.loads(done.stdout.splitlines()[-1])
     assert groups == ["gates", "intermediate", "landing", "marts", "publication", "raw", "reports", "seeds", "staging"]
-    assert jobs == ["publish", "quarterly_report", "rebuild_months", "refresh"]
-    assert sorted(schedules) == ["carbon_window", "quarterly_on_day_22", "refresh_daily"]
-    assert {"new_deliveries", "landing/runs", "raw/aws_cur", "gates", "publication", "reports/quarterly"} <= set(keys)
+    assert jobs == ["comparison_report", "publish", "quarterly_report", "rebuild_months", "refresh"]
+    assert sorted(schedules) == ["carbon_window", "comparison_monthly", "quarterly_on_day_22", "refresh_daily"]
+    assert {
+        "new_deliveries",
+        "landing/runs",
+        "raw/aws_cur",
+        "gates",
+        "publication",
+        "reports/quarterly",
+        "reports/comparison",
+    } <= set(keys)
     assert [key for key in keys if key.startswith("landing/")] == ["landing/runs"]  # its sources, not all kinds
     assert checks > 30  # dbt tests, expectations, landings
 

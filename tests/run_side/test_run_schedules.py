@@ -43,3 +43,9 @@ def test_bills_are_looked_for_daily_and_carbon_in_its_window(definitions: dg.Def
     crons = {schedule.name: schedule.cron_schedule for schedule in definitions.schedules}
     assert crons["refresh_daily"] == "0 6 * * *"
     assert crons["carbon_window"] == "0 14 15-21 * *"
+
+
+def test_the_comparison_is_made_once_a_month_after_the_emissions_of_the_last(definitions: dg.Definitions) -> None:
+    [monthly] = [schedule for schedule in definitions.schedules if schedule.name == "comparison_monthly"]
+    assert monthly.cron_schedule == "30 8 22 * *"
+    assert monthly.job_name == "comparison_report"

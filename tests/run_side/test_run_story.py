@@ -99,6 +99,8 @@ def test_a_report_is_a_materialisation_of_its_quarter(settings: Settings, monkey
     with instance_of(settings, monkeypatch) as instance:
         report = instance.get_latest_materialization_event(names.QUARTERLY).asset_materialization
         assert (report.partition, report.metadata["status"].value) == ("2026Q2", "final")
+        forms = {"report.pdf", "report.xlsx", "report.json", "tables"}
+        assert forms <= {Path(value.value).name for value in report.metadata.values()}
 
 
 def test_what_dagster_is_told_is_for_the_owner_alone(settings: Settings) -> None:

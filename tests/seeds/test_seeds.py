@@ -26,6 +26,10 @@ KEYS = {
     "it_overhead": ("provider_name",),
     "pue": ("provider_name", "region_id", "data_year"),
     "emission_factors": ("factor_id",),
+    "t_quantiles": ("degrees_of_freedom",),
+    "dim_datapoints": ("framework", "datapoint_id"),
+    "vendor_claims": ("claim_id",),
+    "article_figures": ("figure_id",),
 }
 CHOSEN_ATTRIBUTES = (
     "chips_per_node",
@@ -203,3 +207,29 @@ def test_prices_speak_of_known_types_and_regions_in_known_units() -> None:
 def test_a_price_nobody_could_settle_is_never_of_high_confidence() -> None:
     open_questions = [row for row in rows("prices") if not row["purchase_option"]]
     assert {row["confidence"] for row in open_questions} == {"low"}
+
+
+def test_a_datapoint_takes_a_measure_or_says_why_it_is_never_filled() -> None:
+    model = (SEEDS.parent / "models/marts/reports/rpt_quarterly_disclosure.sql").read_text(encoding="utf-8")
+    for row in rows("dim_datapoints"):
+        assert bool(row["measure"]) != bool(row["not_available_reason"]), row["datapoint_id"]
+        assert not row["measure"] or f"'{row['measure']}'" in model, f"{row['datapoint_id']} would have no row"
+
+
+def test_the_datapoints_of_a_framework_have_one_reading_order() -> None:
+    positions: dict[str, list[int]] = {}
+    for row in rows("dim_datapoints"):
+        positions.setdefault(row["framework"], []).append(int(row["position"]))
+    assert all(sorted(found) == list(range(1, len(found) + 1)) for found in positions.values())
+
+
+def test_names_of_the_xbrl_taxonomy_are_of_the_edition_they_belong_to() -> None:
+    named = {(row["framework"], row["xbrl_name"]) for row in rows("dim_datapoints") if row["xbrl_name"]}
+    assert {framework for framework, _ in named} == {"ESRS-2023"}
+    assert len(named) == 4
+
+
+def test_no_datapoint_of_the_readers_own_scope_2_takes_a_figure_of_a_provider() -> None:
+    for row in rows("dim_datapoints"):
+        if "Scope 2" in row["datapoint"]:
+            assert not row["measure"], row["datapoint_id"]

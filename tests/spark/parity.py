@@ -43,7 +43,16 @@ def differences(left: Path, right: Path) -> list[str]:
             connection.execute("use memory")
             if len(digests) > 1:
                 found += [f"{table}: other digests", *_rows(connection, table, left, right)]
-    return found
+    return found + _other_files(left, right)
+
+
+def _other_files(left: Path, right: Path) -> list[str]:
+    """Files of tables that are Parquet alone, of which only one home has these bytes."""
+    files = []
+    for home in (left, right):
+        record = json.loads((home / FILE.with_name("PUBLICATION.json")).read_bytes())
+        files.append({(name, sha256) for name, sha256 in record["parquet"].items() if name.partition("/")[0] in record["files"]})
+    return [f"{name}: other bytes" for name in sorted({name for name, _ in files[0] ^ files[1]})]
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, table: str, left: Path, right: Path) -> list[str]:

@@ -144,9 +144,12 @@ def test_what_differs_between_engines_is_named_with_its_rows(tmp_path: Path) -> 
         with duckdb.connect(str(tmp_path / name / FILE)) as connection:
             connection.execute("create schema marts; create table marts.same as select 1 as x")
             connection.execute(f"create table marts.costs as select 'run-a' as run, {cost}::decimal(38,12) as cost")
+        files = {"files": ["parts"], "parquet": {"parts/2026-06.parquet": f"sha256 of {cost}", "costs.parquet": f"of {name}"}}
+        (tmp_path / name / FILE).with_name("PUBLICATION.json").write_text(json.dumps(files))
     assert differences(tmp_path / "duck", tmp_path / "spark") == [
         "costs: other digests",
         "  only in duck: run-a, 1.000000000001",
         "  only in spark: run-a, 1.000000000000",
+        "parts/2026-06.parquet: other bytes",
     ]
     assert differences(tmp_path / "duck", tmp_path / "duck") == []

@@ -38,6 +38,9 @@ FOR_FEW_ROWS = {
 }
 
 
+UNIT_TESTS = "UNIT_TESTS_ON_SPARK" in os.environ
+
+
 @dataclass(frozen=True)
 class Homes:
     """One organisation refreshed on each engine, from one landing."""
@@ -64,7 +67,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory, trainledger: Command) -> Hom
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_CONF_DIR", str(conf))
         for path in (config, None):
-            if path is None:  # unit tests too, each before its model; on DuckDB tests/test_rules_of_calculation.py runs them
+            if path is None and UNIT_TESTS:  # each before its model; on DuckDB tests/test_rules_of_calculation.py runs them
                 patch.setattr(modelling, "BUILD_ARGUMENTS", ("build",))
             done = trainledger("refresh", "--config", path or spark_config(config), now=NOW)
             assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
@@ -81,7 +84,11 @@ def test_every_published_table_has_the_digest_of_duckdb(homes: Homes) -> None:
     with duckdb.connect(str(homes.spark / FILE), read_only=True) as connection:
         found = "select table_name, estimated_size from duckdb_tables() where schema_name = 'marts'"
         tables = connection.execute(found).fetchall()
-    assert [name for name, rows in tables if not rows] in ([], ["fct_run_conflicts"])
+    # two runs a cloud are no pairs of a workload with list prices, nobody states what a port costs, nothing was published before
+    empty = {"fct_run_conflicts", "fct_restatements", "dim_porting_costs", "rpt_purchase_options"}
+    empty |= {"rpt_break_even", "rpt_break_even_emissions"}
+    empty |= {name for name, _ in tables if name.startswith(("rpt_comparison_", "rpt_trainium_"))}
+    assert {name for name, rows in tables if not rows} <= empty
 
 
 def test_the_build_on_spark_passed_the_same_gates(homes: Homes) -> None:
@@ -89,6 +96,7 @@ def test_the_build_on_spark_passed_the_same_gates(homes: Homes) -> None:
     assert query(homes.spark, gates) == query(homes.duckdb, gates) != []
 
 
+@pytest.mark.skipif(not UNIT_TESTS, reason="`make parity` asks them: on Spark a third of the time of this whole file")
 def test_every_rule_of_calculation_holds_on_spark_too(homes: Homes) -> None:
     results = json.loads((homes.spark / "cache" / "dbt" / "run_results.json").read_bytes())["results"]
     statuses = {name: result["status"] for result in results if (name := result["unique_id"]).startswith("unit_test.")}

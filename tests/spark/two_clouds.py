@@ -25,7 +25,13 @@ def write_two_clouds(folder: Path) -> Path:
     exports = GoogleExports(folder)
     exports.bill(_aws_rows())
     exports.runs(
-        run("run-a", ("i-tagged", "2026-04-02T00:00:00Z", "2026-04-03T00:00:00Z", None), team="one", model_flops=MANY),
+        run(
+            "run-a",
+            ("i-tagged", "2026-04-02T00:00:00Z", "2026-04-03T00:00:00Z", None),
+            team="one",
+            model_name="llm",
+            model_flops=MANY,
+        ),
         run("run-b", ("i-shared", "2026-04-02T00:00:00Z", "2026-04-02T11:17:23.456789Z", 7), team="two"),
         run("run-c", ("i-shared", "2026-04-02T03:00:07Z", "2026-04-03T00:00:00Z", 5), ("i-block", _at(6), _at(8), 16)),
         tpu_run("Run.D", ("node-2", _at(6), "2026-04-02T06:40:00.000001Z", 3), kind="v5e"),

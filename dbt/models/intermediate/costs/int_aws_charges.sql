@@ -14,7 +14,7 @@ with charges as (
 select
     line_id,
     line_id as attribution_line_id,
-    {{ cell() }}, charge_period_start, charge_period_end, billing_currency, resource_id,
+    {{ cell() }}, delivery_content_hash, charge_period_start, charge_period_end, billing_currency, resource_id,
     cast(null as string) as other_resource_id,
     -- SageMaker bills a job under its ARN
     resource_id as job_id,

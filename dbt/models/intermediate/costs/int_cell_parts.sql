@@ -1,85 +1,11 @@
 {{ config(materialized='by_month') }}
 
-with charges_with_run as (
-    select
-        charges.*,
-        attributions.attribution_rule,
-        attributions.training_run_id,
-        coalesce(attributions.is_ambiguous, false) as is_ambiguous,
-        attributions.attribution_confidence
-    from {{ ref('int_charges') }} as charges
-    left join {{ built_months_of(ref('int_line_attributions')) }} as attributions
-        on charges.attribution_line_id = attributions.line_id and charges.usage_month = attributions.usage_month
-),
-
-ambiguous_runs as (
-    select distinct training_run_id from {{ ref('int_run_records') }}
-    where is_ambiguous
-),
-
--- charges of machines that some run held in the month
-known_charges as (
-    select distinct usage_month, named.line_id
-    from {{ built_months_of(ref('int_named_charges')) }} as named
-    inner join {{ ref('int_month_holdings') }} as holdings using (usage_month)
-    where named.held_resource_id = holdings.resource_id and not named.is_job_name and not named.is_twin
-),
-
-charge_parts as (
-    select
-        charges.*,
-        case
-            when split.part_id is null then charges.training_run_id
-            when split.part_id <> '~residual' and ambiguous_runs.training_run_id is null then split.part_id
-        end as part_run_id,
-        ambiguous_runs.training_run_id is not null as is_ambiguous_part,
-        coalesce(split.part_id, '') = '~residual' as is_unheld_part
-        {%- for measure in ['billed_cost', 'effective_cost', 'list_cost', 'contracted_cost', 'weight'] %},
-        case when split.part_id is null then charges.{{ measure }} else split.{{ measure }} end as part_{{ measure }}
-        {%- endfor %}
-    from charges_with_run as charges
-    -- one equality: a condition on the left side alone would make this a comparison of every pair
-    left join {{ built_months_of(ref('int_split_charges')) }} as split
-        on
-            case when charges.attribution_rule in ('resource_time', 'cluster_key') then charges.line_id end = split.line_id
-            and charges.usage_month = split.usage_month
-    left join ambiguous_runs on split.part_id = ambiguous_runs.training_run_id
-    -- a node held throughout leaves no residual: its empty part would be a row about nothing
-    where
-        not coalesce(
-            split.part_id = '~residual'
-            and split.w = 0
-            and split.billed_cost = 0
-            and split.effective_cost = 0
-            and split.weight = 0,
-            false
-        )
-),
-
-parts_with_reason as (
-    select
-        parts.*,
-        case
-            when parts.part_run_id is not null then null
-            when parts.fixed_reason is not null then parts.fixed_reason
-            when parts.is_ambiguous or parts.is_ambiguous_part then 'unattributed'
-            -- a discount of a machine that nobody held would make its idle hours negative
-            when not parts.is_part_of_usage then 'unattributed'
-            -- the cluster says that nobody asked for it, or that it is no pod's, or that it cannot tell
-            when parts.gke_allocation = 'unallocated' then 'idle'
-            when parts.gke_allocation in ('overhead', 'unknown') then 'unlogged'
-            -- a pod's share was used, whoever it was
-            when parts.is_accelerator_type and parts.gke_allocation <> 'pod' and (
-                parts.is_unheld_part
-                or parts.is_block_hour
-                or known_charges.line_id is not null
-            ) then 'idle'
-            when parts.sub_account_id = '' then 'no_project'
-            when parts.is_accelerator_type then 'unlogged'
-            else 'non_accelerator'
-        end as reason
-    from charge_parts as parts
-    left join known_charges using (usage_month, line_id)
+with parts_with_reason as (
+    {{ charge_parts(
+        built_months_of(ref('int_line_attributions')),
+        built_months_of(ref('int_split_charges')),
+        built_months_of(ref('int_named_charges'))
+    ) }}
 )
 
 select

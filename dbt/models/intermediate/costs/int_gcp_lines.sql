@@ -59,7 +59,7 @@ lines_with_commitment as (
 
 select
     source_name || '|' || source_object || '|' || cast(row_number as string) as line_id,
-    {{ cell() }}, source_object, row_number,
+    {{ cell() }}, delivery_content_hash, source_object, row_number,
     charge_period_start, charge_period_end, billing_currency, sku_id, sku_description,
     coalesce(resource_name, resource_path_end) as resource_id,
     case when resource_name <> resource_path_end then resource_path_end end as other_resource_id,

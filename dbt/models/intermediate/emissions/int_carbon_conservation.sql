@@ -4,7 +4,8 @@ with provider_rows as (
     select
         {{ cell() }},
         provider_model_version,
-        {{ cell_id() }} || '|' || provider_model_version as cell_id
+        {{ cell_id() }} || '|' || provider_model_version as cell_id,
+        bool_and(is_elected) as is_elected
         {%- for mass in mass_names() %},
         {{ whole_sum(mass, 'decimal(38, 9)') }} as {{ mass }},
         cast(sum(case when quarantine_reason is not null then {{ mass }} else 0 end) as decimal(38, 9)) as quarantined_{{ mass }}
@@ -60,6 +61,7 @@ select
     {{ cell() }},
     '{{ mass }}' as measure,
     provider_model_version,
+    is_elected,
     {{ mass }} as provider_total,
     runs_{{ mass }} as runs_total,
     residual_{{ mass }} as residual_total,

@@ -68,6 +68,8 @@ machines_with_power as (
     select
         machines.usage_month,
         coalesce(machines.cell_id, 'machine|' || machines.resource_id || '|' || cast(machines.usage_month as string)) as pool_id,
+        types.provider_name,
+        coalesce(nullif(machines.region_id, ''), regions.region_id, '') as region_id,
         cast(machines.reserve_us as decimal(38, 0)) as reserve_us,
         {{ to_units(chip_power('idle'), 6) }} as idle_uw,
         -- no more than the free chip time at full use
@@ -112,9 +114,15 @@ machine_energy as (
 ),
 
 pools as (
-    select pool_id as charge_id, usage_month, {{ kwh(whole_sum('facility', 'decimal(38, 0)'), 10) }} as facility_energy_kwh
+    -- a pool is of one cell or of one machine, so of one region
+    select
+        pool_id as charge_id,
+        usage_month,
+        max(provider_name) as provider_name,
+        max(region_id) as region_id,
+        {{ kwh(whole_sum('facility', 'decimal(38, 0)'), 10) }} as facility_energy_kwh
     from machine_energy
-    group by all
+    group by pool_id, usage_month
 ),
 
 parts as (
@@ -144,6 +152,8 @@ split as (
 select
     pools.usage_month,
     charge_id as pool_id,
+    pools.provider_name,
+    pools.region_id,
     split.part_id as training_run_id,
     split.facility_energy_kwh
 from split

@@ -67,7 +67,8 @@ balances as (
         runs_{{ measure }} as runs_total,
         residual_{{ measure }} as residual_total,
         cast(0 as decimal(38, 12)) as quarantined_total,
-        cast(null as double) as weight_coverage_ratio
+        cast(null as double) as weight_coverage_ratio,
+        true as is_elected
     from {{ ref('int_cost_conservation') }}
     {% if measure in ['list_cost', 'contracted_cost'] -%}
     -- half a total is not a total: a cell with a charge that has no such price has none
@@ -80,7 +81,8 @@ balances as (
         {%- for total in ['provider_total', 'runs_total', 'residual_total', 'quarantined_total'] %},
         cast({{ total }} as decimal(38, 12)) as {{ total }}
         {%- endfor %},
-        weight_coverage_ratio
+        weight_coverage_ratio,
+        is_elected
     from {{ ref('int_carbon_conservation') }}
 )
 
@@ -98,7 +100,8 @@ select
     cast(null as decimal(38, 12)) as modelled_total,
     cast(null as double) as ratio,
     weight_coverage_ratio,
-    cast(null as string) as reason
+    cast(null as string) as reason,
+    is_elected
 from balances
 
 union all
@@ -118,7 +121,9 @@ select
     case when book_billed_cost <> 0 then round(cast(other_billed_cost as double) / cast(book_billed_cost as double), 9) end
         as ratio,
     cast(null as double) as weight_coverage_ratio,
-    case when book_billed_cost is null then 'the book source has no such cell' end as reason
+    case when book_billed_cost is null then 'the book source has no such cell' end as reason,
+    -- the book's own rows have this money already
+    false as is_elected
 from other_exports
 
 union all
@@ -141,7 +146,8 @@ select
     cast(null as double) as weight_coverage_ratio,
     'invoice month ' || substr(cast(usage_month as string), 1, 7) || ': ' || cast(other_month_count as string)
     || ' rows of other usage months on it, ' || cast(other_invoice_count as string) || ' rows of this usage month not on it'
-        as reason
+        as reason,
+    false as is_elected
 from invoices
 where is_invoiced
 
@@ -149,5 +155,5 @@ union all
 
 select
     {{ cell() }}, measure, unit_or_currency, provider_model_version, method, provider_total, runs_total, residual_total,
-    quarantined_total, difference, modelled_total, ratio, weight_coverage_ratio, reason
+    quarantined_total, difference, modelled_total, ratio, weight_coverage_ratio, reason, false as is_elected
 from {{ ref('int_modelled_reconciliation') }}

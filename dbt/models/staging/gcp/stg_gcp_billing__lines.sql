@@ -41,6 +41,7 @@ with focus_rows as (
 select
     _source_name as source_name,
     'Google Cloud' as provider_name,
+    _delivery_content_hash as delivery_content_hash,
     _source_object as source_object,
     line_number as row_number,
     _is_book as is_book,

@@ -18,10 +18,11 @@ select
     case when kind in ('pue', 'factor') then nullif(key, '*') else nullif(region_id, '') end as region_id,
     case when kind in ('idle_power', 'max_power') then key end as accelerator_type,
     nullif(basis, '') as basis,
-    -- in kWh, W, kgCO2e/kWh, or a ratio
+    case when unit in ('kgCO2e', 'tCO2e') then 'kgCO2e' else unit end as unit,
+    -- in kWh, W, kgCO2e/kWh, a ratio, kgCO2e, or the unit itself where that is a currency
     case
         when unit in ('Wh', 'gCO2e/kWh', 'kgCO2e/MWh') then cast(stated_value * {{ thousandths }} as decimal(38, 9))
-        when unit in ('MWh', 'kW') then cast(stated_value * cast(1000 as decimal(4, 0)) as decimal(38, 9))
+        when unit in ('MWh', 'kW', 'tCO2e') then cast(stated_value * cast(1000 as decimal(4, 0)) as decimal(38, 9))
         when unit = 'GWh' then cast(stated_value * cast(1000000 as decimal(7, 0)) as decimal(38, 9))
         else cast(stated_value as decimal(38, 9))
     end as value,

@@ -1,0 +1,99 @@
+"""`trainledger export`: a published view as a file for somebody else's system, CSV or Parquet.
+
+What the rows are is dbt's (focus_1_4, activity_data) and stands in the published file; here they become a file. Exact numbers
+keep all their digits. In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it.
+"""
+
+import csv
+import sys
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from dagster_project.commands.query import BATCH, open_published
+from dagster_project.failures import UsageError, writing_to
+from dagster_project.months import month_end, month_range
+
+if TYPE_CHECKING:
+    import duckdb
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class Export:
+    """A published view, the column that says of which month a row is, and the key that orders its rows."""
+
+    view: str
+    month: str
+    key: str
+
+
+FOCUS = Export("focus_1_4", "ChargePeriodStart", "x_RowId")
+ACTIVITY = Export("activity_data", "period_start", "activity_id")
+
+
+def export(file: Path, what: Export, first: str | None, last: str | None, target: Path | None) -> None:
+    """Write the rows from the first month to the last, both included, to a .csv or .parquet file, else CSV to standard output."""
+    if target is not None and target.suffix not in (".csv", ".parquet"):
+        raise UsageError(f"'{target.name}' is neither CSV nor Parquet", remedy="Name the file .csv or .parquet.")
+    with open_published(file) as connection:
+        connection.execute("set TimeZone = 'UTC'")
+        if not connection.execute("from duckdb_views() where schema_name = 'marts' and view_name = ?", [what.view]).fetchall():
+            remedy = "Run `trainledger refresh` with this version first."
+            raise UsageError(f"the publication has no {what.view}", where=str(file), remedy=remedy)
+        bounds = _bounds(first, last)
+        condition = " and ".join(f"{what.month} {comparison} ?" for comparison, _ in bounds) or "true"
+        query = f"select * from marts.{what.view} where {condition} order by {what.key}"
+        cursor = connection.execute(query, [day for _, day in bounds])
+        if target is None:
+            write_csv(cursor, sys.stdout)
+            return
+        with writing_to(target):
+            if target.suffix == ".parquet":
+                _write_parquet(cursor, target)
+            else:
+                with target.open("w", encoding="utf-8", newline="") as out:
+                    write_csv(cursor, out)
+
+
+def _bounds(first: str | None, last: str | None) -> list[tuple[str, date]]:
+    """Comparisons with a row's month, half-open; months are checked as everywhere."""
+    if first and last:
+        month_range(f"{first}..{last}", last)
+    bounds = []
+    if first:
+        bounds.append((">=", date.fromisoformat(f"{month_range(first, first)[0]}-01")))
+    if last:
+        bounds.append(("<", month_end(month_range(last, last)[-1]).date()))
+    return bounds
+
+
+def write_csv(cursor: "duckdb.DuckDBPyConnection", out: TextIO) -> None:
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column[0] for column in cursor.description])
+    while rows := cursor.fetchmany(BATCH):
+        writer.writerows([[cell(value) for value in row] for row in rows])
+
+
+def cell(value: Any) -> str:
+    """A value as text: every digit, instants with their Z, nothing for null, and no text that a spreadsheet would run."""
+    if value is None:
+        return ""
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%dT%H:%M:%SZ}"
+    text = str(value)
+    return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_STARTS) else text
+
+
+def _write_parquet(cursor: "duckdb.DuckDBPyConnection", target: Path) -> None:
+    from pyarrow import parquet
+
+    reader = cursor.to_arrow_reader(BATCH)
+    with parquet.ParquetWriter(target, reader.schema, compression="zstd") as writer:
+        for batch in reader:
+            writer.write_batch(batch)

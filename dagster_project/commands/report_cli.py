@@ -1,0 +1,114 @@
+"""The commands below `trainledger report`: what each reads of its options, and the one module it calls.
+
+As in cli.py, whatever is heavy is imported inside the command that needs it.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dagster_project.commands.endings import guarded, say
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Wait
+
+report_app = typer.Typer(help="Reports of the published file.", no_args_is_help=True)
+
+
+@report_app.command("quarterly")
+@guarded
+def report_quarterly(
+    quarter: Annotated[str, typer.Option("--quarter", help="Like 2026Q3; quarters are calendar quarters in UTC.")],
+    as_of: Annotated[str | None, typer.Option("--as-of", metavar="T", help="With what had been landed by T.")] = None,
+    as_published: Annotated[
+        str | None, typer.Option("--as-published", metavar="T", help="With what providers had published by T.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Where its folder goes; default: reports/ in the home.")] = None,
+    issue: Annotated[
+        bool, typer.Option("--issue", help="Freeze it, with its evidence, below reports/issued in the home.")
+    ] = False,
+    approver: Annotated[
+        str | None, typer.Option("--approver", metavar="NAME", help="Who approves it: not who prepared it.")
+    ] = None,
+    sign: Annotated[Path | None, typer.Option("--sign", metavar="KEY", help="An Ed25519 private key in PEM.")] = None,
+    config: Config = DEFAULT_CONFIG,
+    wait: Wait = 0.0,
+    debug: Debug = False,
+) -> None:
+    """Render the quarterly report (HTML, PDF, XLSX, CSV, JSON), or issue it: no draft is, and what is issued never changes.
+
+    Example: trainledger report quarterly --quarter 2026Q3 --as-published 2026-10-01T00:00:00Z
+
+    Example: trainledger report quarterly --quarter 2026Q3 --issue --approver "A. Person" --sign key.pem
+    """
+    from dagster_project.clock import parse_instant
+    from dagster_project.commands.progress import shown
+    from dagster_project.commands.reporting import quarterly_report
+    from dagster_project.election.winners import View
+    from dagster_project.settings import load_settings
+
+    view = View(
+        parse_instant(as_of, "--as-of") if as_of else None,
+        parse_instant(as_published, "--as-published") if as_published else None,
+    )
+    if issue or approver or sign:
+        from dagster_project.commands.issuing import issue_report
+
+        with shown() as listener:
+            issue_report(
+                load_settings(config), quarter, view, approver, sign, wait, typer.echo, say, listener, is_asked=issue, out=out
+            )
+        return
+    with shown() as listener:
+        report = quarterly_report(load_settings(config), quarter, view, out, wait, say, listener)
+    reasons = f": {'; '.join(report.reasons)}" if report.reasons else ""
+    typer.echo(f"{report.html}")
+    say(f"{quarter} is {report.status}{reasons}")
+
+
+@report_app.command("model")
+@guarded
+def report_model(
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="One model, as its runs name it; default: all.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="A folder; default: reports/models/ in the home.")] = None,
+    config: Config = DEFAULT_CONFIG,
+    debug: Debug = False,
+) -> None:
+    """Write a model's sheet for EU AI Act, Annex XI: energy, compute, hardware and days of all its runs, as a page and JSON.
+
+    Example: trainledger report model --model llm-8b
+    """
+    from dagster_project.publishing.reporting import render_models
+    from dagster_project.settings import load_settings
+
+    settings = load_settings(config)
+    published = settings.home / "published" / "trainledger.duckdb"
+    pages = render_models(published, out or settings.home / "reports" / "models", model, settings.organisation.name)
+    for page in pages:
+        typer.echo(f"{page}")
+    if not pages:
+        say("No run names a model, so there is no sheet.")
+
+
+@report_app.command("compare")
+@guarded
+def report_compare(
+    start: Annotated[str | None, typer.Option("--from", metavar="D", help="First day, like 2025-10-01.")] = None,
+    end: Annotated[str | None, typer.Option("--to", metavar="D", help="The day after the last: it is not in it.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Where its folder goes; default: reports/ in the home.")] = None,
+    config: Config = DEFAULT_CONFIG,
+    debug: Debug = False,
+) -> None:
+    """Compare Trainium and TPU over the runs that ended in a span of days: verdicts, sensitivities, claims of vendors.
+
+    Without dates the last twelve complete months of the publication; without --from the twelve months up to --to.
+
+    Example: trainledger report compare --from 2026-04-01 --to 2026-10-01
+    """
+    from dagster_project.commands.reporting import comparison
+    from dagster_project.settings import load_settings
+
+    report = comparison(load_settings(config), start, end, out, say)
+    typer.echo(f"{report.html}")
+    say(f"{report.window.words}: {report.counted}")

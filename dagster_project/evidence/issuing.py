@@ -1,0 +1,222 @@
+"""Issuing a report: two people, one publication, one folder that never changes again.
+
+A pack is written beside its place, forced to disk and renamed into it, its zip likewise; the line of the chain is last and makes
+the report issued. Killed anywhere before, there is no issued report, and the next command removes what was left.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dagster_project import clock, durable, modes
+from dagster_project.code import code_version
+from dagster_project.election.winners import View
+from dagster_project.evidence import chain, pack, signing
+from dagster_project.evidence.crate import write_crate
+from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, manifest_bytes, sha256_of, write_zip
+from dagster_project.failures import GateError, UsageError
+from dagster_project.publishing.reporting import policy_of, render_quarter
+from dagster_project.settings import Settings
+from dagster_project.warehouse import modelling
+from dagster_project.warehouse.site import Site
+from reports.issue import Issue
+from reports.publication import open_folder
+from reports.quarterly import QuarterlyReport
+
+ISSUE = "issue.json"
+MOST_RETAINED = ("bill", "carbon")  # facts of which retention removes deliveries; a line cites those it must keep
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """Where an issued report is, and its line in the chain."""
+
+    folder: Path
+    zip: Path
+    line: chain.Line
+    report: QuarterlyReport
+
+
+def require_two_people(settings: Settings, approver: str) -> str:
+    """The preparer, once it is clear that somebody else who may approve does."""
+    said, where = settings.reporting, str(settings.path)
+    if not said.prepared_by:
+        raise UsageError("no preparer is configured", where=where, remedy="Set `reporting: {prepared_by: NAME}`.")
+    if approver not in said.approved_by:
+        allowed = f"It names {', '.join(said.approved_by)}." if said.approved_by else "It names nobody."
+        remedy = f"Add the name to `reporting: {{approved_by: [...]}}`, or let one of them approve. {allowed}"
+        raise UsageError(f"{approver!r} may not approve reports", where=where, remedy=remedy)
+    return said.prepared_by
+
+
+def issue(
+    settings: Settings, site: Site, quarter: str, approver: str, view: View, note: str | None, key: Path | None = None
+) -> Issued:
+    """Freeze the report of a quarter of a site's publication. The caller holds the writer lock of the home."""
+    prepared_by = require_two_people(settings, approver)
+    publication = _publication(site)
+    public_key = signing.public_key_of(key) if key else None
+    reports = settings.home / "reports"
+    lines = chain.lines_of(reports)
+    last = chain.last_of(lines, quarter)
+    number = 1 + sum(line["quarter"] == quarter for line in lines)
+    act = Issue(
+        report_id=f"{quarter}-{number}",
+        issued_at=f"{clock.now():%Y-%m-%dT%H:%M:%SZ}",
+        approver=approver,
+        prepared_by=prepared_by,
+        supersedes=last["report_id"] if last else None,
+        is_signed=key is not None,
+    )
+    with _new_folder(reports / chain.FOLDER, act.report_id) as folder:
+        report = _write(settings, site, quarter, act, view, note, publication, folder, public_key)
+        manifest = manifest_bytes(folder)
+        (folder / MANIFEST).write_bytes(manifest)
+        if key:
+            (folder / SIGNATURE).write_bytes(signing.sign(key, manifest))
+        target, archive = _put_in_place(folder, reports, act.report_id)
+    line = chain.append(reports, _line(settings, act, quarter, report.status, publication, target, archive, public_key))
+    modes.give(reports / chain.FOLDER, modes.as_in(reports))
+    modes.give(reports / chain.CHAIN, modes.as_in(reports))
+    return Issued(target, archive, line, report)
+
+
+def _publication(site: Site) -> dict[str, Any]:
+    """What PUBLICATION.json says, if the present code made it: seeds and renderer in the pack are those of the code."""
+    publication = site.publication()
+    if publication is None:
+        raise UsageError("nothing is published yet", where=str(site.published_file), remedy="Run `trainledger refresh` first.")
+    if publication["code_version"] != code_version():
+        raise UsageError(
+            "the publication was made by another version of the code than the one that would issue it",
+            where=str(site.published_file),
+            remedy="Run `trainledger refresh` first.",
+        )
+    return publication
+
+
+@contextmanager
+def _new_folder(issued: Path, report_id: str) -> Iterator[Path]:
+    """An empty folder beside the place of a report. What a killed command left of this report goes: it was never issued."""
+    issued.mkdir(parents=True, exist_ok=True)
+    for leftover in [*issued.glob(".*.writing"), issued / report_id]:
+        shutil.rmtree(leftover, ignore_errors=True)
+    (issued / f"{report_id}.zip").unlink(missing_ok=True)
+    folder = issued / f".{report_id}.writing" / report_id
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder.parent, ignore_errors=True)
+
+
+def _write(
+    settings: Settings,
+    site: Site,
+    quarter: str,
+    act: Issue,
+    view: View,
+    note: str | None,
+    publication: dict[str, Any],
+    folder: Path,
+    public_key: bytes | None,
+) -> QuarterlyReport:
+    """Everything of a pack but its manifest. A draft is refused, and what it lacks is named."""
+    pack.write_data(site.published_file, folder / "data")
+    pack.write_seeds(modelling.project(settings.home), folder / "data" / "seeds")
+    rendered = folder.parent / "rendered"
+    policy = policy_of(settings)
+    report = render_quarter(folder / "data", rendered, quarter, settings.organisation.name, note, policy=policy, issue=act)
+    if report.status == "draft":
+        raise GateError(
+            f"the report of {quarter} is a draft, and a draft is not issued: {' '.join(report.reasons).rstrip('.')}",
+            remedy="Issue it when what is missing has been delivered.",
+        )
+    (rendered / quarter).rename(folder / "report")
+    if public_key:
+        (folder / signing.PUBLIC_KEY).write_bytes(public_key)
+    record = json.loads((folder / "report" / "report.json").read_bytes())
+    said = _said(settings, quarter, act, view, note, publication, report.status)
+    with open_folder(folder / "data") as opened:
+        started = opened.rows("select started_at from ops.builds")[0]["started_at"]
+    said["build"]["started_at"] = f"{started.isoformat()}Z"
+    (folder / ISSUE).write_bytes(canonical(said))
+    pack.write_queries(folder)
+    pack.write_gates(folder)
+    pack.write_code(folder / "code", publication["code_version"], record["report_code_sha256"])
+    (folder / "README.md").write_text(pack.README.format(**{**said, **asdict(act)}))
+    write_crate(folder, {**said, **asdict(act)})
+    return report
+
+
+def _said(
+    settings: Settings, quarter: str, act: Issue, view: View, note: str | None, publication: dict[str, Any], status: str
+) -> dict[str, Any]:
+    """What issue.json says: the act, the build, and what of the configuration its figures depend on."""
+    kept = {"name", "kind", "months", "book"}
+    return {
+        **asdict(act),
+        "quarter": quarter,
+        "status": status,
+        "status_note": note,
+        "organisation": settings.organisation.name,
+        "policy": policy_of(settings).record(),
+        "view": {
+            "as_of": view.as_of.isoformat() if view.as_of else None,
+            "as_published": view.as_published.isoformat() if view.as_published else None,
+        },
+        "build": {name: publication[name] for name in ("build_id", "fingerprint", "code_version", "units", "tables")},
+        "rules": asdict(settings.rules),
+        "sources": [source.model_dump(mode="json", include=kept) for source in settings.sources],
+        "renderers": pack.renderers(),
+    }
+
+
+def _put_in_place(folder: Path, reports: Path, report_id: str) -> tuple[Path, Path]:
+    """Force a pack to disk, zip it, and give both their names."""
+    archive = folder.parent / f"{report_id}.zip"
+    write_zip(folder, archive, report_id)
+    for path in [*folder.rglob("*"), archive, folder]:
+        durable.sync(path)
+    issued = reports / chain.FOLDER
+    target = issued / report_id
+    folder.rename(target)
+    archive.rename(issued / archive.name)
+    durable.sync(issued)
+    return target, issued / archive.name
+
+
+def _line(
+    settings: Settings,
+    act: Issue,
+    quarter: str,
+    status: str,
+    publication: dict[str, Any],
+    folder: Path,
+    archive: Path,
+    public_key: bytes | None,
+) -> chain.Line:
+    """The line of the chain. It names the deliveries that retention could remove, and the build whose validations stay."""
+    kept = [str(source.name) for source in settings.sources if source.facts.fact in MOST_RETAINED]
+    with open_folder(folder / "data") as opened:
+        rows = opened.rows("select source_name, content_hash from ops.dim_deliveries where is_elected order by all")
+    return {
+        "report_id": act.report_id,
+        "quarter": quarter,
+        "status": status,
+        "issued_at": act.issued_at,
+        "prepared_by": act.prepared_by,
+        "approver": act.approver,
+        "supersedes": act.supersedes,
+        "build_id": publication["build_id"],
+        "manifest_sha256": sha256_of(folder / MANIFEST),
+        "zip_sha256": sha256_of(archive),
+        "public_key_sha256": signing.fingerprint(public_key) if public_key else None,
+        "deliveries": sorted({row["content_hash"] for row in rows if row["source_name"] in kept}),
+    }

@@ -1,0 +1,167 @@
+"""The manifest of an evidence pack and its zip: which files there are, with which bytes, and a zip that has no choices.
+
+MANIFEST.json has one form for one content, and the zip one sequence of bytes, so a changed byte anywhere is a difference: in a
+file, in the manifest, in the zip's own tables. What the files mean is not known here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from dagster_project.failures import UsageError
+
+MANIFEST = "MANIFEST.json"
+SIGNATURE = "MANIFEST.sig"  # over the bytes of the manifest
+FORMAT = 1
+MOST_FILES = 100_000
+MOST_MANIFEST_BYTES = 64 << 20
+ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the first a zip can say
+
+
+def sha256_of(path: Path) -> str:
+    """sha256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def files_below(folder: Path) -> list[str]:
+    """Every file below a folder by its name there, sorted; a link is named too, and never followed."""
+    found = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+    return sorted(path.relative_to(folder).as_posix() for path in found)
+
+
+def manifest_bytes(folder: Path) -> bytes:
+    """The manifest of the files as they are."""
+    names = [name for name in files_below(folder) if name not in (MANIFEST, SIGNATURE)]
+    files = {name: {"bytes": (folder / name).stat().st_size, "sha256": sha256_of(folder / name)} for name in names}
+    return canonical({"files": files, "format": FORMAT})
+
+
+def canonical(document: Any) -> bytes:
+    """The one form in which a document of this folder is written."""
+    return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def read_json(path: Path, limit: int = MOST_MANIFEST_BYTES) -> Any:
+    """A JSON file of a pack, of a size that a person could have written."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > limit:
+        raise UsageError(
+            "this is no evidence pack of trainledger", where=str(path), remedy="Give the folder or the zip of an issued report."
+        )
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return None
+
+
+def manifest_differences(folder: Path) -> Iterator[str]:
+    """Every file that is not what the manifest says, is there and not in it, or is in it and not there."""
+    said = read_json(folder / MANIFEST)
+    files = said.get("files") if isinstance(said, dict) else None
+    if not isinstance(files, dict) or set(said) != {"files", "format"} or said["format"] != FORMAT:
+        yield f"{MANIFEST}: it is no manifest of this version"
+        return
+    if canonical(said) != (folder / MANIFEST).read_bytes():
+        yield f"{MANIFEST}: it is not written as manifests are"
+    there = [name for name in files_below(folder) if name not in (MANIFEST, SIGNATURE)]
+    for name in sorted(set(there) - set(files)):
+        yield f"{name}: it is not in {MANIFEST}"
+    for name in sorted(set(files) - set(there)):
+        yield f"{name}: {MANIFEST} names it and it is not there"
+    for name in sorted(set(files) & set(there)):
+        path = folder / name
+        if path.is_symlink():
+            yield f"{name}: it is a link"
+        elif {"bytes": path.stat().st_size, "sha256": sha256_of(path)} != files[name]:
+            yield f"{name}: its bytes are not those of {MANIFEST}"
+
+
+def write_zip(folder: Path, target: Path, top: str) -> None:
+    """The folder as a zip whose bytes depend on its files alone: stored, in order, without times."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for name in files_below(folder):
+            with (folder / name).open("rb") as file, archive.open(_entry(f"{top}/{name}", folder / name), "w") as entry:
+                while block := file.read(1 << 20):
+                    entry.write(block)
+
+
+def _entry(name: str, path: Path) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, ZIP_TIME)
+    entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16
+    entry.file_size = path.stat().st_size
+    return entry
+
+
+def extract(archive: Path, folder: Path) -> Path:
+    """Unpack a zip of ours into an empty folder and return the pack in it. A zip that another program wrote is refused.
+
+    Entries are stored, so the zip cannot claim to hold more than its own size; a name that leads elsewhere is never written.
+    """
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            entries = opened.infolist()
+            top = _top_of(entries, archive)
+            for entry in entries:
+                target = folder / entry.filename
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with opened.open(entry) as data, target.open("xb") as file:
+                    while block := data.read(1 << 20):
+                        file.write(block)
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError, RuntimeError) as error:
+        raise UsageError(
+            f"the zip is damaged: {error}", where=str(archive), remedy="Get the pack again from who issued it."
+        ) from error
+    return folder / top
+
+
+def _top_of(entries: list[zipfile.ZipInfo], archive: Path) -> str:
+    """The one folder that all entries are in."""
+    names = [entry.filename for entry in entries]
+    tops = {name.partition("/")[0] for name in names}
+    size = archive.stat().st_size
+    is_ours = (
+        0 < len(entries) <= MOST_FILES
+        and len(tops) == 1
+        and len(set(names)) == len(names)
+        and all(map(_is_inside, names))
+        and all(entry.compress_type == zipfile.ZIP_STORED and not entry.flag_bits & 1 for entry in entries)
+        and all(stat.S_ISREG(entry.external_attr >> 16) for entry in entries)
+        and sum(entry.file_size for entry in entries) <= size
+    )
+    if not is_ours:
+        raise UsageError(
+            "this zip is not one that trainledger wrote: names that lead elsewhere, links, compressed or repeated entries",
+            where=str(archive),
+            remedy="Nothing of it was unpacked. Get the pack again from who issued it.",
+        )
+    return tops.pop()
+
+
+def _is_inside(name: str) -> bool:
+    path = PurePosixPath(name)
+    is_plain = not path.is_absolute() and not {"..", "."} & set(path.parts) and "\\" not in name and "\0" not in name
+    return is_plain and len(path.parts) > 1 and str(path) == name and ":" not in path.parts[0]
+
+
+def zip_differences(archive: Path, pack: Path, scratch: Path) -> Iterator[str]:
+    """Whether a zip has other bytes than its files are packed into: what no manifest sees, such as a time or a comment."""
+    again = scratch / "again.zip"
+    write_zip(pack, again, pack.name)
+    if not _same_bytes(archive, again):
+        yield f"{archive.name}: its bytes are not those that its files are packed into"
+    again.unlink()
+
+
+def _same_bytes(one: Path, other: Path) -> bool:
+    return one.stat().st_size == other.stat().st_size and sha256_of(one) == sha256_of(other)
+
+
+def joined(names: Iterable[str]) -> str:
+    """Names as words."""
+    return ", ".join(sorted(names))

@@ -1,0 +1,218 @@
+"""What an evidence pack is made of, in an empty folder: tables, seeds and SQL of one publication, and what made them.
+
+    data/marts, data/ops, data/seeds   every published table and every seed, as Parquet
+    load.sql, sql/                     queries that give every table and headline figure, in stock DuckDB, without our code
+    rows/                              their answers
+    report/                            the report, rendered from data/ and from nothing else
+    code/                              versions of what ran
+    issue.json, gates.json             who issued what of which build, and its gates
+
+The same publication gives the same bytes. Who may issue, and where a pack goes, is decided in issuing.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dagster_project.dbt_project import project_folder
+from dagster_project.evidence.manifest import canonical
+from dagster_project.publishing.digest import literal, quoted
+from dagster_project.publishing.parts import LINK
+
+if TYPE_CHECKING:
+    import duckdb
+
+SCHEMAS = ("marts", "ops")
+PARQUET = "(format parquet, compression zstd, row_group_size 122880, use_tmp_file false)"
+FONTS = ("fontpkg-noto-sans", "justmytype-intl-rtl", "noto-cjk-sans-otc", "fonttools")
+RENDERERS = ("duckdb", "jinja2", "markupsafe", "typst", "xlsxwriter", *FONTS)  # whose version a rendering can depend on
+SAFE = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def write_data(published_file: Path, folder: Path) -> None:
+    """Every table and view of a published file as Parquet, sorted by all columns: no order of storage reaches the pack."""
+    import duckdb
+
+    with duckdb.connect(str(published_file), read_only=True, config={"threads": 1}) as connection:
+        connection.execute("set TimeZone = 'UTC'")
+        found = connection.execute(
+            "select distinct schema_name, table_name from duckdb_columns() where not internal"
+            " and database_name = current_database() order by all"
+        ).fetchall()
+        for schema, table in found:
+            if schema in SCHEMAS:
+                _copy(connection, f"select * from {schema}.{quoted(table)} order by all", folder / schema / f"{table}.parquet")
+        for files in sorted((published_file.parent / LINK).glob("*")):  # tables that are published as Parquet alone
+            if not (folder / "marts" / f"{files.name}.parquet").exists():
+                rows = f"select * from read_parquet({literal(f'{files}/*.parquet')}, hive_partitioning = false) order by all"
+                _copy(connection, rows, folder / "marts" / f"{files.name}.parquet")
+
+
+def write_seeds(manifest: Mapping[str, Any], folder: Path) -> None:
+    """Every seed of the dbt project as Parquet, typed as dbt loads it; an empty cell is null."""
+    import duckdb
+
+    with duckdb.connect(config={"threads": 1}) as connection:
+        for node in seeds_of(manifest):
+            types = node["config"]["column_types"]
+            declared = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items())
+            file = literal(str(project_folder() / node["original_file_path"]))
+            rows = (
+                f"select * from read_csv({file}, header = true, delim = ',', quote = '\"', columns = {{{declared}}}) order by all"
+            )
+            _copy(connection, rows, folder / f"{node['name']}.parquet")
+
+
+def seeds_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The seeds of the project, by name."""
+    return sorted((node for node in manifest["nodes"].values() if node["resource_type"] == "seed"), key=lambda node: node["name"])
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, query: str, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    connection.execute(f"copy ({query}) to {literal(str(target))} {PARQUET}")
+
+
+def write_queries(pack: Path) -> None:
+    """The SQL of every table and figure of the report as files that stock DuckDB runs in the pack's folder, and their answers."""
+    import duckdb
+
+    data, sql = pack / "data", pack / "sql"
+    sql.mkdir()
+    (pack / "load.sql").write_text(load_sql(pack))
+    (pack / "rows").mkdir()
+    from reports.publication import open_folder
+
+    with open_folder(data) as publication, duckdb.connect(config={"threads": 1}) as writer:
+        writer.execute("set TimeZone = 'UTC'")
+        for name, text in queries_of(json.loads((pack / "report" / "report.json").read_bytes())):
+            (sql / f"{name}.sql").write_text(f"{text}\n;\n")
+            answer = publication.arrow(text)
+            _copy(_with(writer, answer), "from answer", pack / "rows" / f"{name}.parquet")
+        for model, statement in statements_of(publication):
+            (sql / f"model-{model}.sql").write_text(f"{statement}\n;\n")
+
+
+def load_sql(pack: Path) -> str:
+    """The statements that make the Parquet of a pack its tables again, in the pack's own folder."""
+    files = sorted((pack / "data").rglob("*.parquet"))
+    views = (
+        f"create view {file.parent.name}.{quoted(file.stem)} as from read_parquet('{file.relative_to(pack).as_posix()}');"
+        for file in files
+    )
+    schemas = sorted({file.parent.name for file in files})
+    return "\n".join(["set TimeZone = 'UTC';", *(f"create schema {schema};" for schema in schemas), *views]) + "\n"
+
+
+def _with(connection: duckdb.DuckDBPyConnection, answer: Any) -> duckdb.DuckDBPyConnection:
+    connection.register("answer", answer)
+    return connection
+
+
+def statements_of(publication: Any) -> list[tuple[str, str]]:
+    """The SELECTs of report models, where the publication has them."""
+    if publication.missing("ops.report_statements"):
+        return []
+    rows = publication.rows("select model, statement from ops.report_statements order by model")
+    return [(file_name(row["model"]), row["statement"]) for row in rows]
+
+
+def queries_of(record: Any) -> Iterator[tuple[str, str]]:
+    """Name and SQL of every table and headline figure of a report.json, each once, wherever it stands in it."""
+    seen: set[str] = set()
+    for item in asked_items(record):
+        name = query_name(item)
+        if name not in seen:
+            seen.add(name)
+            yield name, item["sql"]
+
+
+def asked_items(record: Any) -> Iterator[dict[str, Any]]:
+    """Every table that has rows, and every headline figure with an answer: what of a report.json has SQL to be asked again."""
+    if isinstance(record, dict):
+        if isinstance(record.get("sql"), str) and isinstance(record.get("id"), str) and ("rows" in record or "value" in record):
+            yield record
+        for value in record.values():
+            yield from asked_items(value)
+    elif isinstance(record, list):
+        for value in record:
+            yield from asked_items(value)
+
+
+def query_name(item: Mapping[str, Any]) -> str:
+    """The file of a query: a table's id, or that of a headline figure without its quarter."""
+    return file_name(item["id"] if "rows" in item else f"figure-{item['id'].rpartition('/')[2]}")
+
+
+def file_name(text: str) -> str:
+    """A name that is one everywhere."""
+    return SAFE.sub("-", text)[:120]
+
+
+def renderers() -> dict[str, str]:
+    """Versions of the libraries that a rendering can depend on, as far as they are installed."""
+    found = {}
+    for name in RENDERERS:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def write_code(folder: Path, code_version: str, report_code: str) -> None:
+    """Which code ran: its hashes, the locked versions where this is a checkout, and the versions that are installed."""
+    folder.mkdir()
+    version = metadata.version("trainledger")
+    (folder / "version.json").write_bytes(
+        canonical({"trainledger": version, "code_version": code_version, "report_code_sha256": report_code})
+    )
+    lock = project_folder().parent / "requirements" / "run.lock"
+    if lock.is_file():
+        (folder / "run.lock").write_bytes(lock.read_bytes())
+    needed = [re.split(r"[^A-Za-z0-9._-]", text)[0] for text in metadata.requires("trainledger") or () if "extra ==" not in text]
+    installed = sorted(f"{name}=={metadata.version(name)}" for name in needed)
+    (folder / "installed.txt").write_text("\n".join(installed) + "\n")
+
+
+def write_gates(pack: Path) -> None:
+    """The gates of the build, for people; data/ops/gate_results.parquet has the same."""
+    from reports.publication import open_folder
+
+    with open_folder(pack / "data") as publication:
+        rows = publication.rows("select gate, passed, failing_rows, detail from ops.gate_results order by gate")
+    (pack / "gates.json").write_bytes(canonical(rows))
+
+
+README = """\
+# Evidence of report {report_id}
+
+{organisation}, {quarter}, {status}; issued {issued_at}, prepared by {prepared_by}, approved by {approver}.
+
+One command compares every file, works out every figure again and renders the report byte for byte:
+
+    trainledger verify .
+
+Without our code: DuckDB alone, in this folder. `figure-*.sql` are the headline figures, the others the tables of the report.
+
+    duckdb -init load.sql -c ".read sql/figure-effective_cost.sql"
+
+or, with the Python package `duckdb`:
+
+    python -c "import duckdb; c = duckdb.connect(); c.execute(open('load.sql').read()); \\
+        print(c.sql(open('sql/figure-effective_cost.sql').read()))"
+
+| Path | What it is |
+|---|---|
+| `report/` | the report: report.json has every figure with its unit, method and SQL |
+| `data/` | published tables (`marts`, `ops`) and seeds as Parquet; `ops/dim_deliveries` has the hashes of what was read |
+| `load.sql`, `sql/`, `rows/` | the tables as views; a query per table and figure; their answers |
+| `gates.json`, `code/`, `issue.json` | gates of the build; versions; who issued what, of which build and configuration |
+| `MANIFEST.json` | sha256 of every file; `MANIFEST.sig`, where it is there, is an Ed25519 signature of it by `public-key.pem` |
+| `ro-crate-metadata.json` | the same list as an RO-Crate |
+"""

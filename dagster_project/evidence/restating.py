@@ -1,0 +1,188 @@
+"""Figures of an issued report against what is known of them today, by cause: one substitution after the other.
+
+    as issued --code--> bill --> run_record --> late_log --> provider_model_version --> factor_or_seed --> as published today
+
+Only the installed code can run, so its step is the first: the issued deliveries and seeds with today's code. Then the deliveries
+of each kind of source become today's, last seeds and the organisation's own figures; that is what is published today. Each step
+begins where the one before ended, so the steps add up (ADR 0048).
+
+A step is built only where it can differ: months that are made of the same inputs as in a state that is known have its figures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from dagster_project import durable
+from dagster_project.code import code_version
+from dagster_project.election.election import Election, elect
+from dagster_project.election.units import SHARED, fingerprints
+from dagster_project.election.winners import View
+from dagster_project.evidence import chain
+from dagster_project.evidence.issuing import ISSUE
+from dagster_project.evidence.manifest import manifest_differences, read_json
+from dagster_project.evidence.rebuilding import build_tables, named_in, other_seeds, seeds_at, view_of
+from dagster_project.failures import GateError, UsageError
+from dagster_project.landing.land import Landing
+from dagster_project.landing.restated import Restated
+from dagster_project.settings import Settings
+from dagster_project.warehouse.building import Listener, no_listener
+from dagster_project.warehouse.site import Site
+from reports.publication import Publication, open_folder, open_publication
+from reports.quarter import Quarter
+from reports.quarterly import code_digest
+from reports.sections.headlines import headline_figures
+
+Values = dict[str, Decimal | None]  # of each figure
+Say = Callable[[str], None]
+STEPS = {"bill": "bill", "run_record": "runs", "late_log": "telemetry", "provider_model_version": "carbon"}  # cause -> fact
+LAST = "factor_or_seed"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A state whose figures are there: its months by the fingerprints of what they are made of, and the seeds it used."""
+
+    months: Mapping[str, str]
+    has_other_seeds: bool
+    values: Values
+
+
+def values_of(publication: Publication, quarter: Quarter) -> Values:
+    """The headline figures and disclosure datapoints of a quarter, by the ids that report.json gives them."""
+    values: Values = {figure.id: figure.value for figure in headline_figures(publication, quarter)}
+    if not publication.missing("marts.rpt_quarterly_disclosure"):
+        sql = "select framework, datapoint_id, value from marts.rpt_quarterly_disclosure where quarter = $q order by all"
+        for row in publication.rows(sql.replace("$q", f"'{quarter.name}'")):
+            values[f"{quarter.name}/datapoints/{row['framework']},{row['datapoint_id']}/value"] = row["value"]
+    return values
+
+
+def issued_values(pack: Path, quarter: Quarter) -> Values:
+    """The same as they were printed: headline figures from report.json, datapoints from the pack's table."""
+    record = read_json(pack / "report" / "report.json")
+    printed = {figure["id"]: figure["value"] for figure in record["figures"]}
+    with open_folder(pack / "data") as publication:
+        points = {name: value for name, value in values_of(publication, quarter).items() if "/datapoints/" in name}
+    return {name: None if value is None else Decimal(value) for name, value in printed.items()} | points
+
+
+def restate(settings: Settings, landing: Landing, line: chain.Line, say: Say, listener: Listener = no_listener) -> list[Restated]:
+    """The steps of every figure of one issued report. The caller holds the writer lock of the home."""
+    pack = settings.home / "reports" / chain.FOLDER / line["report_id"]
+    if differences := list(manifest_differences(pack)):
+        raise GateError(f"{line['report_id']} is not as it was issued: {differences[0]}", where=str(pack))
+    said, quarter = read_json(pack / ISSUE), Quarter.parse(line["quarter"])
+    site = Site.of_home(settings.home, settings.memory_limit)
+    publication = _current(site)
+    with open_publication(site.published_file) as opened:
+        today, named_today = values_of(opened, quarter), named_in(opened)
+        started = opened.rows("select started_at from ops.builds")[0]["started_at"]
+    with open_folder(pack / "data") as opened:
+        named, of_pack = named_in(opened), values_of(opened, quarter)
+    changed = other_seeds(pack / "data" / "seeds", settings.home)
+    root = settings.home / "asof" / f"restated-{line['report_id']}"
+    shutil.rmtree(root, ignore_errors=True)  # what a killed command left
+    between = Site(root, root / "dbt", settings.memory_limit)
+    steps = _Steps(settings, landing, quarter, seeds_at(pack / "data" / "seeds", changed), between, say, listener)
+    steps.known = [
+        Known(steps.months_of(publication["units"]), False, today),
+        Known(steps.months_of(said["build"]["units"]), bool(changed), of_pack),
+    ]
+    at = datetime.fromisoformat(f"{started.isoformat()}+00:00")
+    facts = {source.name: source.facts.fact for source in settings.sources}
+    try:
+        states = {"code": steps.values(view_of(said, named))}
+        for cause, fact in STEPS.items():
+            kept = [name for name in named if facts.get(name[0]) != fact]
+            named = frozenset([*kept, *(name for name in named_today if facts.get(name[0]) == fact)])
+            states[cause] = steps.values(View(as_of=at, named=named))
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    return _chained(line["report_id"], issued_values(pack, quarter), {**states, LAST: today})
+
+
+def _chained(report_id: str, issued: Values, states: Mapping[str, Values]) -> list[Restated]:
+    """A step per figure and cause, each from the value before. A figure that was not printed is not restated."""
+    rows = []
+    for name, value in issued.items():
+        before = value
+        for cause, values in states.items():
+            after = values.get(name)
+            rows.append(Restated.step(report_id, name, cause, before, after))
+            before = after
+    return rows
+
+
+def _current(site: Site) -> dict[str, Any]:
+    publication = site.publication()
+    if publication is None or publication["code_version"] != code_version():
+        what = "nothing is published yet" if publication is None else "the publication was made by another version of the code"
+        raise UsageError(what, where=str(site.published_file), remedy="Run `trainledger refresh` first.")
+    return publication
+
+
+@dataclass(slots=True)
+class _Steps:
+    """States of one comparison: known ones are asked, others are built for the months that the figures read."""
+
+    settings: Settings
+    landing: Landing
+    quarter: Quarter
+    seeds: dict[str, Path]  # those of the pack that differ
+    site: Site  # where steps are built, each on what the one before left
+    say: Say
+    listener: Listener
+    known: list[Known] | None = None
+    last: dict[str, str] | None = None  # units of the step that the site holds
+
+    def months_of(self, units: Mapping[str, str]) -> dict[str, str]:
+        """Fingerprints of the months up to the quarter's end: no later one is read by a figure of the quarter."""
+        end = f"{self.quarter.end:%Y-%m}"
+        return {name: unit for name, unit in units.items() if name != SHARED and name.rpartition("/")[2] < end}
+
+    def values(self, view: View) -> Values:
+        """The figures of the deliveries of a view, with the pack's seeds."""
+        election = elect(self.settings.sources, self.landing, view)
+        units = fingerprints(self.settings.rules, election)
+        months, known = self.months_of(units), self.known or []
+        for one in known:
+            if one.months == months and one.has_other_seeds == bool(self.seeds):
+                return one.values
+        values = self._kept(months, election)
+        self.known = [*known, Known(months, bool(self.seeds), values)]
+        return values
+
+    def _kept(self, months: Mapping[str, str], election: Election) -> Values:
+        """The figures of a build, kept in the cache of the home: the next comparison need not build it again."""
+        seeds = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in sorted(self.seeds.items())}
+        key = json.dumps([dict(sorted(months.items())), seeds, self.quarter.name, code_digest()])
+        kept = self.settings.cache / "restated" / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
+        if not kept.exists():
+            self._build(election)
+            with open_publication(self.site.build_file) as opened:
+                values = values_of(opened, self.quarter)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            durable.write_json(kept, {name: None if value is None else f"{value:f}" for name, value in values.items()})
+        return {name: None if text is None else Decimal(text) for name, text in json.loads(kept.read_bytes()).items()}
+
+    def _build(self, election: Election) -> None:
+        self.say(f"Building a step of {self.quarter.name} below {self.site.root}; the publication is not touched.")
+        self.last = build_tables(
+            self.site,
+            self.settings,
+            self.landing,
+            election,
+            months_before=f"{self.quarter.end:%Y-%m}",
+            seeds=self.seeds,
+            last=self.last,
+            listener=self.listener,
+        )

@@ -1,0 +1,56 @@
+"""`reports/restatements.jsonl`: how figures of issued reports are known today, by cause, found by `trainledger restatements`.
+
+An input of the next build, like a delivery: the build reads it, and what it says is in the fingerprint. Working it out is not
+done here.
+"""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import NamedTuple
+
+from dagster_project import durable
+from dagster_project.failures import SourceError
+
+RECORD = "restatements.jsonl"
+
+
+class Restated(NamedTuple):
+    """One step of one figure: its value before and after a cause was substituted, null where it is unknown."""
+
+    report_id: str
+    datapoint_id: str
+    cause: str
+    before: str | None
+    after: str | None
+    delta: str | None
+
+    @classmethod
+    def step(cls, report_id: str, datapoint_id: str, cause: str, before: Decimal | None, after: Decimal | None) -> "Restated":
+        """A step from one value to the next; the difference of two of which one is unknown is unknown."""
+        delta = None if before is None or after is None else after - before
+        texts = (None if value is None else f"{value:f}" for value in (before, after, delta))
+        return cls(report_id, datapoint_id, cause, *texts)
+
+
+def read_restated(home: Path) -> tuple[Restated, ...]:
+    """Every recorded step; none where nobody has asked yet."""
+    path = home / "reports" / RECORD
+    if not path.exists():
+        return ()
+    try:
+        return tuple(Restated(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines())
+    except (ValueError, TypeError) as error:
+        remedy = "Remove the file and run `trainledger restatements` again."
+        raise SourceError("the record of restatements is damaged", where=str(path), remedy=remedy) from error
+
+
+def record(home: Path, found: list[Restated]) -> None:
+    """Put the steps of some reports in the place of those recorded of them; the others stay."""
+    again = {one.report_id for one in found}
+    rows = sorted([*(one for one in read_restated(home) if one.report_id not in again), *found])
+    text = "".join(json.dumps(one._asdict(), ensure_ascii=False) + "\n" for one in rows)
+    path = home / "reports" / RECORD
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(exist_ok=True)
+        durable.write(path, text)

@@ -1,0 +1,94 @@
+"""Tables that are published as Parquet alone, a file for each usage month, and not in the DuckDB file: attributions of the bill.
+
+`fct_charge_attributions` has a row for each group of bill rows, as many as the rest of the file together. It is a view of the
+build, asked here for the months that were built; every other month keeps its file. What was written is read again and added up:
+the parts of a cell must be what the published marts say of it, or nothing is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dagster_project.failures import GateError
+from dagster_project.publishing.digest import MONTH, literal, quoted
+from dagster_project.publishing.last import Last, condition_of
+from dagster_project.publishing.parts import LINK, file_name, keep_part, write_part
+from dagster_project.publishing.tables import PublishedTable
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from dagster_project.publishing.digest import TableDigest
+
+# a cell in twelve characters, as the macro charge_group_id writes it
+CELL_COLUMNS = ("source_name", "provider_name", "payer_account_id", "sub_account_id", "service_code", "region_id", MONTH)
+CELL = "substr(md5(" + " || '|' || ".join(f"cast({name} as varchar)" for name in CELL_COLUMNS) + "), 1, 12)"
+SUMS = "cast(sum(billed_cost) as decimal(38, 12)), cast(sum(effective_cost) as decimal(38, 12))"
+KINDS = {
+    "fct_run_cell_costs": "training_run_id, attribution_rule, null as reason",
+    "fct_residual_costs": "null as training_run_id, null as attribution_rule, reason",
+}
+
+
+def write_files(
+    connection: duckdb.DuckDBPyConnection,
+    tables: Sequence[PublishedTable],
+    digests: Sequence[TableDigest],
+    folder: Path,
+    published: Path,
+    last: Last | None,
+    built: frozenset[str],
+) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
+    """Write the months that were built, keep the others. Returns rows by table and month, and sha256 by relative file name."""
+    now = {digest.table: digest.partitions for digest in digests}
+    rows: dict[str, dict[str, int]] = {table.name: {} for table in tables}
+    hashes: dict[str, str] = {}
+    for table in tables:
+        columns = [name for name, *_ in connection.execute(f"describe {_source(table)}").fetchall()]
+        order = ", ".join(f"{quoted(name)} asc nulls last" for name in dict.fromkeys([*table.key, *columns]))
+        for month in sorted(part for part in set().union(*(now[name] for name in KINDS)) if part[0].isdigit()):
+            name = file_name(table.name, month)
+            new, old = folder / name, published / LINK / name
+            kept = _kept(last, table.name, name, month, now) if last and month not in built else None
+            if kept and keep_part(new, old, kept[1]):
+                rows[table.name][month], hashes[name] = kept
+                continue
+            query = f"from {_source(table)} where {condition_of(month)} order by {order}"
+            hashes[name] = write_part(connection, query, new, old)
+            rows[table.name][month] = _require_sums(connection, new, month)
+    return rows, hashes
+
+
+def _source(table: PublishedTable) -> str:
+    return f"build.{quoted(table.schema)}.{quoted(table.name)}"
+
+
+def _kept(
+    last: Last, table: str, name: str, month: str, now: Mapping[str, Mapping[str, tuple[int, str]]]
+) -> tuple[int, str] | None:
+    """Rows and sha256 of a month's file, if the marts that it adds up to are as they were published with it."""
+    known, sha256 = last.record["files"].get(table, {}), last.record["parquet"].get(name)
+    same = all(now[mart].get(month) == last.parts_of(mart).get(month) for mart in KINDS)
+    return (known[month], sha256) if same and sha256 and month in known else None
+
+
+def _require_sums(connection: duckdb.DuckDBPyConnection, file: Path, month: str) -> int:
+    """The rows of a month's file, whose sums must be those of the marts, cell by cell."""
+    group = "cell, billing_currency, cost_component, training_run_id, attribution_rule, reason"
+    cells = " union all ".join(
+        f"select {CELL} as cell, billing_currency, cost_component, {kind}, {SUMS} from marts.{mart}"
+        f" where {condition_of(month)} group by all"
+        for mart, kind in KINDS.items()
+    )
+    parts = f"select substr(charge_group_id, 1, 12) as {group}, {SUMS} from read_parquet({literal(str(file))}) group by all"
+    found = connection.execute(
+        f"with cells as ({cells}), parts as ({parts}) from (from cells except all from parts)"
+        " union all from (from parts except all from cells) limit 1"
+    ).fetchone()
+    if found:
+        place = ", ".join(f"{name} {value}" for name, value in zip(group.split(", ")[1:], found[1:], strict=False) if value)
+        raise GateError(f"the parts of the bill do not add up to the published costs of {month}", where=place)
+    (rows,) = connection.execute(f"select count(*) from read_parquet({literal(str(file))})").fetchone() or (0,)
+    return int(rows)

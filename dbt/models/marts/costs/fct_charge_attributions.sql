@@ -1,0 +1,99 @@
+{{ config(materialized='view') }}
+{%- set measures = ['billed_cost', 'effective_cost', 'list_cost', 'contracted_cost', 'weight'] %}
+
+with ambiguous_ids as (
+    select distinct training_run_id from {{ ref('int_run_records') }}
+    where is_ambiguous
+),
+
+named_ids as (
+    select
+        training_run_id,
+        min(training_run_id) over () as first_run_id
+    from ambiguous_ids
+),
+
+-- runs with an ambiguous id carry nothing: what they held together is one part
+splits as (
+    select
+        splits.usage_month,
+        splits.line_id,
+        coalesce(named_ids.first_run_id, splits.part_id) as part_id,
+        cast(sum(splits.w) as decimal(38, 0)) as w,
+        {{ whole_sums(measures, 12) }}
+    from {{ ref('int_split_charges') }} as splits
+    left join named_ids on splits.part_id = named_ids.training_run_id
+    group by all
+),
+
+shares as (
+    select
+        *,
+        cast(sum(w) over (partition by usage_month, line_id) as decimal(38, 0)) as whole_w
+    from splits
+),
+
+parts as (
+    {{ charge_parts(ref('int_line_attributions'), 'shares', ref('int_named_charges'), ['w', 'whole_w']) }}
+),
+
+roundings as (
+    select
+        lines.line_id,
+        roundings.source_name,
+        roundings.provider_name,
+        roundings.payer_account_id,
+        roundings.sub_account_id,
+        roundings.service_code,
+        roundings.region_id,
+        roundings.usage_month,
+        roundings.billing_currency,
+        lines.delivery_content_hash,
+        lines.line_count,
+        lines.unblended_cost
+    from {{ ref('int_aws_lines') }} as lines
+    inner join {{ ref('int_saving_plan_roundings') }} as roundings
+        using (source_name, payer_account_id, usage_month, billing_currency)
+    where lines.line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation') and not lines.is_pod
+)
+
+select
+    source_name,
+    usage_month,
+    {{ charge_group_id() }} as charge_group_id,
+    delivery_content_hash,
+    cast(line_count as bigint) as row_count,
+    part_run_id as training_run_id,
+    reason,
+    cost_component,
+    case when part_run_id is not null then attribution_rule end as attribution_rule,
+    -- where nobody's time is known, the part of nobody is the whole
+    case
+        when whole_w > 0 then cast(w as string)
+        when whole_w is null or is_unheld_part then '1'
+        else '0'
+    end as share_numerator,
+    case when whole_w > 0 then cast(whole_w as string) else '1' end as share_denominator,
+    billing_currency,
+    cast(part_billed_cost as decimal(38, 12)) as billed_cost,
+    cast(part_effective_cost as decimal(38, 12)) as effective_cost
+from parts
+
+union all
+
+select
+    source_name,
+    usage_month,
+    {{ charge_group_id() }} || '|rounding' as charge_group_id,
+    delivery_content_hash,
+    cast(line_count as bigint) as row_count,
+    cast(null as string) as training_run_id,
+    'rounding' as reason,
+    'fee' as cost_component,
+    cast(null as string) as attribution_rule,
+    '1' as share_numerator,
+    '1' as share_denominator,
+    billing_currency,
+    cast(unblended_cost as decimal(38, 12)) as billed_cost,
+    cast(0 as decimal(38, 12)) as effective_cost
+from roundings

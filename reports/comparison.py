@@ -1,0 +1,157 @@
+"""The comparison for a span of dates: one published file and two dates in, one folder of HTML, JSON and CSV out.
+
+The statistics are those of the publication: the SELECT of each report table runs again about these dates (statements.py). Nothing
+is computed here. No clock: the default span follows from the publication.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from reports import REPORT_FORMAT
+from reports.errors import PublicationError, WindowError
+from reports.model import Section, Table, TableSpec
+from reports.page import comparison as page
+from reports.page import records, words
+from reports.publication import Publication, Row, open_publication
+from reports.quarterly import code_digest
+from reports.sections import claims
+from reports.sections.asked_dates import side_by_side
+from reports.sections.reference import BUILD
+from reports.statements import report_statements, standing_alone
+from reports.window import Window, months_before
+
+NEEDED = ("rpt_trainium_vs_tpu", "rpt_vendor_claims", "rpt_purchase_options", "rpt_region_what_if")
+MONTHS_SHOWN = 12
+# the last month with costs that had ended when the publication was built
+LAST_END = """select least(
+    cast(max(costs.usage_month) + interval 1 month as date),
+    (select cast(date_trunc('month', max(started_at)) as date) from ops.builds)
+) as window_end
+from marts.fct_training_run_costs as costs"""
+RUNS = """select min(ended_at) as first_end, max(ended_at) as last_end,
+    count(*) filter (where ended_at >= $start and ended_at < $end) as run_count
+from marts.dim_training_runs"""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Where a comparison was written, its dates, and how often it came to which verdict."""
+
+    html: Path
+    json: Path
+    window: Window
+    verdicts: Mapping[str, int]
+    claims: Mapping[str, int]
+
+    @property
+    def counted(self) -> str:
+        """verdicts 2 tpu, 40 undecided; claims of vendors 1 supported, 22 no data."""
+        parts = (("verdicts", self.verdicts), ("claims of vendors", self.claims))
+        told = (
+            f"{name} " + ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in counts.items())
+            for name, counts in parts
+            if counts
+        )
+        return "; ".join(told)
+
+
+def _window(publication: Publication, start: date | None, end: date | None) -> Window:
+    """The dates that were asked for; without any the last twelve complete months."""
+    last = end or publication.rows(LAST_END)[0]["window_end"]
+    if last is None:
+        raise WindowError("Nothing is compared: the publication has no month of cost.")
+    window = Window(start or months_before(last, MONTHS_SHOWN), last)
+    [runs] = publication.rows(window.fill(RUNS))
+    if not runs["run_count"]:
+        ended = (
+            f"Runs ended from {runs['first_end']:%Y-%m-%d} to {runs['last_end']:%Y-%m-%d}"
+            if runs["first_end"]
+            else "No run ended yet"
+        )
+        raise WindowError(f"No run ended from {window.start} up to and without {window.end}. {ended}.")
+    return window
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """A publication that is asked about one window."""
+
+    publication: Publication
+    statements: Mapping[str, str]
+    window: Window
+
+    def query(self, text: str) -> tuple[Row, ...]:
+        """Its rows; none where the publication has not what it asks for."""
+        sql = standing_alone(self.window.fill(text), self.statements, self.window)
+        return () if self.publication.missing(sql) else tuple(self.publication.rows(sql))
+
+    def table(self, spec: TableSpec) -> Table:
+        """A table of the quarterly report, about the window."""
+        fill = self.window.fill
+        sql = standing_alone(fill(spec.sql), self.statements, self.window)
+        columns = tuple(replace(column, label=fill(column.label)) for column in spec.columns)
+        asked = replace(spec, sql=sql, columns=columns, title=fill(spec.title), method=fill(spec.method))
+        absent = "not part of this publication" if self.publication.missing(sql) else ""
+        return Table(asked, () if absent else tuple(self.publication.rows(sql)), absent, quarter=self.window.name)
+
+
+def _sections(asking: _Asking) -> list[Section]:
+    """In reading order, each table with its reference code: T2.1 is the first of section 2."""
+    others = (("claims", claims.TITLE, claims.LEAD, claims.TABLES), ("evidence", "Evidence", "", (BUILD,)))
+    sections = [
+        side_by_side(asking.table, asking.query),
+        *(Section(id, title, lead, tuple(map(asking.table, specs))) for id, title, lead, specs in others),
+    ]
+    return [
+        replace(section, tables=tuple(replace(table, code=f"T{n}.{m}") for m, table in enumerate(_shown(section), 1)))
+        for n, section in enumerate(sections, 1)
+    ]
+
+
+def _shown(section: Section) -> list[Table]:
+    """A table of which the publication has nothing is left out."""
+    return [table for table in section.tables if not table.absent]
+
+
+def _counts(tables: Mapping[str, Table], id: str) -> dict[str, int]:
+    rows = tables[id].rows if id in tables else ()
+    found = [str(row["verdict"]) for row in rows]
+    return {verdict: found.count(verdict) for verdict in sorted(set(found))}
+
+
+def render(published: Path, start: date | None, end: date | None, out: Path, *, organisation: str) -> Comparison:
+    """Render the comparison from `start` up to and without `end` into `<out>/compare-<start>_<end>/`."""
+    with open_publication(published) as publication:
+        statements = report_statements(publication)
+        if lacking := [model for model in NEEDED if model not in statements]:
+            raise PublicationError(
+                f"{published} has no statement of {', '.join(lacking)}: run `trainledger refresh` with this version."
+            )
+        window = _window(publication, start, end)
+        sections = _sections(_Asking(publication, statements, window))
+    record: dict[str, object] = {
+        "report": "comparison",
+        "format": REPORT_FORMAT,
+        "organisation": organisation,
+        "from": window.start.isoformat(),
+        "to": window.end.isoformat(),
+        "scope_sentence": words.SCOPE_SENTENCE,
+        "report_code_sha256": code_digest(),
+        "sections": [records.section_record(section) for section in sections],
+    }
+    folder = out / f"compare-{window.name}"
+    tables = [table for section in sections for table in section.tables]
+    records.write_tables(folder / "tables", tables)
+    records.write_file(folder / "comparison.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+    records.write_file(folder / "comparison.html", page.html(record, window, sections))
+    by_id = {table.id: table for table in tables}
+    return Comparison(
+        folder / "comparison.html",
+        folder / "comparison.json",
+        window,
+        _counts(by_id, "verdicts"),
+        _counts(by_id, "vendor_claims"),
+    )

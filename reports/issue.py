@@ -1,0 +1,50 @@
+"""What is configured or decided about a report and stands in no published file: the restatement policy, and who issued it.
+
+Issuing is an act of two people. This module keeps its words; the act itself, its evidence pack and its chain are the line's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Policy:
+    """From which cumulative change a published figure is restated, against which year, and which two people answer for it."""
+
+    restatement_threshold: Decimal = Decimal("0.05")
+    base_year: int | None = None
+    prepared_by: str | None = None
+    approved_by: tuple[str, ...] = ()
+
+    def record(self) -> dict[str, object]:
+        return {
+            "restatement_threshold": str(self.restatement_threshold),
+            "base_year": self.base_year,
+            "prepared_by": self.prepared_by,
+            "approved_by": list(self.approved_by),
+        }
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Self:
+        """The policy that `record` wrote."""
+        return cls(
+            Decimal(record["restatement_threshold"]), record["base_year"], record["prepared_by"], tuple(record["approved_by"])
+        )
+
+
+@dataclass(frozen=True)
+class Issue:
+    """The act of issuing: which report, when, by whom, and the report it takes the place of."""
+
+    report_id: str
+    issued_at: str  # ISO 8601 in UTC
+    approver: str
+    prepared_by: str
+    supersedes: str | None = None
+    is_signed: bool = False
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Self:
+        return cls(**{name: record[name] for name in cls.__dataclass_fields__})

@@ -1,0 +1,81 @@
+"""The PDF: the blocks of the page set by typst, tagged (PDF/UA-1), in fonts that come with the code.
+
+Nothing of the machine reaches the bytes: its fonts are ignored, and the document has no date but what its text says.
+"""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import typst
+
+from reports.page import fonts, tree
+from reports.page.columns import measure
+from reports.page.names import visible
+from reports.page.paper import Block, Paper
+
+TEMPLATE = Path(__file__).resolve().parent / "templates" / "report.typ"
+CODE_POINTS = (
+    "‹U+1F680› stands for a character that nobody sees, or that the fonts of this document do not have; names are whole in the "
+    "data files."
+)
+NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # typst wants one; the document is told to have none
+
+
+def document(html: str, record: dict[str, Any]) -> bytes:
+    """The PDF of a page and its record."""
+    body = tree.read(html)
+    try:
+        return _set(body, record, fonts.printable)
+    except typst.TypstError:
+        # a cluster that a font has letter by letter and yet cannot shape; then only what every font has is printed
+        return _set(body, record, fonts.plain)
+
+
+def _set(body: tree.Element, record: dict[str, Any], write: Callable[[str], str]) -> bytes:
+    blocks = _laid_out(_explained(Paper(body, write).blocks()))
+    organisation = write(visible(str(record["organisation"])))
+    title = f"{organisation}, training runs, {record['quarter']} ({record['status']})"
+    report = {
+        "title": title,
+        "author": organisation,
+        "description": record["scope_sentence"],
+        "running": title.rpartition(" (")[0],
+        "status": record["status"],
+        "scope": record["scope_sentence"],
+        "fonts": fonts.FAMILIES,
+        "blocks": blocks,
+    }
+    done = typst.compile(
+        str(TEMPLATE),
+        font_paths=[str(folder) for folder in fonts.folders()],
+        ignore_system_fonts=True,
+        sys_inputs={"report": json.dumps(report, ensure_ascii=False)},
+        pdf_standards=["ua-1"],
+        timestamp=NO_DATE,
+    )
+    assert isinstance(done, bytes)
+    return done
+
+
+def _explained(blocks: list[Block]) -> list[Block]:
+    """With a sentence on the cover for who meets a code point."""
+    if "‹U+" not in json.dumps(blocks, ensure_ascii=False):
+        return blocks
+    place = next((n for n, block in enumerate(blocks) if "scope" in block.get("css", "").split()), 0) + 1
+    note = {"kind": "paragraph", "css": "below", "runs": [{"text": CODE_POINTS, "style": ""}]}
+    return [*blocks[:place], note, *blocks[place:]]
+
+
+def _laid_out(blocks: list[Block]) -> list[Block]:
+    """Headings at most one level below the last. Captions of tables are headings too: readers of tags go from one to the next."""
+    level = 0
+    for block in blocks:
+        if block["kind"] == "heading":
+            block["level"] = level = min(block["level"], level + 1)
+        elif block["kind"] == "table":
+            block["level"] = min(level + 1, 3)
+            block |= measure(block)
+    return blocks

@@ -1,0 +1,201 @@
+"""The report as a workbook: a sheet of contents, the headline figures, and one sheet per table with every row and column.
+
+Numbers are numbers, dates are dates, text is text and never a formula. A spreadsheet keeps 15 digits: where a value has more, a
+hidden column at the right end of the table has all of them as text. Written without compression, so that bytes do not depend on
+the machine's zlib.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from io import BytesIO
+from math import isfinite
+from typing import Any
+from zipfile import ZipFile, ZipInfo
+
+import xlsxwriter
+from xlsxwriter.format import Format
+from xlsxwriter.worksheet import Worksheet
+
+from reports.model import Column, Figure, Section, Table
+from reports.page.names import visible
+from reports.page.numbers import plain
+
+CREATED = datetime(1980, 1, 1)  # noqa: DTZ001  a workbook has no time zone; nor does ours say when it was written
+LONGEST = 32_000  # characters; a cell holds 32,767
+DIGITS = 15
+HEAD = 5  # rows above a table's header
+FORMATS = {
+    "money": "#,##0.00",
+    "mass": "#,##0.000",
+    "energy": "#,##0.000",
+    "hours": "#,##0.0",
+    "ratio": "0.0%",
+    "count": "0",
+    "month": "mmm yyyy",
+    "date": "yyyy-mm-dd",
+    "time": "yyyy-mm-dd hh:mm",
+    "year": "0",
+}
+FIGURES = [field.name for field in fields(Figure) if field.name not in ("sql", "known", "is_on_first_page")]
+
+
+def _text(value: str) -> str:
+    """As a page shows it, and cut where a cell ends."""
+    text = visible(value, "")
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… (cut here; the data file has all of it)"
+
+
+def _is_longer(value: object) -> bool:
+    """Whether a spreadsheet would lose digits of a number."""
+    number = Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return isinstance(number, Decimal) and len(number.normalize().as_tuple().digits) > DIGITS
+
+
+class _Look:
+    """The formats of a workbook, each made once."""
+
+    def __init__(self, book: xlsxwriter.Workbook) -> None:
+        self._book = book
+        self._made: dict[tuple[tuple[str, object], ...], Format] = {}
+
+    def of(self, **properties: object) -> Format:
+        key = tuple(sorted(properties.items()))
+        if key not in self._made:
+            self._made[key] = self._book.add_format(dict(properties))
+        return self._made[key]
+
+
+def _write(sheet: Worksheet, row: int, column: int, value: object, look: Format | None) -> None:
+    """One cell by the type of its value."""
+    if value is None:
+        sheet.write_blank(row, column, None, look)
+    elif isinstance(value, bool):
+        sheet.write_boolean(row, column, value, look)
+    elif isinstance(value, int | Decimal) or (isinstance(value, float) and isfinite(value)):
+        sheet.write_number(row, column, float(value), look)
+    elif isinstance(value, date) and value.year >= 1900:
+        moment = value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) and value.tzinfo else value
+        sheet.write_datetime(row, column, moment, look)
+    else:
+        sheet.write_string(row, column, _text(plain(value) or ""), look)
+
+
+def _header(column: Column, currency: str) -> str:
+    unit = "%" if column.kind == "ratio" else "UTC" if column.kind == "time" else column.unit_of(currency)
+    group = f"{column.group}: " if column.group else ""
+    return f"{group}{column.label} [{unit}]" if unit not in ("", "1") else f"{group}{column.label}"
+
+
+def _names(tables: Sequence[Table]) -> dict[str, str]:
+    """The name of each table's sheet: 31 characters at most, and no two alike."""
+    names: dict[str, str] = {}
+    for n, table in enumerate(tables):
+        name = f"{table.code} {table.id}".strip()[:31]
+        names[table.id] = name if name.lower() not in map(str.lower, names.values()) else f"{name[:27]}~{n}"
+    return names
+
+
+def _table(sheet: Worksheet, look: _Look, table: Table, above: Sequence[str]) -> None:
+    sheet.write_string(0, 0, _text(f"{table.code} {table.spec.title}".strip()), look.of(bold=True, font_size=13))
+    for n, line in enumerate(above, 1):
+        sheet.write_string(n, 0, _text(line))
+    sheet.write_string(3, 0, _text(table.spec.method))
+    if table.absent:
+        sheet.write_string(HEAD, 0, _text(table.absent))
+        return
+    currencies = {str(row["billing_currency"]) for row in table.rows if row.get("billing_currency")}
+    currency = currencies.pop() if len(currencies) == 1 else "in its currency"
+    columns = table.spec.columns
+    exact = [column for column in columns if any(_is_longer(row[column.key]) for row in table.rows)]
+    bold = look.of(bold=True, text_wrap=True, valign="bottom", bottom=1)
+    for n, column in enumerate(columns):
+        sheet.write_string(HEAD, n, _text(_header(column, currency)), bold)
+        letters = max((len(plain(row[column.key]) or "") for row in table.rows), default=0)
+        sheet.set_column(n, n, min(max(letters + 2, 11), 44))
+        number_format = look.of(num_format=FORMATS[column.kind]) if column.kind in FORMATS else None
+        for m, row in enumerate(table.rows, HEAD + 1):
+            _write(sheet, m, n, row[column.key], number_format)
+    for n, column in enumerate(exact, len(columns)):
+        sheet.write_string(HEAD, n, _text(f"{column.key}, all digits"), bold)
+        sheet.set_column(n, n, 30, None, {"hidden": True})
+        for m, row in enumerate(table.rows, HEAD + 1):
+            _write(sheet, m, n, plain(row[column.key]), None)
+    sheet.freeze_panes(HEAD + 1, 0)
+    if table.rows:
+        sheet.autofilter(HEAD, 0, HEAD + len(table.rows), len(columns) - 1)
+
+
+def _figures(book: xlsxwriter.Workbook, look: _Look, figures: Sequence[Figure]) -> None:
+    sheet = book.add_worksheet("Figures")
+    for n, name in enumerate(FIGURES):
+        sheet.write_string(0, n, name.replace("_", " "), look.of(bold=True, bottom=1))
+        sheet.set_column(n, n, 44 if name in ("label", "method") else 18)
+        for m, figure in enumerate(figures, 1):
+            _write(sheet, m, n, getattr(figure, name) or None, None)
+    exact = len(FIGURES)
+    sheet.write_string(0, exact, "value, all digits", look.of(bold=True, bottom=1))
+    sheet.set_column(exact, exact, 30, None, {"hidden": True})
+    for m, figure in enumerate(figures, 1):
+        _write(sheet, m, exact, plain(figure.value), None)
+    sheet.freeze_panes(1, 2)
+
+
+def _contents(
+    sheet: Worksheet, look: _Look, record: dict[str, Any], sections: Sequence[Section], names: Mapping[str, str]
+) -> None:
+    bold = look.of(bold=True)
+    lines = [f"Status: {record['status']}", *map(str, record["status_reasons"]), *filter(None, [record["status_note"]])]
+    sheet.write_string(
+        0, 0, _text(f"{record['organisation']}, training runs, {record['quarter']}"), look.of(bold=True, font_size=15)
+    )
+    for n, line in enumerate([*lines, record["scope_sentence"]], 1):
+        sheet.write_string(n, 0, _text(line), bold if line == record["scope_sentence"] else None)
+    said = [sentence.text for section in sections for sentence in section.sentences]
+    for n, line in enumerate(said, len(lines) + 3):
+        sheet.write_string(n, 0, _text(line))
+    top = len(lines) + len(said) + 4
+    for n, (title, width) in enumerate((("Table", 16), ("Title", 70), ("Section", 30), ("Rows", 8), ("Not shown because", 60))):
+        sheet.write_string(top, n, title, look.of(bold=True, bottom=1))
+        sheet.set_column(n, n, width)
+    rows: list[tuple[str, str, str, str, int | None, str]] = [("Figures", "Headline figures", "", "Figures", None, "")]
+    for section in sections:
+        for table in section.tables:
+            count = None if table.absent else len(table.rows)
+            code = table.code or "data only"
+            rows.append((code, table.spec.title, section.title, names[table.id], count, table.absent))
+    for n, (code, title, chapter, target, count, absent) in enumerate(rows, top + 1):
+        sheet.write_url(n, 0, f"internal:'{target}'!A1", string=code)
+        for m, value in enumerate((title, chapter, count, absent or None), 1):
+            _write(sheet, n, m, value, None)
+    sheet.freeze_panes(top + 1, 0)
+
+
+def document(record: dict[str, Any], figures: Sequence[Figure], vintage: Table, sections: Sequence[Section]) -> bytes:
+    """The workbook's bytes: the same for the same publication."""
+    buffer = BytesIO()
+    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+    book = xlsxwriter.Workbook(buffer, options)
+    look = _Look(book)
+    parts = [Section("vintage", "Data vintage", tables=(vintage,)), *sections]
+    names = _names([table for section in parts for table in section.tables])
+    heading = _text(f"{record['organisation']}, training runs, {record['quarter']} ({record['status']})")
+    book.set_properties({"title": heading, "author": _text(str(record["organisation"])), "created": CREATED})
+    contents = book.add_worksheet("Contents")
+    _contents(contents, look, record, parts, names)
+    _figures(book, look, figures)
+    for section in parts:
+        for table in section.tables:
+            _table(book.add_worksheet(names[table.id]), look, table, (heading, str(record["scope_sentence"])))
+    book.close()
+    return _stored(buffer.getvalue())
+
+
+def _stored(packed: bytes) -> bytes:
+    """The same archive without compression and without times."""
+    buffer = BytesIO()
+    with ZipFile(BytesIO(packed)) as source, ZipFile(buffer, "w") as target:
+        for name in source.namelist():
+            target.writestr(ZipInfo(name), source.read(name))
+    return buffer.getvalue()

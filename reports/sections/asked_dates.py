@@ -1,0 +1,70 @@
+"""The comparison's tables about dates that somebody asked for: those of the quarterly report, said of these dates.
+
+A quarterly table speaks of its quarter and of the four quarters that end with it; here both are the same span.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from reports.model import Section, Table, TableSpec
+from reports.page.charts import Chart
+from reports.publication import Row
+from reports.sections import compared, verdicts
+from reports.sections.charts import ratio_chart
+
+SPECS = (
+    *(verdicts.VERDICTS, verdicts.BY_KPI, verdicts.STRATA, verdicts.SENSITIVITIES, verdicts.BREAK_EVEN, verdicts.PAIRS),
+    compared.RESIDUAL_SHARES,
+)
+LEAD = (
+    "Compared are whole runs with all their attempts that ended in these dates, matched by pair key; below 1 the TPU side took "
+    "less. A side is named where five pairs or more agree, the power of the chips is not assumed, and less is left without a run "
+    "than the sides differ."
+)
+SAID_OF_A_QUARTER = {
+    "cast($end - interval 1 year as date)": "$start",
+    verdicts.SPAN: "'these dates'",
+    "the four quarters to the end of $quarter": "these dates",
+    "in the quarter": "in these dates",
+    "in this quarter": "in these dates",
+}
+Ask = Callable[[TableSpec], Table]
+Query = Callable[[str], tuple[Row, ...]]
+
+
+def said_of_dates(text: str) -> str:
+    """A query or sentence of the quarterly report, of one span alone."""
+    for of_quarter, of_dates in SAID_OF_A_QUARTER.items():
+        text = text.replace(of_quarter, of_dates)
+    return text
+
+
+def of_dates(spec: TableSpec) -> TableSpec:
+    """Without the column that says which of the two spans a row is about."""
+    columns = tuple(column for column in spec.columns if column.key != "span")
+    key = tuple(name for name in spec.key if name != "span")
+    sql, method, empty = map(said_of_dates, (spec.sql, spec.method, spec.empty))
+    return replace(spec, columns=columns, key=key, sql=sql, method=method, empty=empty)
+
+
+def side_by_side(ask: Ask, query: Query) -> Section:
+    """The verdicts and what they rest on, the chart of the pairs, and where two ways of counting disagree."""
+    asked = [ask(of_dates(spec)) for spec in SPECS]
+    tables = {table.id: table for table in asked if table.rows or not table.spec.is_dropped_when_empty}
+    rated = tuple(row for row in tables[verdicts.BY_KPI.id].rows if row["factor_view"] == "chip")
+    pairs = tables[verdicts.PAIRS.id].rows if verdicts.PAIRS.id in tables else ()
+    drawn = tuple(map(_of_dates, ratio_chart(pairs, rated)))
+    apart = tuple(map(verdicts.disagreement, query(said_of_dates(verdicts.DISAGREEMENT))))
+    return Section(
+        "side_by_side",
+        verdicts.TITLE,
+        LEAD,
+        tuple(tables.values()),
+        {verdicts.VERDICTS.id: drawn} if drawn else {},
+        sentences=apart,
+    )
+
+
+def _of_dates(chart: Chart) -> Chart:
+    panels = (replace(panel, title=panel.title.removesuffix(" in four quarters")) for panel in chart.panels)
+    return replace(chart, panels=tuple(panels))

@@ -1,0 +1,47 @@
+"""Section 10: what every figure rests on, by digest, and the one command that does the work again."""
+
+from reports.issue import Issue
+from reports.model import Section, TableSpec, answered, columns
+from reports.publication import Publication
+from reports.quarter import Quarter
+from reports.sections import reference
+
+FACTOR_DIGEST = TableSpec(
+    id="factor_digest",
+    title="Digest of the factor set",
+    sql="""select factor_set_id, count(*) as row_count,
+    sha256(string_agg(concat_ws('|', factor_id, grid_zone, data_year, valid_from, valid_to, known_from, value, unit), chr(10)
+        order by factor_id)) as factors_hash
+from marts.dim_emission_factors
+group by factor_set_id
+order by factor_set_id""",
+    columns=columns(factor_set_id="Factor set", row_count="Factors", factors_hash="sha256 over its rows"),
+    key=("factor_set_id",),
+    method="sha256 over identifier, zone, year, validity, day from which it is known, value and unit of each factor of a set.",
+    empty="The file holds no factors.",
+)
+
+
+def how_to_repeat(issue: Issue | None) -> str:
+    """The one command, for whoever holds the pack of an issued report or the home of one that is not issued."""
+    if issue is None:
+        return (
+            "This report has not been issued, so it has no evidence pack. The same publication and the same code give the same "
+            "bytes: `trainledger report quarterly` with this quarter does the work again."
+        )
+    signed = (
+        "It is signed; the public key is in the pack."
+        if issue.is_signed
+        else "It is not signed: its integrity can be shown alone."
+    )
+    return (
+        f"Report {issue.report_id}, issued {issue.issued_at}, approved by {issue.approver}. To do the work again: "
+        f"`trainledger verify {issue.report_id}.zip` compares every file, works out every figure from the pack's own tables and "
+        f"renders this report byte for byte. {signed} Every query runs in DuckDB without our code: README.md in the pack."
+    )
+
+
+def section(publication: Publication, quarter: Quarter, issue: Issue | None = None) -> Section:
+    """Digests of code, factors and inputs; those of the tables stand below them on the page."""
+    specs = (reference.BUILD, FACTOR_DIGEST, reference.INPUTS)
+    return Section("evidence", "Evidence", how_to_repeat(issue), tuple(answered(publication, quarter, *specs).values()))

@@ -1,0 +1,63 @@
+"""At a glance: the page in sentences, the five figures, two totals side by side, and the other headline figures."""
+
+from reports.model import Column, Figure, Section, TableSpec, answer, answered, columns, data_only
+from reports.publication import Publication
+from reports.quarter import Quarter
+from reports.sections import currencies, emissions
+from reports.sections.coverage import COVERAGE_BY_SERVICE, COVERAGE_OF_THE_BILL
+from reports.sections.headlines import ON_THE_PAGE, WORDS
+from reports.sections.lost_work import LOST_WORK_BY_CAUSE
+from reports.sections.summary import sentences
+
+NOT_WHOLE = "not whole, for the reason given"
+LABELS = "\n        ".join(f"when '{id}' then '{words.label}'" for id, words in WORDS.items())
+ORDER = "\n        ".join(f"when '{id}' then {n}" for n, id in enumerate(WORDS))
+# a figure that neither quarter has is no row: a provider without a split of Scope 3 has none in any
+OTHERS = TableSpec(
+    id="other_headlines",
+    title="Other headline figures, with $last_quarter beside them",
+    sql=f"""select figure_id,
+    case figure_id
+        {LABELS}
+    end as label,
+    unit, value, low, high, prior_value, change, change_ratio, coalesce(not_available_reason, change_reason) as change_reason
+from marts.rpt_quarterly_figures
+where quarter = '$quarter' and figure_id not in ({", ".join(f"'{id}'" for id in ON_THE_PAGE)})
+    and (value is not null or prior_value is not null)
+order by case figure_id
+        {ORDER}
+    end, unit""",
+    columns=(
+        Column("figure_id", "Id", "code", is_data_only=True),
+        Column("label", "Figure"),
+        Column("unit", "in", "code"),
+        Column("value", "$quarter", "statistic", note=NOT_WHOLE, bounds=("low", "high")),
+        *data_only(*columns("statistic", note="not modelled", low="Low bound", high="High bound")),
+        Column("prior_value", "$last_quarter", "statistic", note="not whole, or nothing published of it"),
+        Column("change", "Change", "statistic", note="see the last column"),
+        Column("change_ratio", "Change", "ratio", note="see the last column"),
+        Column(
+            "change_reason",
+            "Why no figure, or no change",
+            note="both quarters are whole and made in one way",
+            is_dropped_when_empty=True,
+        ),
+    ),
+    key=("figure_id", "unit"),
+    method="Made as the figures above; location-based and market-based are two answers, and scopes are inside their total: "
+    "never add rows. No change is shown over another model version of the provider, another basis of the energy or factors of "
+    "another year.",
+    empty="No figure of this quarter or the one before is whole.",
+)
+
+
+def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
+    costs = (currencies.BY_CURRENCY, currencies.IN_REPORTING_CURRENCY)
+    coverage = (COVERAGE_OF_THE_BILL, COVERAGE_BY_SERVICE)
+    tables = answered(publication, quarter, emissions.TOTALS_TWICE, *coverage, OTHERS, *costs)
+    totals = tables.get(emissions.TOTALS_TWICE.id)
+    if totals and all(value is None for row in totals.rows for key, value in row.items() if key.endswith("_kgco2e")):
+        del tables[totals.id]  # nothing but dashes: a sentence says what is missing
+    lost = answer(publication, quarter, LOST_WORK_BY_CAUSE)
+    said = sentences(quarter, figures, tables.get(COVERAGE_OF_THE_BILL.id), None if lost.absent else lost)
+    return Section("glance", "At a glance", tables=tuple(tables.values()), sentences=said)

@@ -1,0 +1,194 @@
+"""What other systems get: FOCUS rows that are the bill, activity data that are the provider's tonnes, and a sheet per model."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pytest
+from pyarrow import parquet
+
+from dagster_project.commands.exporting import ACTIVITY, FOCUS, cell, export
+from dagster_project.failures import UsageError
+from tests.warm import run_trainledger
+
+
+@pytest.fixture(scope="module")
+def published(demo_home: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(str(demo_home / "trainledger-home" / "published" / "trainledger.duckdb"), read_only=True) as connection:
+        yield connection
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("column", "measure"), [("BilledCost", "billed_cost"), ("EffectiveCost", "effective_cost")])
+def test_allocated_and_residual_rows_are_the_whole_bill_to_the_last_digit(
+    published: duckdb.DuckDBPyConnection, column: str, measure: str
+) -> None:
+    exported = published.execute(f"select BillingCurrency, sum({column}) from marts.focus_1_4 group by 1 order by 1").fetchall()
+    billed = published.execute(
+        "select unit_or_currency, sum(provider_total) from marts.fct_reconciliation"
+        " where method = 'conservation' and measure = ? group by 1 order by 1",
+        [measure],
+    ).fetchall()
+    assert exported == billed != []
+
+
+@pytest.mark.slow
+def test_emissions_of_the_export_are_the_providers_in_either_method(published: duckdb.DuckDBPyConnection) -> None:
+    names = {"x_ProviderTotalLocationBasedKgco2e": "location", "x_ProviderTotalMarketBasedKgco2e": "market"}
+    for name, way in names.items():
+        found = published.execute(
+            f"select sum({name}), sum({name}) filter (where x_RowKind = 'cost') from marts.focus_1_4"
+        ).fetchone()
+        book = published.execute(
+            f"select (select sum(provider_total_{way}_based_kgco2e) from marts.fct_run_cell_emissions)"
+            f" + (select sum(provider_total_{way}_based_kgco2e) from marts.fct_residual_emissions)"
+        ).fetchone()
+        assert found == (*book, None)
+    tonnes = published.execute("select sum(provider_total_location_based_tco2e) * 1000 from marts.activity_data").fetchone()
+    assert tonnes == published.execute("select sum(x_ProviderTotalLocationBasedKgco2e) from marts.focus_1_4").fetchone()
+
+
+@pytest.mark.slow
+def test_every_row_of_an_export_has_its_key(published: duckdb.DuckDBPyConnection) -> None:
+    for what in (FOCUS, ACTIVITY):
+        rows, keys = published.execute(f"select count(*), count(distinct {what.key}) from marts.{what.view}").fetchone()
+        assert rows == keys > 0
+
+
+@pytest.mark.slow
+def test_ratios_of_an_origin_add_up_to_one_and_only_runs_are_allocated_resources(published: duckdb.DuckDBPyConnection) -> None:
+    rows = published.execute(
+        "select (x_RowKind, x_SourceName, BillingAccountId, SubAccountId, x_ServiceCode, RegionId, ChargePeriodStart,"
+        " BillingCurrency, x_CostComponent, x_ProviderModelVersion)::varchar, AllocatedMethodDetails, AllocatedMethodId,"
+        " AllocatedTags, AllocatedResourceId from marts.focus_1_4 where AllocatedMethodId is not null"
+    ).fetchall()
+    ratios: dict[str, list[Decimal]] = defaultdict(list)
+    for origin, details, method, tags, run in rows:
+        assert (run is None) == (method == "residual") == (tags is None)
+        if details is not None:
+            (element,) = json.loads(details, parse_float=Decimal)["Elements"]
+            assert element.keys() == {"AllocatedRatio", "UsageUnit", "UsageQuantity"}
+            ratios[origin].append(element["AllocatedRatio"])
+        if tags is not None:
+            assert json.loads(tags).keys() == {"team", "model_name", "workload_key", "accelerator_type", "state"}
+    assert ratios and {sum(found) for found in ratios.values()} == {Decimal(1)}
+
+
+NOT_NULL = {
+    *("BilledCost", "BillingAccountId", "BillingCurrency", "BillingPeriodEnd", "BillingPeriodStart", "ChargeCategory"),
+    *("ChargePeriodEnd", "ChargePeriodStart", "EffectiveCost", "HostProviderName", "InvoiceIssuerName", "ServiceCategory"),
+    *("ServiceName", "ServiceProviderName", "ServiceSubcategory"),
+}
+MANDATORY = NOT_NULL | {
+    *("BillingAccountName", "ChargeClass", "ChargeDescription", "ContractedCost", "ListCost", "PricingQuantity", "PricingUnit")
+}
+
+
+@pytest.mark.slow
+def test_columns_that_focus_asks_for_are_there_and_filled(published: duckdb.DuckDBPyConnection) -> None:
+    names = {name for name, *_ in published.execute("describe marts.focus_1_4").fetchall()}
+    assert set(MANDATORY) <= names
+    nulls = published.execute(
+        f"select {', '.join(f'count(*) - count({name})' for name in NOT_NULL)} from marts.focus_1_4"
+    ).fetchone()
+    assert nulls == (0,) * len(NOT_NULL)
+    assert all(name.startswith("x_") or name[0].isupper() for name in names)
+
+
+@pytest.mark.slow
+def test_exports_and_sheets_are_written_by_command(demo_home: Path, tmp_path: Path) -> None:
+    config = ("--config", demo_home / "trainledger.yaml")
+    table = tmp_path / "focus.parquet"
+    assert run_trainledger("export", "focus", "--from", "2026-05", "--to", "2026-06", "--out", table, *config).returncode == 0
+    months = {str(start.as_py())[:7] for start in parquet.read_table(table)["ChargePeriodStart"]}
+    assert months == {"2026-05", "2026-06"}
+    told = run_trainledger("export", "activity", "--to", "2026-04", *config)
+    rows = list(csv.DictReader(io.StringIO(told.stdout)))
+    assert {row["period_start"] for row in rows} == {"2026-04-01"} and {row["period_end"] for row in rows} == {"2026-04-30"}
+    assert {row["ghg_category"] for row in rows} == {"3.1"}
+    sheets = run_trainledger("report", "model", "--model", "llm-8b", "--out", tmp_path / "models", *config)
+    assert sheets.stdout == f"{tmp_path / 'models' / 'llm-8b.html'}\n"
+    assert json.loads((tmp_path / "models" / "llm-8b.json").read_text())["model"] == "llm-8b"
+    assert run_trainledger("report", "model", "--model", "nobody", "--out", tmp_path, *config).returncode == 2
+
+
+@pytest.mark.slow
+def test_the_cloud_rows_of_a_quarter_are_the_export_of_its_months(published: duckdb.DuckDBPyConnection) -> None:
+    (value,) = published.execute(
+        "select value from marts.rpt_quarterly_disclosure where quarter = '2026Q2' and datapoint_id = 'E1-6_51.cloud.market'"
+    ).fetchone()
+    (exported,) = published.execute(
+        "select sum(provider_total_market_based_tco2e) from marts.activity_data"
+        " where period_start between date '2026-04-01' and date '2026-06-01'"
+    ).fetchone()
+    assert value == exported != 0
+
+
+def small(folder: Path) -> Path:
+    path = folder / "trainledger.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "create schema marts; create view marts.activity_data as"
+            " select date '2026-04-01' as period_start, '=1+1' as activity_id, -1.5::decimal(38, 12) as tonnes, null as region_id"
+            " union all select date '2026-05-01', 'b', 2, 'us-east-1'"
+        )
+    return path
+
+
+def test_a_text_that_a_spreadsheet_would_run_is_text_and_a_negative_number_is_a_number(tmp_path: Path) -> None:
+    export(small(tmp_path), ACTIVITY, None, None, tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == (
+        "period_start,activity_id,tonnes,region_id\n2026-04-01,'=1+1,-1.500000000000,\n2026-05-01,b,2.000000000000,us-east-1\n"
+    )
+    assert [cell(text) for text in ("+1", "-1", "@x", "\tx", "\rx", "x=1")] == ["'+1", "'-1", "'@x", "'\tx", "'\rx", "x=1"]
+
+
+def test_months_of_an_export_are_both_included(tmp_path: Path) -> None:
+    export(small(tmp_path), ACTIVITY, "2026-05", "2026-05", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text().count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("what", "months", "name", "words"),
+    [
+        (ACTIVITY, (None, None), "out.xlsx", "neither CSV nor Parquet"),
+        (ACTIVITY, ("2026-06", "2026-05"), "out.csv", "ends before it begins"),
+        (ACTIVITY, ("June", None), "out.csv", "no range of months"),
+        (FOCUS, (None, None), "out.csv", "no focus_1_4"),
+    ],
+)
+def test_an_export_that_cannot_be_is_a_usage_error(
+    tmp_path: Path, what: object, months: tuple[str | None, str | None], name: str, words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        export(small(tmp_path), what, *months, tmp_path / name)  # type: ignore[arg-type]
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.slow
+def test_datapoints_are_the_headline_figures_in_tonnes_and_megawatt_hours(published: duckdb.DuckDBPyConnection) -> None:
+    """Two statements, one knowledge: where the report's first page has a figure, so has the datapoint, and the same one."""
+    pairs = {
+        "E1-6_51.cloud.location": ("provider_total_location_based", "whole_value"),
+        "E1-6_51.cloud.market": ("provider_total_market_based", "whole_value"),
+        "E1-6_51.cloud.electricity.market": ("provider_scope_2_market_based", "whole_value"),
+        "E1-6_51.cloud.runs.location": ("provider_total_location_based", "value"),
+        "E1-5_37.beside": ("facility_energy", "value"),
+    }
+    for datapoint, (figure, column) in pairs.items():
+        filed = published.execute(
+            "select quarter, value * 1000 from marts.rpt_quarterly_disclosure"
+            " where framework = 'ESRS-2023' and datapoint_id = ? order by quarter",
+            [datapoint],
+        ).fetchall()
+        shown = published.execute(
+            f"select quarter, {column} from marts.rpt_quarterly_figures where figure_id = ? order by quarter", [figure]
+        ).fetchall()
+        assert filed == shown and any(value is not None for _, value in filed), datapoint

@@ -1,0 +1,137 @@
+"""The first page in sentences: what it says of whole and of unknown quarters; each of its numbers is a figure of the record."""
+
+import re
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from reports.page.numbers import amount
+from tests.reports.kit import changed, record_of, rendered, tables_of
+from tests.reports.published_fixture import PAIRED, TWO_RUNS, write_published
+from tests.reports.published_rows import MONTHS, PAYERS, Run
+
+NOTHING_BEFORE = "Nothing is compared with 2026Q1: nothing of that quarter is published."
+
+
+def said(record: dict) -> dict[str, str]:
+    """Sentences of the first page by what they are about, with plain spaces."""
+    return {sentence["id"]: sentence["text"].replace("\u2009", " ") for sentence in record["sections"][0]["sentences"]}
+
+
+def page_of(path: Path, quarter: str, out: Path) -> dict[str, str]:
+    return said(record_of(rendered(path, quarter, out)))
+
+
+@pytest.fixture(scope="module")
+def records(published: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
+    out = tmp_path_factory.mktemp("pages")
+    return {quarter: record_of(rendered(published, quarter, out)) for quarter in ("2026Q2", "2026Q3")}
+
+
+@pytest.mark.parametrize("quarter", ["2026Q2", "2026Q3"])
+def test_the_page_is_read_aloud_in_a_minute(records: dict[str, dict], quarter: str) -> None:
+    words = " ".join(said(records[quarter]).values()).split()
+    assert 60 < len(words) <= 170
+
+
+@pytest.mark.parametrize("quarter", ["2026Q2", "2026Q3"])
+def test_each_number_of_a_sentence_is_a_figure_of_the_record(records: dict[str, dict], quarter: str) -> None:
+    record = records[quarter]
+    figures = {figure["id"]: figure for figure in record["figures"]}
+    cells = {f"{row['id']}/{key}": value for table in tables_of(record).values() for row in table.get("rows", ())
+             for key, value in row["values"].items()}  # fmt: skip
+    count = 0
+    for sentence in record["sections"][0]["sentences"]:
+        plain = sentence["text"]
+        for number in sentence["figures"]:
+            count += 1
+            plain = plain.replace(number["text"], "", 1)
+            base, part = "/".join(number["id"].split("/")[:3]), number["id"].split("/")[3:]
+            if base not in figures:
+                assert cells[number["id"]] is not None
+                continue
+            value = figures[base][part[0] if part else "value"]
+            first = re.match(r"[\d\u2009.\u2212]+", number["text"])
+            assert value is not None and first, number
+            if not part and figures[base]["unit"] != "runs":
+                assert amount(Decimal(value), figures[base]["unit"]).startswith(first[0].rstrip()), number
+        for words in {figure[key] for figure in figures.values() for key in ("absent", "known_label", "change_reason")} - {None}:
+            plain = plain.replace(words, "")  # a reason is a text of the figure's row
+        free = re.sub(r"2026Q\d|Scope 1 and 3|Scope \d|category \d", "", plain)
+        assert not re.search(r"\d", free), f"a number without an id: {free}"
+    assert count >= 8
+
+
+def test_two_runs_of_the_first_quarter_are_told_in_words(tmp_path: Path) -> None:
+    page = page_of(write_published(tmp_path / "p.duckdb", TWO_RUNS, payers=PAYERS[:1]), "2026Q2", tmp_path)
+    assert page["cost"] == "2 training runs cost 3 500 USD of 30 400 USD for all that was billed (effective cost)."
+    assert page["energy"] == "The runs used 10.1 (8.09-12.6) MWh at the facility, modelled, and held chips for 14 000 h."
+    assert page["emissions"] == (
+        "We disclose in our Scope 3, category 1 the provider's Scope 2 allocated to these runs: 700 kgCO2e location-based and "
+        "131 kgCO2e market-based; with the provider's Scope 1 and 3 it is 875 kgCO2e and 263 kgCO2e."
+    )
+    assert page["modelled"].endswith("location-based; it is in none of these figures.")
+    assert page["sureness"].startswith("26.7 % of the cost of accelerators carries both")
+    assert page["changes"] == NOTHING_BEFORE
+
+
+def test_a_quarter_after_another_says_what_changed_and_what_is_not_compared(records: dict[str, dict]) -> None:
+    page = said(records["2026Q3"])
+    assert re.match(r"Against 2026Q2 the cost of training runs (rose|fell) by [\d.]+ % from [\d ]+ USD", page["changes"])
+    assert "No change is shown for their location-based Scope 2 and their market-based Scope 2: " in page["changes"]
+    assert page["emissions"] == "No emissions of 2026Q3 are disclosed yet: a carbon month of the quarter is not published."
+
+
+def test_a_break_in_the_providers_model_is_the_reason_why_no_change_is_told(tmp_path: Path) -> None:
+    runs = (replace(TWO_RUNS[0], months=MONTHS),)
+    path = write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1], carbon_until=date(2026, 9, 1))
+    assert "market-based Scope 2 stayed at 113 kgCO2e" in page_of(path, "2026Q3", tmp_path)["changes"]
+    for table in ("fct_run_cell_emissions", "fct_residual_emissions"):
+        changed(path, f"update marts.{table} set provider_model_version = 'v2' where usage_month < date '2026-07-01'")
+    page = page_of(path, "2026Q3", tmp_path)
+    assert page["changes"].endswith("market-based Scope 2: the provider changed its model: AWS v2, then v3.0.1.")
+
+
+def test_costs_of_two_currencies_are_told_one_after_the_other(tmp_path: Path) -> None:
+    euro = replace(TWO_RUNS[1], payer=PAYERS[1], currency="EUR")
+    page = page_of(write_published(tmp_path / "p.duckdb", (TWO_RUNS[0], euro)), "2026Q2", tmp_path)
+    assert re.match(r"2 training runs cost 501 EUR of [\d ]+ EUR and 3 000 USD of [\d ]+ USD for all", page["cost"])
+    assert "% (EUR) and " in page["sureness"]
+
+
+def test_what_is_unknown_is_told_with_its_reason_and_what_is_known_of_it(tmp_path: Path) -> None:
+    runs = (*TWO_RUNS, Run("dark", "vision", "m", months=MONTHS[:1], has_power=False))
+    page = page_of(write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1]), "2026Q2", tmp_path)
+    assert page["energy"] == (
+        "The energy of the runs is not stated: 1 of 5 run-months have no energy figure; in the other 4 run-months it was 10.1 "
+        "(8.09-12.6) MWh."
+    )
+    assert "modelled" not in page
+    path = write_published(tmp_path / "q.duckdb", TWO_RUNS, payers=PAYERS[:1])
+    changed(path, "delete from marts.fct_reconciliation where measure like '%_cost' and usage_month = date '2026-05-01'")
+    assert page_of(path, "2026Q2", tmp_path)["cost"] == (
+        "The cost of training runs is not stated: a bill of the quarter is missing."
+    )
+
+
+def test_a_bill_without_runs_is_told_and_nothing_else_is_made_up(tmp_path: Path) -> None:
+    page = page_of(write_published(tmp_path / "p.duckdb", (), payers=PAYERS[:1]), "2026Q2", tmp_path)
+    assert page["cost"] == "No training run cost anything in 2026Q2; all that was billed is 26 900 USD."
+    assert page.keys() == {"cost", "idle", "sureness", "changes"}
+
+
+def test_coverage_of_the_bill_and_lost_work_are_told_where_they_are_published(tmp_path: Path) -> None:
+    path = changed(
+        write_published(tmp_path / "p.duckdb", PAIRED),
+        "insert into marts.rpt_coverage values (date '2026-05-01', 'AWS', 'AmazonEC2', 'USD', 1000, 712, 840),"
+        " (date '2026-05-01', 'AWS', 'AmazonS3', 'USD', 1000, 0, 160)",
+    )
+    record = record_of(rendered(path, "2026Q2", tmp_path))
+    assert "; of the whole bill 35.6 % carries energy and 50.0 % emissions." in said(record)["sureness"]
+    rows = tables_of(record)["coverage_by_service"]["rows"]
+    assert [row["values"]["service_code"] for row in rows if Decimal(row["values"]["effective_cost_with_energy"]) == 0] == [
+        "AmazonS3"
+    ]
