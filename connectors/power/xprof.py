@@ -32,6 +32,7 @@ SCHEMA = schema_of(KIND)
 
 _XPLANE = re.compile(r"\.xplane\.pb(\.gz)?$", re.I)
 _TRACE = re.compile(r"\.trace\.json(\.gz)?$", re.I)
+_COPIES = ("perfetto_trace.json", "perfetto_trace.json.gz")  # of a trace, for another viewer
 _JSON = re.compile(r"\.json(\.gz)?$", re.I)
 # what a profiler names a session, in the host's own clock: 2026_04_01_12_00_00
 _SESSION = re.compile(r"(?:^|/)(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)(?:[^/]*)/[^/]*$", re.ASCII)
@@ -39,11 +40,12 @@ _REMEDY = "Deliver the file again as the profiler wrote it; the other files of t
 
 
 def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
-    """Yield a delivery for each profile and JSON. The trace that JAX writes beside a host's profile says less of the same."""
+    """Yield a delivery for each profile and JSON. A trace that JAX writes beside a host's profile says less of the same."""
     found = [*find_file_deliveries(store, KIND, (".xplane.pb", ".xplane.pb.gz", ".json", ".json.gz"))]
     profiles = {_XPLANE.sub("", one.delivery_id) for one in found if _XPLANE.search(one.delivery_id)}
     for one in found:
-        if not _TRACE.search(one.delivery_id) or _TRACE.sub("", one.delivery_id) not in profiles:
+        stem = _TRACE.sub("", one.delivery_id)
+        if not one.delivery_id.lower().endswith(_COPIES) and (stem == one.delivery_id or stem not in profiles):
             yield one
 
 

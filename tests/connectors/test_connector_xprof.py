@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from connectors.deliveries import Converted
+from connectors.layouts.accounting import look
 from connectors.power.counters import meter_of
-from tests.connectors.kit import converted, found, rows_of, write_bytes
+from connectors.registry import connector_for
+from tests.connectors.kit import converted, rows_of, store_of, write_bytes
 from tests.connectors.xspaces import CLASSES, KEY, START, counter, device, space_of
 
 KIND = "xprof"
@@ -240,10 +242,14 @@ def test_a_profile_without_power_says_what_to_switch_on(tmp_path: Path) -> None:
 
 def test_the_trace_beside_a_hosts_profile_is_not_read_again(tmp_path: Path) -> None:
     folder = tmp_path / "profiles" / "plugins/profile/s"
-    for name in ("a.xplane.pb", "a.trace.json.gz", "b.trace.json.gz", "ALL_HOSTS.op_stats.pb", "c.xplane.pb.gz", "c.trace.json"):
+    beside = ("a.trace.json.gz", "c.trace.json", "perfetto_trace.json.gz", "cache_version.txt", "ALL_HOSTS.op_stats.pb")
+    for name in ("a.xplane.pb", "b.trace.json.gz", "c.xplane.pb.gz", *beside):
         write_bytes(folder / name, b"x")
-    names = {getattr(one, "delivery_id", "").rpartition("/")[2] for one in found(KIND, tmp_path / "profiles")}
-    assert names == {"a.xplane.pb", "b.trace.json.gz", "c.xplane.pb.gz"}
+    of_kind = connector_for(KIND)
+    deliveries, counts = look(KIND, of_kind.find_deliveries, (), store_of(tmp_path / "profiles"))
+    names = {getattr(one, "delivery_id", "").rpartition("/")[2] for one in deliveries}
+    assert names == {"a.xplane.pb", "b.trace.json.gz", "c.xplane.pb.gz"}  # and nothing that was not understood
+    assert (counts.delivered, counts.bystanders, counts.not_understood) == (3, 4, 1)
 
 
 @pytest.mark.parametrize(
