@@ -34,17 +34,27 @@ def fields(data: Buffer, start: int, stop: int, known: Mapping[int, int]) -> Ite
     at = start
     while at < stop:
         begin = at
-        key, at = varint(data, at, stop)
+        # most numbers are one byte: a call for each would take longer than all else
+        key = data[at]
+        at += 1
+        if key >= 0x80:
+            key, at = varint(data, begin, stop)
         number, wire = key >> 3, key & 7
         if not 0 < number <= _LARGEST_NUMBER:
             raise WireError(f"field number {number}", begin)
         if wire == LENGTH:
-            length, at = varint(data, at, stop)
+            if at < stop and (length := data[at]) < 0x80:
+                at += 1
+            else:
+                length, at = varint(data, at, stop)
             first, second = at, at + length
             at = second
         elif wire == VARINT:
-            value, at = varint(data, at, stop)
-            first, second = value, 0
+            if at < stop and (first := data[at]) < 0x80:
+                at += 1
+            else:
+                first, at = varint(data, at, stop)
+            second = 0
         elif wire in (FIXED64, FIXED32):
             first, second = at, at + (8 if wire == FIXED64 else 4)
             at = second
