@@ -224,8 +224,6 @@ def _joined(one: Samples | None, other: Samples) -> Samples:
 
 def _chosen(rails: dict[str | None, dict[int, dict[int, Samples]]]) -> dict[str | None, Samples]:
     """Of each rail its lowest level: the average over the longest time, of which no part of the time is left out."""
-    if None in rails:
-        rails = {None: rails[None]}  # the whole chip: its rails are in it
     chosen: dict[str | None, Samples] = {}
     for rail, levels in rails.items():
         by_plane = levels[min(levels)]

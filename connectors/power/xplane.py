@@ -127,12 +127,10 @@ class _Reader:
         match = _DEVICE.fullmatch(span.name)
         assert match
         wanted, names = _metadata(self.data, span)
-        if not wanted:
-            return
         stated = _stated(self.data, span)
         device, chip = stated.get("device_type_string"), stated.get("core_details")
         number = int(match[1] or match[2])
-        stated_chip = int(chip) if isinstance(chip, int) else None
+        stated_chip = chip if isinstance(chip, int) and 0 <= chip < 10_000 else None
         plane = Plane(span.place, number, number if match[2] else stated_chip, type_of(str(device)) if device else None)
         for _, start, stop in fields(self.data, span.start, span.stop, _LINES):
             self._line(plane, wanted, names, start, stop)
@@ -148,9 +146,12 @@ class _Reader:
                 timestamp = signed(first)
         if name in _NO_COUNTERS:
             return
+        of_line = name if _is_meter(name) else None
+        if not wanted and of_line is None:
+            return
         shift: int | None = None
         for _, first, second in fields(self.data, start, stop, _EVENTS):
-            found = self._event(first, second, wanted, names)
+            found = self._event(first, second, wanted, of_line, names)
             if found is None:
                 continue
             if shift is None:
@@ -174,7 +175,10 @@ class _Reader:
             raise SampleError("missing_time", "profile_start_time", remedy)
         return timestamp * 1000
 
-    def _event(self, start: int, stop: int, wanted: dict[int, str], names: dict[int, str]) -> tuple[str, int, int, float] | None:
+    def _event(
+        self, start: int, stop: int, wanted: dict[int, str], of_line: str | None, names: dict[int, str]
+    ) -> tuple[str, int, int, float] | None:
+        """Counter, offset, duration and watts of a sample. A counter is named by its events, or by a line of its own."""
         id_, offset, duration, is_sum = 0, 0, 0, False
         stats = []
         for number, first, second in fields(self.data, start, stop, _EVENT):
@@ -187,10 +191,11 @@ class _Reader:
             else:  # of offset and occurrences the last that is written counts, as in any choice of fields
                 is_sum = number == 5
                 offset = 0 if is_sum else signed(first)
-        if id_ not in wanted or is_sum:
+        counter = wanted.get(id_, of_line)
+        if counter is None or is_sum:
             return None
         watts = self._watts(stats, names)
-        return None if watts is None else (wanted[id_], offset, duration, watts)
+        return None if watts is None else (counter, offset, duration, watts)
 
     def _watts(self, spans: list[tuple[int, int]], names: dict[int, str]) -> float | None:
         """The stat named power, else the one number that is no id and no time."""
@@ -230,13 +235,17 @@ def _entries(data: Buffer, start: int, stop: int, number: int) -> Iterator[tuple
         yield key, name
 
 
+def _is_meter(name: str) -> bool:
+    """Whether a name may be a counter's. One in another unit is: it is told of."""
+    return len(name) < 200 and _POWER.search(name.encode()) is not None
+
+
 def _metadata(data: Buffer, span: _Span) -> tuple[dict[int, str], dict[int, str]]:
     """Names of the counters of power by id, and of the stats that say what an event's number is."""
     wanted: dict[int, str] = {}
     for key, name in _entries(data, span.start, span.stop, 4):
         wanted.pop(key, None)
-        # a name in another unit is kept, so that it is told of
-        if len(name) < 200 and _POWER.search(name.encode()):
+        if _is_meter(name):
             wanted[key] = name
     named = ((key, name.lower()) for key, name in _entries(data, span.start, span.stop, 5))
     return wanted, {key: name for key, name in named if name in _VALUES | _NO_VALUES}

@@ -82,6 +82,16 @@ def test_the_firmwares_averages_of_one_rail_are_one_rail_and_the_sampler_is_anot
     }
 
 
+def test_a_counter_is_named_by_its_events_or_by_its_line(tmp_path: Path) -> None:
+    expected = rows_of(read(tmp_path, profile()))
+    space = profile()
+    for line in space.planes[-1].lines:
+        for entry in space.planes[-1].event_metadata:
+            if entry.value.name in (CORE, HBM) and line.events[0].metadata_id == entry.key:
+                line.name, entry.value.name = entry.value.name, str(entry.key)
+    assert rows_of(read(tmp_path, space)) == expected
+
+
 def test_the_order_of_planes_lines_and_samples_does_not_matter(tmp_path: Path) -> None:
     space = profile()
     counter(device(space, 1), CORE, [(0, 90), (5, 80)])
