@@ -34,7 +34,7 @@ _XPLANE = re.compile(r"\.xplane\.pb(\.gz)?$", re.I)
 _TRACE = re.compile(r"\.trace\.json(\.gz)?$", re.I)
 _COPIES = ("perfetto_trace.json", "perfetto_trace.json.gz")  # of a trace, for another viewer
 _JSON = re.compile(r"\.json(\.gz)?$", re.I)
-# what a profiler names a session, in the host's own clock: 2026_04_01_12_00_00
+# a session's folder, in the host's clock: when it was asked for, or by JAX when it was written: 2026_04_01_12_00_00
 _SESSION = re.compile(r"(?:^|/)(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)(?:[^/]*)/[^/]*$", re.ASCII)
 _REMEDY = "Deliver the file again as the profiler wrote it; the other files of the session are read."
 
@@ -93,7 +93,7 @@ def _name(key: str) -> str:
 
 
 def _started(key: str) -> int | None:
-    """The second in which a session started, in microseconds since 1970, by its folder; hosts of Google Cloud keep UTC."""
+    """About when a session was, in microseconds since 1970, by its folder; hosts of Google Cloud keep UTC."""
     match = _SESSION.search(key)
     try:
         return match and int(datetime(*map(int, match.groups()), tzinfo=UTC).timestamp()) * 1_000_000  # type: ignore[arg-type, misc]

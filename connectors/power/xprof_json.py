@@ -1,6 +1,6 @@
 """JSON that XProf and JAX export: trace events with counters of power, and the overview page.
 
-A trace states each sample; its start is the name of its session's folder. Of an overview page only the mean of one chip is
+A trace states each sample; when it was, only the name of its folder says. Of an overview page only the mean of one chip is
 energy: maxima and moving averages are not, and means over several chips name none of them.
 """
 

@@ -20,6 +20,7 @@ from tests.connectors.kit import converted, rows_of, store_of, write_bytes
 from tests.connectors.xspaces import CLASSES, KEY, START, counter, device, space_of
 
 KIND = "xprof"
+REAL = Path(__file__).parent / "files/jax_0_10_2_cpu.xplane.pb"
 NOON = dt.datetime(2026, 4, 1, 12)
 CORE, HBM = "VDD Core FW Power Meter PL1(W)", "HBM FW Power Meter PL1(W)"
 
@@ -150,6 +151,23 @@ def test_lines_count_from_the_session_or_from_1970(tmp_path: Path) -> None:
     rows = rows_of(read(tmp_path, space))
     # then its end is not known either, and the last samples prove no time
     assert {(row["sample_start"], row["sample_end"]) for row in rows} == {(at(2), at(6))}
+
+
+def real_and_chip() -> bytes:
+    chip = CLASSES["XSpace"]()
+    counter(device(chip), CORE, [(0, 100), (1, 120), (2, 130)])
+    return REAL.read_bytes() + chip.SerializeToString()
+
+
+def test_a_real_profile_of_jax_says_when_its_lines_were(tmp_path: Path) -> None:
+    """JAX 0.10.2 took three seconds of a CPU, from 20:40:31.317105100 on. A chip's plane is put behind them."""
+    nothing = read(tmp_path, REAL.read_bytes())
+    assert (nothing.rows, nothing.refusals) == (0, ())
+    (row,) = rows_of(read(tmp_path / "2", real_and_chip()))
+    begins = dt.datetime(2026, 11, 22, 20, 40, 31, 317106)  # the first whole microsecond
+    assert (row["sample_start"], row["sample_end"] - begins) == (begins, dt.timedelta(seconds=2, microseconds=999999))
+    assert (row["host_id"], row["sdk_version"]) == ("vm", "0.10.2")
+    assert row["power_w"] == pytest.approx(350 / 3, abs=1e-4)
 
 
 def test_without_a_session_its_folder_says_when_it_was(tmp_path: Path) -> None:
