@@ -24,10 +24,8 @@ _STATES = {
 }
 _STATE_OF = {word: state for state, words in _STATES.items() for word in words.split()}
 Times = dict[str, datetime | None]  # started_at, ended_at
-_TEXTS = tuple(
-    "workload_key pair_key model_name framework team target_metric target_direction framework_version sdk_name sdk_version"
-    " driver_version runtime_version cluster_name slice_name".split()
-)
+VERSIONS = ("framework_version", "sdk_name", "sdk_version", "driver_version", "runtime_version", "cluster_name", "slice_name")
+_TEXTS = ("workload_key", "pair_key", "model_name", "framework", *VERSIONS, "team", "target_metric", "target_direction")
 _PROVIDERS = {
     "aws": "AWS",
     "amazon web services": "AWS",
