@@ -6,7 +6,8 @@ a node object in the same file tells the machine's own id and type. Pods are del
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -21,6 +22,7 @@ Row = dict[str, Any]
 _KINDS = {"JobSet", "Job", "Pod", "Node"}
 _JOBSET = "jobset.sigs.k8s.io/"
 _ULTRA_SERVER = ("aws.amazon.com/ultraserver-id", "sagemaker.amazonaws.com/ultraserver-id")
+_RUN_NAME = re.compile(r"(?:^|\s|--)run_name=([\w.-]+)", re.ASCII)
 _DONE = {"Complete": "succeeded", "Completed": "succeeded", "Failed": "failed", "FailureTarget": "failed"}
 
 
@@ -56,13 +58,16 @@ def kubernetes_rows(record: list[Document]) -> list[Row]:
     owner = next((one for kind in ("JobSet", "Job", "Pod") for one in objects if one["kind"] == kind), objects[0])
     labels = {key: value for one in objects for key, value in _labels(one).items()}
     base = {"record_system": "kubernetes", "recorded_id": labelled_run(labels) or name}
-    held = [_pod_row(one, nodes) for one in objects if one["kind"] == "Pod"]
+    held = _by_node(row for one in objects if one["kind"] == "Pod" and (row := _pod_row(one, nodes)))
     rows: list[Row] = [{"part": "run", **_run_fields(objects, labels, held, nodes)}]
     rows.append({"part": "alias", "alias_system": "kubernetes", "alias_id": f"{namespace}/{name}"})
     uids = dict.fromkeys(uid for one in objects for uid in _uids(one))
     rows += [{"part": "alias", "alias_system": "kubernetes_uid", "alias_id": uid} for uid in uids]
+    words = " ".join(word for one in objects for word in _words(one))
+    for run in dict.fromkeys(_RUN_NAME.findall(words)):  # as MaxText calls the run, and its recorder of goodput
+        rows += [{"part": "alias", "alias_system": system, "alias_id": run} for system in ("maxtext", "goodput")]
     rows += _attempt_rows(owner, objects)
-    rows += [row for row in held if row]
+    rows += held
     return [base | row for row in rows]
 
 
@@ -148,6 +153,17 @@ def _pod_row(pod: Document, nodes: dict[str, Document]) -> Row | None:
     }
 
 
+def _by_node(rows: Iterable[Row]) -> list[Row]:
+    """Pods that were put on one node together hold it together: as two equal rows they would be read as one row told twice."""
+    found: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        key = tuple(row[name] for name in ("attempt_id", "resource_id", "started_at"))
+        other = found.get(key)
+        ends = [row["ended_at"], other["ended_at"]] if other else [row["ended_at"]]
+        found[key] = row | {"chips": row["chips"] + (other["chips"] if other else 0), "ended_at": last(ends)}
+    return list(found.values())
+
+
 def _type_of(spec: Document, node: Document) -> str | None:
     """The type that the node's labels name, else those by which the pod chose its node."""
     for labels in (node, inner(spec, "nodeSelector")):
@@ -182,12 +198,12 @@ def _slice_of(pod: Document, node: Document) -> str | None:
     return pool or job if topology else None
 
 
-def _run_fields(objects: list[Document], labels: Document, held: list[Row | None], nodes: dict[str, Document]) -> Row:
-    types = [row["accelerator_type"] or "" for row in held if row]
+def _run_fields(objects: list[Document], labels: Document, held: list[Row], nodes: dict[str, Document]) -> Row:
+    types = [row["accelerator_type"] or "" for row in held]
     ids = [text(inner(one, "spec"), "providerID") or "" for one in nodes.values()]
     is_google = any(tpu_type_of(name) for name in types) or any(name.startswith("gce:") for name in ids)
     is_aws = any(is_aws_accelerator(name) for name in types) or any(name.startswith("aws:") for name in ids)
-    slices = sorted({row["slice_name"] for row in held if row and row["slice_name"]})
+    slices = sorted({row["slice_name"] for row in held if row["slice_name"]})
     return {
         "provider_name": "Google Cloud" if is_google else "AWS" if is_aws else None,
         "team": text(labels, "kueue.x-k8s.io/queue-name"),
@@ -203,6 +219,14 @@ def _run_of(one: Document) -> tuple[str, str]:
     if not owner and one["kind"] == "Pod":
         owner = text(labels, "batch.kubernetes.io/job-name") or text(labels, "job-name")
     return text(metadata, "namespace") or "default", owner or needed(metadata, "name")
+
+
+def _words(pod: Document) -> Iterator[str]:
+    """The command line of a pod's containers."""
+    for container in listed(inner(pod, "spec"), "containers") if pod["kind"] == "Pod" else []:
+        for field in ("command", "args"):
+            value = container.get(field)
+            yield from (word for word in (value if isinstance(value, list) else []) if isinstance(word, str))
 
 
 def _labels(one: Document) -> Document:

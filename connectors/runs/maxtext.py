@@ -70,7 +70,7 @@ def step_log_rows(lines: list[str], key: str) -> list[Row]:
     """Return the rows of a log. What its configuration states of each step goes before what its rounded rates give."""
     params = {match[1]: match[2].strip() for line in lines if (match := _PARAM.search(line))}
     said = {name: match[1] for name, found in _SAID.items() for line in lines if (match := found.search(line))}
-    base = _base(params.get("run_name"), key)
+    base = _base(params.get("run_name"), key) | {"record_system": "maxtext_log"}
     per_step = [_float(params.get(name)) for name in ("per_device_batch_size", "max_target_length")]
     accumulated = _float(params.get("gradient_accumulation_steps")) or 1
     tokens = per_step[0] * per_step[1] * accumulated if per_step[0] and per_step[1] else None

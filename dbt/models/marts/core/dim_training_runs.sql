@@ -10,32 +10,14 @@ with records as (
     group by all
 ),
 
--- one row per attempt, also where its record was delivered twice
-recorded_attempts as (
-    select
-        records.training_run_id,
-        substr(records.precedence, 1, 1) as record_rank,
-        attempts.attempt_id,
-        attempts.state,
-        attempts.started_at,
-        attempts.ended_at,
-        max(attempts.row_number) as row_number
-    from {{ ref('stg_training_runs__attempts') }} as attempts
-    -- each file its own attempts: a run may be recorded in several
-    inner join {{ ref('int_run_records') }} as records using (record_system, record_run_id, source_name, source_object)
-    group by all
-),
-
 ranked_attempts as (
     select
         *,
-        dense_rank() over (partition by training_run_id order by record_rank) as system_rank,
         row_number() over (
             partition by training_run_id
-            order by
-                record_rank, started_at desc nulls last, row_number desc, attempt_id desc, state desc, ended_at desc nulls last
+            order by started_at desc nulls last, row_number desc, attempt_id desc, state desc, ended_at desc nulls last
         ) as recency
-    from recorded_attempts
+    from {{ ref('int_run_attempts') }}
 ),
 
 attempt_facts as (
@@ -47,7 +29,6 @@ attempt_facts as (
         case when count(*) = count(ended_at) then max(ended_at) end as ended_at,
         max(case when recency = 1 then state end) as state
     from ranked_attempts
-    where system_rank = 1
     group by all
 ),
 
