@@ -65,6 +65,8 @@ ranked as (
                 case when ended_at is null then 1 else 0 end,
                 case when state in ('unknown', 'running') then 1 else 0 end,
                 ended_at desc,
+                -- who saw only some of its machines may not have seen the one that was taken away
+                case when state = 'interrupted' then 0 else 1 end,
                 state,
                 row_number desc
         ) as place

@@ -7,8 +7,8 @@ select distinct
     until_at,
     step,
     {{ to_exact('seconds', 9) }} as seconds,
-    {{ to_exact('device_tokens', 0) }} as device_tokens,
-    -- of many digits: every one that the bits say
+    -- whole, and operations of many digits: every one that the bits say
+    {{ whole_number('coalesce(cast(device_tokens__text as double), device_tokens)') }} as device_tokens,
     {{ whole_number('coalesce(cast(device_flops__text as double), device_flops)') }} as device_flops,
     device_count,
     arithmetic
