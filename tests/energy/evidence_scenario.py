@@ -55,7 +55,9 @@ METRICS = [
      "perf/per_device_tflops": 45900.0, "perf/per_device_tokens": 4096.0}
     for step, seconds in [(0, 100.0), (1, 100.0), (2, 100.0), (3, 100.0), (3, 120.0), (4, 100.0)]
 ]  # fmt: skip
-RUN = own("team-run-1", aliases=[{"system": "kubernetes", "id": "prod/ml/llama"}], team="research", framework_version="0.7.1")
+RUN = own(
+    "team-run-1", aliases=[{"system": "kubernetes", "id": "prod/ml/llama"}], team="research", steps=6, framework_version="0.7.1"
+)
 MLFLOW = {
     "info": {"run_id": "9f", "status": "FINISHED", "start_time": int(EPOCH * 1000), "end_time": int(EPOCH * 1000) + 3_600_000},
     "data": {"params": {"team": "core", "framework_version": "0.7.2"}, "tags": {"training_run_id": "team-run-1"}},

@@ -28,7 +28,7 @@ chip_times as (
         case
             when count(*) = count(held_chips) and bool_and(ended_at < timestamp '9999-01-01 00:00:00')
                 then cast(sum(
-                    cast(held_chips as decimal(18, 0)) * cast({{ microseconds('started_at', 'ended_at') }} as decimal(18, 0))
+                    cast(held_chips as decimal(19, 0)) * cast({{ microseconds('started_at', 'ended_at') }} as decimal(19, 0))
                 ) as decimal(38, 0))
         end as chip_us
     from {{ ref('int_run_holdings') }}
