@@ -15,8 +15,8 @@ from typing import NamedTuple, TypeVar
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.prometheus_text import labels_of, parse_prometheus
 from connectors.formats.text_lines import TextFile
-from connectors.power.devices import number_of, owner_of_labels
-from connectors.power.gpu_readings import Figures, Gpu, GpuReading, energy_of, reading_of, use_of
+from connectors.power.devices import number_of, owner_of_labels, use_of
+from connectors.power.gpu_readings import Figures, Gpu, GpuReading, energy_of, reading_of
 from connectors.power.readings import watts_of
 from connectors.telemetry.regions import region_of
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError, is_recorded

@@ -80,6 +80,17 @@ def number_of(text: str | None) -> int | None:
     return int(match[1]) if match else None
 
 
+def use_of(value: float | None, full: float) -> float | None:
+    """A use as 0 to 1; a little above full is rounding."""
+    if value is None or value != value:
+        return None
+    if value < 0:
+        raise SampleError("negative_utilisation", "utilisation", "Deliver uses of 0 or more, as the meter does.")
+    if value > full * 1.01:
+        raise SampleError("wrong_power", "utilisation", f"Deliver uses between 0 and {full:g}: this one has another scale.")
+    return min(round(value / full, 12), 1.0)
+
+
 def groups_of(rows: Iterator[NamedTuple]) -> Iterator[Group]:
     """Rows, the same observation once, as groups that share nothing. Every row starts with its document_hash."""
     once = _each_once(rows)

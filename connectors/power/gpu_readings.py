@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from connectors.formats.schema import BigInt, Text, optional
-from connectors.power.devices import Owner
+from connectors.power.devices import Owner, use_of
 from connectors.power.readings import COLUMNS as READINGS
 from connectors.power.readings import MEASURED, POWER, document_hash_of, watts_of
 from connectors.telemetry.samples import SampleError
@@ -71,17 +71,6 @@ def reading_of(gpu: Gpu, line: int, time: int, figures: Figures, meter: str) -> 
 def figures_of(power_w: float | None, use: float | None, full: float, energy_mj: float | None) -> Figures:
     """Figures as read, of which `full` is a use of all; SampleError for what no GPU has."""
     return Figures(watts_of(power_w), use_of(use, full), energy_of(energy_mj))
-
-
-def use_of(value: float | None, full: float) -> float | None:
-    """A use as 0 to 1; a little above full is rounding."""
-    if value is None or value != value:
-        return None
-    if value < 0:
-        raise SampleError("negative_utilisation", "utilisation", "Deliver uses of 0 or more, as the meter does.")
-    if value > full * 1.01:
-        raise SampleError("wrong_power", "utilisation", f"Deliver uses between 0 and {full:g}: this one has another scale.")
-    return min(round(value / full, 12), 1.0)
 
 
 def energy_of(value: float | None) -> int | None:

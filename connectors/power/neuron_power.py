@@ -1,7 +1,7 @@
 """Power of Neuron devices as the driver states it: sysfs as text or wrapped by a recorder, OpenTelemetry, Neuron Observer.
 
-All state a share of full power and none states watts. What a share means in watts, and which of several readings counts, is
-decided in SQL.
+All state a share of full power and none states watts. Prometheus text also has the use of devices, which stands beside it. What a
+share means in watts, and which of several readings counts, is decided in SQL.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from connectors.formats.prometheus_text import labels_of, parse_prometheus
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
 from connectors.power.devices import Host, Owner, Reading, groups_of, owner_of
-from connectors.power.neuron_series import Series, is_power, numbered, series_of
+from connectors.power.neuron_scrape import METRICS, Scrapes
+from connectors.power.neuron_series import Series, checked_time, is_known, numbered, owner_in, series_of
 from connectors.power.neuron_sysfs import PowerLine, device_in, is_line, is_untimed, live_line, node_in, power_line
 from connectors.power.readings import POWER, document_hash_of, reader_of, schema_of
 from connectors.telemetry.samples import Group, KeyFacts, Problems, SampleError, convert_with, decode_json, micros_or_none
@@ -104,7 +105,7 @@ def _reading(said: PowerLine, owner: Owner, device: int | None, number: int) -> 
 def _exported(metrics: list[ResourceMetrics], number: int, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     """The points of a request; a bad one is left out by itself."""
     try:
-        found = [(metric, points) for metric, points in metrics_in(metrics) if is_power(metric.name)]
+        found = [(metric, points) for metric, points in metrics_in(metrics) if is_known(metric.name)]
     except (ValueError, OverflowError) as error:
         raise SampleError("wrong_type", "dataPoints", _REMEDY) from error
     for metric, points in found:
@@ -130,6 +131,7 @@ def _texts(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Read
     def series(metric: str, labels: str) -> Series | None:
         return series_of(metric, labels_of(labels), "", facts)
 
+    scrapes = Scrapes()
     device, is_exporters, is_empty = device_in(f"/{file.key}"), ".prom" in file.key.lower(), True
     for number, raw in file.lines():
         text = raw.decode("utf-8", "replace").strip()
@@ -145,8 +147,13 @@ def _texts(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Read
             point = parse_prometheus(text)
             if point is not None:
                 is_empty = False
-                if one := series(point.metric, point.labels):
-                    yield one.reading(number, point.time or facts.started_at or 0, point.value)
+                time = point.time or facts.started_at or 0
+                if point.metric in METRICS:
+                    labels = labels_of(point.labels)
+                    scrapes.add(owner_in(labels, facts), checked_time(time), number, point.metric, labels, point.value)
+                    yield from scrapes.readings(problems, is_end=False)
+                elif one := series(point.metric, point.labels):
+                    yield one.reading(number, time, point.value)
         except SampleError as error:
             problems.add(number, error)
         except ValueError:
@@ -155,6 +162,7 @@ def _texts(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Read
                 problems.add(number, SampleError("missing_time", None, "Deliver the driver's whole lines, with their epoch."))
             elif is_exporters:
                 problems.add(number, SampleError("bad_text", None, "Deliver the text a Prometheus exporter answers."))
+    yield from scrapes.readings(problems, is_end=True)
     if is_empty and not is_exporters:
         problems.add(1, SampleError("bad_text", None, "Deliver the lines of stats/power/utilization as the driver writes them."))
 

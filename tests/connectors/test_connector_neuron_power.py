@@ -228,11 +228,72 @@ def test_prometheus_text_has_the_same_series_under_its_own_names(
     assert (row["sample_start"] is None) == (meter == "neuron_observer")
 
 
+@pytest.mark.skipif(SHARED is None, reason=SHARED_REASON)
+def test_a_real_scrape_of_neuron_monitors_exporter_gives_the_use_of_its_device(tmp_path: Path) -> None:
+    """One Inferentia of four cores, each listed by four runtimes. Core 0: 1.6491081503838823e-12 + 0.003054895299654302, core 1:
+    0.0031171891334815026, cores 2 and 3: 0. Together 0.0061720844347849..., of which a quarter is 0.001543021109. No watts.
+    """
+    assert SHARED is not None
+    content = (SHARED / "samples/telemetry/neuron_monitor_prometheus_inf1_excerpt.prom").read_bytes()
+    result = read(tmp_path, content, "2026-04-01T00:00:00Z.prom")
+    (row,) = rows_of(result)
+    assert round((1.6491081503838823e-12 + 0.003054895299654302 + 0.0031171891334815026) / 4, 12) == 0.001543021109
+    assert (row["device_index"], row["utilisation_ratio"], row["power_ratio"], row["power_w"]) == (0, 0.001543021109, None, None)
+    assert (row["host_id"], row["accelerator_type"], row["region_id"]) == ("i-022af70542e30e040", "inf1.xlarge", "eu-north-1")
+    assert (row["sample_start"], row["sample_end"], row["evidence"], row["meter"]) == (
+        None,
+        MIDNIGHT,
+        "measured",
+        "neuron_exporter",
+    )
+    assert not result.refusals
+
+
+HARDWARE = 'neuron_hardware_info{instance_id="i-1",neuron_device_count="2",neuroncore_per_device_count="2"} 1\n'
+
+
+@pytest.mark.parametrize(
+    ("cores", "uses"),
+    [
+        ("", [(0.0, "presence", True), (0.0, "presence", True)]),  # no runtime at all
+        ('{neuroncore="3",runtime_tag="a"} 0.5', [(0.0, "measured", False), (0.25, "measured", False)]),
+        ('{neuroncore="0",runtime_tag="a"} NaN', [(None, "measured", False), (0.0, "measured", False)]),
+    ],
+)
+def test_a_scrape_without_any_runtime_is_idle_and_a_core_without_a_number_unknown(
+    tmp_path: Path, cores: str, uses: list[tuple[float | None, str, bool]]
+) -> None:
+    text = HARDWARE + (f"neuroncore_utilization_ratio{cores}\n".replace("{", '{instance_id="i-1",') if cores else "")
+    rows = rows_of(read(tmp_path, text, "2026-04-01T00:00:00Z.prom"))
+    assert [(row["utilisation_ratio"], row["evidence"], row["is_idle_by_absence"]) for row in rows] == uses
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (HARDWARE + 'neuroncore_utilization_ratio{instance_id="i-1",neuroncore="4"} 0.5\n', "core_out_of_range"),
+        (HARDWARE + 'neuroncore_utilization_ratio{instance_id="i-1",neuroncore="0"} 50\n', "wrong_power"),  # as CloudWatch has it
+        ('neuroncore_utilization_ratio{instance_id="i-1",neuroncore="0"} 0.5\n', "missing_hardware"),
+    ],
+)
+def test_a_scrape_that_cannot_be_true_is_left_out_by_name(tmp_path: Path, text: str, reason: str) -> None:
+    result = read(tmp_path, text, "2026-04-01T00:00:00Z.prom")
+    assert reasons(result) == {reason: "1 left out"}
+    assert not any(row["is_idle_by_absence"] for row in rows_of(result))
+
+
+@pytest.mark.parametrize(("how", "use"), [(".avg", 0.4), ("", 0.4), (".sum", None)])
+def test_observers_use_is_a_mean_and_a_sum_of_percents_is_none(tmp_path: Path, how: str, use: float | None) -> None:
+    name = f"neuron.device.utilization{how}"
+    (row,) = rows_of(read(tmp_path, exported(point(40.0, None, hw__id="0"), name=name, unit="%"), "observer.json"))
+    assert (row["utilisation_ratio"], row["power_ratio"], row["evidence"]) == (use, None, "measured")
+
+
 def test_statistics_and_metrics_of_other_things_are_passed_over(tmp_path: Path) -> None:
-    text = """neuroncore_utilization_ratio{neuroncore="0"} 0.5
+    text = """system_vcpu_usage_ratio{usage_type="user"} 0.5
 aws_neuron_device_power_utilization_ratio{aws_neuron_power_statistic="max",hw_id="1"} 0.9
 neuron_device_power_utilization_max{neuron_device="1"} 90
-neuron_core_utilization_sum{neuron_device="1"} 90
+neuron_core_utilization_max{neuron_device="1"} 90
 """
     result = read(tmp_path, text, "host=i-1/2026-04-01T00:00:05Z.prom")
     assert (result.rows, result.refusals) == (0, ())
