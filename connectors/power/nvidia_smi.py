@@ -41,6 +41,7 @@ def nvidia_smi_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> 
     except SampleError as error:
         problems.add(1, error)
         return
+    alone = {"index": named["device"]} if "device" in named else {}
     form = _form_of(unquote(named.get("query", "")).split(",")) or _Form(_QUERY, {})
     for number, text in file.lines():
         try:
@@ -48,7 +49,7 @@ def nvidia_smi_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> 
             if header := _form_of(cells):
                 form = header
             else:
-                yield _reading(dict(zip(form.fields, cells, strict=True)), form, owner, zone, number)
+                yield _reading(alone | dict(zip(form.fields, cells, strict=True)), form, owner, zone, number)
         except SampleError as error:
             problems.add(number, error)
         except ValueError:  # a wrong byte, or another number of fields

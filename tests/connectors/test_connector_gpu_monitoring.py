@@ -121,6 +121,13 @@ def test_a_scrape_without_a_time_needs_one_in_its_name(tmp_path: Path) -> None:
     assert reasons(read(tmp_path, 'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 5\n', "host=i-1/dcgm.prom")) == {"missing_time": "1 left out"}
 
 
+def test_scrapes_without_times_in_one_file_are_told_apart(tmp_path: Path) -> None:
+    """Appended to one file they would all be of one instant: the name of the file dates the first."""
+    scrapes = "".join(f'DCGM_FI_DEV_POWER_USAGE{{gpu="0"}} {watts}\n' for watts in (300, 300, 700, 500))
+    result = read(tmp_path, scrapes, f"host=i-1/{SCRAPE}")
+    assert ([row["power_w"] for row in rows_of(result)], reasons(result)) == ([300.0], {"missing_time": "2 left out"})
+
+
 def test_mig_instances_repeat_the_watts_of_their_gpu_and_have_no_use_of_it(tmp_path: Path) -> None:
     """Three instances of an A800 each print the same 78.174 W: that is 78.174 W, not 234.522."""
     text = "".join(
@@ -150,6 +157,8 @@ def test_two_scrapes_of_one_instant_are_one_reading_and_the_greater_figure_count
          "host=i-1/query=power.draw,utilization.gpu,index,uuid,timestamp/smi.csv"),
         ("timestamp, power.draw.instant [W], index, power.draw.average [W], utilization.gpu [%], uuid\n"
          "2026/04/01 02:00:30.000, 90.00 W, 3, 67.69 W, 40 %, GPU-3\n", "host=i-1/timezone=+02:00/smi.csv"),
+        ("timestamp, power.draw [W], utilization.gpu [%], uuid\n2026/04/01 00:00:30.000, 67.69 W, 40 %, GPU-3\n",
+         "host=i-1/device=3/smi.csv"),
         (f"{HEADER}\n2026/03/31 20:00:30.000, 3, GPU-3, {NAME}, 67.69 W, 40 %, x\n",
          "host=i-1/timezone=America%2FNew_York/smi.csv"),
     ],
