@@ -198,6 +198,12 @@ def test_a_line_of_nvidia_smi_that_is_none_is_left_out_by_name(tmp_path: Path, l
     assert (result.rows, reasons(result)) == (0, {reason: "1 left out"})
 
 
+def test_fields_that_nobody_names_and_that_are_not_ours_are_not_guessed(tmp_path: Path) -> None:
+    """The third field of our query is an id; here it is watts and the fifth a temperature."""
+    result = read(tmp_path, "2026/04/01 00:00:30.000, 0, 300.00, 97, 61, 4096, 1980\n", "host=i-1/smi.csv")
+    assert (result.rows, reasons(result)) == (0, {"bad_text": "1 left out"})
+
+
 def test_a_zone_that_is_none_and_a_file_of_nobody_are_refused(tmp_path: Path) -> None:
     text = f"{HEADER}\n2026/04/01 00:00:30.000, 0, GPU-0, x, 67 W, 40 %, y\n"
     assert list(reasons(read(tmp_path, text, "host=i-1/timezone=Middle%2FEarth/smi.csv", "zone"))) == ["bad_time"]
