@@ -1,7 +1,7 @@
 """Readings of PDUs and BMCs: CSV and JSON lines with our own columns, and Redfish's answers as a collector wraps them.
 
-A row is a point of one meter: watts at that time, or joules or kWh that it has counted so far, which SQL subtracts over all files.
-An outlet or a sensor is a part of its machine, and parts add up. What is no figure is unknown; 0 is 0.
+A row is a point of one meter: watts at that time, or joules or kWh that it has counted so far, which SQL subtracts over all
+files. An outlet or a sensor is a part of its machine, and parts add up. What is no figure is unknown; 0 is 0.
 """
 
 from __future__ import annotations
