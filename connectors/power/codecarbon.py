@@ -131,8 +131,9 @@ def _rows_of(file: TextFile) -> Iterator[tuple[int, dict[str, str]]]:
         if len(values) != len(header):
             raise _slipped(file, number, None, f"{len(values)} values", f"under {len(header)} names")
         row = dict(zip(header, (value.strip() for value in values), strict=True))
-        for name, form in _FORM_OF.items():
-            if (value := row.get(name)) and not form.fullmatch(value):
+        for name, value in row.items():
+            form = _FORM_OF.get(name)
+            if value and form and not form.fullmatch(value):
                 raise _slipped(file, number, name, value, f"which no {name} is")
         yield number, row
 
