@@ -1,6 +1,5 @@
 """MLPerf power logs by the official rule: efficiency x mean of the power window x time to train."""
 
-
 from __future__ import annotations
 
 import datetime as dt
