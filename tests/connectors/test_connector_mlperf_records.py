@@ -1,6 +1,5 @@
 """Result logs of MLPerf as run records: when, on which machines, how many tokens."""
 
-
 from __future__ import annotations
 
 import shutil
@@ -80,7 +79,7 @@ def test_tokens_are_counted_by_rule(
 @pytest.mark.parametrize(
     ("log", "system", "benchmark", "seconds", "chips", "type_", "tokens", "steps"),
     [
-        # 1,207,959,552 tokens = 288 steps x 2,048 sequences x 2,048; 128 hosts x 4 chips, though the name counts 1,024 TensorCores
+        # 1,207,959,552 tokens = 288 steps x 2,048 sequences x 2,048; 128 hosts x 4 chips, and the name counts TensorCores
         ("v40_tpu-v5p-1024_gpt3", "v40_tpu-v5p-1024", "gpt3", 6887.633, 512, "v5p", 1_207_959_552, 288),
         # 2,560,000 images = 2,500 steps x 1,024; 64 hosts x 4 chips
         ("v50_tpu-trillium-256_sd", "v50_tpu-trillium-256", "stable_diffusion", 248.459, 256, "v6e", None, 2500),

@@ -57,9 +57,10 @@ seen as (
 ),
 
 -- outlets are read one after the other: a node draws what each of them showed last, known where each is
-nodes as (
+sums as (
     select
         seen.meter, seen.host, seen.run, seen.is_whole, seen.sample_to_us,
+        count(*) as part_count,
         case when count(*) = count(last_read.power_uw) then cast(sum(last_read.power_uw) as bigint) end as power_uw,
         case when count(*) = count(last_read.counter_mj) then cast(sum(last_read.counter_mj) as bigint) end as counter_mj
     from seen
@@ -73,6 +74,16 @@ nodes as (
             and seen.last_us >= seen.sample_to_us - {{ hour_us }}
     where seen.last_us >= seen.sample_to_us - {{ hour_us }} or seen.next_us <= seen.sample_to_us + {{ hour_us }}
     group by all
+),
+
+-- and the sum of several is that of the time since one of them was read before
+nodes as (
+    select
+        *,
+        case
+            when part_count > 1 then lag(sample_to_us) over (partition by {{ place }}, is_whole order by sample_to_us)
+        end as since_us
+    from sums
 ),
 
 counted as (
@@ -131,7 +142,8 @@ stretches as (
             when readings.sample_to_us - counted.before_us <= {{ widest_us }} then counted.counter_mj - counted.before_mj
             when readings.meter in ('pdu', 'bmc') and readings.sample_from_us is not null then readings.counter_mj
         end as used_mj,
-        coalesce(nodes.power_uw, case when not readings.is_part then readings.power_uw end) as stated_uw
+        coalesce(nodes.power_uw, case when not readings.is_part then readings.power_uw end) as stated_uw,
+        case when readings.sample_to_us - nodes.since_us <= {{ hour_us }} then nodes.since_us end as since_us
     from readings
     left join nodes
         on
@@ -171,7 +183,7 @@ select
     device_count,
     accelerator_type,
     region_id,
-    case when used_mj is not null then from_us else sample_from_us end as sample_from_us,
+    case when used_mj is not null then from_us else coalesce(sample_from_us, since_us) end as sample_from_us,
     sample_to_us,
     is_measured,
     utilisation_ppm,
