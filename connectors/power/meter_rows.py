@@ -114,7 +114,7 @@ def _of_redfish(row: Row) -> Row:
     if isinstance(controls, list) and controls and isinstance(controls[0], dict):
         # the first is the whole chassis; those behind it are parts of it, such as its processors
         return named | {"watts": controls[0].get("PowerConsumedWatts")}
-    if isinstance(environment, dict):
+    if isinstance(environment, dict) and "/Processors/" not in str(answer.get("@odata.id")):
         return named | {"watts": environment.get("Reading")}
     return {str(name).lower(): value for name, value in row.items()}
 
