@@ -23,13 +23,22 @@ from connectors.formats.text_lines import TextFile
 from connectors.formats.values import measured_schema
 from connectors.layouts.mlperf_results import is_system, results_of
 from connectors.layouts.single_files import partition_of
-from connectors.runs.forms import Document, Form, Row, TextForm, of_one, rows_of_documents
+from connectors.runs.batch import batch_records, batch_rows, is_batch
+from connectors.runs.forms import Document, Form, Row, TextForm, no_rows, of_one, rows_of_documents
+from connectors.runs.goodput import goodput_records, goodput_rows, is_goodput
+from connectors.runs.hyperpod import is_usage_report, usage_report_rows
+from connectors.runs.kubernetes import is_kubernetes, kubernetes_records, kubernetes_rows
+from connectors.runs.maxtext import is_metrics, is_step_log, metrics_records, metrics_rows, step_log_rows
+from connectors.runs.mlflow import is_mlflow, mlflow_records, mlflow_rows
 from connectors.runs.mlperf import is_mllog, mlperf_rows
+from connectors.runs.pipelines import is_pipeline, pipeline_records, pipeline_rows
+from connectors.runs.ray import is_ray, is_ray_list, ray_list_rows, ray_rows
 from connectors.runs.run_records import RecordError, RunRecord, run_json_rows
 from connectors.runs.sagemaker import is_sagemaker, sagemaker_rows
 from connectors.runs.slurm import is_sacct, runs_of, slurm_rows
 from connectors.runs.slurm_text import is_sacct_text, sacct_text_rows
 from connectors.runs.vertex import is_vertex, vertex_rows
+from connectors.runs.xprof_environment import environment_rows, is_environment
 from connectors.stores import ObjectStore
 
 KIND = "training_runs"
@@ -39,10 +48,23 @@ RUN_JSON = Form("run_json", lambda document: "training_run_id" in document, of_o
 FORMS: tuple[Form, ...] = (
     Form("sagemaker", is_sagemaker, of_one(sagemaker_rows)),
     RUN_JSON,
+    Form("vertex_pipeline", is_pipeline, pipeline_rows, pipeline_records),
     Form("vertex", is_vertex, of_one(vertex_rows)),
     Form("slurm", is_sacct, slurm_rows, runs_of),
+    Form("batch", is_batch, batch_rows, batch_records),
+    Form("kubernetes", is_kubernetes, kubernetes_rows, kubernetes_records),
+    Form("ray", is_ray, of_one(ray_rows)),
+    Form("mlflow", is_mlflow, mlflow_rows, mlflow_records),
+    Form("goodput", is_goodput, no_rows, goodput_records, goodput_rows),
+    Form("maxtext", is_metrics, no_rows, metrics_records, metrics_rows),
+    Form("xprof", is_environment, no_rows, keyed_rows=environment_rows),
 )
-TEXT_FORMS: tuple[TextForm, ...] = (TextForm("sacct", is_sacct_text, sacct_text_rows),)
+TEXT_FORMS: tuple[TextForm, ...] = (
+    TextForm("sacct", is_sacct_text, sacct_text_rows),
+    TextForm("ray", is_ray_list, ray_list_rows),
+    TextForm("hyperpod", is_usage_report, usage_report_rows),
+    TextForm("maxtext", is_step_log, step_log_rows),
+)
 
 SCHEMA = Schema(
     columns=(
@@ -116,12 +138,12 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     try:
         if documents is not None:
             forms = FORMS if not _OWN.search(info.key) else (FORMS[0], replace(RUN_JSON, is_one=lambda _: True))
-            rows, refused = rows_of_documents(forms, documents)
+            rows, refused = rows_of_documents(forms, documents, info.key)
             unknown = _unread(documents, rows)
         elif is_mllog(content[:_HEAD].decode("utf-8", "replace")):
-            (result,) = results_of(delivery.objects)
+            name = next((result.name for result in results_of(delivery.objects)), info.key.rpartition(".")[0])
             system = read_system(files[beside[0].key]) if beside else {}
-            rows = mlperf_rows(result.name, Log.read(TextFile(files[info.key], info.key, uri)), system)
+            rows = mlperf_rows(name, Log.read(TextFile(files[info.key], info.key, uri)), system)
         elif form is not None:
             rows = form.rows(content.decode("utf-8", "replace").splitlines(), info.key)
         else:
