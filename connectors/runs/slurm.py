@@ -78,24 +78,24 @@ def slurm_rows(jobs: list[Document]) -> list[Row]:
 
 
 def _attempts(jobs: list[Document]) -> Iterator[tuple[str, list[Document]]]:
-    """The attempts in the order of their starts. Parts of a heterogeneous job that start together are one."""
-    by_part: dict[Any, list[Document]] = {}
+    """The attempts in the order of their starts, each with its start as its name: one file may hold the last of them alone.
+
+    Parts of a heterogeneous job have one number each; their first starts are one attempt.
+    """
+    by_part: dict[int, list[Document]] = {}
     for job in jobs:
         by_part.setdefault(_whole(job.get("job_id"), "job_id"), []).append(job)
-    attempts: dict[str, list[Document]] = {}
+    attempts: dict[int, list[Document]] = {}
     for part in by_part.values():
-        part.sort(
-            key=lambda job: (
-                _number(_object(job, "time").get("submission")) or 0,
-                _number(_object(job, "time").get("start")) or 0,
-            )
-        )
-        for place, job in enumerate(part):
-            restarts = _number(job.get("restart_cnt"))
-            # a file may hold the last attempt alone; newer parsers count those before it
-            number = int(restarts) if restarts is not None and len(part) == 1 else place
-            attempts.setdefault(str(number + 1), []).append(job)
-    yield from attempts.items()
+        for place, job in enumerate(sorted(part, key=lambda job: _seconds(job, "start") or _seconds(job, "submission"))):
+            attempts.setdefault(place, []).append(job)
+    for parts in attempts.values():
+        starts = [start for start, _ in map(_times, parts) if start]
+        yield (f"{min(starts).isoformat()}Z" if starts else "waiting"), parts
+
+
+def _seconds(job: Document, name: str) -> float:
+    return _number(_object(job, "time").get(name)) or 0
 
 
 def _attempt_rows(attempt_id: str, parts: list[Document]) -> Iterator[Row]:

@@ -149,7 +149,11 @@ def test_a_job_that_is_queued_again_has_two_attempts(tmp_path: Path) -> None:
     again = job(time={"submission": START, "start": START + 900, "end": END, "elapsed": 2700})
     result = read(tmp_path, answer(again, failed), "sacct.json")
     attempts = [(row["attempt_id"], row["state"], row["ended_at"] - row["started_at"]) for row in part(result, "attempt")]
-    assert attempts == [("1", "failed", dt.timedelta(seconds=600)), ("2", "succeeded", dt.timedelta(seconds=2700))]
+    assert attempts == [
+        ("2026-05-28T20:26:40Z", "failed", dt.timedelta(seconds=600)),
+        ("2026-05-28T20:41:40Z", "succeeded", dt.timedelta(seconds=2700)),
+    ]
+    assert part(read(tmp_path / "b", answer(again), "sacct.json"), "attempt")[0]["attempt_id"] == attempts[1][0]
     assert len(part(result, "run")) == 1 and len(part(result, "node")) == 8
 
 
