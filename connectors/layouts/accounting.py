@@ -33,6 +33,8 @@ _BYSTANDER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BYSTANDERS_FOLDER = re.compile(r"(?:^|/)(?:\.[^/]+|_temporary|cost_and_usage_data_status)/")
+# of MLPerf's folders each kind reads a part: run records the logs of runs, meters those with power logs beside them
+_MLPERF = re.compile(r"(?:^|/)(?:systems/[^/]+\.json|results/[^/]+/[^/]+/(?:scaling\.json|(?:power/[^/]+/)?[^/]+\.(?:txt|log)))")
 _DATA_LIKE = re.compile(
     r"\.(?:parquet|csv|tsv|json|jsonl|ndjson|prom|txt|avro|orc|xlsx?|zip)(?:\.(?:gz|zst|bz2|snappy))?$|\.(?:gz|zst|bz2)$",
     re.IGNORECASE,
@@ -106,7 +108,8 @@ def look(
 def is_bystander(key: str) -> bool:
     """Whether an object is on the list of what lies beside data, or only marks a folder."""
     name = key.rpartition("/")[2]
-    return not name or _BYSTANDER.fullmatch(name) is not None or _BYSTANDERS_FOLDER.search(key) is not None
+    known = _BYSTANDER.fullmatch(name), _BYSTANDERS_FOLDER.search(key), _MLPERF.search(key)
+    return not name or any(known)
 
 
 def _of_finder(found: Sequence[Found], listed: dict[str, ObjectInfo], layouts: Sequence[Layout]) -> dict[str, str]:

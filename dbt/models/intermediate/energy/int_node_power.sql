@@ -51,6 +51,21 @@ readings as (
     from {{ ref('int_power_readings') }} as readings
     left join keys_of_month using (usage_month, run_key)
     where readings.boundary = 'node' and readings.power_uw is not null and {{ in_build_months('readings.usage_month') }}
+
+    union all
+
+    select
+        months.usage_month,
+        readings.meter,
+        readings.host_id,
+        readings.run_key,
+        readings.sample_from_us,
+        readings.sample_to_us,
+        readings.power_uw,
+        {{ machine_name('readings.host_id') }} as machine_name,
+        readings.run_key as keyed_run_id
+    from {{ ref('int_scheduler_readings') }} as readings
+    inner join months on readings.sample_from_us < months.month_to_us and readings.sample_to_us > months.month_from_us
 ),
 
 -- a reading with the key of a known run is of a node that this run holds then
