@@ -5,10 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
 import pytest
+
+from tests.energy.conftest import Marts
 
 pytestmark = pytest.mark.slow
 
@@ -71,3 +74,31 @@ def test_the_order_in_which_windows_come_changes_nothing(model: duckdb.DuckDBPyC
         "create or replace table intermediate.int_power_windows as from intermediate.int_power_windows order by random()"
     )
     assert by_month(model) == before
+
+
+def watt_hours(marts: Marts, run: str) -> list[Decimal]:
+    row = marts.energy(run)
+    return [row[f"chip_energy_kwh{end}"] * 1000 for end in ("_low", "", "_high")]
+
+
+def test_a_run_of_the_same_type_and_software_takes_calibrated_watts_and_no_other_run(marts: Marts) -> None:
+    # one chip for an hour at half use: the example of docs/methodology/energy.md
+    assert watt_hours(marts, "calibrated") == [Decimal("178.2"), Decimal(198), Decimal("253.44")]
+    for run in ("other-software", "no-software"):
+        assert watt_hours(marts, run) == [Decimal(175), Decimal(247), Decimal(335)]
+    told = {run: marts.energy(run)["power_confidence"] for run in ("calibrated", "other-software", "no-software")}
+    assert told == {"calibrated": "calibrated", "other-software": "assumed", "no-software": "assumed"}
+
+
+def test_time_that_nobody_saw_takes_the_measured_mean_between_idle_and_full(marts: Marts) -> None:
+    # twelve windows at 84 W and twelve at 312 W are 198 W in the mean
+    assert watt_hours(marts, "calibrated-unseen") == [Decimal("75.6"), Decimal(198), Decimal("399.36")]
+    assert marts.energy("calibrated-unseen")["energy_basis"] == "time_model"
+
+
+def test_what_was_calibrated_is_published_with_its_windows(marts: Marts) -> None:
+    [row] = marts.rows("select * from marts.fct_power_calibration where valid_from_month = date '2026-07-01'")
+    assert (row["accelerator_type"], row["sdk_version"], row["source_kind"]) == ("v6e", "libtpu-0.1", "xprof")
+    assert (row["window_count"], row["host_count"], row["chip_hours"]) == (24, 3, Decimal("1.2"))
+    assert [row[f"{name}_w"] for name in ("idle", "mean", "busy", "spread")] == [84, 198, 312, 9.36]
+    assert (str(row["first_measured_at"]), str(row["last_measured_at"])) == ("2026-07-02 00:00:00", "2026-07-02 23:03:00")
