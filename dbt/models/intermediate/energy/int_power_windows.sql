@@ -142,7 +142,7 @@ chips as (
 windows as (
     select chips.*, unmetered.unmetered_share
     from chips
-    inner join {{ ref('unmetered_rails') }} as unmetered using (meter)
+    inner join {{ ref('unmetered_rails') }} as unmetered on chips.meter = unmetered.meter
     qualify
         dense_rank() over (
             partition by chips.usage_month, chips.source_kind, chips.host, chips.device_index, chips.hour_us
@@ -177,7 +177,7 @@ places as (
     select distinct
         windows.usage_month, windows.host, windows.run_key, keys.training_run_id as keyed_run_id, windows.hour_us
     from windows
-    left join run_keys as keys using (run_key)
+    left join run_keys as keys on windows.run_key = keys.run_key
 ),
 
 holders as (
