@@ -1,7 +1,8 @@
 {{ config(materialized='by_month') }}
 {%- set hour_us = 3600000000 %}
-{%- set series = 'usage_month, source_kind, meter, host, device_index, component' %}
 {%- set device = 'usage_month, source_kind, meter, host, device_index, hour_us' %}
+{%- set in_order = "from_us, to_us, power_uw, coalesce(run_key, '')" %}
+{%- set before = 'partition by ' ~ device ~ ' order by ' ~ in_order ~ ' rows between unbounded preceding and 1 preceding' %}
 
 with run_keys as (
     {{ run_keys() }}
@@ -16,144 +17,86 @@ months as (
     from ({{ months_to_build() }}) as months_to_build
 ),
 
-metered as (
-    {%- for kind in ['xprof', 'gpu_monitoring'] %}
-    select
-        '{{ kind }}' as source_kind, meter, host_id, run_key, device_index, component, accelerator_type, sdk_version, is_sampled,
-        sample_from_us, sample_to_us, power_uw, utilisation_ppm
-    from {{ ref('stg_' ~ kind ~ '__samples') }}
-    where boundary = 'chip' and power_uw is not null
-    {%- if not loop.last %}
-    union all
-    {%- endif %}
-    {%- endfor %}
-),
-
--- in the month and hour in which it ends; the same reading in another file is no other reading
+-- in the month and hour in which it ends
 readings as (
-    select distinct
-        months.usage_month,
-        metered.source_kind,
-        metered.meter,
-        coalesce({{ machine_name('metered.host_id') }}, 'run=' || metered.run_key, '') as host,
-        metered.device_index,
-        metered.sample_to_us - 1 - (metered.sample_to_us - 1) % {{ hour_us }} as hour_us,
-        metered.run_key,
-        coalesce(metered.component, '') as component,
-        metered.accelerator_type,
-        metered.sdk_version,
-        metered.is_sampled,
-        metered.sample_from_us,
-        metered.sample_to_us,
-        metered.power_uw,
-        metered.utilisation_ppm
-    from metered
-    inner join months on metered.sample_to_us > months.month_from_us and metered.sample_to_us <= months.month_to_us
-),
-
--- a point stands for the time since the one before it, for a minute at most
-intervals as (
     select
-        *,
-        coalesce(
-            sample_from_us,
-            greatest(
-                max(sample_to_us) over (
-                    partition by {{ series }} order by sample_to_us range between unbounded preceding and 1 preceding
-                ),
-                sample_to_us - 60000000
-            )
-        ) as from_us
-    from readings
+        usage_month,
+        case when readings.meter like 'xprof%' then 'xprof' else 'gpu_monitoring' end as source_kind,
+        readings.meter,
+        coalesce({{ machine_name('readings.host_id') }}, 'run=' || readings.run_key, '') as host,
+        readings.device_index,
+        readings.sample_to_us - 1 - (readings.sample_to_us - 1) % {{ hour_us }} as hour_us,
+        readings.run_key,
+        readings.accelerator_type,
+        readings.sdk_version,
+        readings.is_sampled,
+        readings.sample_from_us as from_us,
+        readings.sample_to_us as to_us,
+        readings.power_uw,
+        readings.utilisation_ppm
+    from {{ ref('int_power_readings') }} as readings
+    inner join months using (usage_month)
+    where
+        readings.boundary = 'chip'
+        and readings.power_uw is not null
+        and readings.sample_to_us > months.month_from_us
+        and readings.sample_to_us <= months.month_to_us
 ),
 
--- what an earlier reading of the rail covered already is not counted again
 stretches as (
     select
         *,
-        greatest(from_us, coalesce(max(sample_to_us) over (
-            partition by {{ series }} order by from_us, sample_to_us, power_uw, coalesce(utilisation_ppm, -1)
-            rows between unbounded preceding and 1 preceding
-        ), from_us)) as counted_from_us,
+        -- what an earlier reading covered already is not counted again
+        cast(greatest(to_us - greatest(from_us, coalesce(max(to_us) over ({{ before }}), from_us)), 0) as decimal(38, 0))
+            as reading_us,
         -- a profile is a window of its own, also where two are taken in one hour
-        case
-            when is_sampled and from_us > {{ telemetry_gap_us() }} + max(sample_to_us) over (
-                partition by {{ device }} order by from_us, sample_to_us, component, power_uw, coalesce(utilisation_ppm, -1)
-                rows between unbounded preceding and 1 preceding
-            ) then 1
-            else 0
-        end as is_new
-    from intervals
+        case when is_sampled and from_us > {{ telemetry_gap_us() }} + max(to_us) over ({{ before }}) then 1 else 0 end as is_new
+    from readings
 ),
 
 numbered as (
     select
         *,
-        cast(greatest(sample_to_us - counted_from_us, 0) as decimal(38, 0)) as reading_us,
         sum(is_new) over (
-            partition by {{ device }} order by from_us, sample_to_us, component, power_uw, coalesce(utilisation_ppm, -1)
-            rows between unbounded preceding and current row
+            partition by {{ device }} order by {{ in_order }} rows between unbounded preceding and current row
         ) as stretch
     from stretches
 ),
 
-rails as (
-    select
-        {{ device }},
-        stretch,
-        component,
-        min(accelerator_type) as accelerator_type,
-        min(sdk_version) as sdk_version,
-        min(run_key) as run_key,
-        count(distinct run_key) as key_count,
-        min(from_us) as from_us,
-        max(sample_to_us) as to_us,
-        cast(sum(reading_us) as decimal(38, 0)) as rail_us,
-        cast(sum(cast(power_uw as decimal(19, 0)) * reading_us) as decimal(38, 0)) as rail_uw_us,
-        cast(sum(case when utilisation_ppm is not null then reading_us else 0 end) as decimal(38, 0)) as known_us,
-        cast(sum(cast(coalesce(utilisation_ppm, 0) as decimal(19, 0)) * reading_us) as decimal(38, 0)) as used_ppm_us
-    from numbered
-    group by all
-),
-
--- a chip draws what its rails draw together; a reading of the whole chip is not added to its parts
 chips as (
     select
         {{ device }},
         stretch,
-        component = '' as is_whole,
-        count(*) as rail_count,
         min(accelerator_type) as accelerator_type,
         min(sdk_version) as sdk_version,
-        case when max(key_count) = 1 and min(run_key) = max(run_key) then min(run_key) end as run_key,
+        case when count(distinct run_key) = 1 then min(run_key) end as run_key,
         min(from_us) as from_us,
         max(to_us) as to_us,
-        max(rail_us) as metered_us,
-        cast(sum({{ int_div('rail_uw_us', 'rail_us') }}) as decimal(38, 0)) as mean_uw,
+        cast(sum(reading_us) as decimal(38, 0)) as metered_us,
+        cast(sum(cast(power_uw as decimal(19, 0)) * reading_us) as decimal(38, 0)) as metered_uw_us,
         -- known use is known of the whole window
-        case when min(rail_us - known_us) = 0 then max({{ int_div('used_ppm_us', 'rail_us') }}) end
-            as stated_ppm
-    from rails
-    where rail_us > 0
+        case
+            when count(*) = count(utilisation_ppm)
+                then cast(sum(cast(utilisation_ppm as decimal(19, 0)) * reading_us) as decimal(38, 0))
+        end as stated_ppm_us
+    from numbered
     group by all
+    having sum(reading_us) > 0
 ),
 
--- of two meters on one chip the one that sees more of it, and of a meter no window in which a rail is missing
+-- of two meters on one chip the one that sees more of it
 windows as (
-    select chips.*, unmetered.unmetered_share
+    select
+        chips.*,
+        unmetered.unmetered_share,
+        {{ int_div('chips.metered_uw_us', 'chips.metered_us') }} as mean_uw,
+        case when chips.stated_ppm_us is not null then {{ int_div('chips.stated_ppm_us', 'chips.metered_us') }} end as stated_ppm
     from chips
     inner join {{ ref('unmetered_rails') }} as unmetered on chips.meter = unmetered.meter
-    qualify
-        dense_rank() over (
-            partition by chips.usage_month, chips.source_kind, chips.host, chips.device_index, chips.hour_us
-            order by unmetered.unmetered_share, chips.meter, case when chips.is_whole then 0 else 1 end
-        ) = 1
-        and (
-            chips.is_whole
-            or chips.rail_count = max(chips.rail_count) over (
-                partition by chips.usage_month, chips.source_kind, chips.meter, chips.accelerator_type, chips.is_whole
-            )
-        )
+    qualify dense_rank() over (
+        partition by chips.usage_month, chips.source_kind, chips.host, chips.device_index, chips.hour_us
+        order by unmetered.unmetered_share, chips.meter
+    ) = 1
 ),
 
 -- what records say of the machine then, or of the run that the readings name; an open end says nothing of later months
@@ -303,7 +246,7 @@ select
     from_us as window_from_us,
     to_us as window_to_us,
     metered_us,
-    cast(mean_uw * metered_us as decimal(38, 0)) as metered_uw_us,
+    metered_uw_us,
     mean_uw,
     cast(used_ppm as bigint) as utilisation_ppm,
     case
