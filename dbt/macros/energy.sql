@@ -147,22 +147,35 @@ from {{ source('raw', kind) }}
 where sample_end is not null
 {%- endmacro %}
 
-{# Watts of a chip at one end and level: the organisation's own (alias `own`), which has no bounds, else the catalogue's (`power`). Idle power is
-   never above full power. Mean power by the written method (docs/methodology/energy.md) wherever an end is the organisation's own. #}
+{# Watts of a chip at one end and level: the organisation's own (alias `own`), which has no bounds, else those calibrated from measured windows
+   (`calibrated`), else the catalogue's (`power`). Idle power is never above full power. Mean power by the written method
+   (docs/methodology/energy.md) wherever an end is the organisation's own; a measured mean stays between the ends. #}
 {% macro chip_power(end, level='mid') -%}
 {%- if end == 'max' -%}
-coalesce(cast(own.max_power_w as decimal(18, 3)), power.chip_power_max_w_{{ level }})
+coalesce(cast(own.max_power_w as decimal(18, 3)), calibrated.max_w_{{ level }}, power.chip_power_max_w_{{ level }})
 {%- elif end == 'idle' -%}
-least(coalesce(cast(own.idle_power_w as decimal(18, 3)), power.chip_power_idle_w_{{ level }}), {{ chip_power('max', level) }})
+least(
+            coalesce(cast(own.idle_power_w as decimal(18, 3)), calibrated.idle_w_{{ level }}, power.chip_power_idle_w_{{ level }}),
+            {{ chip_power('max', level) }}
+        )
 {%- else -%}
 case
-            when coalesce(own.idle_power_w, own.max_power_w) is null then power.chip_power_mean_w
+            when coalesce(own.idle_power_w, own.max_power_w) is null and calibrated.mean_w is null then power.chip_power_mean_w
+            when coalesce(own.idle_power_w, own.max_power_w) is null
+                then least(greatest(calibrated.mean_w, {{ chip_power('idle') }}), {{ chip_power('max') }})
             else cast(
                 {{ chip_power('idle') }} + cast(0.784 as decimal(4, 3)) * ({{ chip_power('max') }} - {{ chip_power('idle') }})
                 as decimal(18, 3)
             )
         end
 {%- endif -%}
+{%- endmacro %}
+
+{# The software of each run, by the version of its SDK that the best of its records states; '' where none does. #}
+{% macro run_software() -%}
+select training_run_id, coalesce(min_by(sdk_version, precedence) filter (where sdk_version is not null), '') as sdk_version
+    from {{ ref('int_run_records') }}
+    group by all
 {%- endmacro %}
 
 {# kWh times a factor in whole units of 1e-k, half up at nine decimals. #}

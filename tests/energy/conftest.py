@@ -12,7 +12,16 @@ import pytest
 
 from dagster_project.warehouse import modelling
 from tests.conftest import built_once
-from tests.energy import matches_scenario, meters_scenario, own_figures, places_scenario, power_scenario, raw_tables, scenario
+from tests.energy import (
+    calibration_scenario,
+    matches_scenario,
+    meters_scenario,
+    own_figures,
+    places_scenario,
+    power_scenario,
+    raw_tables,
+    scenario,
+)
 from tests.warm import run_dbt
 
 
@@ -64,6 +73,7 @@ def build(work: Path) -> None:
         meters_scenario.write(line)
         own_figures.write(line)
         places_scenario.write(line)
+        calibration_scenario.write(line)
         connection.commit()
     dbt_build(work / "build.duckdb", work)
 

@@ -132,6 +132,11 @@ machines_with_power as (
             and own.training_run_id = ''
             and coalesce(nullif(machines.region_id, ''), regions.region_id, '') = own.region_id
             and machines.accelerator_type = own.accelerator_type
+    left join {{ ref('int_calibrated_power') }} as calibrated
+        on
+            machines.usage_month = calibrated.usage_month
+            and calibrated.training_run_id = ''
+            and machines.accelerator_type = calibrated.accelerator_type
     -- of a machine that a run held until nobody knows when, nobody knows how much was left
     where machines.reserve_us > 0 and unknown_ends.resource_id is null and {{ in_build_months('machines.usage_month') }}
 ),

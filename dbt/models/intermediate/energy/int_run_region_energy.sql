@@ -32,7 +32,11 @@ chip_time_with_power as (
     select
         chip_time.*,
         types.provider_name,
-        case when own.max_power_w is not null then 'user' else power.power_confidence end as power_confidence,
+        case
+            when own.max_power_w is not null then 'user'
+            when calibrated.accelerator_type is not null then 'calibrated'
+            else power.power_confidence
+        end as power_confidence,
         cast(chip_time.reserved_us - chip_time.observed_us as decimal(38, 0)) as unseen_us,
         -- what neither watts nor the driver's share are known of takes the use
         cast(chip_time.observed_us - chip_time.metered_us - chip_time.driven_us as decimal(38, 0)) as seen_us,
@@ -52,6 +56,7 @@ chip_time_with_power as (
     left join {{ ref('accelerator_power') }} as power using (accelerator_type)
     left join {{ ref('host_power') }} as host using (accelerator_type)
     left join {{ ref('int_own_figures_by_place') }} as own using (usage_month, training_run_id, region_id, accelerator_type)
+    left join {{ ref('int_calibrated_power') }} as calibrated using (usage_month, training_run_id, accelerator_type)
 ),
 
 -- multiplied by the run's share of the node; null where chips or watts are unknown
@@ -114,7 +119,9 @@ run_regions as (
         case when count(*) = count(provider_name) then min(provider_name) end as known_provider_name,
         case
             when count(*) = count(power_confidence)
-                then max(case power_confidence when 'published' then 1 when 'third_party' then 2 when 'user' then 3 else 4 end)
+                then max(case power_confidence
+                    when 'calibrated' then 0 when 'published' then 1 when 'third_party' then 2 when 'user' then 3 else 4
+                end)
             else 4
         end as confidence_rank
         {%- for time in ['reserved_ps', 'observed_ps', 'metered_ps', 'powered_ps', 'used_ps'] %},

@@ -78,6 +78,7 @@ select
         when unknown_ends.is_unknown then null
         when coalesce(energy.chip_energy_kwh_mid, energy.facility_energy_kwh_mid) is null then 'assumed'
         when energy.confidence_rank = -1 then 'measured'
+        when energy.confidence_rank = 0 then 'calibrated'
         when energy.confidence_rank = 1 then 'published'
         when energy.confidence_rank = 2 then 'third_party'
         when energy.confidence_rank = 3 then 'user'
