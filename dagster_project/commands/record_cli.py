@@ -58,7 +58,7 @@ def record(
     impersonate: Annotated[str | None, typer.Option("--impersonate", help="Cloud Storage: a service account.")] = None,
     debug: Debug = False,
 ) -> int:
-    """Record a training run: what its chips do, on which machine, from when to when. Ends as the command ends, with its exit code.
+    """Record a training run: what its chips do, on which machine, from when to when. Ends with the command and its exit code.
 
     Beside a job that runs already: --pid. With neither, until SIGTERM or Ctrl-C, as a sidecar.
 

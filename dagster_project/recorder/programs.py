@@ -6,6 +6,7 @@ the latest.
 """
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ class Program:
     monotonic: Callable[[], float]
     say: Callable[[str], None]
     shows_errors: bool = False
+    waits_for: Sequence[signal.Signals] = ()  # signals that it asks for itself, and so must not end it while it starts
     _process: "subprocess.Popen[bytes] | None" = None
     _rest: bytearray = field(default_factory=bytearray)
     _pauses: int = 0
@@ -44,6 +46,7 @@ class Program:
         """Start it where that is due, and return whether it was."""
         if self._again is None or self.monotonic() < self._again:
             return False
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, self.waits_for)
         try:
             self._process = subprocess.Popen(
                 self.arguments,
@@ -55,6 +58,8 @@ class Program:
         except OSError as error:
             self._pause(f"cannot be started: {error.strerror}")
             return False
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self._again = None
         os.set_blocking(self._process.stdout.fileno(), False)  # type: ignore[union-attr]
         return True

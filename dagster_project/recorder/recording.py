@@ -7,6 +7,7 @@ asked, its exit code is the recorder's, and no failure of recording ever ends it
 import json
 import select
 import selectors
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +34,7 @@ from dagster_project.recorder.writing import Writer
 
 _ALIVE = 30.0  # seconds between two signs of life
 _UNWATCHED = 1.0  # where the end of the job wakes nobody
-_LAST_LINES = 3.0  # for a sampler's last round
+_LAST_LINES = 10.0  # for a sampler's last round
 # what the ledger reads, and nothing that grows with the processors; a period must be a whole number of seconds
 _METRICS = ({"type": "neuroncore_counters"}, {"type": "execution_stats"})
 _SYSTEM_METRICS = ({"type": "memory_info"}, {"type": "neuron_hw_counters"})
@@ -126,6 +127,7 @@ class Recorder:
         kinds = list(asked.only) or kinds_here(self._environment, asked.sysfs)
         self._programs = list(self._programs_for(kinds, host))
         self._greet(kinds, host)
+        self._turn(0.0)  # a job that has ended by now has its samples too
 
     def _greet(self, kinds: Sequence[str], host: Host) -> None:
         named = "" if self._job.is_named else ", a name made here: give --run, or tag what is billed with it"
@@ -152,7 +154,8 @@ class Recorder:
                 "labels": {name: value for name, value in labels.items() if value},
             }
             arguments = [sys.executable, "-m", "dagster_project.recorder.sampling", json.dumps(settings)]
-            found.append(Program("the sampler", arguments, self._take, self._monotonic, self._say, shows_errors=True))
+            said: dict[str, Any] = {"shows_errors": True, "waits_for": (signal.SIGTERM,)}
+            found.append(Program("the sampler", arguments, self._take, self._monotonic, self._say, **said))
         return found
 
     def _monitor_config(self) -> Path:

@@ -83,8 +83,8 @@ def power_files(sysfs: Path) -> list[tuple[int, Path]]:
 
 
 class Nvml:
-    """GPUs by NVIDIA's own library and its own Python wrapper, nvidia-ml-py, in this process: `nvidia-smi` would take a second of a
-    core each time on a machine of eight, and cannot tell the energy counter."""
+    """GPUs by NVIDIA's library and its own wrapper, nvidia-ml-py: `nvidia-smi` opens all devices anew each time, and cannot tell
+    the energy counter."""
 
     kind = "gpu_monitoring"
 

@@ -21,7 +21,7 @@ from dagster_project import clock
 from dagster_project.recorder import stamp
 from dagster_project.recorder.samplers import Libtpu, NeuronPower, Nvml, Sampler, Stamp
 
-_ENDS = (signal.SIGTERM, signal.SIGHUP)
+ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
 def samplers_of(settings: dict[str, Any], say: Callable[[str], None]) -> list[Sampler]:
@@ -58,7 +58,7 @@ def sample(
 
 def main(arguments: list[str]) -> int:
     """Sample until told to end, or until nobody reads."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     settings: dict[str, Any] = json.loads(arguments[0])
 
     def say(text: str) -> None:
@@ -73,9 +73,9 @@ def main(arguments: list[str]) -> int:
             if ended:
                 break
             due = max(due + settings["period"], time.monotonic())
-            ended = signal.sigtimedwait(_ENDS, max(0.0, due - time.monotonic()))
+            ended = signal.sigtimedwait(ENDS, max(0.0, due - time.monotonic()))
         else:
-            signal.sigwait(_ENDS)  # nothing to ask; ending would only start it again
+            signal.sigwait(ENDS)  # nothing to ask; ending would only start it again
     except BrokenPipeError:  # the recorder was killed
         sys.stderr.close()
     return 0
