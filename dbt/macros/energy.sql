@@ -87,8 +87,8 @@ select *, {{ bucket_of(starts) }} as bucket from {{ rows }}
 {%- endmacro %}
 
 {# Samples of a telemetry kind: one row per device and sample, times in microseconds, use in parts per million. A kind of power has further
-   columns: watts as whole microwatts, a driver's share of full power in parts per million. #}
-{% macro telemetry_samples(kind, has_power=false) -%}
+   columns: watts as whole microwatts, a driver's share of full power in parts per million. `also` names columns that are taken as they are. #}
+{% macro telemetry_samples(kind, has_power=false, also=[]) -%}
 select
     _source_name as source_name,
     _source_object as source_object,
@@ -116,6 +116,9 @@ select
     nullif(sdk_version, '') as sdk_version,
     is_sampled
     {%- endif %}
+    {%- for column in also %},
+    {{ column }}
+    {%- endfor %}
 from {{ source('raw', kind) }}
 where sample_end is not null
 {%- endmacro %}

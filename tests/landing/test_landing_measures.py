@@ -30,6 +30,8 @@ CHANGED = {
     "training_runs": "tokens",
     "neuron_monitor": "device_count",
     "tpu_monitoring": "utilisation_ratio",
+    "neuron_power": "power_ratio",
+    "gpu_monitoring": "power_w",
     "fx_rates": "rate",
 }
 
