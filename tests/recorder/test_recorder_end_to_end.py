@@ -53,8 +53,11 @@ def test_what_is_recorded_is_read_by_the_products_own_connectors(node: Node, tmp
     assert said["attempt"]["ended_at"] >= said["attempt"]["started_at"]
     assert (said["node"]["resource_id"], said["node"]["accelerator_type"]) == (HOST, "trn1.2xlarge")
     assert (said["tag"]["tag_key"], said["tag"]["tag_value"]) == ("experiment", "a")
-    (power,) = node.delivered("neuron_power")
-    assert "run=team%2Fa" in power.as_posix()
+    power = converted("neuron_power", node.out / "neuron_power", tmp_path / "landed-power")
+    assert (power.refusals, power.unknown_columns) == ((), ())
+    (row,) = rows_of(power)
+    assert (row["run_key"], row["host_id"], row["device_index"], row["meter"]) == ("team/a", HOST, 0, "neuron_sysfs")
+    assert row["power_ratio"] == 0.0157
 
 
 def test_a_second_start_of_a_run_adds_an_attempt(node: Node, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     yield fake
 
 
-def test_a_gpu_tells_its_watts_and_what_it_does_not_tell_is_null_and_never_zero(nvml: ModuleType) -> None:
+def test_a_gpu_tells_its_watts_and_what_it_does_not_tell_is_null_and_never_zero(nvml: ModuleType, tmp_path: Path) -> None:
     (document,) = Nvml().documents(STAMP)
     assert document["gpus"] == [
         {
@@ -102,6 +102,14 @@ def test_a_gpu_tells_its_watts_and_what_it_does_not_tell_is_null_and_never_zero(
         },
     ]
     assert (document["driver_version"], document["run"]) == ("550.90.07", "run-a")
+    write_bytes(tmp_path / "gpu/host=i-1/2026-04-12T08-00-00Z-1-ab-000001.jsonl", json.dumps(document).encode() + b"\n")
+    result = converted("gpu_monitoring", tmp_path / "gpu", tmp_path / "landing")
+    assert result.refusals == ()
+    rows = sorted(rows_of(result), key=lambda row: row["device_index"])
+    assert [(row["host_id"], row["run_key"], row["power_w"], row["utilisation_ratio"]) for row in rows] == [
+        (HOST, "run-a", 652.125, 0.97),
+        (HOST, "run-a", None, 0.97),
+    ]
 
 
 class Tpu:
