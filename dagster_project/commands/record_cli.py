@@ -42,6 +42,7 @@ def record(
         typer.Option("--record", metavar="FIELD=VALUE", help="A field of the run record, as tokens=1e12; repeatable."),
     ] = None,
     only: Annotated[list[str] | None, typer.Option("--only", metavar="KIND", help=f"{', '.join(KINDS)}; repeatable.")] = None,
+    record_only: Annotated[bool, typer.Option("--record-only", help="Only the run record: another recorder samples.")] = False,
     period: Annotated[int, typer.Option("--period", min=1, help="Seconds between two samples.")] = 5,
     rotate: Annotated[str, typer.Option("--rotate", help="Deliver lines after this time: 15m, 1h.")] = "1h",
     spool: Annotated[Path | None, typer.Option("--spool", help="Where lines wait; default: below /var/tmp.")] = None,
@@ -60,7 +61,7 @@ def record(
 ) -> int:
     """Record a training run: what its chips do, on which machine, from when to when. Ends with the command and its exit code.
 
-    Beside a job that runs already: --pid. With neither, until SIGTERM or Ctrl-C, as a sidecar.
+    Beside a job that runs already: --pid. With neither, until SIGTERM or Ctrl-C: a sidecar, or with no run named a machine's.
 
     Example: trainledger record --to s3://ml-bucket/recorded --run llama-8b -- torchrun train.py
     """
@@ -80,7 +81,7 @@ def record(
         host=host,
         type_=type_,
         chips=chips,
-        only=_kinds(only or []),
+        only=() if record_only else _kinds(only) if only else None,
         period=period,
         rotate_seconds=_amount(rotate, _SECONDS, "--rotate"),
         spool_bytes=int(_amount(spool_limit, _SIZES, "--spool-limit")),
@@ -109,7 +110,9 @@ def _record(settings: "Settings", command: list[str], pid: int | None, run: str 
     from dagster_project.recorder.signals import Signals
     from dagster_project.recorder.subjects import Command, Machine, Process, Subject
 
-    job = job_of(os.environ, run, attempt, socket.gethostname(), now())
+    # whatever runs on a machine is not one run: without a name its lines are found by host and time
+    made = f"{socket.gethostname()}-{now():%Y%m%dT%H%M%SZ}" if command or pid is not None else None
+    job = job_of(os.environ, run, attempt, made)
     session = _session(settings, command)
     with Signals() as signals:
         subject: Subject

@@ -40,7 +40,11 @@ class Host:
 
     def document(self) -> dict[str, str]:
         """The machine as each line has it."""
-        named = {"resource_id": self.resource_id, "instance_type": self.instance_type, "region": self.region}
+        named = {
+            "resource_id": self.resource_id,
+            "instance_type": self.instance_type or self.accelerator_type,
+            "region": self.region,
+        }
         return {name: value for name, value in named.items() if value}
 
 

@@ -21,18 +21,21 @@ _NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run as its environment names it. `attempt_id` is None where no scheduler counts attempts."""
+    """A run as its environment names it; None: of a machine, which may run several. `attempt_id`: as the scheduler counts."""
 
-    run_id: str
+    run_id: str | None
     attempt_id: str | None
     aliases: tuple[tuple[str, str], ...]
-    is_named: bool = True  # False: the environment has no name, and one was made of host and time
+    is_named: bool = True  # False: nobody named it
 
 
-def job_of(environment: Mapping[str, str], run: str | None, attempt: str | None, hostname: str, started_at: datetime) -> Job:
-    """The run: `--run`, else the first name that the environment has, else the host and the start."""
+def job_of(environment: Mapping[str, str], run: str | None, attempt: str | None, made: str | None) -> Job:
+    """The run: `--run`, else the first name that the environment has, else the name that was made for it."""
     named = run or next(filter(None, (_name(environment, name) for name in _NAMES)), None) or _kubernetes_job(environment)
-    run_id = (named or f"{hostname}-{started_at:%Y%m%dT%H%M%SZ}").strip()
+    run_id = named if named is not None else made
+    if run_id is None:
+        return Job(None, None, ())
+    run_id = run_id.strip()
     if not run_id or len(encoded(run_id)) > LONGEST:
         raise UsageError(
             f"'{run_id[:80]}' cannot name a run", remedy=f"Give --run an id of 1 to {LONGEST} bytes, as the key has it."

@@ -24,7 +24,7 @@ from dagster_project.recorder.hosts import Host, host_of
 from dagster_project.recorder.jobs import Job
 from dagster_project.recorder.programs import Program
 from dagster_project.recorder.run_record import RunFile, fields_of, read_added
-from dagster_project.recorder.samplers import NEURON_MONITOR, kinds_here, monitor_command
+from dagster_project.recorder.samplers import NEURON_MONITOR, Stamp, kinds_here, monitor_command
 from dagster_project.recorder.signals import Signals
 from dagster_project.recorder.software import software_here
 from dagster_project.recorder.spool import Session, trim
@@ -50,7 +50,7 @@ class Settings:
     host: str | None = None
     type_: str | None = None
     chips: int | None = None
-    only: Sequence[str] = ()
+    only: Sequence[str] | None = None  # None: whatever is here
     period: int = 5
     rotate_seconds: float = 3600.0
     rotate_bytes: int = 64 << 20
@@ -123,16 +123,18 @@ class Recorder:
         most = min(asked.rotate_bytes, asked.spool_bytes // 4)
         names = self._job.run_id, host.resource_id
         self._writer = Writer(self._session, *names, most, asked.rotate_seconds, self._monotonic, self._say)
-        self._guarded(lambda: self._session.write_record(self._file.key, self._file.document("running")))
-        kinds = list(asked.only) or kinds_here(self._environment, asked.sysfs)
+        self._write_record("running")
+        kinds = kinds_here(self._environment, asked.sysfs) if asked.only is None else list(asked.only)
         self._programs = list(self._programs_for(kinds, host))
         self._greet(kinds, host)
         self._turn(0.0)  # a job that has ended by now has its samples too
 
     def _greet(self, kinds: Sequence[str], host: Host) -> None:
-        named = "" if self._job.is_named else ", a name made here: give --run, or tag what is billed with it"
-        what = ", ".join(kinds) or "nothing but the run record, as no accelerator is seen here"
-        self._say(f"run {self._job.run_id}{named}; on {host.resource_id}: {what}; to {self._asked.target}")
+        what = ", ".join(kinds) or ("the run record alone" if self._job.run_id else "nothing, as no accelerator is seen here")
+        run = f"run {self._job.run_id} on " if self._job.run_id else ""
+        self._say(f"{run}{host.resource_id}: {what}; to {self._asked.target}")
+        if self._job.run_id and not self._job.is_named:
+            self._say("nobody named this run, so its name was made here; --run gives it the one that its bill has as a tag")
         if not host.is_billed_name and host.provider_name is None:
             self._say("no metadata service names this machine, so bills know it by another name; --host gives it")
 
@@ -170,7 +172,7 @@ class Recorder:
         if not document.startswith(b"{"):
             return
         moment = self._now()
-        head = json.dumps({"collected_at": stamp(moment), "host": host.document(), "run": self._job.run_id})
+        head = json.dumps(Stamp(stamp(moment), host.document(), self._job.run_id).document())
         self._writer.write(NEURON_MONITOR, b'%s,"document":%s}\n' % (head[:-1].encode(), document.strip()), moment)
 
     def _take(self, line: bytes) -> None:
@@ -225,7 +227,7 @@ class Recorder:
             signals.came()
         self._programs_are_over()
         self._add_fields()
-        self._guarded(lambda: self._session.write_record(self._file.key, self._file.document(ending.state, ended_at)))
+        self._write_record(ending.state, ended_at)
         self._flush()
         self._drain(signals)
 
@@ -235,6 +237,10 @@ class Recorder:
         for program in self._programs:
             program.drop()
         self._programs = []
+
+    def _write_record(self, state: str, ended_at: datetime | None = None) -> None:
+        if self._job.run_id:  # of a machine there is none
+            self._guarded(lambda: self._session.write_record(self._file.key, self._file.document(state, ended_at)))
 
     def _add_fields(self) -> None:
         if self._asked.added and (text := read_added(self._asked.added)):

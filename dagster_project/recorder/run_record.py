@@ -35,7 +35,7 @@ class RunFile:
     @property
     def key(self) -> str:
         """Where the record goes, whatever becomes of the attempt."""
-        return f"runs/run={encoded(self.job.run_id)}/host={encoded(self.host.resource_id)}/{self.token}.run.json"
+        return f"runs/run={encoded(self.job.run_id or '')}/host={encoded(self.host.resource_id)}/{self.token}.run.json"
 
     def document(self, state: str, ended_at: datetime | None = None) -> dict[str, Any]:
         """The record in a state. A clock that was set back meanwhile makes no end before the start."""

@@ -29,10 +29,11 @@ class Stamp:
 
     collected_at: str
     host: Mapping[str, str]
-    run: str
+    run: str | None
 
     def document(self) -> dict[str, Any]:
-        return {"collected_at": self.collected_at, "host": self.host, "run": self.run}
+        run = {"run": self.run} if self.run else {}
+        return {"collected_at": self.collected_at, "host": self.host, **run}
 
 
 class Sampler(Protocol):
@@ -147,7 +148,7 @@ class Libtpu:
             yield {"timeSeries": series}
 
     def _series(self, metric: str, unit: str, chip: int, value: float | None, stamp: Stamp) -> dict[str, Any]:
-        own = {"accelerator_id": f"{stamp.host['resource_id']}-{chip}", "training_run_id": stamp.run}
+        own = {"accelerator_id": f"{stamp.host['resource_id']}-{chip}"} | ({"training_run_id": stamp.run} if stamp.run else {})
         return {
             "metric": {"type": f"libtpu/accelerator/{metric}", "labels": own},
             "resource": {"type": "libtpu", "labels": dict(self._labels)},

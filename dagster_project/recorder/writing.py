@@ -27,7 +27,7 @@ class Writer:
     """The open files of a session."""
 
     session: Session
-    run_id: str
+    run_id: str | None  # None: lines of a machine, whose runs are found by time
     host_id: str
     most_bytes: int
     most_seconds: float
@@ -84,7 +84,8 @@ class Writer:
         return room.f_bavail * room.f_frsize > 1 << 20
 
     def _begin(self, kind: str, moment: datetime) -> _File:
-        folder = self.session.open_files / kind / f"run={encoded(self.run_id)}" / f"host={encoded(self.host_id)}"
+        run = (f"run={encoded(self.run_id)}",) if self.run_id else ()
+        folder = self.session.open_files.joinpath(kind, *run, f"host={encoded(self.host_id)}")
         folder.mkdir(parents=True, exist_ok=True)
         self._number += 1
         token = self.session.name.partition("-")[2]

@@ -51,8 +51,8 @@ class Node:
         (folder / "utilization").write_text(f"{text}\n")
         return folder / "utilization"
 
-    def arguments(self, *options: object, to: object = None, run: str = "run-a") -> list[str]:
-        fixed = ["--run", run, "--host", HOST, "--spool", self.spool, "--sysfs", self.sysfs]
+    def arguments(self, *options: object, to: object = None, run: str | None = "run-a") -> list[str]:
+        fixed = [*(("--run", run) if run else ()), "--host", HOST, "--spool", self.spool, "--sysfs", self.sysfs]
         return [str(one) for one in ("record", "--to", to or self.out, *fixed, *options)]
 
     def environment(self, **more: str) -> dict[str, str]:
@@ -61,7 +61,7 @@ class Node:
         nowhere = {"AWS_EC2_METADATA_DISABLED": "true", "GCE_METADATA_HOST": "127.0.0.1:9"}
         return {**kept, **nowhere, "PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}", **more}
 
-    def start(self, *arguments: object, to: object = None, run: str = "run-a", **more: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: object, to: object = None, run: str | None = "run-a", **more: str) -> subprocess.Popen[str]:
         """A recorder as a user starts it."""
         command = [sys.executable, "-c", "from dagster_project import main; main()", *self.arguments(*arguments, to=to, run=run)]
         return subprocess.Popen(
@@ -74,7 +74,9 @@ class Node:
             stderr=subprocess.PIPE,
         )
 
-    def record(self, *arguments: object, to: object = None, run: str = "run-a", **more: str) -> subprocess.CompletedProcess[str]:
+    def record(
+        self, *arguments: object, to: object = None, run: str | None = "run-a", **more: str
+    ) -> subprocess.CompletedProcess[str]:
         """A recording from its start to its end."""
         process = self.start(*arguments, to=to, run=run, **more)
         out, err = process.communicate(timeout=SECONDS)

@@ -131,15 +131,19 @@ def test_beside_a_running_process_the_record_begins_with_the_process_and_ends_wi
     assert gone.returncode == 2 and f"there is no process {job.pid}" in gone.stderr
 
 
-def test_as_a_sidecar_it_records_until_it_is_told_to_end(node: Node) -> None:
+@pytest.mark.parametrize("run", ["run-a", None])
+def test_a_sidecar_records_until_it_is_told_to_end_and_without_a_run_it_is_of_the_machine(run: str | None, node: Node) -> None:
     node.power(0)
-    process = node.start()
-    until(lambda: [path for path in node.waiting() if path.suffix == ".jsonl"] if node.spool.exists() else ())
+    process = node.start(run=run)
+    until(lambda: [path for path in node.waiting() if path.suffix == ".jsonl"])
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 0, err
-    assert len(node.delivered("neuron_power")) == 1
-    assert node.record_of()["attempts"][0]["ended_at"]
+    (path,) = node.delivered("neuron_power")
+    assert path.relative_to(node.out).parts[1:-1] == (("run=run-a",) if run else ()) + (f"host={HOST}",)
+    assert len(node.delivered("runs")) == bool(run)
+    if run:
+        assert node.record_of()["attempts"][0]["ended_at"]
 
 
 def test_it_starts_without_the_warehouse_and_without_the_client_of_any_cloud(node: Node) -> None:

@@ -43,15 +43,16 @@ NOWHERE = {"AWS_EC2_METADATA_DISABLED": "true", "GCE_METADATA_HOST": "127.0.0.1:
 def test_a_run_is_called_what_its_scheduler_calls_it(
     environment: dict[str, str], run: str, attempt: str, alias: tuple[str, str]
 ) -> None:
-    job = job_of(environment, None, None, "node-1", START)
+    job = job_of(environment, None, None, "made")
     assert (job.run_id, attempt_name(job, START), job.is_named) == (run, attempt, True)
     assert alias in job.aliases
 
 
 def test_what_was_asked_for_goes_before_every_environment_and_a_name_is_made_where_none_is() -> None:
-    assert job_of({"SLURM_JOB_ID": "1"}, "mine", "second", "node-1", START).run_id == "mine"
-    made = job_of({}, None, None, "node-1", START)
+    assert job_of({"SLURM_JOB_ID": "1"}, "mine", "second", "made").run_id == "mine"
+    made = job_of({}, None, None, "node-1-20260412T080000Z")
     assert (made.run_id, made.is_named, made.attempt_id) == ("node-1-20260412T080000Z", False, None)
+    assert job_of({}, None, None, None).run_id is None
 
 
 def test_a_hostile_id_is_one_part_of_a_key_and_the_connectors_read_it_back() -> None:
@@ -63,7 +64,7 @@ def test_a_hostile_id_is_one_part_of_a_key_and_the_connectors_read_it_back() -> 
         assert facts.started_at == 1_775_980_800_000_000  # 2026-04-12T08:00:00Z
     for wrong in (" ", "x" * 201, "/" * 67):
         with pytest.raises(UsageError):
-            job_of({}, wrong, None, "node-1", START)
+            job_of({}, wrong, None, None)
 
 
 def test_an_ec2_instance_is_its_instance_id(tmp_path: Path) -> None:
