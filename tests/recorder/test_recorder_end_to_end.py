@@ -75,9 +75,16 @@ def test_the_exit_code_is_the_commands_and_its_options_are_its_own(node: Node) -
     missing = node.record("--", "no-such-program")
     assert (missing.returncode, missing.stderr.count("no-such-program cannot be started")) == (127, 1)
     assert node.delivered("runs") == [next(path for path in node.delivered("runs"))], "what never started is no attempt"
+
+
+def test_a_job_outlives_whatever_goes_wrong_in_its_recorder(node: Node) -> None:
     (node.folder / "file").touch()
     lost = node.record("--spool", node.folder / "file", "--", "sh", "-c", "exit 5")
-    assert lost.returncode == 5 and "nothing is recorded" in lost.stderr, "without a spool the job runs all the same"
+    assert lost.returncode == 5 and "nothing is recorded" in lost.stderr, "there is no spool"
+    gone = node.record("--", "sh", "-c", f"rm -r '{node.spool}'; sleep 0.1; exit 6")
+    assert gone.returncode == 6, "the spool was taken away meanwhile"
+    clock = node.record("--", "sh", "-c", "exit 7", GCE_METADATA_HOST="a host that is none:x")
+    assert clock.returncode == 7 and "recording ended, the job goes on" in clock.stderr, "a fault of the recorder itself"
 
 
 def test_a_signal_is_the_jobs_and_what_was_recorded_is_delivered_before_the_job_ends(node: Node) -> None:
