@@ -24,7 +24,7 @@ from dagster_project.recorder.hosts import Host, host_of
 from dagster_project.recorder.jobs import Job
 from dagster_project.recorder.programs import Program
 from dagster_project.recorder.run_record import RunFile, fields_of, read_added
-from dagster_project.recorder.samplers import NEURON_MONITOR, Stamp, kinds_here, monitor_command
+from dagster_project.recorder.samplers import NEURON_MONITOR, Stamp, kinds_here, lacking_here, monitor_command
 from dagster_project.recorder.signals import Signals
 from dagster_project.recorder.software import software_here
 from dagster_project.recorder.spool import Session, trim
@@ -133,6 +133,8 @@ class Recorder:
         what = ", ".join(kinds) or ("the run record alone" if self._job.run_id else "nothing, as no accelerator is seen here")
         run = f"run {self._job.run_id} on " if self._job.run_id else ""
         self._say(f"{run}{host.resource_id}: {what}; to {self._asked.target}")
+        for lacking in lacking_here(kinds) if self._asked.only is None else ():
+            self._say(lacking)
         if self._job.run_id and not self._job.is_named:
             self._say("nobody named this run, so its name was made here; --run gives it the one that its bill has as a tag")
         if not host.is_billed_name and host.provider_name is None:

@@ -11,7 +11,7 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -189,6 +189,17 @@ def kinds_here(environment: Mapping[str, str], sysfs: Path, root: Path = Path("/
         "tpu_monitoring": any(name.startswith(("accel", "vfio")) for name in devices) and has_module("libtpu"),
     }
     return [kind for kind, is_here in here.items() if is_here]
+
+
+def lacking_here(kinds: Sequence[str], root: Path = Path("/")) -> list[str]:
+    """What is seen here and cannot be asked, because its library is not installed beside this one."""
+    devices = _names(root / "dev")
+    found = []
+    if "nvidiactl" in devices and "gpu_monitoring" not in kinds:
+        found.append("GPUs are here and nvidia-ml-py is not, so their watts are not recorded: pip install 'trainledger[nvidia]'")
+    if any(name.startswith("accel") for name in devices) and "tpu_monitoring" not in kinds:
+        found.append("TPU chips are here and libtpu is not, so their use is not recorded: install it beside trainledger")
+    return found
 
 
 def _number(text: Any) -> float | None:

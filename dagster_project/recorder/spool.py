@@ -62,14 +62,14 @@ class Session:
 
     @classmethod
     def begin(cls, parent: Path, now: datetime) -> "Session":
-        """Make a session and hold it. The folder must be this user's own: /var/tmp is everybody's."""
-        parent.parent.mkdir(parents=True, exist_ok=True)
+        """Make a session and hold it. Its folders must be this user's own, or root's: /var/tmp is everybody's."""
+        parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         parent.mkdir(mode=0o700, exist_ok=True)
-        status = parent.lstat()
-        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-            raise UsageError(
-                "the spool belongs to another user", where=str(parent), remedy="Give a folder of your own with --spool."
-            )
+        for folder, owners in ((parent.parent, (os.getuid(), 0)), (parent, (os.getuid(),))):
+            status = folder.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid not in owners:
+                remedy = "Give a folder of your own with --spool."
+                raise UsageError("the spool belongs to another user", where=str(folder), remedy=remedy)
         name = f"{now.astimezone(UTC):%Y%m%dT%H%M%S}-{os.getpid()}-{os.urandom(3).hex()}"
         hidden = cls(parent / f".{name}")  # nobody takes it for a dead one before it is held
         hidden.folder.mkdir(mode=0o700)

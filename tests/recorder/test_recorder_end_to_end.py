@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.connectors.kit import converted, rows_of
-from tests.recorder.kit import HOST, SECONDS, Node
+from tests.recorder.kit import HOST, POWER, SECONDS, Node
 
 pytestmark = pytest.mark.slow
 
@@ -153,6 +154,21 @@ def test_a_sidecar_records_until_it_is_told_to_end_and_without_a_run_it_is_of_th
         assert node.record_of()["attempts"][0]["ended_at"]
 
 
+def test_a_store_that_never_answers_keeps_no_sample_waiting_and_no_job(node: Node) -> None:
+    path = node.power(0)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        endpoint = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        keys = {"AWS_ACCESS_KEY_ID": "planted", "AWS_SECRET_ACCESS_KEY": "planted", "AWS_DEFAULT_REGION": "us-east-1"}
+        options = ["--endpoint-url", endpoint, "--period", 1, "--drain", 0]
+        process = node.start(*options, to="s3://bucket/recorded", **keys)
+        deaf.accept()  # the run record is on its way, and stays there
+        path.write_text(POWER.replace("1787754600", "1787754660"))
+        until(lambda: "1787754660" in "".join(one.read_text() for one in node.waiting() if one.suffix == ".jsonl"))
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0 and "1 files wait" in err, err
+
+
 def test_it_starts_without_the_warehouse_and_without_the_client_of_any_cloud(node: Node) -> None:
     heavy = {"duckdb", "polars", "pyarrow", "dbt", "dagster", "boto3", "botocore", "google", "jinja2", "numpy", "yaml"}
     look = (
@@ -165,6 +181,9 @@ def test_it_starts_without_the_warehouse_and_without_the_client_of_any_cloud(nod
     assert subprocess.run(command, env=node.environment(), capture_output=True, check=False, timeout=SECONDS).returncode == 0
     loaded = {name.partition(".")[0] for name in json.loads(shown.read_text())}
     assert loaded & heavy == set()
+    helpers = "import sys, dagster_project.recorder.uploading, dagster_project.recorder.sampling; print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", helpers], capture_output=True, text=True, check=True, timeout=SECONDS).stdout
+    assert {name.partition(".")[0] for name in told.split()} & (heavy | {"typer", "rich"}) == set()
     assert len(node.delivered("runs")) == 1
     wrong = node.record("--only", "watts", "--", "touch", str(node.folder / "started"))
     assert wrong.returncode == 2 and not (node.folder / "started").exists(), "wrong use is said before the job starts"

@@ -10,8 +10,10 @@ import pytest
 
 from connectors.telemetry.samples import facts_of
 from dagster_project.failures import UsageError
+from dagster_project.recorder import software
 from dagster_project.recorder.hosts import host_of
 from dagster_project.recorder.jobs import attempt_name, encoded, job_of
+from dagster_project.recorder.run_record import fields_of
 from tests.recorder.kit import answering
 
 START = dt.datetime(2026, 4, 12, 8, 0, 0, 250_000, tzinfo=dt.UTC)
@@ -122,6 +124,24 @@ def test_a_google_machine_is_its_numeric_id_and_a_slice_is_not_taken_for_the_mac
         host = host_of({"GCE_METADATA_HOST": address}, None, None, None, tmp_path)
     assert (host.resource_id, host.provider_name, host.region) == ("4519384756201", "Google Cloud", "us-central2")
     assert (host.accelerator_type, host.chips) == (expected, 4)
+
+
+def test_versions_are_those_of_the_first_framework_and_of_the_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = {"torch": "2.9.0", "torch-neuronx": "2.9.0.2.10", "neuronx-cc": "2.22.1"}
+    monkeypatch.setattr(software, "_version", installed.get)
+    (tmp_path / "module/neuron").mkdir(parents=True)
+    (tmp_path / "module/neuron/version").write_text("2.31.7.0\n")
+    found = software.software_here(tmp_path, tmp_path)
+    assert (found["framework"], found["framework_version"]) == ("torch-neuronx", "2.9.0.2.10")
+    assert (found["sdk_name"], found["sdk_version"], found["driver_version"]) == ("neuronx-cc", "2.22.1", "2.31.7.0")
+    fields, tags = fields_of(["sdk_version=2.33.0", "tokens=1e9"], found | {"colour": "blue"})
+    assert (fields["sdk_version"], fields["tokens"], tags) == ("2.33.0", 1e9, {"colour": "blue"})
+    (tmp_path / "driver/nvidia").mkdir(parents=True)
+    (tmp_path / "driver/nvidia/version").write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.90.07  Fri May 31\n")
+    assert software.software_here(tmp_path / "none", tmp_path)["driver_version"] == "550.90.07"
+    for wrong in ("token=1", "tokens", "tokens=many", "steps=1.5"):
+        with pytest.raises(UsageError, match="--record"):
+            fields_of([wrong], {})
 
 
 def test_a_machine_of_sagemaker_is_named_below_its_job_and_an_unknown_one_by_itself(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dagster_project.recorder.samplers import Libtpu, NeuronPower, Nvml, Stamp, kinds_here
+from dagster_project.recorder.samplers import Libtpu, NeuronPower, Nvml, Stamp, kinds_here, lacking_here
 from dagster_project.recorder.sampling import sample, samplers_of
 from tests.connectors.kit import converted, rows_of, write_bytes
 from tests.recorder.kit import HOST, POWER, Node
@@ -46,6 +46,15 @@ def test_the_drivers_power_is_found_in_both_trees_and_the_same_text_again_is_no_
     files[0].unlink()
     assert [one["device"] for one in sampler.documents(STAMP)] == [1, 3]
     assert kinds_here({"PATH": ""}, node.sysfs, node.folder) == ["neuron_power"]
+
+
+def test_chips_that_cannot_be_asked_are_named_with_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "dev").mkdir()
+    for name in ("nvidiactl", "accel0"):
+        (tmp_path / "dev" / name).touch()
+    first, second = lacking_here(["neuron_power"], tmp_path)
+    assert "pip install 'trainledger[nvidia]'" in first and "libtpu" in second
+    assert lacking_here(["gpu_monitoring", "tpu_monitoring"], tmp_path) == []
 
 
 class FakeError(Exception):
