@@ -6,7 +6,11 @@ process for each thing that may hang: `recording` waits for events and writes li
 `uploading` talks to the store. What a line means is known by the connectors, and by nothing here.
 """
 
+import sys
 from datetime import UTC, datetime
+
+# a module as a process of its own; -P: a file of the job's folder, say signal.py, must not be taken for a library
+MODULE = (sys.executable, "-P", "-m")
 
 
 def stamp(moment: datetime) -> str:

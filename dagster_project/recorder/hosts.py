@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 SECONDS = 1.0
-_AWS, _GOOGLE = "http://169.254.169.254", "metadata.google.internal"
+_AWS, _GOOGLE = "http://169.254.169.254", "169.254.169.254"  # no name: nothing bounds how long one is looked up
 _INSTANCE = re.compile(r"i-[0-9a-f]{8,17}")
 _MACHINE_OF_TPU = re.compile(r"-\d+t$")
 _DEVICES = {

@@ -8,7 +8,6 @@ import json
 import select
 import selectors
 import signal
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,7 +18,7 @@ from typing import Any
 from connectors.runs.run_records import RecordError
 from connectors.stores import StoreOptions
 from dagster_project import durable
-from dagster_project.recorder import stamp
+from dagster_project.recorder import MODULE, stamp
 from dagster_project.recorder.hosts import Host, host_of
 from dagster_project.recorder.jobs import Job
 from dagster_project.recorder.programs import Program
@@ -157,7 +156,7 @@ class Recorder:
                 "sysfs": str(asked.sysfs),
                 "labels": {name: value for name, value in labels.items() if value},
             }
-            arguments = [sys.executable, "-m", "dagster_project.recorder.sampling", json.dumps(settings)]
+            arguments = [*MODULE, "dagster_project.recorder.sampling", json.dumps(settings)]
             said: dict[str, Any] = {"shows_errors": True, "waits_for": (signal.SIGTERM,)}
             found.append(Program("the sampler", arguments, self._take, self._monotonic, self._say, **said))
         return found

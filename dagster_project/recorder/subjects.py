@@ -6,6 +6,7 @@ Each knows when it began, when it ended and how, and what a signal to the record
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -72,7 +73,8 @@ class Process:
     """A process that somebody else started. Nobody but its parent learns how it ended."""
 
     def __init__(self, number: int, now: datetime, proc: Path = Path("/proc")) -> None:
-        os.kill(number, 0) if number != os.getpid() else None
+        with contextlib.suppress(PermissionError):  # somebody else's, which may be watched
+            os.kill(number, 0)
         self._number, self._proc = number, proc
         self.descriptor = _descriptor_of(number)
         self._ticks = self._start_ticks()
@@ -81,9 +83,11 @@ class Process:
         self.token: str | None = f"process-{boot}-{number}-{self._ticks}"
 
     def ended(self) -> Ending | None:
-        if self._is_told or self._start_ticks() != self._ticks:
-            return Ending("unknown", 0)
-        return None
+        if self.descriptor is None:
+            has_ended = self._start_ticks() != self._ticks
+        else:
+            has_ended = bool(select.select([self.descriptor], [], [], 0)[0])
+        return Ending("unknown", 0) if self._is_told or has_ended else None
 
     def take(self, number: int) -> None:
         """It is not ours to signal: who ends the recorder ends the record."""

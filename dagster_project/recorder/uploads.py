@@ -3,12 +3,12 @@
 import json
 import random
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from connectors.stores import StoreOptions
+from dagster_project.recorder import MODULE
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 300.0
 
@@ -64,7 +64,7 @@ class Uploads:
         asked = {"parent": str(self.parent), "own": self.own, "target": self.target, "options": options}
         self._is_asked = False
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "dagster_project.recorder.uploading", json.dumps(asked)],
+            [*MODULE, "dagster_project.recorder.uploading", json.dumps(asked)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -15,7 +15,6 @@ from typing import Any
 
 from tests.connectors.neuron import document, runtime
 
-ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120
 HOST = "i-0123456789abcdef0"
 POWER = "POWER_STATUS_VALID,1787754600,0.10,2.82,1.57"
@@ -34,6 +33,7 @@ class Node:
         self.folder, self.out, self.spool = folder, folder / "out", folder / "spool"
         self.sysfs = folder / "sys"
         (folder / "bin").mkdir(parents=True)
+        (folder / "json.py").write_text("raise SystemExit('a file of the job was taken for a library')\n")
         self.printed = folder / "bin" / "neuron-monitor.printed"
 
     def monitor(self, *documents: Mapping[str, Any]) -> None:
@@ -63,10 +63,16 @@ class Node:
 
     def start(self, *arguments: object, to: object = None, run: str | None = "run-a", **more: str) -> subprocess.Popen[str]:
         """A recorder as a user starts it."""
-        command = [sys.executable, "-c", "from dagster_project import main; main()", *self.arguments(*arguments, to=to, run=run)]
+        command = [
+            sys.executable,
+            "-P",
+            "-c",
+            "from dagster_project import main; main()",
+            *self.arguments(*arguments, to=to, run=run),
+        ]
         return subprocess.Popen(
             command,
-            cwd=ROOT,
+            cwd=self.folder,
             env=self.environment(**more),
             text=True,
             stdin=subprocess.DEVNULL,
