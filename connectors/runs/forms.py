@@ -6,12 +6,14 @@ this module knows none of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from connectors.runs.run_records import RecordError
 
+_RUN_FOLDER = re.compile(r"(?:^|/)run=([^/]+)/")
 Document = dict[str, Any]
 Row = dict[str, Any]
 
@@ -19,6 +21,17 @@ Row = dict[str, Any]
 def of_one(rows: Callable[[Document], list[Row]]) -> Callable[[list[Document]], list[Row]]:
     """The reader of a record that is one document."""
     return lambda record: rows(record[0])
+
+
+def no_rows(_: list[Document]) -> list[Row]:
+    """Stands where `keyed_rows` reads."""
+    return []
+
+
+def run_in_key(key: str) -> str | None:
+    """The run that a folder run=<id> in an object's key names."""
+    match = _RUN_FOLDER.search(key)
+    return match[1] if match else None
 
 
 def one_each(documents: list[Document]) -> Iterator[list[Document]]:
@@ -35,6 +48,8 @@ class Form:
     is_one: Callable[[Document], bool]
     rows: Callable[[list[Document]], list[Row]]
     records: Callable[[list[Document]], Iterable[list[Document]]] = one_each
+    # of documents that do not name their run: rows of the record and the object's key, whose folder run=<id> names it
+    keyed_rows: Callable[[list[Document], str], list[Row]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +61,7 @@ class TextForm:
     rows: Callable[[list[str], str], list[Row]]  # lines, and the object's key
 
 
-def rows_of_documents(forms: Iterable[Form], documents: list[Document]) -> tuple[list[Row], list[RecordError]]:
+def rows_of_documents(forms: Iterable[Form], documents: list[Document], key: str) -> tuple[list[Row], list[RecordError]]:
     """Return the rows of all records, and what was refused. A record is taken whole or refused whole."""
     sorted_out: dict[str, tuple[Form, list[Document]]] = {}
     refused: list[RecordError] = []
@@ -58,9 +73,14 @@ def rows_of_documents(forms: Iterable[Form], documents: list[Document]) -> tuple
             sorted_out.setdefault(form.name, (form, []))[1].append(document)
     rows: list[Row] = []
     for form, found in sorted_out.values():
-        for record in form.records(found):
+        try:
+            records = list(form.records(found))
+        except RecordError as error:  # which of them belong together cannot be told
+            refused.append(error)
+            continue
+        for record in records:
             try:
-                rows += form.rows(record)
+                rows += form.keyed_rows(record, key) if form.keyed_rows else form.rows(record)
             except RecordError as error:
                 refused.append(error)
     return rows, refused

@@ -21,10 +21,19 @@ from connectors.formats.schema import BigInt, Number, Schema, Text, Timestamp, o
 from connectors.formats.text_lines import TextFile
 from connectors.formats.values import measured_schema
 from connectors.layouts.single_files import partition_of
-from connectors.runs.forms import Document, Form, Row, TextForm, of_one, rows_of_documents
+from connectors.runs.batch import batch_records, batch_rows, is_batch
+from connectors.runs.forms import Document, Form, Row, TextForm, no_rows, of_one, rows_of_documents
+from connectors.runs.goodput import goodput_records, goodput_rows, is_goodput
+from connectors.runs.hyperpod import is_usage_report, usage_report_rows
+from connectors.runs.kubernetes import is_kubernetes, kubernetes_records, kubernetes_rows
+from connectors.runs.maxtext import is_metrics, is_step_log, metrics_records, metrics_rows, step_log_rows
+from connectors.runs.mlflow import is_mlflow, mlflow_records, mlflow_rows
+from connectors.runs.pipelines import is_pipeline, pipeline_records, pipeline_rows
+from connectors.runs.ray import is_ray, is_ray_list, ray_list_rows, ray_rows
 from connectors.runs.run_records import RecordError, RunRecord, run_json_rows
 from connectors.runs.sagemaker import is_sagemaker, sagemaker_rows
 from connectors.runs.vertex import is_vertex, vertex_rows
+from connectors.runs.xprof_environment import environment_rows, is_environment
 from connectors.stores import ObjectStore
 
 KIND = "training_runs"
@@ -34,9 +43,21 @@ RUN_JSON = Form("run_json", lambda document: "training_run_id" in document, of_o
 FORMS: tuple[Form, ...] = (
     Form("sagemaker", is_sagemaker, of_one(sagemaker_rows)),
     RUN_JSON,
+    Form("vertex_pipeline", is_pipeline, pipeline_rows, pipeline_records),
     Form("vertex", is_vertex, of_one(vertex_rows)),
+    Form("batch", is_batch, batch_rows, batch_records),
+    Form("kubernetes", is_kubernetes, kubernetes_rows, kubernetes_records),
+    Form("ray", is_ray, of_one(ray_rows)),
+    Form("mlflow", is_mlflow, mlflow_rows, mlflow_records),
+    Form("goodput", is_goodput, no_rows, goodput_records, goodput_rows),
+    Form("maxtext", is_metrics, no_rows, metrics_records, metrics_rows),
+    Form("xprof", is_environment, no_rows, keyed_rows=environment_rows),
 )
-TEXT_FORMS: tuple[TextForm, ...] = ()
+TEXT_FORMS: tuple[TextForm, ...] = (
+    TextForm("ray", is_ray_list, ray_list_rows),
+    TextForm("hyperpod", is_usage_report, usage_report_rows),
+    TextForm("maxtext", is_step_log, step_log_rows),
+)
 
 SCHEMA = Schema(
     columns=(
@@ -68,7 +89,7 @@ SCHEMA = Schema(
     measures={
         **dict.fromkeys(("tokens", "useful_tokens", "steps", "model_flops", "chips", "node_count"), 0),
         **dict.fromkeys(("target_value", "final_value", "energy_j", "seconds"), 9),
-        **dict.fromkeys(("device_tokens", "device_flops"), 0),
+        **dict.fromkeys(("step", "device_count", "device_tokens", "device_flops"), 0),
     },
 )
 
@@ -99,7 +120,7 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     try:
         if documents is not None:
             forms = FORMS if not _OWN.search(info.key) else (FORMS[0], replace(RUN_JSON, is_one=lambda _: True))
-            rows, refused = rows_of_documents(forms, documents)
+            rows, refused = rows_of_documents(forms, documents, info.key)
             unknown = _unread(documents, rows)
         elif form is not None:
             rows = form.rows(content.decode("utf-8", "replace").splitlines(), info.key)

@@ -58,6 +58,18 @@ create table marts.dim_training_runs (
     is_end_known boolean not null
 );
 
+create table marts.fct_run_attempts (
+    training_run_id varchar not null, attempt_id varchar not null, started_at timestamp not null, ended_at timestamp, state varchar not null,
+    record_system varchar not null, kept_until timestamp, kept_because varchar, lost_hours decimal(38, 9), lost_chip_hours decimal(38, 9),
+    waiting_chip_hours decimal(38, 9), lost_because varchar
+);
+
+create table marts.fct_run_progress (
+    training_run_id varchar not null, steps bigint, steps_source varchar, tokens bigint, tokens_source varchar, useful_tokens bigint,
+    useful_tokens_source varchar, model_flops double, model_flops_source varchar, mfu_ratio double, mfu_arithmetic varchar, mfu_basis varchar,
+    mfu_because varchar, goodput_ratio double, goodput_because varchar, useful_hours decimal(38, 9), held_hours decimal(38, 9)
+);
+
 create table marts.fct_training_run_costs (
     training_run_id varchar not null,
     usage_month date not null,

@@ -20,7 +20,8 @@ SAMPLE_REACH = timedelta(seconds=1)
 
 
 RUN_KEYS = Asked(
-    keys={name: name for name in ("recorded_id", "alias_id", "started_at", "ended_at")} | {"is_log": "part = 'progress'"},
+    keys={name: name for name in ("recorded_id", "alias_id", "started_at", "ended_at")}
+    | {"is_log": "part = 'progress' AND record_system <> 'run_json'"},
 )
 _ENDED = "(sample_end - INTERVAL 1 MICROSECOND)"
 SAMPLE_KEYS = Asked(

@@ -116,6 +116,7 @@ select
     run_energy.last_basis,
     run_energy.is_power_assumed,
     1e0 + run_energy.idle_share_kwh / case when run_energy.facility_kwh > 0 then run_energy.facility_kwh end as loading,
+    progress.goodput_ratio,
     peaks.peak_flop_per_chip_hour * run_energy.reserved_chip_hours / 1e18 as peak_exaflop,
     {%- for end in ends %}
     run_modelled.modelled_kg{{ end }},
@@ -125,6 +126,7 @@ select
     run_emissions.provider_market_kg,
     reference_factor.kg_per_kwh as reference_kg_per_kwh
 from finished
+left join {{ ref('fct_run_progress') }} as progress on finished.training_run_id = progress.training_run_id
 left join run_costs on finished.training_run_id = run_costs.training_run_id
 left join run_energy on finished.training_run_id = run_energy.training_run_id
 left join run_modelled on finished.training_run_id = run_modelled.training_run_id

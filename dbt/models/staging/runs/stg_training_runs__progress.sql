@@ -6,9 +6,10 @@ select distinct
     happened_at,
     until_at,
     step,
-    seconds,
-    device_tokens,
-    device_flops,
+    {{ to_exact('seconds', 9) }} as seconds,
+    -- whole, and operations of many digits: every one that the bits say
+    {{ whole_number('coalesce(cast(device_tokens__text as double), device_tokens)') }} as device_tokens,
+    {{ whole_number('coalesce(cast(device_flops__text as double), device_flops)') }} as device_flops,
     device_count,
     arithmetic
 from {{ source('raw', 'training_runs') }}
