@@ -23,7 +23,10 @@ class Kind(StrEnum):
     GCP_CARBON = "gcp_carbon"
     NEURON_MONITOR = "neuron_monitor"
     TPU_MONITORING = "tpu_monitoring"
+    XPROF = "xprof"
+    NEURON_POWER = "neuron_power"
     GPU_MONITORING = "gpu_monitoring"
+    POWER_METERS = "power_meters"
     TRAINING_RUNS = "training_runs"
     FX_RATES = "fx_rates"
     USER_INPUTS = "user_inputs"
@@ -59,7 +62,10 @@ KINDS: dict[Kind, KindFacts] = {
     Kind.GCP_CARBON: KindFacts("carbon", "Google Cloud", 0, "billing_account_id", version_column="model_version"),
     Kind.NEURON_MONITOR: KindFacts("telemetry", "AWS"),
     Kind.TPU_MONITORING: KindFacts("telemetry", "Google Cloud"),
+    Kind.XPROF: KindFacts("telemetry", "Google Cloud"),
+    Kind.NEURON_POWER: KindFacts("telemetry", "AWS"),
     Kind.GPU_MONITORING: KindFacts("telemetry"),
+    Kind.POWER_METERS: KindFacts("telemetry"),
     Kind.TRAINING_RUNS: KindFacts("runs"),
     Kind.FX_RATES: KindFacts("inputs"),
     Kind.USER_INPUTS: KindFacts("inputs"),

@@ -13,6 +13,11 @@ cast({{ microseconds("timestamp '1970-01-01 00:00:00'", x) }} as bigint)
 case when {{ x }} >= 0 and {{ x }} < 1.0000005 then least(cast(floor({{ x }} * 1e6 + 5e-1) as bigint), 1000000) end
 {%- endmacro %}
 
+{# Watts as whole microwatts; what no meter reads (below 0, NaN, 100 MW) is unknown. #}
+{% macro microwatts(x) -%}
+case when {{ x }} >= 0 and {{ x }} < 1e8 then cast(floor({{ x }} * 1e6 + 5e-1) as bigint) end
+{%- endmacro %}
+
 {# Several samples of one device and time as one: the greatest measured use; unknown where measuring failed; idle where none measured and it was alive. #}
 {% macro use_together() -%}
 case
@@ -81,8 +86,9 @@ select *, {{ bucket_of(starts) }} as bucket from {{ rows }}
 {{ replace_all(x, '[|][0-9]+$', '') }}
 {%- endmacro %}
 
-{# Samples of a telemetry kind: one row per device and sample, times in microseconds, use in parts per million. #}
-{% macro telemetry_samples(kind) -%}
+{# Samples of a telemetry kind: one row per device and sample, times in microseconds, use in parts per million. A kind of power has further
+   columns: watts as whole microwatts, a driver's share of full power in parts per million. #}
+{% macro telemetry_samples(kind, has_power=false) -%}
 select
     _source_name as source_name,
     _source_object as source_object,
@@ -101,6 +107,15 @@ select
         when is_idle_by_absence then cast(0 as bigint)
         else {{ parts_per_million('coalesce(utilisation_ratio, cast(utilisation_ratio__text as double))') }}
     end as utilisation_ppm
+    {%- if has_power %},
+    nullif(component, '') as component,
+    boundary,
+    {{ microwatts('coalesce(power_w, cast(power_w__text as double))') }} as power_uw,
+    {{ parts_per_million('coalesce(power_ratio, cast(power_ratio__text as double))') }} as driver_ppm,
+    meter,
+    nullif(sdk_version, '') as sdk_version,
+    is_sampled
+    {%- endif %}
 from {{ source('raw', kind) }}
 where sample_end is not null
 {%- endmacro %}

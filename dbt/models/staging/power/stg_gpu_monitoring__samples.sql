@@ -1,0 +1,1 @@
+{{ telemetry_samples('gpu_monitoring', has_power=true) }}

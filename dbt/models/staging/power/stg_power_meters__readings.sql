@@ -1,0 +1,1 @@
+{{ telemetry_samples('power_meters', has_power=true) }}
