@@ -24,6 +24,10 @@ _STATES = {
 }
 _STATE_OF = {word: state for state, words in _STATES.items() for word in words.split()}
 Times = dict[str, datetime | None]  # started_at, ended_at
+_TEXTS = tuple(
+    "workload_key pair_key model_name framework team target_metric target_direction framework_version sdk_name sdk_version"
+    " driver_version runtime_version cluster_name slice_name".split()
+)
 _PROVIDERS = {
     "aws": "AWS",
     "amazon web services": "AWS",
@@ -80,6 +84,13 @@ class RunRecord(msgspec.Struct):
     pair_key: str | None = None
     model_name: str | None = None
     framework: str | None = None
+    framework_version: str | None = None
+    sdk_name: str | None = None
+    sdk_version: str | None = None
+    driver_version: str | None = None
+    runtime_version: str | None = None
+    cluster_name: str | None = None
+    slice_name: str | None = None
     team: str | None = None
     tokens: int | float | None = None
     useful_tokens: int | float | None = None
@@ -150,11 +161,10 @@ def job_rows(
 
 
 def _rows(record: RunRecord) -> Iterator[dict[str, Any]]:
-    texts = ("workload_key", "pair_key", "model_name", "framework", "team", "target_metric", "target_direction")
     yield {
         "part": "run",
         "provider_name": _provider(record.provider_name),
-        **{name: getattr(record, name) for name in texts},
+        **{name: getattr(record, name) for name in _TEXTS},
         **{name: _whole(getattr(record, name), name) for name in ("tokens", "useful_tokens", "steps")},
         **{name: _float(getattr(record, name), name) for name in ("model_flops", "target_value", "final_value")},
     }

@@ -13,6 +13,11 @@ from connectors.times import recorded_time
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+def is_sagemaker(document: dict[str, Any]) -> bool:
+    """Whether a document is the answer of DescribeTrainingJob."""
+    return "TrainingJobArn" in document
+
+
 def sagemaker_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of a job. Its machines have no ids, so the job itself is the resource, once per instance type."""
     arn, name = _text(document, "TrainingJobArn"), _text(document, "TrainingJobName")
