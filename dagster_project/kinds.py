@@ -42,6 +42,7 @@ class KindFacts:
     payer_column: str | None = None
     usage_column: str | None = None  # bills whose partitions are no months: the time of use places a row in its month
     version_column: str | None = None  # carbon whose partitions name no model version: its rows do
+    meters_chips: bool = False  # watts of chips, by which a month and the twelve after it are calibrated
     detail_columns: tuple[str, ...] = ()  # an export with none of them is the less detailed one, and ranks one lower
 
 
@@ -62,9 +63,9 @@ KINDS: dict[Kind, KindFacts] = {
     Kind.GCP_CARBON: KindFacts("carbon", "Google Cloud", 0, "billing_account_id", version_column="model_version"),
     Kind.NEURON_MONITOR: KindFacts("telemetry", "AWS"),
     Kind.TPU_MONITORING: KindFacts("telemetry", "Google Cloud"),
-    Kind.XPROF: KindFacts("telemetry", "Google Cloud"),
+    Kind.XPROF: KindFacts("telemetry", "Google Cloud", meters_chips=True),
     Kind.NEURON_POWER: KindFacts("telemetry", "AWS"),
-    Kind.GPU_MONITORING: KindFacts("telemetry"),
+    Kind.GPU_MONITORING: KindFacts("telemetry", meters_chips=True),
     Kind.POWER_METERS: KindFacts("telemetry"),
     Kind.TRAINING_RUNS: KindFacts("runs"),
     Kind.FX_RATES: KindFacts("inputs"),

@@ -25,8 +25,7 @@ _STATES = {
 _STATE_OF = {word: state for state, words in _STATES.items() for word in words.split()}
 Times = dict[str, datetime | None]  # started_at, ended_at
 _TEXTS = tuple(
-    "workload_key pair_key model_name framework team target_metric target_direction framework_version sdk_name sdk_version"
-    " driver_version runtime_version cluster_name slice_name".split()
+    ["workload_key", "pair_key", "model_name", "framework", "team", "target_metric", "target_direction", "framework_version", "sdk_name", "sdk_version", "driver_version", "runtime_version", "cluster_name", "slice_name"]
 )
 _PROVIDERS = {
     "aws": "AWS",

@@ -192,6 +192,21 @@ def row_of(label: str, values: list[Decimal]) -> str:
     return f"| {label} | {' | '.join(plain(value) for value in values)} |"
 
 
+def test_calibrated_watts_have_the_bounds_of_the_example() -> None:
+    idle, busy, spread = Decimal(84), Decimal(312), Decimal("9.36")
+    unmetered, least = Decimal(seed("unmetered_rails", "meter")["xprof_spi"]["unmetered_share"]), Decimal("0.1")
+    assert unmetered == 1 / Decimal("0.8") - 1
+    down, up = max(spread / busy, least), max(spread / busy + unmetered, least)
+    calibrated = [[watts * factor for factor in (1 - down, Decimal(1), 1 + up)] for watts in (idle, busy)]
+    row = seed("accelerator_power", "accelerator_type")["v6e"]
+    table = [[Decimal(row[f"chip_power_{end}_w_{level}"]) for level in LEVELS] for end in ("idle", "max")]
+    for watts in calibrated:
+        has("energy", f"W | {' | '.join(map(plain, watts))} |")
+    for ends in (calibrated, table):
+        half = [(low + high) / 2 for low, high in zip(*ends, strict=True)]  # idle and half of the span
+        has("energy", f"Wh | {' | '.join(map(plain, half))} | {half[2] / half[0]:.2f} |")
+
+
 def test_the_hour_of_energy_is_what_the_seeds_give() -> None:
     whole = {level: energy(level, Decimal(1), Decimal(0)) for level in LEVELS}
     has(

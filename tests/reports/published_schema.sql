@@ -267,6 +267,23 @@ create table marts.fct_training_run_energy (
     pue_source varchar
 );
 
+create table marts.fct_power_calibration (
+    accelerator_type varchar not null,
+    sdk_version varchar not null,
+    source_kind varchar not null,
+    valid_from_month date not null,
+    window_count bigint not null,
+    host_count bigint not null,
+    chip_hours decimal(38, 9) not null,
+    unmetered_share double not null,
+    idle_w double,
+    mean_w double,
+    busy_w double,
+    spread_w double,
+    first_measured_at timestamp not null,
+    last_measured_at timestamp not null
+);
+
 create table marts.fct_training_run_emissions_modelled (
     training_run_id varchar not null,
     usage_month date not null,

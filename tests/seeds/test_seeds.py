@@ -24,6 +24,7 @@ KEYS = {
     "accelerator_power": ("accelerator_type",),
     "host_power": ("accelerator_type",),
     "it_overhead": ("provider_name",),
+    "unmetered_rails": ("meter",),
     "pue": ("provider_name", "region_id", "data_year"),
     "emission_factors": ("factor_id",),
     "t_quantiles": ("degrees_of_freedom",),

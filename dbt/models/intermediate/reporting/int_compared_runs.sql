@@ -42,8 +42,9 @@ run_energy as (
         {%- endfor %}{% endfor %},
         {{ sum_as_double('idle_share_facility_energy_kwh') }} as idle_share_kwh,
         {{ sum_as_double('reserved_chip_hours') }} as reserved_chip_hours,
-        min(case when energy_basis in ('measured', 'driver_power') then 'measured' else 'modelled' end) as first_basis,
-        max(case when energy_basis in ('measured', 'driver_power') then 'measured' else 'modelled' end) as last_basis,
+        -- a driver's share of full power is of watts that a table gives
+        min(case when energy_basis = 'measured' then 'measured' else 'modelled' end) as first_basis,
+        max(case when energy_basis = 'measured' then 'measured' else 'modelled' end) as last_basis,
         bool_or(power_confidence = 'assumed') as is_power_assumed
     from {{ ref('fct_training_run_energy') }}
     group by training_run_id
