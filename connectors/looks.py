@@ -22,6 +22,7 @@ _LOOKS = (
     ("a neuron_power", (b"POWER_STATUS_",)),
     ("a neuron_power", (b"neuron.device.power",)),
     ("an xprof", (b"power_metrics",)),
+    ("an xprof", (b"/device:TPU:",)),
     ("a power_meters", (b"power_measurement_start",)),
     ("a power_meters", (b"codecarbon_version",)),
     ("a training_runs", (b"training_run_id", b"attempts")),

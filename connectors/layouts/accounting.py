@@ -28,7 +28,8 @@ _BYSTANDER = re.compile(
     r"[._].*"  # _SUCCESS, _metadata, .DS_Store, .part.crc: hidden by the custom of Unix and Hadoop
     r"|.*\.(?:crc|md5|sha256|md|sql)"  # checksums, notes, the CREATE TABLE that a legacy report brings
     r"|(?:README|LICENSE|CHANGELOG)(?:\.\w+)?"
-    r"|aws-programmatic-access-test-object|crawler-cfn\.yml|Thumbs\.db|desktop\.ini",
+    r"|aws-programmatic-access-test-object|crawler-cfn\.yml|Thumbs\.db|desktop\.ini"
+    r"|.*\.trace\.json(?:\.gz)?|perfetto_trace\.json(?:\.gz)?|cache_version\.txt",  # beside a profile, from JAX and XProf
     re.IGNORECASE | re.DOTALL,
 )
 _BYSTANDERS_FOLDER = re.compile(r"(?:^|/)(?:\.[^/]+|_temporary|cost_and_usage_data_status)/")

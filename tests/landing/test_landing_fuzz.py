@@ -28,7 +28,7 @@ from connectors.registry import KINDS, connector_for
 from dagster_project.landing.deriving.typed_select import parts_select
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import land_all, make_plan
-from tests.landing.kit import Organisation, bill_line, carbon_row, write_points, write_samples
+from tests.landing.kit import Organisation, bill_line, carbon_row, write_points, write_profile, write_samples
 
 pytestmark = pytest.mark.slow
 
@@ -78,6 +78,7 @@ def write_good(folder: Path) -> Organisation:
     write_samples(exports / "neuron_monitor/run=a/2026-04-01T00:00:00Z.jsonl", "2026-04-01T00:00:05Z", at=AT)
     write_points(exports / "tpu_monitoring/run=a/points.json", "2026-04-01T00:01:00Z", at=AT)
     (exports / "tpu_monitoring/a.prom").write_text('duty_cycle{make="cloud-tpu",accelerator_id="n-0"} 50 1775001600000\n')
+    write_profile(exports / "xprof/plugins/profile/s/host-1.xplane.pb", at=AT)
     (exports / "fx_rates/rates.csv").write_text("rate_date,base_currency,quote_currency,rate\n2026-04-01,EUR,USD,1.1\n")
     return made
 

@@ -30,6 +30,7 @@ CHANGED = {
     "training_runs": "tokens",
     "neuron_monitor": "device_count",
     "tpu_monitoring": "utilisation_ratio",
+    "xprof": "power_w",
     "fx_rates": "rate",
 }
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.landing.kit import Organisation, bill_line, carbon_row, hour, set_time, write_points, write_run, write_samples
+from tests.landing.kit import (
+    Organisation,
+    bill_line,
+    carbon_row,
+    hour,
+    set_time,
+    write_points,
+    write_profile,
+    write_run,
+    write_samples,
+)
 
 SOURCES = {
     "cur": "aws_cur",
@@ -14,6 +24,7 @@ SOURCES = {
     "google-carbon": "gcp_carbon",
     "neuron": "neuron_monitor",
     "tpu": "tpu_monitoring",
+    "profiles": "xprof",
     "runs": "training_runs",
     "fx": "fx_rates",
     "own": "user_inputs",
@@ -34,6 +45,7 @@ def whole_company(folder: Path) -> Organisation:
     samples = exports / "neuron/run=a/host=i-1/20260401T000000Z.jsonl"
     write_samples(samples, "2026-04-01T00:01:00Z", "2026-04-01T00:02:00Z", at="2026-04-02")
     write_points(exports / "tpu/points.json", "2026-04-03T00:01:00Z", "2026-04-03T00:02:00Z", at="2026-04-04", run="a")
+    write_profile(exports / "profiles/plugins/profile/s/host-1.xplane.pb", at="2026-04-04")
     write_run(exports / "runs/a.run.json", "a", at="2026-05-02")
     for name, text in (("fx/fx.csv", RATES), ("own/own.csv", OWN)):
         (exports / name).write_text(text)
