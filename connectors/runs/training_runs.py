@@ -17,13 +17,18 @@ import msgspec
 from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
 from connectors.errors import ExportContentError, Place, shorten
 from connectors.formats.lazy import pa, pq
+from connectors.formats.mllog import Log, read_system
 from connectors.formats.schema import BigInt, Number, Schema, Text, Timestamp, optional, required
 from connectors.formats.text_lines import TextFile
 from connectors.formats.values import measured_schema
+from connectors.layouts.mlperf_results import is_system, results_of
 from connectors.layouts.single_files import partition_of
 from connectors.runs.forms import Document, Form, Row, TextForm, of_one, rows_of_documents
+from connectors.runs.mlperf import is_mllog, mlperf_rows
 from connectors.runs.run_records import RecordError, RunRecord, run_json_rows
 from connectors.runs.sagemaker import is_sagemaker, sagemaker_rows
+from connectors.runs.slurm import is_sacct, runs_of, slurm_rows
+from connectors.runs.slurm_text import is_sacct_text, sacct_text_rows
 from connectors.runs.vertex import is_vertex, vertex_rows
 from connectors.stores import ObjectStore
 
@@ -35,8 +40,9 @@ FORMS: tuple[Form, ...] = (
     Form("sagemaker", is_sagemaker, of_one(sagemaker_rows)),
     RUN_JSON,
     Form("vertex", is_vertex, of_one(vertex_rows)),
+    Form("slurm", is_sacct, slurm_rows, runs_of),
 )
-TEXT_FORMS: tuple[TextForm, ...] = ()
+TEXT_FORMS: tuple[TextForm, ...] = (TextForm("sacct", is_sacct_text, sacct_text_rows),)
 
 SCHEMA = Schema(
     columns=(
@@ -81,15 +87,26 @@ _SMALL = 1000  # rows
 
 
 def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
-    """Yield a delivery for each file that may be a record, by its key alone; whether it is one is seen when it is read."""
-    for info in store.list_objects():
-        if _NAME.fullmatch(info.key.rpartition("/")[2]):
-            yield Delivery(KIND, partition_of(info.key), info.key, info.last_modified, (info,))
+    """Yield a delivery for each file that may be a record, by its key alone; whether it is one is seen when it is read.
+
+    A result of MLPerf is delivered with the description of its system, which is no record by itself.
+    """
+    infos = list(store.list_objects())
+    systems = {result.log.key: result.system for result in results_of(infos) if result.log}
+    described = {info.key for info in systems.values() if info}
+    for info in infos:
+        name = info.key.rpartition("/")[2]
+        beside = systems and (is_system(info.key) or info.key in described or name == "scaling.json")
+        if _NAME.fullmatch(name) and not beside:
+            system = systems.get(info.key)
+            objects = (info, system) if system else (info,)
+            newest = max(one.last_modified for one in objects)
+            yield Delivery(KIND, partition_of(info.key), info.key, newest, objects)
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Read the records of one file and write their rows to runs.parquet in `folder`."""
-    (info,) = delivery.objects
+    info, *beside = delivery.objects
     uri = f"{store_uri}/{info.key}"
     content = TextFile(files[info.key], info.key, uri).content()
     documents, unreadable = _documents(content)
@@ -101,6 +118,10 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
             forms = FORMS if not _OWN.search(info.key) else (FORMS[0], replace(RUN_JSON, is_one=lambda _: True))
             rows, refused = rows_of_documents(forms, documents)
             unknown = _unread(documents, rows)
+        elif is_mllog(content[:_HEAD].decode("utf-8", "replace")):
+            (result,) = results_of(delivery.objects)
+            system = read_system(files[beside[0].key]) if beside else {}
+            rows = mlperf_rows(result.name, Log.read(TextFile(files[info.key], info.key, uri)), system)
         elif form is not None:
             rows = form.rows(content.decode("utf-8", "replace").splitlines(), info.key)
         else:

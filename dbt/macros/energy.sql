@@ -112,7 +112,7 @@ select *, {{ bucket_of(starts) }} as bucket from {{ rows }}
 
 {# Samples of a telemetry kind: one row per device and sample, times in microseconds, use in parts per million. A kind of power has further
    columns: watts as whole microwatts, a driver's share of full power in parts per million. #}
-{% macro telemetry_samples(kind, has_power=false) -%}
+{% macro telemetry_samples(kind, has_power=false, more=[]) -%}
 select
     _source_name as source_name,
     _source_object as source_object,
@@ -140,6 +140,9 @@ select
     nullif(sdk_version, '') as sdk_version,
     is_sampled
     {%- endif %}
+    {%- for column in more %},
+    {{ column }}
+    {%- endfor %}
 from {{ source('raw', kind) }}
 where sample_end is not null
 {%- endmacro %}
