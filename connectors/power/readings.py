@@ -28,7 +28,8 @@ COLUMNS = (
     # mean over the interval; null: no figure (N/A, an error, POWER_STATUS_NO_DATA), which is unknown and never 0
     *optional("power_w", Number),
     *optional("power_ratio", Number),  # 0 to 1: a driver's share of full power, background backed out
-    # xprof_firmware, xprof_spi, neuron_sysfs, neuron_otel, neuron_observer, dcgm, nvml, pdu, bmc, mlperf, codecarbon
+    # xprof_firmware, xprof_spi, neuron_sysfs, neuron_otel, neuron_observer, neuron_exporter, dcgm, nvml, pdu, bmc, mlperf,
+    # codecarbon
     required("meter", Text, filled=True),
     *optional("sdk_version", Text),
     required("is_sampled", Boolean, filled=True),  # a window out of a longer time, as a profile is: it tells of no other time

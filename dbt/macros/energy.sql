@@ -111,7 +111,7 @@ select *, {{ bucket_of(starts) }} as bucket from {{ rows }}
 {%- endmacro %}
 
 {# Samples of a telemetry kind: one row per device and sample, times in microseconds, use in parts per million. A kind of power has further
-   columns: watts as whole microwatts, a driver's share of full power in parts per million. #}
+   columns: watts as whole microwatts, a driver's share of full power in parts per million. `more` names columns that are taken as they are. #}
 {% macro telemetry_samples(kind, has_power=false, more=[]) -%}
 select
     _source_name as source_name,

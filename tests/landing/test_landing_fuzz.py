@@ -79,6 +79,14 @@ def write_good(folder: Path) -> Organisation:
     write_points(exports / "tpu_monitoring/run=a/points.json", "2026-04-01T00:01:00Z", at=AT)
     (exports / "tpu_monitoring/a.prom").write_text('duty_cycle{make="cloud-tpu",accelerator_id="n-0"} 50 1775001600000\n')
     write_profile(exports / "xprof/plugins/profile/s/host-1.xplane.pb", at=AT)
+    (exports / "neuron_power/host=i-1").mkdir()
+    (exports / "neuron_power/host=i-1/neuron0.txt").write_text(
+        "POWER_STATUS_VALID,1775001600,0.00,2.00,1.50\nPOWER_STATUS_VALID,1775001660,0.00,2.00,1.50\n"
+    )
+    (exports / "gpu_monitoring/host=i-2").mkdir()
+    (exports / "gpu_monitoring/host=i-2/a.prom").write_text(
+        'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 300 1775001600000\nDCGM_FI_DEV_POWER_USAGE{gpu="0"} 310 1775001630000\n'
+    )
     (exports / "fx_rates/rates.csv").write_text("rate_date,base_currency,quote_currency,rate\n2026-04-01,EUR,USD,1.1\n")
     return made
 

@@ -31,6 +31,8 @@ CHANGED = {
     "neuron_monitor": "device_count",
     "tpu_monitoring": "utilisation_ratio",
     "xprof": "power_w",
+    "neuron_power": "power_ratio",
+    "gpu_monitoring": "power_w",
     "fx_rates": "rate",
 }
 

@@ -25,11 +25,15 @@ SOURCES = {
     "neuron": "neuron_monitor",
     "tpu": "tpu_monitoring",
     "profiles": "xprof",
+    "neuron-power": "neuron_power",
+    "gpu": "gpu_monitoring",
     "runs": "training_runs",
     "fx": "fx_rates",
     "own": "user_inputs",
 }
 RATES = "rate_date,base_currency,quote_currency,rate,source\n2026-04-01,USD,EUR,0.925,ECB\n2026-04-02,USD,EUR,0.926,ECB\n"
+POWER = "neuron0\nPOWER_STATUS_VALID,1775001660,0.00,2.00,1.50\nPOWER_STATUS_VALID,1775001720,0.00,2.00,1.50\n"
+GPU = 'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 300 1775001660000\nDCGM_FI_DEV_POWER_USAGE{gpu="0"} 310 1775001720000\n'
 OWN = "kind,key,value,unit,source\npue,us-east-2,1.15,ratio,meter\npue,us-west-2,1.2,ratio,meter\n"
 
 
@@ -47,6 +51,10 @@ def whole_company(folder: Path) -> Organisation:
     write_points(exports / "tpu/points.json", "2026-04-03T00:01:00Z", "2026-04-03T00:02:00Z", at="2026-04-04", run="a")
     write_profile(exports / "profiles/plugins/profile/s/host-1.xplane.pb", at="2026-04-04")
     write_run(exports / "runs/a.run.json", "a", at="2026-05-02")
+    for name, text in (("neuron-power/host=i-1/neuron0.txt", POWER), ("gpu/host=i-2/dcgm.prom", GPU)):
+        (exports / name).parent.mkdir()
+        (exports / name).write_text(text)
+        set_time(exports / name, "2026-04-02")
     for name, text in (("fx/fx.csv", RATES), ("own/own.csv", OWN)):
         (exports / name).write_text(text)
         set_time(exports / name, "2026-05-02")
