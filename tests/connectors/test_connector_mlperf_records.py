@@ -1,6 +1,5 @@
 """Result logs of MLPerf as run records: when, on which machines, how many tokens."""
 
-
 from __future__ import annotations
 
 import shutil
