@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 
 from dagster_project.commands.tracing import facts, origins
 from dagster_project.commands.tracing.landed import Landed
-from dagster_project.kinds import KINDS, built_kinds
 from dagster_project.publishing.month_files import CELL
 from reports.quarter import Quarter
 from reports.tracing.proof import Prover, RowSet, narrowest
@@ -147,16 +146,12 @@ class Behind:
 
     def _calibration(self, table: str, rows: Rows) -> None:
         """The readings that windows are made of, of the month and the twelve before it, and what meters do not see."""
-        kinds = [str(kind) for kind in built_kinds() if KINDS[kind].meters_chips]
-        self._landed.connection.execute(
+        self._execute(
             "create or replace temp table run_months as select distinct matches.training_run_id, matches.usage_month"
             " from published.marts.fct_telemetry_matches as matches"
-            " semi join (select source_name from published.ops.dim_deliveries where kind in (select unnest(?::varchar[])))"
-            " as metered using (source_name)"
-            f" semi join (select distinct valid_from_month from {rows}) as months"
-            " on matches.usage_month <= months.valid_from_month"
-            " and matches.usage_month >= months.valid_from_month - interval 12 month",
-            [kinds],
+            " inner join published.ops.dim_deliveries as deliveries using (source_name)"
+            f" semi join {rows} as watts on deliveries.kind = watts.source_kind and matches.usage_month <= watts.valid_from_month"
+            " and matches.usage_month >= watts.valid_from_month - interval 12 month"
         )
         facts.add_samples(self._landed, table)
         facts.add_seed_rows(self._landed, table, "unmetered_rails", lambda row: True)
