@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.prometheus_text import labels_of, parse_prometheus
 from connectors.formats.text_lines import TextFile
-from connectors.power.devices import number_of, owner_of_labels, use_of
+from connectors.power.devices import OneScrape, number_of, owner_of_labels, use_of
 from connectors.power.gpu_readings import Figures, Gpu, GpuReading, energy_of, reading_of
 from connectors.power.readings import watts_of
 from connectors.telemetry.regions import region_of
@@ -75,6 +75,7 @@ def dcgm_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterat
     def series(metric: str, labels: str) -> _Series | None:
         return _series_of(metric, labels, facts)
 
+    untimed = OneScrape()
     cells: dict[tuple[Gpu, int], _Cell] = {}
     for number, text in file.lines():
         try:
@@ -90,6 +91,7 @@ def dcgm_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterat
                 raise SampleError("missing_time", None, "Write times behind the values, or name the object by its UTC time.")
             if not is_recorded(time):
                 raise SampleError("bad_time", None, "Write times in seconds or milliseconds since 1970.")
+            untimed.check(point)
             _add(cells.setdefault((one.gpu, time), _Cell(number)), one, point.value)
         except SampleError as error:
             problems.add(number, error)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from connectors.formats.accelerators import accelerator_type_of
+from connectors.formats.prometheus_text import PrometheusPoint
 from connectors.telemetry.samples import Group, KeyFacts, SampleError
 
 _MOST_SEEN = 1 << 19  # observations of a file that are known again; further copies are told in SQL
@@ -57,6 +58,18 @@ class Reading(NamedTuple):
     is_idle_by_absence: bool = False
     boundary: str = "chip"
     is_sampled: bool = False
+
+
+class OneScrape:
+    """Scrapes without times: their file's name dates one of them, so a series that comes again with another value is left out."""
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[str, str], float] = {}
+
+    def check(self, point: PrometheusPoint) -> None:
+        """Take a point; SampleError where it is of a second scrape."""
+        if not point.time and repr(self._values.setdefault((point.metric, point.labels), point.value)) != repr(point.value):
+            raise SampleError("missing_time", None, "Write times behind the values, or each scrape to a file of its own.")
 
 
 def owner_of(host: Host | None, run: str | None, facts: KeyFacts) -> Owner:

@@ -17,7 +17,7 @@ from connectors.formats.otlp_json import OtlpPoint, ResourceMetrics, metrics_in
 from connectors.formats.prometheus_text import labels_of, parse_prometheus
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
-from connectors.power.devices import Host, Owner, Reading, groups_of, owner_of
+from connectors.power.devices import Host, OneScrape, Owner, Reading, groups_of, owner_of
 from connectors.power.neuron_scrape import METRICS, Scrapes
 from connectors.power.neuron_series import Series, checked_time, is_known, numbered, owner_in, series_of
 from connectors.power.neuron_sysfs import PowerLine, device_in, is_line, is_untimed, live_line, node_in, power_line
@@ -131,7 +131,7 @@ def _texts(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Read
     def series(metric: str, labels: str) -> Series | None:
         return series_of(metric, labels_of(labels), "", facts)
 
-    scrapes = Scrapes()
+    scrapes, untimed = Scrapes(), OneScrape()
     device, is_exporters, is_empty = device_in(f"/{file.key}"), ".prom" in file.key.lower(), True
     for number, raw in file.lines():
         text = raw.decode("utf-8", "replace").strip()
@@ -140,14 +140,15 @@ def _texts(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Read
         try:
             if is_line(text):
                 is_empty = False
-                live = "utilization_raw" in text
-                said = live_line(text, facts.started_at) if live else power_line(text, facts.started_at)
+                said = live_line(text, None) if "utilization_raw" in text else power_line(text, facts.started_at)
                 yield _reading(said, owner_of(None, None, facts), device, number)
                 continue
             point = parse_prometheus(text)
             if point is not None:
                 is_empty = False
                 time = point.time or facts.started_at or 0
+                if point.metric in METRICS or is_known(point.metric):
+                    untimed.check(point)
                 if point.metric in METRICS:
                     labels = labels_of(point.labels)
                     scrapes.add(owner_in(labels, facts), checked_time(time), number, point.metric, labels, point.value)

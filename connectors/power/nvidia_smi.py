@@ -31,6 +31,7 @@ _ASK = "Query timestamp, index, uuid, name, power.draw, utilization.gpu and driv
 class _Form(NamedTuple):
     fields: tuple[str, ...]
     units: Mapping[str, str]
+    is_assumed: bool = False  # nobody named the fields
 
 
 def nvidia_smi_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[GpuReading]:
@@ -41,14 +42,15 @@ def nvidia_smi_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> 
     except SampleError as error:
         problems.add(1, error)
         return
-    form = _form_of(unquote(named.get("query", "")).split(",")) or _Form(_QUERY, {})
+    alone = {"index": named["device"]} if "device" in named else {}
+    form = _form_of(unquote(named.get("query", "")).split(",")) or _Form(_QUERY, {}, is_assumed=True)
     for number, text in file.lines():
         try:
             cells = [cell.strip() for cell in text.decode("utf-8").lstrip("\ufeff").split(",")]
             if header := _form_of(cells):
                 form = header
             else:
-                yield _reading(dict(zip(form.fields, cells, strict=True)), form, owner, zone, number)
+                yield _reading(alone | dict(zip(form.fields, cells, strict=True)), form, owner, zone, number)
         except SampleError as error:
             problems.add(number, error)
         except ValueError:  # a wrong byte, or another number of fields
@@ -66,6 +68,8 @@ def _form_of(cells: Sequence[str]) -> _Form | None:
 
 
 def _reading(cells: Mapping[str, str], form: _Form, owner: Owner, zone: tzinfo, number: int) -> GpuReading:
+    if form.is_assumed and not cells["uuid"].startswith("GPU-"):  # the fields of another query: a temperature is no watts
+        raise SampleError("bad_text", None, _ASK)
     time = _time_of(cells.get("timestamp", ""), zone)
     index = number_of(cells.get("index"))
     if index is None:

@@ -121,6 +121,13 @@ def test_a_scrape_without_a_time_needs_one_in_its_name(tmp_path: Path) -> None:
     assert reasons(read(tmp_path, 'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 5\n', "host=i-1/dcgm.prom")) == {"missing_time": "1 left out"}
 
 
+def test_scrapes_without_times_in_one_file_are_told_apart(tmp_path: Path) -> None:
+    """Appended to one file they would all be of one instant: the name of the file dates the first."""
+    scrapes = "".join(f'DCGM_FI_DEV_POWER_USAGE{{gpu="0"}} {watts}\n' for watts in (300, 300, 700, 500))
+    result = read(tmp_path, scrapes, f"host=i-1/{SCRAPE}")
+    assert ([row["power_w"] for row in rows_of(result)], reasons(result)) == ([300.0], {"missing_time": "2 left out"})
+
+
 def test_mig_instances_repeat_the_watts_of_their_gpu_and_have_no_use_of_it(tmp_path: Path) -> None:
     """Three instances of an A800 each print the same 78.174 W: that is 78.174 W, not 234.522."""
     text = "".join(
@@ -150,6 +157,8 @@ def test_two_scrapes_of_one_instant_are_one_reading_and_the_greater_figure_count
          "host=i-1/query=power.draw,utilization.gpu,index,uuid,timestamp/smi.csv"),
         ("timestamp, power.draw.instant [W], index, power.draw.average [W], utilization.gpu [%], uuid\n"
          "2026/04/01 02:00:30.000, 90.00 W, 3, 67.69 W, 40 %, GPU-3\n", "host=i-1/timezone=+02:00/smi.csv"),
+        ("timestamp, power.draw [W], utilization.gpu [%], uuid\n2026/04/01 00:00:30.000, 67.69 W, 40 %, GPU-3\n",
+         "host=i-1/device=3/smi.csv"),
         (f"{HEADER}\n2026/03/31 20:00:30.000, 3, GPU-3, {NAME}, 67.69 W, 40 %, x\n",
          "host=i-1/timezone=America%2FNew_York/smi.csv"),
     ],
@@ -187,6 +196,12 @@ def test_what_nvidia_smi_does_not_know_is_unknown_and_not_zero(tmp_path: Path, u
 def test_a_line_of_nvidia_smi_that_is_none_is_left_out_by_name(tmp_path: Path, line: str, reason: str) -> None:
     result = read(tmp_path, f"{HEADER}\n{line}\n", "host=i-1/smi.csv")
     assert (result.rows, reasons(result)) == (0, {reason: "1 left out"})
+
+
+def test_fields_that_nobody_names_and_that_are_not_ours_are_not_guessed(tmp_path: Path) -> None:
+    """The third field of our query is an id; here it is watts and the fifth a temperature."""
+    result = read(tmp_path, "2026/04/01 00:00:30.000, 0, 300.00, 97, 61, 4096, 1980\n", "host=i-1/smi.csv")
+    assert (result.rows, reasons(result)) == (0, {"bad_text": "1 left out"})
 
 
 def test_a_zone_that_is_none_and_a_file_of_nobody_are_refused(tmp_path: Path) -> None:
