@@ -185,7 +185,7 @@ case
             when {{ matches(x, '^trn[0-9]') }} then 'trainium'
             when {{ matches(x, '^inf[0-9]') }} then 'inferentia'
             when {{ matches(x, '(^v[0-9]+[a-z]*$|-[0-9]+t$)') }} then 'tpu'
-            when {{ matches(x, '^[pg][0-9][0-9a-z-]*[.]') }} then 'gpu'
+            when {{ matches(x, '(^[pg][0-9][0-9a-z-]*[.]|^nvidia-|gpu-[0-9]+g$)') }} then 'gpu'
         end
 {%- endmacro %}
 
