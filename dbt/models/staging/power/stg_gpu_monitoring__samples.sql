@@ -1,6 +1,6 @@
 {%- set counter = 'partition by host_key, device_index, device_uuid, meter order by sample_to_us' %}
 with samples as (
-    {{ telemetry_samples('gpu_monitoring', has_power=true, more=['device_uuid', 'energy_mj']) }}
+    {{ telemetry_samples('gpu_monitoring', has_power=true, also=['device_uuid', 'energy_mj']) }}
 ),
 
 -- a GPU that is exchanged starts another counter
