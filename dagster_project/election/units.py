@@ -38,7 +38,7 @@ class Inputs:
     named_groups: list[list[Elected]]  # those of them that figures of the organisation's own name
     block_months: dict[tuple[str, str], set[str]]  # provider, capacity block -> the months of the bills that have rows of it
     flags: dict[tuple[str, str], list[PayerMonth]]
-    metered: set[str]  # months that telemetry with watts of chips reaches
+    metered: dict[str, str]  # month that telemetry with watts of chips reaches -> what its windows are made of, once it is asked
 
     @classmethod
     def of(cls, election: Election) -> Self:
@@ -59,10 +59,10 @@ class Inputs:
         named = {normalised_run_id(name) for member in told for name in member.contents.controls.figure_runs}
         named_groups = [group for group in groups if not named.isdisjoint(_names(group))]
         written: dict[str, set[str]] = {}
-        metered: set[str] = set()
+        metered: dict[str, str] = {}
         for member in election.of_fact("telemetry"):
             if member.source.facts.meters_chips:
-                metered.update(member.contents.controls.reached_months)
+                metered.update(dict.fromkeys(member.contents.controls.reached_months, ""))
             for month in member.contents.controls.reached_months:
                 written.setdefault(month, set()).update(member.contents.controls.sample_runs)
         keys = {month: set(map(normalised_run_id, names)) for month, names in written.items()}
@@ -120,7 +120,9 @@ def _calibration(inputs: Inputs, provider: str, month: str) -> list[Any]:
     A record says of which type and with which software the metered chips ran, other telemetry how much they were used.
     """
     earlier = [one for one in months_back(month, CALIBRATED_BY) if one in inputs.metered]
-    return [[_samples(inputs, provider, one), _runs(inputs, provider, one)] for one in earlier]
+    for one in earlier:  # the same for thirteen months and each provider
+        inputs.metered[one] = inputs.metered[one] or _hash([_samples(inputs, provider, one), _runs(inputs, provider, one)])
+    return [[one, inputs.metered[one]] for one in earlier]
 
 
 def _rates(inputs: Inputs, provider: str, month: str) -> list[Any]:

@@ -14,7 +14,7 @@ from .observed import Seen
 from .own_figures import OwnFigures
 from .places import Places
 from .records import Runs
-from .seeds import CONFIDENCES, LEVELS, Power, network_share, power_of, pue_of
+from .seeds import CONFIDENCES, LEVELS, Calibrated, Power, network_share, power_of, pue_of
 from .splitting import split
 
 KWH = 9
@@ -151,7 +151,12 @@ RunPlace = tuple[str, date, str]  # run, month, region
 
 
 def hold_energy(
-    seen: dict[Hold, Seen], runs: Runs, places: Places, own: OwnFigures, nodes: dict[Hold, Fraction] | None = None
+    seen: dict[Hold, Seen],
+    runs: Runs,
+    places: Places,
+    own: OwnFigures,
+    nodes: dict[Hold, Fraction] | None = None,
+    calibrated: dict[tuple[date, str, str], Calibrated] | None = None,
 ) -> dict[RunPlace, Held]:
     """What the organisation's own figures say stands before the catalogue, and what it measured before the model."""
     found: dict[RunPlace, Held] = {}
@@ -162,7 +167,8 @@ def hold_energy(
         held = found.setdefault(place, _nothing_held(place, places, own))
         name = (hold.accelerator_type or "").removeprefix("ml.")
         idle, full = (own.value_of(kind, hold.month, hold.run, place[2], name) for kind in ("idle_power", "max_power"))
-        held.add(hold, what, power_of(name, idle, full), (nodes or {}).get(hold))
+        metered = (calibrated or {}).get((hold.month, name, runs.software.get(hold.run, "")))
+        held.add(hold, what, power_of(name, idle, full, metered), (nodes or {}).get(hold))
     for run, month, region in found:
         if (run, month) in unknown_months(runs):
             found[run, month, region].known = 0

@@ -14,6 +14,7 @@ from . import costs as cost_tables
 from . import emissions as emission_tables
 from . import google_ladder, google_lines
 from .blocks import prepare_blocks
+from .calibration import calibrated_watts
 from .carbon import aws_rows, gather
 from .cross_checks import cross_check_rows
 from .energy import hold_energy, run_rows, unknown_months
@@ -126,6 +127,7 @@ class Oracle:
         samples = [*neuron, *tpu, *driver, *gpus, *numbered_by_slice(profiles, tpu)]
         meters = chain.from_iterable(read_meters(place, as_published) for place in self._locations("power_meters"))
         at_nodes = node_power(meters)
+        calibrated = calibrated_watts(samples, self.runs)
         tell_machines_apart(self.google_lines, self.runs)
         lines = [*self.lines, *self.google_lines]
         times, closed = billed_times(lines), closed_months(lines, moment(now)) if now else set()
@@ -141,7 +143,8 @@ class Oracle:
         holds = list(cut(cut_at_readings(holds_of(self.runs), at_nodes), times, closed))
         places = Places(self.lines, self.google_lines, self.parts, self.runs, telemetry)
         self.own = read_own_figures(self._locations("user_inputs"), self.runs, as_published)
-        self.energy = hold_energy(observe(holds, telemetry), self.runs, places, self.own, read_at_nodes(holds, at_nodes))
+        nodes = read_at_nodes(holds, at_nodes)
+        self.energy = hold_energy(observe(holds, telemetry), self.runs, places, self.own, nodes, calibrated)
 
     def _locations(self, kind: str) -> list[Path]:
         return [self._base / source["location"] for source in self._sources if source["kind"] == kind]
