@@ -9,6 +9,7 @@ import itertools
 import random
 from datetime import timedelta
 
+from tests.energy import drawn_power
 from tests.energy.raw_tables import Line
 from tests.energy.scenario import CHIP, END, MINUTE, NEURON, NODE, START, hour
 
@@ -33,6 +34,7 @@ def write(line: Line) -> int:
     told_otherwise(line)
     nodes(line)
     strays(line)
+    drawn_power.write(line)
     return 1
 
 

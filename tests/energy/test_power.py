@@ -10,6 +10,8 @@ from decimal import Decimal as D
 
 import pytest
 
+from tests.energy import drawn_power
+
 pytestmark = pytest.mark.slow
 
 IT, PUE = D("1.05"), D("1.14")
@@ -143,3 +145,12 @@ def test_readings_of_machines_that_nobody_held_are_counted(marts) -> None:
         (row,) = marts.rows(f"select * from marts.fct_telemetry_matches where host = '{host}'")
         assert (row["training_run_id"], row["sample_count"], row["matched_sample_count"], row["reason"]) == ("", 60, 0, "no_run")
         assert row["observed_chip_hours"] == 1
+
+
+@pytest.mark.parametrize("story", drawn_power.stories())
+def test_cut_copied_and_shuffled_readings_change_nothing(marts, story: str) -> None:
+    plain, *others = (marts.figures(f"{story}-{way}") for way in drawn_power.WAYS)
+    assert all(figures == plain for figures in others)
+    parts(plain)
+    integral = drawn_power.integral_kwh(drawn_power.stories()[story])
+    assert abs(float(plain["chip_energy_kwh"]) - integral) < 2e-9
