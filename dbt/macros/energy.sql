@@ -26,6 +26,30 @@ case
         end
 {%- endmacro %}
 
+{# Whether a row of a device states its power and not its use: no sign of life by the rules of duty cycles. #}
+{% macro is_power_alone() -%}
+(utilisation_ppm is null and coalesce(power_uw, driver_ppm) is not null)
+{%- endmacro %}
+
+{# A chip at one instant: watts stand before the driver's share of full power; the use of the same instant is kept beside them. #}
+{% macro power_of_chip(what) -%}
+{{ {
+    'metered_chips': 'case when power_uw is not null then 1 else 0 end',
+    'metered_uw': 'coalesce(power_uw, 0)',
+    'driven_chips': 'case when power_uw is null and driver_ppm is not null then 1 else 0 end',
+    'driven_ppm': 'case when power_uw is null then coalesce(driver_ppm, 0) else 0 end',
+    'powered_ppm': 'case when coalesce(power_uw, driver_ppm) is not null then coalesce(utilisation_ppm, 0) else 0 end',
+}[what] }}
+{%- endmacro %}
+
+{# Energy of chips and hosts where no reading of the whole node takes its place, and where one does. #}
+{% macro beside_node(x) -%}
+case when is_node_metered then 0 else {{ x }} end
+{%- endmacro %}
+{% macro of_node(x) -%}
+case when is_node_metered then {{ x }} else 0 end
+{%- endmacro %}
+
 {# The bounds of months, in microseconds. #}
 {% macro month_bounds() -%}
 select
@@ -144,4 +168,100 @@ case
                 'cast(2 * ' ~ to_units(kwh, 9) ~ ' * ' ~ factor ~ ' + 1' ~ '0' * k ~ ' as decimal(38, 0))',
                 'cast(2' ~ '0' * k ~ ' as decimal(38, 0))'
             ), 9) }}
+{%- endmacro %}
+
+{# What the points of gauges cover, as the tables of a query from `points` and `months` on: covered_times has a row per point, from the spacing
+   before it to itself, and whether the rest of a short silence may be filled with it. A host's usual spacing stands in for that of a series
+   seen once. #}
+{% macro gauge_times(series, host) -%}
+point_times as (
+    select distinct {{ series }}, sample_to_us, sample_to_us - 1 - (sample_to_us - 1) % 86400000000 as day_us
+    from points
+),
+
+points_with_spacing as (
+    select *, lag(sample_to_us) over (partition by {{ series }} order by sample_to_us) as before_us
+    from point_times
+),
+
+spacings_of_month as (
+    select points_with_spacing.*, points_with_spacing.sample_to_us - points_with_spacing.before_us as spacing_us
+    from points_with_spacing
+    inner join months using (usage_month)
+    where points_with_spacing.before_us is not null and points_with_spacing.sample_to_us > months.month_from_us
+),
+
+ranked_spacings as (
+    select
+        *,
+        row_number() over (partition by {{ series }}, day_us order by spacing_us) as day_rank,
+        count(*) over (partition by {{ series }}, day_us) as day_count,
+        row_number() over (partition by {{ series }} order by spacing_us) as series_rank,
+        count(*) over (partition by {{ series }}) as series_count,
+        row_number() over (partition by {{ host }} order by spacing_us) as host_rank,
+        count(*) over (partition by {{ host }}) as host_count
+    from spacings_of_month
+),
+
+-- the lower median; of the day where it has three spacings, since old points are kept more coarsely than new ones
+day_spacing as (
+    select {{ series }}, day_us, spacing_us from ranked_spacings
+    where day_count >= 3 and day_rank = (day_count + 1 - (day_count + 1) % 2) / 2
+),
+
+series_spacing as (
+    select {{ series }}, spacing_us from ranked_spacings
+    where series_rank = (series_count + 1 - (series_count + 1) % 2) / 2
+),
+
+host_spacing as (
+    select {{ host }}, spacing_us from ranked_spacings
+    where host_rank = (host_count + 1 - (host_count + 1) % 2) / 2
+),
+
+points_with_usual_spacing as (
+    select
+        points_with_spacing.*,
+        -- a host seen once: Google writes a point a minute
+        coalesce(day_spacing.spacing_us, series_spacing.spacing_us, host_spacing.spacing_us, 60000000) as usual_spacing_us
+    from points_with_spacing
+    left join day_spacing using ({{ series }}, day_us)
+    left join series_spacing using ({{ series }})
+    left join host_spacing using ({{ host }})
+),
+
+host_times as (
+    select distinct {{ host }}, sample_to_us as seen_at_us from point_times
+),
+
+host_alive_during_silence as (
+    select distinct {{ series }}, spaced.sample_to_us
+    from points_with_usual_spacing as spaced
+    inner join host_times using ({{ host }})
+    where
+        -- only in a silence does it matter whether the host was alive
+        2 * (spaced.sample_to_us - spaced.before_us) > 3 * spaced.usual_spacing_us
+        and host_times.seen_at_us > spaced.before_us
+        and host_times.seen_at_us <= spaced.sample_to_us - spaced.usual_spacing_us
+        -- nothing further back could be covered anyway
+        and host_times.seen_at_us >= spaced.sample_to_us - 3 * spaced.usual_spacing_us
+),
+
+covered_times as (
+    select
+        {{ series }},
+        sample_to_us,
+        spaced.before_us,
+        case
+            -- the spacing before it; a longer silence is one spacing seen
+            when 2 * (sample_to_us - spaced.before_us) <= 3 * spaced.usual_spacing_us then spaced.before_us
+            else sample_to_us - spaced.usual_spacing_us
+        end as sample_from_us,
+        -- and up to three spacings the rest is filled
+        coalesce(
+            sample_to_us - spaced.before_us <= 3 * spaced.usual_spacing_us and alive.usage_month is null, false
+        ) as is_bridged
+    from points_with_usual_spacing as spaced
+    left join host_alive_during_silence as alive using ({{ series }}, sample_to_us)
+)
 {%- endmacro %}

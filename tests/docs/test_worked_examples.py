@@ -219,6 +219,28 @@ def test_a_quarter_of_the_hour_unseen_moves_the_bounds_apart() -> None:
     )
 
 
+def test_each_basis_of_the_hour_is_what_the_seeds_give() -> None:
+    watts: dict[str, list[Decimal]] = {
+        "every chip read at 100 W": [Decimal(100)] * 3,
+        "every driver at 20 %": [],
+        "nobody looked": [],
+    }
+    for level in LEVELS:
+        idle, full, _, _ = node(level)
+        mean = Decimal(seed("accelerator_power", "accelerator_type")["trn1.32xlarge"]["chip_power_mean_w"])
+        watts["every driver at 20 %"].append(idle + (full - idle) / 5)
+        watts["nobody looked"].append({"low": idle, "mid": mean, "high": full}[level])
+    idle, full, host, network = node("mid")
+    watts["every chip at 50 % use"] = [sum(node(level)[:2]) / 2 for level in LEVELS]
+    facility = {name: (16 * mid + host) * network * pue() / 1000 for name, (_, mid, _) in watts.items()}
+    has("energy", *(row_of(name, [*(16 * one / 1000 for one in found), facility[name]]) for name, found in watts.items()))
+    order = ("every chip read at 100 W", "every driver at 20 %", "every chip at 50 % use", "nobody looked")
+    first, second, third, last = (plain(facility[name] / 4) for name in order)
+    has("energy", f"a quarter of an hour of each, {first}, {second}, {third} and {last}")
+    half = Decimal("3.2") / 2
+    has("energy", f"{plain(half)} kWh of chip and host, {plain(half * network * pue())} at the facility")
+
+
 def test_free_chips_draw_idle_power() -> None:
     idle, _, host, network = node("mid")
     watts = 8 * idle + host / 2

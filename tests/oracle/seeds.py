@@ -15,7 +15,7 @@ MEAN_OF_SPAN = Fraction(784, 1000)  # where the measured mean of TPU v4 lies bet
 OLDEST = 4  # years between a figure's data and its use
 FACTOR_SET = "location_direct_v1"
 LEVELS = ("low", "mid", "high")
-CONFIDENCES = ("published", "third_party", "user", "assumed")  # from the strongest to the weakest
+CONFIDENCES = ("measured", "published", "third_party", "user", "assumed")  # from the strongest to the weakest
 
 
 @cache

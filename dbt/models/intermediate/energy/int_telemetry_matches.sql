@@ -1,5 +1,11 @@
 {{ config(materialized='by_month') }}
-{%- set interval = 'usage_month, host, run_key, sample_from_us, sample_to_us' %}
+{%- set interval = 'usage_month, host, run_key, is_node, sample_from_us, sample_to_us' %}
+{%- set stated -%}
+    source_name, host_id, run_key, accelerator_type, device_count, region_id, device_index, is_measured, sample_from_us, sample_to_us
+{%- endset %}
+{%- set power_models = [
+    'stg_xprof__samples', 'stg_neuron_power__samples', 'stg_gpu_monitoring__samples', 'stg_power_meters__readings',
+] %}
 
 with run_keys as (
     {{ run_keys() }}
@@ -11,15 +17,30 @@ months as (
 ),
 
 delivered as (
-    select *, true as is_document from {{ ref('stg_neuron_monitor__samples') }}
+    select {{ stated }}, true as is_document, false as is_node, cast(null as string) as meter
+    from {{ ref('stg_neuron_monitor__samples') }}
     union all
-    select *, false as is_document from {{ ref('stg_tpu_monitoring__samples') }}
+    select {{ stated }}, false as is_document, false as is_node, cast(null as string) as meter
+    from {{ ref('stg_tpu_monitoring__samples') }}
+    {%- for model in power_models %}
+    union all
+    select {{ stated }}, false as is_document, boundary = 'node' as is_node, meter from {{ ref(model) }}
+    {%- endfor %}
 ),
 
 -- what the points of a gauge cover
 covered as (
     select distinct usage_month, host_id, device_index, is_measured, sample_from_us, sample_to_us
     from {{ ref('int_gauge_intervals') }}
+),
+
+covered_readings as (
+    select
+        usage_month, meter, coalesce(host_id, '') as host, coalesce(device_index, 0) as device_index, sample_to_us,
+        min(sample_from_us) as sample_from_us
+    from {{ ref('int_power_readings') }}
+    where is_point
+    group by all
 ),
 
 -- each sample in the month in which it ends: one that ends at midnight lies in the month before
@@ -36,12 +57,22 @@ samples as (
         delivered.is_document,
         delivered.device_index,
         delivered.is_measured,
-        coalesce(delivered.sample_from_us, covered.sample_from_us, delivered.sample_to_us) as sample_from_us,
+        delivered.is_node,
+        coalesce(
+            delivered.sample_from_us, covered.sample_from_us, covered_readings.sample_from_us, delivered.sample_to_us
+        ) as sample_from_us,
         delivered.sample_to_us
     from delivered
     inner join months
         on delivered.sample_to_us > months.month_from_us and delivered.sample_to_us <= months.month_to_us
     left join covered using (usage_month, host_id, device_index, is_measured, sample_to_us)
+    left join covered_readings
+        on
+            months.usage_month = covered_readings.usage_month
+            and delivered.meter = covered_readings.meter
+            and coalesce(delivered.host_id, '') = covered_readings.host
+            and delivered.device_index = covered_readings.device_index
+            and delivered.sample_to_us = covered_readings.sample_to_us
 ),
 
 holdings as (
@@ -88,7 +119,7 @@ meetings as (
     where
         intervals.sample_from_us < holdings.held_to_us
         and intervals.sample_to_us > holdings.held_from_us
-        and coalesce(intervals.keyed_run_id = holdings.training_run_id, true)
+        and coalesce(intervals.keyed_run_id = holdings.training_run_id, intervals.machine_name <> '')
 
     union all
 
@@ -98,6 +129,19 @@ meetings as (
     inner join unseen_holdings as holdings using (usage_month)
     where
         intervals.keyed_run_id = holdings.training_run_id
+        and intervals.sample_from_us < holdings.held_to_us
+        and intervals.sample_to_us > holdings.held_from_us
+
+    union all
+
+    -- the log of a job names its run and no machine
+    select {{ interval }}, holdings.training_run_id, holdings.machine_name
+    from intervals
+    inner join holdings using (usage_month)
+    where
+        intervals.is_node
+        and intervals.machine_name = ''
+        and intervals.keyed_run_id = holdings.training_run_id
         and intervals.sample_from_us < holdings.held_to_us
         and intervals.sample_to_us > holdings.held_from_us
 ),
