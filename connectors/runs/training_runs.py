@@ -96,7 +96,7 @@ SCHEMA = Schema(
     measures={
         **dict.fromkeys(("tokens", "useful_tokens", "steps", "model_flops", "chips", "node_count"), 0),
         **dict.fromkeys(("target_value", "final_value", "energy_j", "seconds"), 9),
-        **dict.fromkeys(("device_tokens", "device_flops"), 0),
+        **dict.fromkeys(("step", "device_count", "device_tokens", "device_flops"), 0),
     },
 )
 

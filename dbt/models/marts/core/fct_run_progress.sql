@@ -32,6 +32,7 @@ chip_times as (
                 ) as decimal(38, 0))
         end as chip_us
     from {{ ref('int_run_holdings') }}
+    where not is_ambiguous
     group by training_run_id
 ),
 
