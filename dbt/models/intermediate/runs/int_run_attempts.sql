@@ -1,7 +1,7 @@
 {%- set never = "timestamp '9999-01-01 00:00:00'" %}
 {%- set attempt = 'training_run_id, record_system, record_run_id, attempt_id, told_start' %}
 {#- of our own records a number may be a place in its file; any other name is the attempt's, whichever machine tells of it #}
-{%- set is_place = "record_system = 'run_json' and translate(coalesce(attempt_id, ''), '0123456789''', '') = ''" %}
+{%- set is_place = "record_system = 'run_json' and translate(coalesce(attempt_id, ''), '0123456789' || chr(39), '') = ''" %}
 
 with records as (
     select
