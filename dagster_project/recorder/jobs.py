@@ -82,7 +82,7 @@ def _aliases(environment: Mapping[str, str]) -> list[tuple[str, str]]:
     known = (
         ("slurm", environment.get("SLURM_JOB_ID")),
         ("sagemaker", environment.get("TRAINING_JOB_ARN")),
-        ("aws_batch", _name(environment, "AWS_BATCH_JOB_ID")),
+        ("batch", _name(environment, "AWS_BATCH_JOB_ID")),
         ("kubernetes", f"{namespace}/{workload}" if namespace and workload else workload),
     )
     return [(system, name) for system, name in known if name]

@@ -1,5 +1,7 @@
 {%- set never = "timestamp '9999-01-01 00:00:00'" %}
 {%- set attempt = 'training_run_id, record_system, record_run_id, attempt_id, told_start' %}
+{#- of our own records a number may be a place in its file; any other name is the attempt's, whichever machine tells of it #}
+{%- set is_place = "record_system = 'run_json' and translate(coalesce(attempt_id, ''), '0123456789' || chr(39), '') = ''" %}
 
 with records as (
     select
@@ -32,7 +34,7 @@ recorded as (
     inner join records using (record_system, record_run_id, source_name, source_object)
 ),
 
--- what one of another's names for an attempt means: a name is used again, and then there is time between the two
+-- what a name for an attempt means: several tell of it, and it is used again, and then there is time between the two
 spans as (
     select
         *,
@@ -42,7 +44,7 @@ spans as (
             rows between unbounded preceding and 1 preceding
         ) as reached
     from recorded
-    where record_system <> 'run_json'
+    where not ({{ is_place }})
 ),
 
 numbered as (
@@ -62,6 +64,15 @@ ranked as (
         row_number() over (
             partition by {{ attempt }}, span
             order by
+                -- each machine tells of itself: one that failed takes the others with it, and while one goes on the attempt does
+                case
+                    when record_system <> 'run_json' or state = 'failed' then 0
+                    when state = 'interrupted' then 1
+                    when state = 'stopped' then 2
+                    when state = 'running' then 3
+                    when state = 'unknown' then 4
+                    else 5
+                end,
                 case when ended_at is null then 1 else 0 end,
                 case when state in ('unknown', 'running') then 1 else 0 end,
                 ended_at desc,
@@ -74,7 +85,7 @@ ranked as (
 ),
 
 own_attempts as (
-    -- word for word, as our own records say
+    -- word for word
     select
         training_run_id,
         is_ambiguous,
@@ -86,7 +97,7 @@ own_attempts as (
         ended_at,
         max(row_number) as row_number
     from recorded
-    where record_system = 'run_json'
+    where {{ is_place }}
     group by all
 ),
 
@@ -99,7 +110,13 @@ other_attempts as (
         attempt_id,
         max(case when place = 1 then state end) as state,
         min(started_at) as started_at,
-        max(ended_at) as ended_at,
+        case
+            when
+                record_system <> 'run_json'
+                or max(case when place = 1 then state end) <> 'running'
+                or count(*) = count(ended_at)
+                then max(ended_at)
+        end as ended_at,
         max(row_number) as row_number
     from ranked
     group by training_run_id, is_ambiguous, record_system, system_rank, record_run_id, attempt_id, told_start, span
