@@ -85,7 +85,8 @@ def _write(line: Line, host: str, reading: Reading) -> None:
         "evidence": "measured" if reading.table == NEURON else "power",
     }
     if reading.table != NEURON:
-        values |= {"boundary": "chip", "is_sampled": False}
+        # a version of its own: no machine calibrates another's watts
+        values |= {"boundary": "chip", "is_sampled": False, "sdk_version": f"of {host} alone"}
     insert(line.connection, reading.table, **values, **reading.figures, **line.meta(reading.table))
 
 

@@ -134,6 +134,7 @@ class Line:
                 "host_id": host, "device_index": device, "sample_start": start, "sample_end": end, "power_w": watts,
                 "document_hash": text, "evidence": "power", "is_idle_by_absence": False, "meter": meter,
                 "boundary": "node" if device is None else "chip", "is_sampled": False,
+                "sdk_version": f"of {host} alone",  # else many machines of a type would calibrate the others' watts
             } | told  # fmt: skip
             insert(self.connection, table, **values, **self.meta(table))
 
