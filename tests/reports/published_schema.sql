@@ -32,13 +32,6 @@ create table marts.dim_training_runs (
     team varchar,
     model_name varchar,
     framework varchar,
-    framework_version varchar,
-    sdk_name varchar,
-    sdk_version varchar,
-    driver_version varchar,
-    runtime_version varchar,
-    cluster_name varchar,
-    slice_name varchar,
     workload_key varchar,
     pair_key varchar,
     started_at timestamp,
@@ -55,7 +48,14 @@ create table marts.dim_training_runs (
     target_value double,
     final_value double,
     is_target_reached boolean,
-    is_end_known boolean not null
+    is_end_known boolean not null,
+    framework_version varchar,
+    sdk_name varchar,
+    sdk_version varchar,
+    driver_version varchar,
+    runtime_version varchar,
+    cluster_name varchar,
+    slice_name varchar
 );
 
 create table marts.fct_run_attempts (
