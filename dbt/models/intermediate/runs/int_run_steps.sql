@@ -15,7 +15,10 @@ moments as (
     inner join records using (record_system, record_run_id)
     where
         progress.happened_at is not null
-        and (progress.progress_kind in ('job_start', 'job_end') or (progress.progress_kind = 'step' and progress.step is not null))
+        and (
+            progress.progress_kind in ('job_start', 'job_end')
+            or (progress.progress_kind = 'step' and progress.step is not null)
+        )
 ),
 
 followed as (
