@@ -86,8 +86,8 @@ SUMS: dict[str, list[tuple[str, str]]] = {
     "fct_run_attempts": [
         (
             plain("fct_run_attempts", "lost_hours", "true"),
-            f"select sum({nine_places('epoch_us(ended_at) - epoch_us(coalesce(kept_until, started_at))')}) from marts.fct_run_attempts"
-            " where state in ('failed', 'interrupted') and ended_at > started_at",
+            f"select sum({nine_places('epoch_us(ended_at) - epoch_us(coalesce(kept_until, started_at))')})"
+            " from marts.fct_run_attempts where state in ('failed', 'interrupted') and ended_at > started_at",
         )
     ],
     "fct_run_progress": [
