@@ -61,7 +61,7 @@ def outlets(line: Line) -> None:
         parts = [("i-outlets", None, None, first, 1500, {"series": "1", "component": "1"})]
         parts += [("i-outlets", None, None, second, 1700, {"series": "2", "component": "2"})]
         line.power("power_meters", parts, "pdu")
-    for at in (0, 7, 30, 59, 60):  # as often as somebody looked
+    for at in (60, 7, 30, 0, 59, 7, 60):  # as often as somebody looked, in any order, some of it delivered twice
         counted = {"series": "", "counter_j": 1e6 + at * 60 * 3200}
         line.power("power_meters", [("i-counter", None, None, START + at * MINUTE, None, counted)], "bmc")
 
@@ -70,7 +70,7 @@ def carbon(line: Line) -> None:
     """One run told three times since its start, at 2,000 W and then at 3,000 W; and one whose accelerators were not seen."""
     for name, component in (("carbon", None), ("carbon-host", "processor and memory")):
         line.run(name, "AWS", (f"i-{name}", NODE, None, START, END))
-        for at, joules in ((20, 2.4e6), (40, 6e6), (60, 9.6e6)):
+        for at, joules in ((40, 6e6), (20, 2.4e6), (60, 9.6e6), (40, 6e6)):
             blurred = START + timedelta(milliseconds=(at - 20) * 10)
             told = {"series": "r", "counter_j": joules, "component": component, "run_key": name}
             line.power("power_meters", [(None, None, blurred, START + at * MINUTE, joules / at / 60, told)], "codecarbon")  # type: ignore[list-item]

@@ -32,22 +32,26 @@ holdings as (
 -- a run's own record may name its machines otherwise than its scheduler does: then all that it holds in that time
 meetings as (
     select
-        {{ reading }},
-        resource_id,
-        machine_name = {{ machine_name('named_resource') }} as is_named,
-        max(machine_name = {{ machine_name('named_resource') }}) over (partition by {{ reading }}) as has_named,
-        greatest(from_us, held_from_us) as met_from_us,
-        least(to_us, held_to_us) as met_to_us
+        readings.*,
+        holdings.resource_id,
+        case when holdings.machine_name = {{ machine_name('readings.named_resource') }} then 1 else 0 end as is_named,
+        greatest(readings.from_us, holdings.held_from_us) as met_from_us,
+        least(readings.to_us, holdings.held_to_us) as met_to_us
     from readings
     inner join holdings using (training_run_id)
-    where held_from_us < to_us and held_to_us > from_us
+    where holdings.held_from_us < readings.to_us and holdings.held_to_us > readings.from_us
+),
+
+best_meetings as (
+    select *, max(is_named) over (partition by {{ reading }}) as has_named
+    from meetings
 ),
 
 -- a machine that a run holds twice at once is one machine
 machines as (
     select {{ reading }}, resource_id, min(met_from_us) as met_from_us, max(met_to_us) as met_to_us
-    from meetings
-    where is_named or not has_named
+    from best_meetings
+    where is_named = has_named
     group by all
 ),
 

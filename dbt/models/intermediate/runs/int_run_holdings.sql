@@ -65,8 +65,8 @@ recorded_nodes as (
         coalesce(max(case when ended_at < {{ never }} then ended_at end), {{ never }}) as ended_at
     from told_nodes
     group by
-        training_run_id, is_ambiguous, is_managed_job, system_rank, record_system, resource_id, accelerator_type, chips, node_count,
-        started_at, case when record_system = 'run_json' then ended_at end
+        training_run_id, is_ambiguous, is_managed_job, system_rank, record_system, resource_id, accelerator_type, chips,
+        node_count, started_at, case when record_system = 'run_json' then ended_at end
 ),
 
 first_systems as (

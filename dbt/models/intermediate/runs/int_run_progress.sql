@@ -1,4 +1,4 @@
-{#- devices that the framework sees of a chip: of these two TensorCores each its own, of later ones both together (docs/sources/training_runs.md) #}
+{#- of these the framework sees two devices on a chip, of all others one (docs/sources/training_runs.md) #}
 {%- set two_devices = "('v2', 'v3', 'v7x')" %}
 
 with records as (

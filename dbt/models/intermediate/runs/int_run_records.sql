@@ -6,8 +6,12 @@
 with ranked_records as (
     select
         *,
-        case record_system {% for system, rank in ranks.items() %}when '{{ system }}' then '{{ rank }}' {% endfor %}else '4' end
-            as system_rank
+        case record_system
+            {%- for system, rank in ranks.items() %}
+            when '{{ system }}' then '{{ rank }}'
+            {%- endfor %}
+            else '4'
+        end as system_rank
     from {{ ref('stg_training_runs__runs') }}
 ),
 
@@ -24,8 +28,8 @@ ids as (
     group by all
 ),
 
--- names under which a record may be meant. Of a workload in Kubernetes its namespace and name, or the name alone; a record of our own may
--- put the cluster before them. A pipeline has several runs: the value of its label is nobody's name
+-- names under which a record may be meant. Of a workload in Kubernetes its namespace and name, or the name alone; a record of
+-- our own may put the cluster before them. A pipeline has several runs: the value of its label is nobody's name
 aliases as (
     select distinct
         aliases.record_system,

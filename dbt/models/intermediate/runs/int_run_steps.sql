@@ -15,7 +15,10 @@ moments as (
     inner join records using (record_system, record_run_id)
     where
         progress.happened_at is not null
-        and (progress.progress_kind in ('job_start', 'job_end') or (progress.progress_kind = 'step' and progress.step is not null))
+        and (
+            progress.progress_kind in ('job_start', 'job_end')
+            or (progress.progress_kind = 'step' and progress.step is not null)
+        )
 ),
 
 followed as (
@@ -43,31 +46,54 @@ steps as (
     where progress_kind = 'step'
 ),
 
-badput_ends as (
+-- start and end of a span are two entries: a start belongs to the next end of its kind. By windows, for each step may have both
+edges as (
     select distinct
         records.training_run_id,
         progress.progress_kind,
-        {{ instant_us('progress.happened_at') }} as from_us,
-        {{ instant_us('progress.until_at') }} as to_us
+        {{ instant_us('coalesce(progress.happened_at, progress.until_at)') }} as at_us,
+        progress.happened_at is null as is_end,
+        {{ instant_us('progress.until_at') }} as until_us
     from {{ ref('stg_training_runs__progress') }} as progress
     inner join records using (record_system, record_run_id)
-    where progress.progress_kind = 'data_loading' or progress.progress_kind like 'custom:%'
+    where
+        (progress.progress_kind = 'data_loading' or progress.progress_kind like 'custom:%')
+        and coalesce(progress.happened_at, progress.until_at) is not null
 ),
 
--- start and end of a span are two entries
-badput as (
+closed_edges as (
     select
-        starts.training_run_id,
-        starts.from_us,
-        min(ends.to_us) as to_us
-    from badput_ends as starts
-    inner join badput_ends as ends
-        on
-            starts.training_run_id = ends.training_run_id
-            and starts.progress_kind = ends.progress_kind
-            and ends.to_us >= starts.from_us
-    where starts.from_us is not null
-    group by starts.training_run_id, starts.progress_kind, starts.from_us
+        training_run_id,
+        at_us,
+        is_end,
+        coalesce(
+            until_us,
+            min(case when is_end then at_us end) over (
+                partition by training_run_id, progress_kind order by at_us, is_end
+                rows between current row and unbounded following
+            )
+        ) as until_us
+    from edges
+),
+
+-- the step in which a span begins
+points as (
+    select training_run_id, at_us, cast(null as bigint) as until_us, at_us as step_at_us, 0 as place from steps
+    union all
+    select training_run_id, at_us, until_us, cast(null as bigint) as step_at_us, 1 as place from closed_edges
+    where not is_end
+),
+
+placed as (
+    select
+        training_run_id,
+        at_us,
+        until_us,
+        place,
+        max(step_at_us) over (
+            partition by training_run_id order by at_us, place rows between unbounded preceding and current row
+        ) as step_at_us
+    from points
 ),
 
 waits as (
@@ -75,13 +101,10 @@ waits as (
         steps.training_run_id,
         steps.step,
         steps.at_us,
-        sum(least(steps.to_us, badput.to_us) - greatest(steps.at_us, badput.from_us)) as wait_us
-    from steps
-    inner join badput
-        on
-            steps.training_run_id = badput.training_run_id
-            and badput.from_us < steps.to_us
-            and badput.to_us > steps.at_us
+        sum(greatest(least(steps.to_us, placed.until_us) - placed.at_us, 0)) as wait_us
+    from placed
+    inner join steps on placed.training_run_id = steps.training_run_id and placed.step_at_us = steps.at_us
+    where placed.place = 1
     group by steps.training_run_id, steps.step, steps.at_us
 )
 
@@ -91,6 +114,9 @@ select
     at_us,
     steps.to_us,
     steps.is_kept,
-    cast(greatest(steps.to_us - at_us - coalesce(waits.wait_us, 0), 0) as decimal(38, 0)) as step_us
+    case
+        when steps.to_us is not null
+            then cast(greatest(steps.to_us - at_us - coalesce(waits.wait_us, 0), 0) as decimal(38, 0))
+    end as step_us
 from steps
 left join waits using (training_run_id, step, at_us)

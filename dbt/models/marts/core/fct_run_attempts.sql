@@ -12,7 +12,8 @@ select
     {{ hours('max(waiting_chip_us) * 1000000') }} as waiting_chip_hours,
     case
         when not bool_or(is_lost) then null
-        when max(kept_because) is null then 'neither a checkpoint nor the step from which the run went on is recorded: all of it counts'
+        when max(kept_because) is null
+            then 'neither a checkpoint nor the step from which the run went on is recorded: all of it counts'
         when max(lost_chip_us) is null then 'its chips are not known'
     end as lost_because
 from {{ ref('int_attempt_losses') }}

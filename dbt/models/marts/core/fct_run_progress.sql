@@ -93,10 +93,14 @@ select
     {%- endfor %}
     cast(case when mfu <= 1 then {{ nine_digits('mfu') }} end as double) as mfu_ratio,
     case when mfu <= 1 then coalesce(arithmetic, 'bf16, which no log states') end as mfu_arithmetic,
-    case when mfu <= 1 then case when timed_seconds > 0 then 'time of the steps' else 'time that chips were held' end end as mfu_basis,
+    case
+        when mfu <= 1 and timed_seconds > 0 then 'time of the steps'
+        when mfu <= 1 then 'time that chips were held'
+    end as mfu_basis,
     case
         when mfu <= 1 then null
-        when mfu > 1 then 'more operations are on record than the chips could have done: in another format than ' || coalesce(arithmetic, 'bf16')
+        when mfu > 1
+            then 'more operations are on record than the chips could have done in ' || coalesce(arithmetic, 'bf16')
         when is_multi_accelerator then 'the run used several types of accelerator'
         when accelerator_type is null then 'the type of its accelerators is not known'
         when peak_flops is null then 'no peak of its accelerator in ' || coalesce(arithmetic, 'bf16') || ' is in the catalogue'

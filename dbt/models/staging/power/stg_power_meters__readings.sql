@@ -118,7 +118,9 @@ tellings as (
     select
         *,
         sum(is_start) over (
-            partition by {{ place }}, series order by sample_from_us, sample_to_us rows between unbounded preceding and current row
+            partition by {{ place }}, series
+            order by sample_from_us, sample_to_us
+            rows between unbounded preceding and current row
         ) as telling
     from starts
 ),
@@ -193,7 +195,12 @@ select
         -- a switch is no machine, and of a machine without its accelerators nobody can tell what it draws
         when component is not null and meter in ('mlperf', 'codecarbon') then null
         when used_mj is not null and used_mj >= 0 and from_us < sample_to_us
-            then cast({{ int_div('cast(used_mj as decimal(38, 0)) * 1000000000', 'cast(sample_to_us - from_us as decimal(38, 0))') }} as bigint)
+            then cast(
+                {{ int_div(
+                    'cast(used_mj as decimal(28, 0)) * 1000000000',
+                    'cast(sample_to_us - from_us as decimal(38, 0))'
+                ) }} as bigint
+            )
         when counter_mj is null or stated_uw is not null then stated_uw
     end as power_uw,
     driver_ppm,
