@@ -89,16 +89,21 @@ class Node:
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def delivered(self, kind: str) -> list[Path]:
-        return sorted(path for path in (self.out / kind).rglob("*") if path.is_file())
+        return [path for path in files_below(self.out / kind) if not path.name.endswith(".tmp")]
 
     def waiting(self) -> list[Path]:
         """Files of the spool that are lines or records."""
-        return sorted(path for path in self.spool.rglob("*") if path.name.endswith((".jsonl", ".jsonl.gz", "record.json")))
+        return [path for path in files_below(self.spool) if path.name.endswith((".jsonl", ".jsonl.gz", "record.json"))]
 
     def record_of(self) -> dict[str, Any]:
         (path,) = self.delivered("runs")
         said: dict[str, Any] = json.loads(path.read_text())
         return said
+
+
+def files_below(folder: Path) -> list[Path]:
+    """All files, also while others come and go."""
+    return sorted(Path(base) / name for base, _, names in os.walk(folder) for name in names)
 
 
 @contextmanager
