@@ -276,7 +276,8 @@ create table marts.fct_training_run_energy (
     reserved_chip_hours decimal(38, 9),
     busy_chip_hours decimal(38, 9),
     pue_ratio double,
-    pue_source varchar
+    pue_source varchar,
+    implied_energy_kwh decimal(38, 9)
 );
 
 create table marts.fct_training_run_emissions_modelled (

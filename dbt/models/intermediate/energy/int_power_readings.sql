@@ -3,6 +3,10 @@
     'stg_xprof__samples', 'stg_neuron_power__samples', 'stg_gpu_monitoring__samples', 'stg_power_meters__readings',
 ] %}
 {%- set series = 'usage_month, boundary, meter, host_key, device_key' %}
+{%- set stated = [
+    'usage_month', 'boundary', 'meter', 'host_id', 'run_key', 'device_index', 'is_sampled', 'sample_from_us', 'sample_to_us',
+    'accelerator_type', 'sdk_version', 'is_measured', 'utilisation_ppm', 'power_uw', 'driver_ppm',
+] %}
 {%- set place = 'usage_month, boundary, meter, host_id, run_key, device_index' %}
 
 with months as (
@@ -86,13 +90,17 @@ points as (
 {{ gauge_times(series, 'usage_month, boundary, meter, host_key') }},
 
 covered as (
-    select readings.*, readings.sample_from_us as covered_from_us
+    select {{ stated | join(', ') }}, sample_from_us as covered_from_us
     from readings
-    where readings.sample_from_us is not null
+    where sample_from_us is not null
 
     union all
 
-    select points.*, covered_times.sample_from_us as covered_from_us
+    select
+        {%- for name in stated %}
+        points.{{ name }},
+        {%- endfor %}
+        covered_times.sample_from_us as covered_from_us
     from points
     inner join covered_times using ({{ series }}, sample_to_us)
 ),

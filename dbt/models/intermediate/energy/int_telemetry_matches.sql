@@ -1,8 +1,9 @@
 {{ config(materialized='by_month') }}
-{%- set interval = 'usage_month, host, run_key, is_node, sample_from_us, sample_to_us' %}
-{%- set stated -%}
-    source_name, host_id, run_key, accelerator_type, device_count, region_id, device_index, is_measured, sample_from_us, sample_to_us
-{%- endset %}
+{%- set interval = 'usage_month, host, run_key, sample_from_us, sample_to_us' %}
+{%- set stated = [
+    'source_name', 'host_id', 'run_key', 'accelerator_type', 'device_count', 'region_id', 'device_index', 'is_measured',
+    'sample_from_us', 'sample_to_us',
+] %}
 {%- set power_models = [
     'stg_xprof__samples', 'stg_neuron_power__samples', 'stg_gpu_monitoring__samples', 'stg_power_meters__readings',
 ] %}
@@ -17,14 +18,17 @@ months as (
 ),
 
 delivered as (
-    select {{ stated }}, true as is_document, false as is_node, cast(null as string) as meter
-    from {{ ref('stg_neuron_monitor__samples') }}
+    select {{ stated | join(', ') }}, true as is_document from {{ ref('stg_neuron_monitor__samples') }}
     union all
-    select {{ stated }}, false as is_document, false as is_node, cast(null as string) as meter
-    from {{ ref('stg_tpu_monitoring__samples') }}
+    select {{ stated | join(', ') }}, false as is_document from {{ ref('stg_tpu_monitoring__samples') }}
+),
+
+delivered_readings as (
     {%- for model in power_models %}
+    select {{ stated | join(', ') }}, false as is_document, meter from {{ ref(model) }}
+    {%- if not loop.last %}
     union all
-    select {{ stated }}, false as is_document, boundary = 'node' as is_node, meter from {{ ref(model) }}
+    {%- endif %}
     {%- endfor %}
 ),
 
@@ -44,35 +48,62 @@ covered_readings as (
 ),
 
 -- each sample in the month in which it ends: one that ends at midnight lies in the month before
-samples as (
+samples_with_time as (
     select
-        usage_month,
-        delivered.source_name,
-        coalesce(delivered.host_id, '') as host,
-        coalesce(delivered.run_key, '') as run_key,
-        {{ machine_name("coalesce(delivered.host_id, '')") }} as machine_name,
-        delivered.accelerator_type,
-        delivered.device_count,
-        delivered.region_id,
+        months.usage_month,
+        {%- for name in stated %}
+        delivered.{{ name }},
+        {%- endfor %}
         delivered.is_document,
-        delivered.device_index,
-        delivered.is_measured,
-        delivered.is_node,
-        coalesce(
-            delivered.sample_from_us, covered.sample_from_us, covered_readings.sample_from_us, delivered.sample_to_us
-        ) as sample_from_us,
-        delivered.sample_to_us
+        covered.sample_from_us as covered_from_us
     from delivered
     inner join months
         on delivered.sample_to_us > months.month_from_us and delivered.sample_to_us <= months.month_to_us
-    left join covered using (usage_month, host_id, device_index, is_measured, sample_to_us)
-    left join covered_readings
+    left join covered
         on
-            months.usage_month = covered_readings.usage_month
-            and delivered.meter = covered_readings.meter
-            and coalesce(delivered.host_id, '') = covered_readings.host
-            and delivered.device_index = covered_readings.device_index
-            and delivered.sample_to_us = covered_readings.sample_to_us
+            months.usage_month = covered.usage_month
+            and delivered.host_id = covered.host_id
+            and delivered.device_index = covered.device_index
+            and delivered.is_measured = covered.is_measured
+            and delivered.sample_to_us = covered.sample_to_us
+
+    union all
+
+    select
+        months.usage_month,
+        {%- for name in stated %}
+        readings.{{ name }},
+        {%- endfor %}
+        readings.is_document,
+        covered.sample_from_us as covered_from_us
+    from delivered_readings as readings
+    inner join months
+        on readings.sample_to_us > months.month_from_us and readings.sample_to_us <= months.month_to_us
+    left join covered_readings as covered
+        on
+            months.usage_month = covered.usage_month
+            and readings.meter = covered.meter
+            and coalesce(readings.host_id, '') = covered.host
+            and readings.device_index = covered.device_index
+            and readings.sample_to_us = covered.sample_to_us
+),
+
+samples as (
+    select
+        usage_month,
+        source_name,
+        coalesce(host_id, '') as host,
+        coalesce(run_key, '') as run_key,
+        {{ machine_name("coalesce(host_id, '')") }} as machine_name,
+        accelerator_type,
+        device_count,
+        region_id,
+        is_document,
+        device_index,
+        is_measured,
+        coalesce(sample_from_us, covered_from_us, sample_to_us) as sample_from_us,
+        sample_to_us
+    from samples_with_time
 ),
 
 holdings as (
@@ -139,8 +170,7 @@ meetings as (
     from intervals
     inner join holdings using (usage_month)
     where
-        intervals.is_node
-        and intervals.machine_name = ''
+        intervals.machine_name = ''
         and intervals.keyed_run_id = holdings.training_run_id
         and intervals.sample_from_us < holdings.held_to_us
         and intervals.sample_to_us > holdings.held_from_us
