@@ -14,6 +14,7 @@ from typing import Any
 
 from connectors.formats.accelerators import accelerator_type_of, is_aws_accelerator
 from connectors.runs.fields import MILLISECONDS, count, first, inner, labelled_run, last, listed, moment, needed, text
+from connectors.runs.images import versions_of_image
 from connectors.runs.run_records import RecordError, in_order, state_of
 
 Document = dict[str, Any]
@@ -52,6 +53,7 @@ def batch_rows(record: list[Document]) -> list[Row]:
     tags = inner(any_job, "tags")
     base = {"record_system": "batch", "recorded_id": labelled_run(tags) or job_id}
     rows: list[Row] = [{"part": "run", "provider_name": "AWS", "cluster_name": _last(text(any_job, "jobQueue"))}]
+    rows[0] |= next((found for one in record if (found := versions_of_image(text(inner(one, "container"), "image")))), {})
     arn = text(any_job, "jobArn")
     aliases = [job_id, re.sub(r"#\d+$", "", arn) if arn else None]
     rows += [{"part": "alias", "alias_system": "batch", "alias_id": name} for name in aliases if name]

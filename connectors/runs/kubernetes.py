@@ -14,6 +14,7 @@ from typing import Any
 from connectors.formats.accelerators import accelerator_type_of, is_aws_accelerator
 from connectors.formats.tpu_names import topology_chips_of, tpu_type_of
 from connectors.runs.fields import count, first, inner, labelled_run, last, listed, moment, needed, text
+from connectors.runs.images import versions_of_image
 from connectors.runs.pods import accelerators_of, pod_end, pod_start, pod_state
 from connectors.runs.run_records import in_order
 
@@ -60,6 +61,8 @@ def kubernetes_rows(record: list[Document]) -> list[Row]:
     base = {"record_system": "kubernetes", "recorded_id": labelled_run(labels) or name}
     held = _by_node(row for one in objects if one["kind"] == "Pod" and (row := _pod_row(one, nodes)))
     rows: list[Row] = [{"part": "run", **_run_fields(objects, labels, held, nodes)}]
+    containers = [container for one in objects if one["kind"] == "Pod" for container in listed(inner(one, "spec"), "containers")]
+    rows[0] |= next((found for one in containers if (found := versions_of_image(text(one, "image")))), {})
     rows.append({"part": "alias", "alias_system": "kubernetes", "alias_id": f"{namespace}/{name}"})
     uids = dict.fromkeys(uid for one in objects for uid in _uids(one))
     rows += [{"part": "alias", "alias_system": "kubernetes_uid", "alias_id": uid} for uid in uids]

@@ -73,6 +73,29 @@ def test_a_multi_node_batch_job_has_its_attempts_and_its_children_as_nodes(tmp_p
     assert ("batch", "0b1c-main") in picked(part(result, "alias"), "alias_system", "alias_id")
 
 
+NEURONX = "763104351884.dkr.ecr.us-west-2.amazonaws.com/pytorch-training-neuronx:2.1.2-neuronx-py310-sdk2.20.0-ubuntu20.04"
+
+
+def test_the_name_of_a_container_of_aws_tells_the_versions_in_it(tmp_path: Path) -> None:
+    versions = {"framework": "pytorch", "framework_version": "2.1.2", "sdk_name": "neuron", "sdk_version": "2.20.0"}
+    arn = "arn:aws:sagemaker:us-west-2:1:training-job/a"
+    sagemaker: dict[str, Any] = {
+        "TrainingJobArn": arn,
+        "TrainingJobName": "a",
+        "AlgorithmSpecification": {"TrainingImage": NEURONX},
+    }
+    ultra = {"PlacementSpecifications": [{"UltraServerId": "us-7", "InstanceCount": 4}]}
+    sagemaker["ResourceConfig"] = {"InstanceType": "ml.trn2.48xlarge", "InstanceCount": 4, "InstancePlacementConfig": ultra}
+    assert part(read(tmp_path / "ultra", sagemaker, "job.json"), "run")[0]["slice_name"] == "us-7"
+    batch = {**PARENT, "container": {"image": NEURONX}}
+    pod = {"kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [{"image": "mine:1"}, {"image": NEURONX}]}}
+    for name, document in (("sagemaker", sagemaker), ("batch", batch), ("pod", pod)):
+        [run] = part(read(tmp_path / name, document, "job.json"), "run")
+        assert versions.items() <= run.items(), name
+    own = {**sagemaker, "AlgorithmSpecification": {"TrainingImage": "1.dkr.ecr.us-west-2.amazonaws.com/pytorch-mine:2.1.2"}}
+    assert versions.keys().isdisjoint(part(read(tmp_path / "own", own, "job.json"), "run")[0])
+
+
 def test_a_running_batch_job_is_open_and_the_parent_of_an_array_held_nothing(tmp_path: Path) -> None:
     running = {**PARENT, "jobId": "r", "status": "RUNNING", "attempts": [], "tags": {}, "stoppedAt": None}
     array = {**PARENT, "jobId": "a", "tags": {}, "arrayProperties": {"size": 3}}

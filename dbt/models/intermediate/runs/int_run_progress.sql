@@ -8,7 +8,17 @@ with records as (
 ),
 
 told as (
-    select distinct records.training_run_id, progress.*
+    select distinct
+        records.training_run_id,
+        record_system,
+        progress.progress_kind,
+        progress.happened_at,
+        progress.step,
+        progress.seconds,
+        progress.device_tokens,
+        progress.device_flops,
+        progress.device_count,
+        progress.arithmetic
     from {{ ref('stg_training_runs__progress') }} as progress
     inner join records using (record_system, record_run_id)
 ),
