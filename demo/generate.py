@@ -71,8 +71,8 @@ Usage months {MONTHS[0]} to {MONTHS[-1]}; now is {iso(NOW)}. File times are the 
 
 The paired workloads run under the same `pair_key` on both clouds, for the same number of tokens: llm-8b costs about a fifth
 less on TPU, speech-finetune about a quarter more, bert-large about the same, and of vit-huge there are two pairs only.
-ranking-pretraining costs nearly twice as much on TPU and needs less energy there. In the second quarter the public watts of the
-two chips leave that open; since July profiles say what a TPU v4 draws, and the third quarter has a verdict.
+ranking-pretraining costs nearly twice as much on TPU and needs less energy there, which the public watts of the two chips leave
+open. ranking-continued is the same again, in August: its profiles say what a TPU v4 draws, and its energy has a verdict.
 
 ## The bill of Google Cloud from BigQuery
 

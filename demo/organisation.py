@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from random import Random
 
@@ -62,11 +62,14 @@ SWEEP = Workload("detector-sweep", "detr-xl", TORCH, "vision", 450_000_000, 7_90
 SPEECH = Workload("speech-finetune", "speech-600m", TORCH, "vision", 600_000_000, 5_200, "word_accuracy", "max", 0.91)
 # what power was metered of: by drivers, by profiles, by NVML, at a rack
 RANK = Workload("ranking-pretraining", "ranker-2b", NEURONX, "efficiency", 2_000_000_000, 5_400, "auc", "max", 0.79)
+RANK_ON = replace(RANK, workload_key="ranking-continued")  # the same again, with profiles
 DISTILL = Workload("ranker-distillation", "ranker-300m", NEURONX, "efficiency", 300_000_000, 21_000, "auc", "max", 0.77)
 CAPTION = Workload("caption-finetune", "caption-4b", "jax", "efficiency", 4_000_000_000, 2_700, "cider", "max", 1.21)
 # versions that records state; the others state none
 SOFTWARE = {CAPTION.workload_key: {"sdk_name": "libtpu", "sdk_version": "0.0.31"}}
-STEADY = frozenset({RANK.workload_key, CAPTION.workload_key})  # the same use in every hour, and every run reaches its target
+STEADY = frozenset(
+    {RANK.workload_key, RANK_ON.workload_key, CAPTION.workload_key}
+)  # the same use in every hour, and every run reaches its target
 
 ALIGN = Workload("alignment-small", "llm-3b", NEURONX, "foundation", 3_000_000_000, 3_200, "reward", "max", 0.3)
 
@@ -75,7 +78,8 @@ PAIR_KEYS = {
     BERT.workload_key: tuple(f"bert-{n:02d}" for n in range(1, 9)),
     VIT.workload_key: tuple(f"vit-{n:02d}" for n in range(1, 3)),
     SPEECH.workload_key: tuple(f"speech-{n:02d}" for n in range(1, 7)),
-    RANK.workload_key: tuple(f"rank-{n:02d}" for n in range(1, 13)),
+    RANK.workload_key: tuple(f"rank-{n:02d}" for n in range(1, 7)),
+    RANK_ON.workload_key: tuple(f"rank-{n:02d}" for n in range(7, 13)),
 }
 
 

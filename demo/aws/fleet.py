@@ -23,6 +23,7 @@ from demo.organisation import (
     NODE_CHIPS,
     PAIR_KEYS,
     RANK,
+    RANK_ON,
     SPEECH,
     SWEEP,
     VIT,
@@ -35,7 +36,12 @@ from demo.truth import Rest
 
 NODE_TYPE = "trn1.32xlarge"
 GPU_RANK = replace(RANK, framework="pytorch", tokens_per_chip_second=9_100)
-TYPES = {RANK: "trn2.3xlarge", DISTILL: "trn2.3xlarge", GPU_RANK: "p5.48xlarge"}  # of the machines that are not NODE_TYPE
+TYPES = {
+    RANK: "trn2.3xlarge",
+    RANK_ON: "trn2.3xlarge",
+    DISTILL: "trn2.3xlarge",
+    GPU_RANK: "p5.48xlarge",
+}  # of the machines that are not NODE_TYPE
 # where tagged runs launch their machines: account, region, purchase, nodes, GB of volume, a tagged CPU machine beside them
 SHAPES: dict[Workload, tuple[Account, str, str, int, int, str | None]] = {
     LLAMA: (PRODUCTION, "us-east-1", "on_demand", 6, 500, "c6i.16xlarge"),
@@ -45,6 +51,7 @@ SHAPES: dict[Workload, tuple[Account, str, str, int, int, str | None]] = {
     VIT: (VISION, "us-west-2", "on_demand", 2, 500, None),
     SPEECH: (VISION, "us-west-2", "on_demand", 1, 0, None),
     RANK: (EFFICIENCY, "us-east-2", "on_demand", 1, 0, None),
+    RANK_ON: (EFFICIENCY, "us-east-2", "on_demand", 1, 0, None),
     DISTILL: (EFFICIENCY, "us-east-2", "on_demand", 1, 0, None),
     GPU_RANK: (EFFICIENCY, "us-east-2", "on_demand", 1, 0, None),
 }
@@ -60,7 +67,7 @@ VIT_STARTS = "2026-06-23T10:17:38 2026-08-26T08:51:04"
 SPEECH_STARTS = """
 2026-07-06T13:05:21 2026-07-23T08:40:10 2026-08-05T14:31:48 2026-08-20T09:12:33 2026-09-03T10:44:02 2026-09-17T15:20:57
 """
-# six before the first profile of their TPU twins, and six in the month of the profiles
+# six without profiles of their TPU twins, and six with
 RANK_STARTS = """
 2026-05-04T08:10:00 2026-05-07T09:20:00 2026-05-12T07:45:00 2026-05-15T10:05:00 2026-05-20T08:30:00 2026-05-26T09:00:00
 2026-08-03T08:15:00 2026-08-06T09:40:00 2026-08-11T07:50:00 2026-08-14T10:10:00 2026-08-19T08:25:00 2026-08-25T09:05:00
@@ -171,8 +178,9 @@ def build(world: World) -> None:
         _elastic_run(world, f"vit-h14-{number:02d}", VIT, start, 22.4 + number, pair_key=key)
     for number, (key, start) in enumerate(zip(PAIR_KEYS[SPEECH.workload_key], SPEECH_STARTS.split(), strict=True), start=1):
         _elastic_run(world, f"speech-{number:02d}", SPEECH, start, 1.5 + number / 8, pair_key=key)
-    for number, (key, start) in enumerate(zip(PAIR_KEYS[RANK.workload_key], RANK_STARTS.split(), strict=True), start=1):
-        _elastic_run(world, f"ranker-trn2-{number:02d}", RANK, start, 8.0, pair_key=key)
+    ranked = [(workload, key) for workload in (RANK, RANK_ON) for key in PAIR_KEYS[workload.workload_key]]
+    for (workload, key), start in zip(ranked, RANK_STARTS.split(), strict=True):
+        _elastic_run(world, f"ranker-trn2-{key[-2:]}", workload, start, 8.0, pair_key=key)
     for name, workload, start, hours in METERED_RUNS:
         _elastic_run(world, name, workload, start, hours)
     _standing_runs(world, _shared_machines(world), SWEEP, SWEEPS)

@@ -26,6 +26,7 @@ from demo.organisation import (
     MOE,
     PAIR_KEYS,
     RANK,
+    RANK_ON,
     SPEECH,
     SWEEP,
     TAG_KEY,
@@ -91,8 +92,9 @@ PAIRINGS = (
     Pairing(replace(BERT, framework="jax"), "bert-tpu", V5E, 16, "spot", 8.6, (1.035, 0.06)),
     Pairing(replace(VIT, framework="jax"), "vit-tpu", V5E, 8, "on_demand", 21.5, (0.93, 0.05)),
     Pairing(replace(SPEECH, framework="jax"), "speech-tpu", V5E, 8, "on_demand", 21.5, (1.42, 0.04)),
-    # about a third of its twin's hours on four chips: for more money less energy, which its profiles show
+    # about a third of its twin's hours on four chips: for more money less energy, which the profiles of the second show
     Pairing(replace(RANK, framework="jax"), "ranker-tpu", V4, 4, "on_demand", 2.235, (1.9, 0.004)),
+    Pairing(replace(RANK_ON, framework="jax"), "ranker-on-tpu", V4, 4, "on_demand", 2.235, (1.9, 0.004)),
 )
 UNUSUAL = {
     "llm8b-tpu-02": Unusual(((0.3, "failed"),)),

@@ -10,19 +10,18 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from demo.clock import HOUR, MICRO, seconds
+from demo.clock import HOUR, MICRO
 from demo.files import put
 from demo.gcp.fleet import nodes_of
-from demo.organisation import CAPTION, RANK, SOFTWARE
+from demo.organisation import CAPTION, RANK_ON, SOFTWARE
 from demo.simulation import Hold, Run, World
 from demo.telemetry.observed import chips_of
 from demo.telemetry.power import Metered
 
-SINCE = seconds("2026-07-01T00:00:00")  # profiles with power were not taken before
 SAMPLES, SPACING = 20, 15  # of a session, seconds apart
 RAILS = {1: "VDD Core SPI Sampler Power Meter (W)", 2: "HBM SPI Sampler Power Meter (W)"}
 # about the mean watts of the two rails of a slice's first chip, invented; every further one draws two more
-WATTS = {RANK.workload_key: (89, 36), CAPTION.workload_key: (101, 44)}
+WATTS = {RANK_ON.workload_key: (89, 36), CAPTION.workload_key: (101, 44)}
 DEVICES = {"v4": "TPU v4", "v5e": "TPU v5 lite"}
 POWER, TYPE, STARTED, STOPPED, VERSION = 1, 2, 3, 4, 5
 STATS = {POWER: "power", TYPE: "device_type_string", STARTED: "profile_start_time", STOPPED: "profile_stop_time"}
@@ -36,7 +35,7 @@ def write_profiles(root: Path, worlds: Iterable[World], metered: Metered) -> Non
         held = {node.instance_id for node in nodes_of(world)}
         for run in world.runs:
             for hold in run.attempts[-1].holds:
-                if run.workload.workload_key in WATTS and hold.resource_id in held and hold.start >= SINCE * MICRO:
+                if run.workload.workload_key in WATTS and hold.resource_id in held:
                     _write_session(root, run, hold, metered)
 
 

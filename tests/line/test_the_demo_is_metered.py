@@ -32,7 +32,7 @@ def read_of(power: dict[str, Any], name: str) -> tuple[list[tuple[str, int]], in
     return [(host, device) for host, device, *_ in readings], sum(seconds for _, _, seconds, _ in readings), total
 
 
-@pytest.mark.parametrize(("type_", "software", "runs"), [("v4", "", "ranker-tpu-"), ("v5e", "0.0.31", "caption-tpu-")])
+@pytest.mark.parametrize(("type_", "software", "runs"), [("v4", "", "ranker-on-tpu-"), ("v5e", "0.0.31", "caption-tpu-")])
 def test_watts_are_calibrated_from_the_windows_of_the_profiles(published, power, type_: str, software: str, runs: str) -> None:
     devices, seconds, joules = read_of(power, runs)
     row = published.execute(
