@@ -25,27 +25,6 @@ def oracle_tables(demo_home: Path) -> Tables:
     return Oracle(demo_home / "trainledger.yaml", now=DEMO_NOW).tables()
 
 
-def without_calibrated(found: list[str], published: Path) -> list[str]:
-    """What is not of runs with calibrated watts, which the oracle takes from the catalogue.
-
-    tests/line/test_the_demo_is_metered.py and the unit tests of calibration hold those.
-    """
-    with duckdb.connect(str(published), read_only=True) as connection:
-        runs = connection.execute(
-            "select distinct training_run_id, sub_account_id from marts.fct_training_run_energy"
-            " join marts.dim_training_runs using (training_run_id) where power_confidence = 'calibrated'"
-        ).fetchall()
-    tables = ("fct_training_run_energy", "fct_training_run_emissions_modelled")
-    calibrated = {f"{table}: training_run_id={run}" for table in tables for run, _ in runs}
-    accounts = {f"sub_account_id={account}" for _, account in runs}
-
-    def is_calibrated(said: str) -> bool:
-        words = said.split(", ")
-        return words[0] in calibrated or ("method=modelled_vs_provider" in words and bool(accounts & set(words)))
-
-    return [said for said in found if not is_calibrated(said)]
-
-
 @pytest.fixture(scope="module")
 def published(demo_home: Path) -> Path:
     [path] = demo_home.rglob("published/trainledger.duckdb")
@@ -58,7 +37,7 @@ def test_every_amount_of_the_demo_is_the_one_the_oracle_works_out_from_the_expor
     assert all(oracle_tables.values()), (
         f"an empty table compares nothing: {[name for name, rows in oracle_tables.items() if not rows]}"
     )
-    found = without_calibrated(differences(published, oracle_tables), published)
+    found = differences(published, oracle_tables)
     assert not found, report(found)
 
 

@@ -218,7 +218,7 @@ def managed_jobs(line: Line) -> None:
 
 def edges(line: Line) -> None:
     """Types without watts, month ends, and a run nobody has ended."""
-    line.run("no-watts", "AWS", ("i-no-watts", "g4dn.xlarge", 1, START, END))
+    line.run("no-watts", "AWS", ("i-no-watts", "trn9.48xlarge", 1, START, END))
     line.run("no-chips", "AWS", ("i-no-chips", "trn3", None, START, END))
     line.run("stated-chips", "AWS", ("i-no-host", "trn3", 2, START, END))
     midnight = datetime(2026, 8, 1)  # noqa: DTZ001

@@ -50,7 +50,14 @@ spans as (
 numbered as (
     select
         *,
-        sum(case when started_at > reached then 1 else 0 end) over (
+        -- of our own records one that begins as the other ends is another: a file for each attempt
+        sum(case
+            when
+                started_at > reached
+                or (record_system = 'run_json' and started_at = reached and coalesce(ended_at, {{ never }}) > started_at)
+                then 1
+            else 0
+        end) over (
             partition by {{ attempt }}
             order by started_at nulls first, ended_at nulls last, state, row_number
             rows between unbounded preceding and current row
