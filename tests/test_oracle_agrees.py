@@ -4,7 +4,6 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from tests.oracle.compare import differences, report
