@@ -87,6 +87,7 @@ def write_good(folder: Path) -> Organisation:
     (exports / "gpu_monitoring/host=i-2/a.prom").write_text(
         'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 300 1775001600000\nDCGM_FI_DEV_POWER_USAGE{gpu="0"} 310 1775001630000\n'
     )
+    (exports / "power_meters/rack.csv").write_text("time,host,meter,watts\n1775001600,i-1,pdu,3000\n1775001660,i-1,pdu,3100\n")
     (exports / "fx_rates/rates.csv").write_text("rate_date,base_currency,quote_currency,rate\n2026-04-01,EUR,USD,1.1\n")
     return made
 

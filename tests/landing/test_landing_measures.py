@@ -33,6 +33,7 @@ CHANGED = {
     "xprof": "power_w",
     "neuron_power": "power_ratio",
     "gpu_monitoring": "power_w",
+    "power_meters": "power_w",
     "fx_rates": "rate",
 }
 

@@ -33,7 +33,7 @@ from tests.landing.kit import (
     write_run,
     write_samples,
 )
-from tests.landing.whole_company import GPU, OWN, POWER, RATES, SOURCES, whole_company
+from tests.landing.whole_company import GPU, OWN, POWER, RACK, RATES, SOURCES, whole_company
 
 RUNS = {"name": "runs", "kind": "training_runs"}
 
@@ -73,8 +73,13 @@ def two_of_every_kind(folder: Path) -> Organisation:
     write_points(exports / "tpu/more.json", "2026-05-01T00:01:00Z", at="2026-05-02", run="b")
     write_profile(exports / "profiles/plugins/profile/s/host-2.xplane.pb", at="2026-05-02")
     write_run(exports / "runs/b.run.json", "b", at="2026-05-02", aliases=[{"system": "slurm", "id": "7"}])
-    for name, text in (("neuron-power/host=i-2/neuron0.txt", POWER), ("gpu/host=i-3/dcgm.prom", GPU)):
-        (exports / name).parent.mkdir()
+    metered = {
+        "neuron-power/host=i-2/neuron0.txt": POWER,
+        "gpu/host=i-3/dcgm.prom": GPU,
+        "rack/b.csv": RACK.replace("i-1", "i-2"),
+    }
+    for name, text in metered.items():
+        (exports / name).parent.mkdir(exist_ok=True)
         (exports / name).write_text(text)
         set_time(exports / name, "2026-05-02")
     for name, text in (("fx/more.csv", RATES.replace("2026-04-0", "2026-04-2")), ("own/more.csv", OWN.replace("us-", "eu-"))):

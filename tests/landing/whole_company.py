@@ -27,6 +27,7 @@ SOURCES = {
     "profiles": "xprof",
     "neuron-power": "neuron_power",
     "gpu": "gpu_monitoring",
+    "rack": "power_meters",
     "runs": "training_runs",
     "fx": "fx_rates",
     "own": "user_inputs",
@@ -34,6 +35,7 @@ SOURCES = {
 RATES = "rate_date,base_currency,quote_currency,rate,source\n2026-04-01,USD,EUR,0.925,ECB\n2026-04-02,USD,EUR,0.926,ECB\n"
 POWER = "neuron0\nPOWER_STATUS_VALID,1775001660,0.00,2.00,1.50\nPOWER_STATUS_VALID,1775001720,0.00,2.00,1.50\n"
 GPU = 'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 300 1775001660000\nDCGM_FI_DEV_POWER_USAGE{gpu="0"} 310 1775001720000\n'
+RACK = "time,host,meter,watts\n2026-04-01T00:01:00Z,i-1,pdu,3000\n2026-04-01T00:02:00Z,i-1,pdu,3100\n"
 OWN = "kind,key,value,unit,source\npue,us-east-2,1.15,ratio,meter\npue,us-west-2,1.2,ratio,meter\n"
 
 
@@ -51,8 +53,9 @@ def whole_company(folder: Path) -> Organisation:
     write_points(exports / "tpu/points.json", "2026-04-03T00:01:00Z", "2026-04-03T00:02:00Z", at="2026-04-04", run="a")
     write_profile(exports / "profiles/plugins/profile/s/host-1.xplane.pb", at="2026-04-04")
     write_run(exports / "runs/a.run.json", "a", at="2026-05-02")
-    for name, text in (("neuron-power/host=i-1/neuron0.txt", POWER), ("gpu/host=i-2/dcgm.prom", GPU)):
-        (exports / name).parent.mkdir()
+    metered = {"neuron-power/host=i-1/neuron0.txt": POWER, "gpu/host=i-2/dcgm.prom": GPU, "rack/a.csv": RACK}
+    for name, text in metered.items():
+        (exports / name).parent.mkdir(exist_ok=True)
         (exports / name).write_text(text)
         set_time(exports / name, "2026-04-02")
     for name, text in (("fx/fx.csv", RATES), ("own/own.csv", OWN)):

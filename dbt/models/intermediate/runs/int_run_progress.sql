@@ -90,7 +90,7 @@ chips as (
         types.peak_fp8_tflops
     from {{ ref('int_run_chips') }} as chips
     left join {{ ref('accelerator_types') }} as types
-        on chips.accelerator_type = types.accelerator_type and not chips.is_multi_accelerator
+        on case when not chips.is_multi_accelerator then chips.accelerator_type end = types.accelerator_type
 ),
 
 found as (

@@ -70,8 +70,8 @@ sums as (
             and seen.host = last_read.host
             and seen.run = last_read.run
             and seen.series = last_read.series
-            and seen.last_us = last_read.sample_to_us
-            and seen.last_us >= seen.sample_to_us - {{ hour_us }}
+            -- a join on equality alone: with a condition of one side every pair of rows is compared
+            and case when seen.last_us >= seen.sample_to_us - {{ hour_us }} then seen.last_us end = last_read.sample_to_us
     where seen.last_us >= seen.sample_to_us - {{ hour_us }} or seen.next_us <= seen.sample_to_us + {{ hour_us }}
     group by all
 ),
@@ -149,20 +149,18 @@ stretches as (
     from readings
     left join nodes
         on
-            readings.is_part
-            and readings.meter = nodes.meter
+            readings.meter = nodes.meter
             and readings.host = nodes.host
             and readings.run = nodes.run
             and (readings.series = '') = nodes.is_whole
-            and readings.sample_to_us = nodes.sample_to_us
+            and case when readings.is_part then readings.sample_to_us end = nodes.sample_to_us
     left join counted
         on
-            readings.is_part
-            and readings.meter = counted.meter
+            readings.meter = counted.meter
             and readings.host = counted.host
             and readings.run = counted.run
             and (readings.series = '') = counted.is_whole
-            and readings.sample_to_us = counted.sample_to_us
+            and case when readings.is_part then readings.sample_to_us end = counted.sample_to_us
     left join retold
         on
             readings.meter = retold.meter
