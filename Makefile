@@ -9,7 +9,7 @@ CONFIG ?= $(DEMO)/trainledger.yaml
 # the demo's clock stands still; everybody else's runs
 UI_NOW := $(if $(filter $(DEMO)/%,$(CONFIG)),TRAINLEDGER_NOW=2026-10-10T00:00:00Z)
 
-.PHONY: run ui test pytest fuzz parity bench bench-compare lint lock clean system-packages
+.PHONY: run ui test pytest fuzz parity bench bench-compare lint lock clean system-packages xprof-peer
 
 run: .venv/installed-run
 	$(BIN)/trainledger demo --dir $(DEMO)
@@ -19,7 +19,7 @@ ui: .venv/installed-run
 	$(UI_NOW) $(BIN)/trainledger ui --config $(CONFIG)
 
 # what only tests need from the system is a browser and Java; installed where this user may, else listed as skipped (a failure under CI)
-test: .venv/installed-test .venv-bigquery/installed system-packages
+test: .venv/installed-test .venv-bigquery/installed xprof-peer system-packages
 	@$(MAKE) --no-print-directory -j 2 pytest lint
 
 # on two cores a third worker, and lint beside it, fill the time in which tests wait for processes, servers and disks
@@ -83,6 +83,13 @@ system-packages:
 	$(BIN)/uv pip install -q --python .venv-bigquery/bin/python --require-hashes -r requirements/bigquery-server.lock
 	touch $@
 
+# the public reader of profiles, which a test asks whether it sees what ours sees
+xprof-peer: .venv-xprof-peer/installed
+.venv-xprof-peer/installed: .venv/bin/uv requirements/xprof-peer.lock
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-xprof-peer
+	$(BIN)/uv pip install -q --python .venv-xprof-peer/bin/python --no-deps --require-hashes -r requirements/xprof-peer.lock
+	touch $@
+
 # hashed locks without addresses, for Python 3.11 to 3.13; the test lock is the run lock and more
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q
 lock: .venv/bin/uv
@@ -90,6 +97,7 @@ lock: .venv/bin/uv
 	$(LOCK) pyproject.toml --extra test --extra scale -c requirements/run.lock -o requirements/test.lock
 	printf 'uv>=0.9\nhatchling>=1.27\n' | $(LOCK) - -c requirements/run.lock -o requirements/bootstrap.lock
 	$(LOCK) requirements/bigquery-server.in -o requirements/bigquery-server.lock
+	$(LOCK) --no-deps requirements/xprof-peer.in -o requirements/xprof-peer.lock
 
 clean:
-	rm -rf .venv .venv-bigquery build dist *.egg-info $(DEMO)
+	rm -rf .venv .venv-bigquery .venv-xprof-peer build dist *.egg-info $(DEMO)

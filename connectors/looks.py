@@ -17,6 +17,16 @@ _LOOKS = (
     ("a neuron_monitor", (b"neuron_runtime_data",)),
     ("a neuron_monitor", (b"neuroncore_utilization",)),
     ("a tpu_monitoring", (b"duty_cycle",)),
+    ("a gpu_monitoring", (b"DCGM_FI_DEV_POWER_USAGE",)),
+    ("a gpu_monitoring", (b"power.draw",)),
+    ("a gpu_monitoring", (b'"gpus"', b"power_w")),
+    ("a neuron_power", (b"POWER_STATUS_",)),
+    ("a neuron_power", (b"neuron.device.power",)),
+    ("a neuron_power", (b"neuron_device_power",)),
+    ("an xprof", (b"power_metrics",)),
+    ("an xprof", (b"/device:TPU:",)),
+    ("a power_meters", (b"power_measurement_start",)),
+    ("a power_meters", (b"codecarbon_version",)),
     ("a training_runs", (b"training_run_id", b"attempts")),
 )
 _FOLDERS = (

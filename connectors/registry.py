@@ -25,6 +25,10 @@ MODULES = {
     "gcp_carbon": "connectors.gcp.carbon",
     "neuron_monitor": "connectors.telemetry.neuron_monitor",
     "tpu_monitoring": "connectors.telemetry.tpu_monitoring",
+    "xprof": "connectors.power.xprof",
+    "neuron_power": "connectors.power.neuron_power",
+    "gpu_monitoring": "connectors.power.gpu_monitoring",
+    "power_meters": "connectors.power.power_meters",
     "fx_rates": "connectors.inputs.fx_rates",
     "user_inputs": "connectors.inputs.user_inputs",
 }

@@ -15,6 +15,7 @@ from dagster_project.commands.endings import guarded, say
 from dagster_project.commands.evidence_cli import restatements, verify
 from dagster_project.commands.export_cli import export_app
 from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Format, Json, Wait
+from dagster_project.commands.record_cli import record
 from dagster_project.commands.report_cli import report_app
 from dagster_project.commands.trace_cli import trace
 
@@ -29,6 +30,8 @@ app.command()(trace)
 app.add_typer(export_app, name="export")
 app.command()(verify)
 app.command()(restatements)
+# whatever stands behind the first word of the job's command is the job's
+app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(record)
 
 
 def _version(wanted: bool) -> None:

@@ -23,7 +23,10 @@ class Kind(StrEnum):
     GCP_CARBON = "gcp_carbon"
     NEURON_MONITOR = "neuron_monitor"
     TPU_MONITORING = "tpu_monitoring"
+    XPROF = "xprof"
+    NEURON_POWER = "neuron_power"
     GPU_MONITORING = "gpu_monitoring"
+    POWER_METERS = "power_meters"
     TRAINING_RUNS = "training_runs"
     FX_RATES = "fx_rates"
     USER_INPUTS = "user_inputs"
@@ -39,6 +42,7 @@ class KindFacts:
     payer_column: str | None = None
     usage_column: str | None = None  # bills whose partitions are no months: the time of use places a row in its month
     version_column: str | None = None  # carbon whose partitions name no model version: its rows do
+    meters_chips: bool = False  # watts of chips, by which a month and the twelve after it are calibrated
     detail_columns: tuple[str, ...] = ()  # an export with none of them is the less detailed one, and ranks one lower
 
 
@@ -59,7 +63,10 @@ KINDS: dict[Kind, KindFacts] = {
     Kind.GCP_CARBON: KindFacts("carbon", "Google Cloud", 0, "billing_account_id", version_column="model_version"),
     Kind.NEURON_MONITOR: KindFacts("telemetry", "AWS"),
     Kind.TPU_MONITORING: KindFacts("telemetry", "Google Cloud"),
-    Kind.GPU_MONITORING: KindFacts("telemetry"),
+    Kind.XPROF: KindFacts("telemetry", "Google Cloud", meters_chips=True),
+    Kind.NEURON_POWER: KindFacts("telemetry", "AWS"),
+    Kind.GPU_MONITORING: KindFacts("telemetry", meters_chips=True),
+    Kind.POWER_METERS: KindFacts("telemetry"),
     Kind.TRAINING_RUNS: KindFacts("runs"),
     Kind.FX_RATES: KindFacts("inputs"),
     Kind.USER_INPUTS: KindFacts("inputs"),

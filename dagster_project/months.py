@@ -48,6 +48,12 @@ def months_between(first: str, last: str) -> list[str]:
     return months
 
 
+def months_back(month: str, count: int) -> list[str]:
+    """A month and as many before it, the earliest first."""
+    last = int(month[:4]) * 12 + int(month[5:7]) - 1
+    return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in range(last - count, last + 1)]
+
+
 def months_touched(start: datetime, end: datetime) -> set[str]:
     """The months of the half-open window [start, end); an empty window touches the month it stands in."""
     return set(months_between(f"{start:%Y-%m}", f"{max(start, end - timedelta(microseconds=1)):%Y-%m}"))

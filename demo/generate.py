@@ -15,7 +15,7 @@ from demo.clock import MONTHS, NOW, iso
 from demo.files import put
 from demo.gcp import write as gcp
 from demo.organisation import NAME, TAG_KEY
-from demo.telemetry import neuron, tpu
+from demo.telemetry import neuron, power, tpu, xprof
 from demo.telemetry.observed import Observed
 
 MARK = "# Synthetic exports of Example AG"
@@ -38,6 +38,10 @@ sources:
   - {{name: gcp-carbon,     kind: gcp_carbon,     location: ./exports/gcp-carbon}}
   - {{name: neuron,         kind: neuron_monitor, location: ./exports/neuron}}
   - {{name: tpu,            kind: tpu_monitoring, location: ./exports/tpu}}
+  - {{name: xprof,          kind: xprof,          location: ./exports/xprof}}
+  - {{name: neuron-power,   kind: neuron_power,   location: ./exports/neuron-power}}
+  - {{name: gpu,            kind: gpu_monitoring, location: ./exports/gpu}}
+  - {{name: rack,           kind: power_meters,   location: ./exports/rack}}
   - {{name: runs,           kind: training_runs,  location: ./exports/runs}}
 """
 
@@ -60,11 +64,15 @@ Usage months {MONTHS[0]} to {MONTHS[-1]}; now is {iso(NOW)}. File times are the 
 | exports/gcp-carbon | carbon export to 2026-08; June was backfilled with model version 17, April and May keep 16 |
 | exports/neuron | neuron-monitor documents of every Trainium run, one per hour or half an hour |
 | exports/tpu | Cloud Monitoring answers about every TPU run, a point an hour |
+| exports/xprof | profiles of TPU runs: five minutes each, with the power of two rails of every chip |
+| exports/neuron-power, gpu, rack | what a Neuron driver, nvidia-smi and a rack's meter read beside one run each, every minute |
 | exports/runs | run records of both clouds |
 | truth.json | what really happened, line by line |
 
 The paired workloads run under the same `pair_key` on both clouds, for the same number of tokens: llm-8b costs about a fifth
 less on TPU, speech-finetune about a quarter more, bert-large about the same, and of vit-huge there are two pairs only.
+ranking-pretraining costs nearly twice as much on TPU and needs less energy there, which the public watts of the two chips leave
+open. ranking-continued is the same again, in August: its profiles say what a TPU v4 draws, and its energy has a verdict.
 
 ## The bill of Google Cloud from BigQuery
 
@@ -103,6 +111,9 @@ neuron-monitor document speaks for its period, at the times its collector stampe
 runs saw of chips promised to both counts once, by the greatest use. A Cloud Monitoring point speaks for the time since the point
 before it on its chip, within its month, and for one spacing after more than one and a half; a chip without a duty cycle while its
 TensorCore series goes on is idle. Telemetry ends with 2026-09.
+
+`power[run]` has what a meter read beside a run: `meter`, and `readings` as `[host, device, seconds, [numerator, denominator]]`.
+The fraction is joules; of `neuron_sysfs`, whose driver states no watts, it is seconds of full power. Device null is the machine.
 """
 
 
@@ -124,10 +135,13 @@ def write_demo(folder: Path, scale: int = 1) -> None:
     observed.reserve(worlds)
     neuron.write_telemetry(exports / "neuron", aws_worlds, observed)
     tpu.write_telemetry(exports / "tpu", gcp_worlds, observed)
+    metered = power.Metered()
+    xprof.write_profiles(exports / "xprof", gcp_worlds, metered)
+    power.write_meters(exports, aws_worlds, observed, metered)
     observed.share_crowded()
     energy = observed.told(truth.ambiguous_runs(worlds))
     notes = {"organisation": NAME, "now": iso(NOW), "scale": scale}
-    put(folder / "truth.json", truth.render(worlds, objects, energy, notes), NOW)
+    put(folder / "truth.json", truth.render(worlds, objects, energy, metered.told(), notes), NOW)
     put(folder / "trainledger.yaml", CONFIGURATION, NOW)
 
 

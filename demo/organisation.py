@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from random import Random
 
@@ -25,7 +25,16 @@ def money(text: str) -> int:
 
 
 # chips of a node; TPU slices of several hosts have more, as their records tell
-NODE_CHIPS = {"trn1.32xlarge": 16, "trn2.48xlarge": 16, "v5e": 8, "v5p": 4, "v6e": 4}
+NODE_CHIPS = {
+    "trn1.32xlarge": 16,
+    "trn2.48xlarge": 16,
+    "trn2.3xlarge": 1,
+    "p5.48xlarge": 8,
+    "v4": 4,
+    "v5e": 8,
+    "v5p": 4,
+    "v6e": 4,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,17 @@ EMBED = Workload("embedding-refresh", "two-tower-1b", TORCH, "recsys", 1_000_000
 MOE = Workload("moe-120b-pretraining", "moe-120b", NEURONX, "foundation", 17_000_000_000, 1_900, "eval_loss", "min", 1.94)
 SWEEP = Workload("detector-sweep", "detr-xl", TORCH, "vision", 450_000_000, 7_900, "map", "max", 0.55)
 SPEECH = Workload("speech-finetune", "speech-600m", TORCH, "vision", 600_000_000, 5_200, "word_accuracy", "max", 0.91)
+# what power was metered of: by drivers, by profiles, by NVML, at a rack
+RANK = Workload("ranking-pretraining", "ranker-2b", NEURONX, "efficiency", 2_000_000_000, 5_400, "auc", "max", 0.79)
+RANK_ON = replace(RANK, workload_key="ranking-continued")  # the same again, with profiles
+DISTILL = Workload("ranker-distillation", "ranker-300m", NEURONX, "efficiency", 300_000_000, 21_000, "auc", "max", 0.77)
+CAPTION = Workload("caption-finetune", "caption-4b", "jax", "efficiency", 4_000_000_000, 2_700, "cider", "max", 1.21)
+# versions that records state; the others state none
+SOFTWARE = {CAPTION.workload_key: {"sdk_name": "libtpu", "sdk_version": "0.0.31"}}
+STEADY = frozenset(
+    {RANK.workload_key, RANK_ON.workload_key, CAPTION.workload_key}
+)  # the same use in every hour, and every run reaches its target
+
 ALIGN = Workload("alignment-small", "llm-3b", NEURONX, "foundation", 3_000_000_000, 3_200, "reward", "max", 0.3)
 
 PAIR_KEYS = {
@@ -58,6 +78,8 @@ PAIR_KEYS = {
     BERT.workload_key: tuple(f"bert-{n:02d}" for n in range(1, 9)),
     VIT.workload_key: tuple(f"vit-{n:02d}" for n in range(1, 3)),
     SPEECH.workload_key: tuple(f"speech-{n:02d}" for n in range(1, 7)),
+    RANK.workload_key: tuple(f"rank-{n:02d}" for n in range(1, 7)),
+    RANK_ON.workload_key: tuple(f"rank-{n:02d}" for n in range(7, 13)),
 }
 
 

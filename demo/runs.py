@@ -6,7 +6,7 @@ from pathlib import Path
 
 from demo.clock import MICRO, NOW, iso, iso_micro
 from demo.files import put_json
-from demo.organisation import NODE_CHIPS, TAG_KEY, generator
+from demo.organisation import NODE_CHIPS, SOFTWARE, STEADY, TAG_KEY, generator
 from demo.simulation import Hold, Run
 
 HOLD_SPELLED_OUT = 3  # every third node repeats its own times; the others take those of the attempt
@@ -31,6 +31,7 @@ def run_record(run: Run, provider_name: str) -> dict[str, object]:
     random = generator("result", run.recorded_id)
     better = -1 if workload.target_direction == "min" else 1
     is_open = run.attempts[-1].end is None
+    least = 0.004 if workload.workload_key in STEADY else -0.004
     return {
         "training_run_id": run.recorded_id,
         "aliases": [{"system": system, "id": alias} for system, alias in run.aliases],
@@ -39,6 +40,7 @@ def run_record(run: Run, provider_name: str) -> dict[str, object]:
         "pair_key": run.pair_key,
         "model_name": workload.model_name,
         "framework": workload.framework,
+        **SOFTWARE.get(workload.workload_key, {}),
         "team": workload.team,
         "tokens": tokens,
         "useful_tokens": tokens * (100 - 3 * lost) // 100,
@@ -47,7 +49,7 @@ def run_record(run: Run, provider_name: str) -> dict[str, object]:
         "target_metric": workload.target_metric,
         "target_direction": workload.target_direction,
         "target_value": workload.target_value,
-        "final_value": None if is_open else round(workload.target_value * (1 + better * random.uniform(-0.004, 0.03)), 4),
+        "final_value": None if is_open else round(workload.target_value * (1 + better * random.uniform(least, 0.03)), 4),
         "tags": run.tags,
         "attempts": [
             {

@@ -98,7 +98,11 @@ def ambiguous_runs(worlds: Sequence[World]) -> list[str]:
 
 
 def render(
-    worlds: Sequence[World], objects: dict[str, dict[str, dict]], energy: dict[str, dict], notes: dict[str, object]
+    worlds: Sequence[World],
+    objects: dict[str, dict[str, dict]],
+    energy: dict[str, dict],
+    power: dict[str, dict],
+    notes: dict[str, object],
 ) -> str:
     """JSON text with one entry per line, so that a difference can be read."""
     runs = sorted({run.run_id for world in worlds for run in world.runs})
@@ -121,9 +125,11 @@ def render(
             sums = compact({name: value for name, value in answer.items() if name != "lines"})
             told.append(f'{compact(key)}:{sums[:-1]},"lines":{lines}}}')
         sources.append(f"{compact(source)}:{_block('{}', told)}")
-    months = _block("{}", (f"{compact(run)}:{compact(each)}" for run, each in energy.items()))
+    months, metered = (
+        _block("{}", (f"{compact(run)}:{compact(each)}" for run, each in answers.items())) for answers in (energy, power)
+    )
     told = [f"{compact(name)}:{compact(value)}" for name, value in head.items()]
-    return "{\n" + ",\n".join([*told, f'"energy":{months}', f'"objects":{_block("{}", sources)}']) + "}\n"
+    return "{\n" + ",\n".join([*told, f'"energy":{months}', f'"power":{metered}', f'"objects":{_block("{}", sources)}']) + "}\n"
 
 
 def _block(brackets: str, entries: Iterable[str]) -> str:

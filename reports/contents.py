@@ -12,6 +12,7 @@ from reports.model import Figure, Section, Table, TableSpec, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import (
+    calibration,
     costs,
     datapoints,
     emissions,
@@ -71,6 +72,7 @@ def _quality(publication: Publication, quarter: Quarter, figures: list[Figure]) 
         "quality",
         "Quality",
         *(quality.MATRIX, status.PRESENCE_OF_PAYERS, status.ROW_STATUS, quality.CONSERVATION),
+        calibration.WATTS,
         *(quality.GATES, quality.CONFLICTS, quality.QUARANTINE),
     )(publication, quarter, figures)
     gates = next((table for table in made.tables if table.id == quality.GATES.id), None)

@@ -58,6 +58,8 @@ BESIDE = {
     "dim_vendor_claims",
     "fct_lost_work",
     "fct_purchase_costs",
+    "fct_run_attempts",
+    "fct_run_progress",
     "focus_1_4",
     "rpt_break_even_emissions",
     "rpt_comparison_pairs",

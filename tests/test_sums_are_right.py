@@ -30,6 +30,11 @@ def plain(table: str, column: str, filters: str = "billing_currency = 'USD'") ->
     return f"select sum({column}) from marts.{table} where {filters}"
 
 
+def nine_places(microseconds: str) -> str:
+    """Hours of whole microseconds at nine decimals."""
+    return f"cast(cast(({microseconds}) * 10 + 18 as bigint) // 36 as decimal(19, 0)) * cast(0.000000001 as decimal(9, 9))"
+
+
 FACILITY = plain("fct_training_run_energy", "facility_energy_kwh", "true")
 SUMS: dict[str, list[tuple[str, str]]] = {
     "fct_training_run_costs": [
@@ -84,6 +89,20 @@ SUMS: dict[str, list[tuple[str, str]]] = {
             plain("fct_training_run_costs", "effective_cost", "cost_component = 'accelerator' and billing_currency = 'USD'"),
         )
     ],
+    "fct_run_attempts": [
+        (
+            plain("fct_run_attempts", "lost_hours", "true"),
+            f"select sum({nine_places('epoch_us(ended_at) - epoch_us(coalesce(kept_until, started_at))')})"
+            " from marts.fct_run_attempts where state in ('failed', 'interrupted') and ended_at > started_at",
+        )
+    ],
+    "fct_run_progress": [
+        (
+            plain("fct_run_progress", "held_hours", "true"),
+            f"select sum(hours) from (select {nine_places('sum(epoch_us(ended_at) - epoch_us(started_at))')} as hours"
+            " from marts.fct_run_attempts group by training_run_id having count(*) = count(ended_at))",
+        )
+    ],
     "rpt_lost_work": [
         (plain("rpt_lost_work", amount), plain("fct_lost_work", amount)) for amount in ("effective_cost", "facility_energy_kwh")
     ],
@@ -124,7 +143,7 @@ NOT_ADDED = {
     *("dim_accelerators", "dim_accelerator_sources", "dim_prices", "dim_emission_factors", "dim_fx_rates"),
     *("rpt_break_even", "rpt_purchase_options", "rpt_quarterly_disclosure", "rpt_quarterly_figures", "rpt_vendor_claims"),
     *("dim_article_figures", "dim_porting_costs", "dim_pue", "dim_vendor_claims"),
-    *("rpt_break_even_emissions", "rpt_region_what_if", "fct_restatements"),
+    *("rpt_break_even_emissions", "rpt_region_what_if", "fct_restatements", "fct_power_calibration"),
 }
 
 

@@ -1,6 +1,6 @@
 """Families of measures: each prepares its inputs once and pairs every command with its floor."""
 
-from benchmarks.families import bills, google, google_table, history, landing, queries, refreshes, report, telemetry
+from benchmarks.families import bills, google, google_table, history, landing, node_hours, queries, refreshes, report, telemetry
 
 FAMILIES = (
     *bills.FAMILIES,
@@ -8,6 +8,7 @@ FAMILIES = (
     *history.FAMILIES,
     *landing.FAMILIES,
     *telemetry.FAMILIES,
+    *node_hours.FAMILIES,
     *queries.FAMILIES,
     *report.FAMILIES,
     *google.FAMILIES,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -164,7 +165,20 @@ def documents(host: str, number: int, groups: str, count: int) -> list[tuple[str
     return [(before, after) for before, _, after in (line.partition(_MARK) for line in drawn)]
 
 
-def write_files(root: Path, *, files: int, lines: int, start: datetime, hosts: int = 20, groups: str = "all") -> int:
+def _run_of(number: int) -> str:
+    return f"bench-{number}"
+
+
+def write_files(
+    root: Path,
+    *,
+    files: int,
+    lines: int,
+    start: datetime,
+    hosts: int = 20,
+    groups: str = "all",
+    run_of: Callable[[int], str] = _run_of,
+) -> int:
     """`files` files of `lines` documents each, spread over hosts; a host's files follow each other. Returns the bytes written."""
     written = 0
     for number in range(hosts):
@@ -177,7 +191,7 @@ def write_files(root: Path, *, files: int, lines: int, start: datetime, hosts: i
                 f"{before}{time:%Y-%m-%dT%H:%M:%SZ}{after}\n"
                 for time, (before, after) in zip(times, (drawn[line % len(drawn)] for line in range(lines)), strict=True)
             )
-            path = root / f"run=bench-{number}" / f"host={host}" / f"{begun:%Y-%m-%dT%H-%M-%SZ}.jsonl"
+            path = root / f"run={run_of(number)}" / f"host={host}" / f"{begun:%Y-%m-%dT%H-%M-%SZ}.jsonl"
             put(path, text, int(times[-1].astimezone(UTC).timestamp()) + 60)
             written += len(text)
     return written

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-_LINE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?[ \t]+(\S+)(?:[ \t]+(-?\d+(?:\.\d+)?))?\s*", re.ASCII)
+_LINE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?[ \t]+(\S+)(?:[ \t]+(-?\d{1,20}(?:\.\d{1,20})?))?\s*", re.ASCII)
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_.]*)="((?:[^"\\]|\\.)*)"\s*,?\s*', re.ASCII)
 _ESCAPED = re.compile(r"\\(.)")
 _MILLISECONDS_FROM = 100_000_000_000  # the older format writes milliseconds, OpenMetrics seconds

@@ -28,10 +28,13 @@ _BYSTANDER = re.compile(
     r"[._].*"  # _SUCCESS, _metadata, .DS_Store, .part.crc: hidden by the custom of Unix and Hadoop
     r"|.*\.(?:crc|md5|sha256|md|sql)"  # checksums, notes, the CREATE TABLE that a legacy report brings
     r"|(?:README|LICENSE|CHANGELOG)(?:\.\w+)?"
-    r"|aws-programmatic-access-test-object|crawler-cfn\.yml|Thumbs\.db|desktop\.ini",
+    r"|aws-programmatic-access-test-object|crawler-cfn\.yml|Thumbs\.db|desktop\.ini"
+    r"|.*\.trace\.json(?:\.gz)?|perfetto_trace\.json(?:\.gz)?|cache_version\.txt",  # beside a profile, from JAX and XProf
     re.IGNORECASE | re.DOTALL,
 )
 _BYSTANDERS_FOLDER = re.compile(r"(?:^|/)(?:\.[^/]+|_temporary|cost_and_usage_data_status)/")
+# of MLPerf's folders each kind reads a part: run records the logs of runs, meters those with power logs beside them
+_MLPERF = re.compile(r"(?:^|/)(?:systems/[^/]+\.json|results/[^/]+/[^/]+/(?:scaling\.json|(?:power/[^/]+/)?[^/]+\.(?:txt|log)))")
 _DATA_LIKE = re.compile(
     r"\.(?:parquet|csv|tsv|json|jsonl|ndjson|prom|txt|avro|orc|xlsx?|zip)(?:\.(?:gz|zst|bz2|snappy))?$|\.(?:gz|zst|bz2)$",
     re.IGNORECASE,
@@ -105,7 +108,8 @@ def look(
 def is_bystander(key: str) -> bool:
     """Whether an object is on the list of what lies beside data, or only marks a folder."""
     name = key.rpartition("/")[2]
-    return not name or _BYSTANDER.fullmatch(name) is not None or _BYSTANDERS_FOLDER.search(key) is not None
+    known = _BYSTANDER.fullmatch(name), _BYSTANDERS_FOLDER.search(key), _MLPERF.search(key)
+    return not name or any(known)
 
 
 def _of_finder(found: Sequence[Found], listed: dict[str, ObjectInfo], layouts: Sequence[Layout]) -> dict[str, str]:

@@ -24,6 +24,8 @@ _STATES = {
 }
 _STATE_OF = {word: state for state, words in _STATES.items() for word in words.split()}
 Times = dict[str, datetime | None]  # started_at, ended_at
+VERSIONS = ("framework_version", "sdk_name", "sdk_version", "driver_version", "runtime_version", "cluster_name", "slice_name")
+_TEXTS = ("workload_key", "pair_key", "model_name", "framework", *VERSIONS, "team", "target_metric", "target_direction")
 _PROVIDERS = {
     "aws": "AWS",
     "amazon web services": "AWS",
@@ -60,6 +62,13 @@ class Node(msgspec.Struct):
     ended_at: str | None = None
 
 
+class Checkpoint(msgspec.Struct):
+    """A state that was saved: work before it is not lost."""
+
+    at: str
+    step: int | float | None = None
+
+
 class Attempt(msgspec.Struct):
     """One try at the run."""
 
@@ -68,6 +77,7 @@ class Attempt(msgspec.Struct):
     started_at: str | None = None
     ended_at: str | None = None
     nodes: list[Node] | None = None
+    checkpoints: list[Checkpoint] | None = None
 
 
 class RunRecord(msgspec.Struct):
@@ -80,6 +90,13 @@ class RunRecord(msgspec.Struct):
     pair_key: str | None = None
     model_name: str | None = None
     framework: str | None = None
+    framework_version: str | None = None
+    sdk_name: str | None = None
+    sdk_version: str | None = None
+    driver_version: str | None = None
+    runtime_version: str | None = None
+    cluster_name: str | None = None
+    slice_name: str | None = None
     team: str | None = None
     tokens: int | float | None = None
     useful_tokens: int | float | None = None
@@ -150,11 +167,10 @@ def job_rows(
 
 
 def _rows(record: RunRecord) -> Iterator[dict[str, Any]]:
-    texts = ("workload_key", "pair_key", "model_name", "framework", "team", "target_metric", "target_direction")
     yield {
         "part": "run",
         "provider_name": _provider(record.provider_name),
-        **{name: getattr(record, name) for name in texts},
+        **{name: getattr(record, name) for name in _TEXTS},
         **{name: _whole(getattr(record, name), name) for name in ("tokens", "useful_tokens", "steps")},
         **{name: _float(getattr(record, name), name) for name in ("model_flops", "target_value", "final_value")},
     }
@@ -177,6 +193,11 @@ def _attempt_rows(attempt: Attempt, index: int, known: set[str]) -> Iterator[dic
     start, end = (time_of(getattr(attempt, name), f"{field}.{name}") for name in ("started_at", "ended_at"))
     times = in_order(start, end, f"{field}.ended_at")
     yield {"part": "attempt", "attempt_id": attempt_id, "state": state_of(attempt.state), **times}
+    for number, checkpoint in enumerate(attempt.checkpoints or ()):
+        at = f"{field}.checkpoints[{number}]"
+        step = _whole(checkpoint.step, f"{at}.step")
+        saved = {"progress_kind": "checkpoint", "happened_at": time_of(checkpoint.at, f"{at}.at"), "step": step}
+        yield {"part": "progress", "attempt_id": attempt_id, **saved}
     named = {(node.accelerator_type, node.resource_id) for node in attempt.nodes or ()}
     nodes_of = Counter(type_ for type_, _ in named)
     for number, node in enumerate(attempt.nodes or ()):

@@ -7,10 +7,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from connectors.formats.accelerators import accelerator_type_of, is_aws_accelerator
+from connectors.runs.fields import inner, listed, text
+from connectors.runs.images import versions_of_image
 from connectors.runs.run_records import RecordError, in_order, job_rows, state_of, time_of
 from connectors.times import recorded_time
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def is_sagemaker(document: dict[str, Any]) -> bool:
+    """Whether a document is the answer of DescribeTrainingJob."""
+    return "TrainingJobArn" in document
 
 
 def sagemaker_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -19,7 +26,13 @@ def sagemaker_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
     times = in_order(_time(document, "TrainingStartTime"), _time(document, "TrainingEndTime"), "TrainingEndTime")
     status = document.get("TrainingJobStatus")
     state = state_of(status if isinstance(status, str) else None)
-    return job_rows("sagemaker", name, "AWS", arn, state, times, _nodes(document))
+    rows = job_rows("sagemaker", name, "AWS", arn, state, times, _nodes(document))
+    algorithm = document.get("AlgorithmSpecification")
+    image = algorithm.get("TrainingImage") if isinstance(algorithm, dict) else None
+    rows[0] |= versions_of_image(image if isinstance(image, str) else None)
+    placements = listed(inner(document, "ResourceConfig", "InstancePlacementConfig"), "PlacementSpecifications")
+    rows[0]["slice_name"] = ",".join(sorted({server for one in placements if (server := text(one, "UltraServerId"))})) or None
+    return rows
 
 
 def _nodes(document: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,12 +1,14 @@
-"""Records of training runs: our own *.run.json, SageMaker's DescribeTrainingJob, Vertex's CustomJob; one delivery per file.
+"""Records of training runs, in every form that FORMS and TEXT_FORMS list; one delivery per file, of one run or of many.
 
-A record tells who ran what, when, on which machines. It is taken whole or refused whole; merging records by id or alias, and
-times that a node inherits from its attempt, are decided in SQL.
+A record tells who ran what, when, on which machines, or how far it got. It is taken whole or refused whole; merging records by id
+or alias, and times that a node inherits from its attempt, are decided in SQL.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +17,63 @@ import msgspec
 from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
 from connectors.errors import ExportContentError, Place, shorten
 from connectors.formats.lazy import pa, pq
+from connectors.formats.mllog import Log, read_system
 from connectors.formats.schema import BigInt, Number, Schema, Text, Timestamp, optional, required
+from connectors.formats.text_lines import TextFile
 from connectors.formats.values import measured_schema
+from connectors.layouts.mlperf_results import is_system, results_of
 from connectors.layouts.single_files import partition_of
-from connectors.runs.run_records import RecordError, run_json_rows
-from connectors.runs.sagemaker import sagemaker_rows
+from connectors.runs.batch import batch_records, batch_rows, is_batch
+from connectors.runs.forms import Document, Form, Row, TextForm, no_rows, of_one, rows_of_documents
+from connectors.runs.goodput import goodput_records, goodput_rows, is_goodput
+from connectors.runs.hyperpod import is_usage_report, usage_report_rows
+from connectors.runs.kubernetes import is_kubernetes, kubernetes_records, kubernetes_rows
+from connectors.runs.maxtext import is_metrics, is_step_log, metrics_records, metrics_rows, step_log_rows
+from connectors.runs.mlflow import is_mlflow, mlflow_records, mlflow_rows
+from connectors.runs.mlperf import is_mllog, mlperf_rows
+from connectors.runs.pipelines import is_pipeline, pipeline_records, pipeline_rows
+from connectors.runs.ray import is_ray, is_ray_list, ray_list_rows, ray_rows
+from connectors.runs.run_records import RecordError, RunRecord, run_json_rows
+from connectors.runs.sagemaker import is_sagemaker, sagemaker_rows
+from connectors.runs.slurm import is_sacct, runs_of, slurm_rows
+from connectors.runs.slurm_text import is_sacct_text, sacct_text_rows
 from connectors.runs.vertex import is_vertex, vertex_rows
-from connectors.stores import READ_LIMIT, ObjectStore
+from connectors.runs.xprof_environment import environment_rows, is_environment
+from connectors.stores import ObjectStore
 
 KIND = "training_runs"
 
+# the first that recognises a document reads it; a file named *.run.json is our own whatever it holds
+RUN_JSON = Form("run_json", lambda document: "training_run_id" in document, of_one(lambda document: run_json_rows(document)[0]))
+FORMS: tuple[Form, ...] = (
+    Form("sagemaker", is_sagemaker, of_one(sagemaker_rows)),
+    RUN_JSON,
+    Form("vertex_pipeline", is_pipeline, pipeline_rows, pipeline_records),
+    Form("vertex", is_vertex, of_one(vertex_rows)),
+    Form("slurm", is_sacct, slurm_rows, runs_of),
+    Form("batch", is_batch, batch_rows, batch_records),
+    Form("kubernetes", is_kubernetes, kubernetes_rows, kubernetes_records),
+    Form("ray", is_ray, of_one(ray_rows)),
+    Form("mlflow", is_mlflow, mlflow_rows, mlflow_records),
+    Form("goodput", is_goodput, no_rows, goodput_records, goodput_rows),
+    Form("maxtext", is_metrics, no_rows, metrics_records, metrics_rows),
+    Form("xprof", is_environment, no_rows, keyed_rows=environment_rows),
+)
+TEXT_FORMS: tuple[TextForm, ...] = (
+    TextForm("sacct", is_sacct_text, sacct_text_rows),
+    TextForm("ray", is_ray_list, ray_list_rows),
+    TextForm("hyperpod", is_usage_report, usage_report_rows),
+    TextForm("maxtext", is_step_log, step_log_rows),
+)
+
 SCHEMA = Schema(
     columns=(
-        required("part", Text, filled=True),  # run, alias, attempt, node or tag: which of the columns below the row fills
+        # run, alias, attempt, node, tag, reading or progress: which of the columns below the row fills
+        required("part", Text, filled=True),
         required("record_system", Text, filled=True),
         required("recorded_id", Text, filled=True),
         *optional("provider_name workload_key pair_key model_name framework team", Text),
+        *optional("framework_version sdk_name sdk_version driver_version runtime_version cluster_name slice_name", Text),
         *optional("tokens useful_tokens steps", BigInt),
         *optional("model_flops target_value final_value", Number),
         *optional("target_metric target_direction", Text),
@@ -40,74 +83,143 @@ SCHEMA = Schema(
         *optional("resource_id accelerator_type", Text),
         *optional("chips node_count", BigInt),
         *optional("tag_key tag_value", Text),
+        *optional("energy_j", Number),
+        *optional("meter", Text),
+        # progress: what happened, from when to when, in which step; of a step what each device did in it
+        *optional("progress_kind", Text),
+        *optional("happened_at until_at", Timestamp),
+        *optional("step device_count", BigInt),
+        *optional("seconds device_tokens device_flops", Number),
+        *optional("arithmetic", Text),
     ),
     remedy_page="docs/sources/training_runs.md",
     measures={
         **dict.fromkeys(("tokens", "useful_tokens", "steps", "model_flops", "chips", "node_count"), 0),
-        **dict.fromkeys(("target_value", "final_value"), 9),
+        **dict.fromkeys(("target_value", "final_value", "energy_j", "seconds"), 9),
+        **dict.fromkeys(("step", "device_count", "device_tokens", "device_flops"), 0),
     },
 )
 
 _REMEDY = f"Correct the record and write it again; its last good version stays in force until then. See {SCHEMA.remedy_page}."
+# any .txt may lie in a folder: of those only logs by the names that their writers give them
+_NAME = re.compile(r"(?!\.)(.*\.(json|jsonl|ndjson|csv|log)|(.*[-_])?(result|metrics)[^/]*\.txt)(\.gz|\.zst)?", re.I)
+_OWN = re.compile(r"\.run\.json(\.gz|\.zst)?$", re.I)
+_HEAD = 1 << 16
+_SMALL = 1000  # rows
 
 
 def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
-    """Yield a delivery for each JSON file, by its key alone; whether it is a record is seen when it is read."""
-    for info in store.list_objects():
+    """Yield a delivery for each file that may be a record, by its key alone; whether it is one is seen when it is read.
+
+    A result of MLPerf is delivered with the description of its system, which is no record by itself.
+    """
+    infos = list(store.list_objects())
+    systems = {result.log.key: result.system for result in results_of(infos) if result.log}
+    described = {info.key for info in systems.values() if info}
+    for info in infos:
         name = info.key.rpartition("/")[2]
-        if name.endswith(".json") and not name.startswith("."):
-            yield Delivery(KIND, partition_of(info.key), info.key, info.last_modified, (info,))
+        beside = systems and (is_system(info.key) or info.key in described or name == "scaling.json")
+        if _NAME.fullmatch(name) and not beside:
+            system = systems.get(info.key)
+            objects = (info, system) if system else (info,)
+            newest = max(one.last_modified for one in objects)
+            yield Delivery(KIND, partition_of(info.key), info.key, newest, objects)
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
-    """Read one record and write its rows to runs.parquet in `folder`."""
-    (info,) = delivery.objects
+    """Read the records of one file and write their rows to runs.parquet in `folder`."""
+    info, *beside = delivery.objects
     uri = f"{store_uri}/{info.key}"
-    document = _decode(files[info.key], info.key, uri)
+    content = TextFile(files[info.key], info.key, uri).content()
+    documents, unreadable = _documents(content)
     unknown: tuple[str, ...] = ()
+    refused: list[RecordError] = []
+    form = _text_form(content) if documents is None else None
     try:
-        if "TrainingJobArn" in document:
-            rows = sagemaker_rows(document)
-        elif info.key.endswith(".run.json") or "training_run_id" in document:
-            rows, unknown = run_json_rows(document)
-        elif is_vertex(document):
-            rows = vertex_rows(document)
+        if documents is not None:
+            forms = FORMS if not _OWN.search(info.key) else (FORMS[0], replace(RUN_JSON, is_one=lambda _: True))
+            rows, refused = rows_of_documents(forms, documents, info.key)
+            unknown = _unread(documents, rows)
+        elif is_mllog(content[:_HEAD].decode("utf-8", "replace")):
+            name = next((result.name for result in results_of(delivery.objects)), info.key.rpartition(".")[0])
+            system = read_system(files[beside[0].key]) if beside else {}
+            rows = mlperf_rows(name, Log.read(TextFile(files[info.key], info.key, uri)), system)
+        elif form is not None:
+            rows = form.rows(content.decode("utf-8", "replace").splitlines(), info.key)
         else:
-            raise RecordError("is no run.json, no DescribeTrainingJob answer and no CustomJob", reason="unknown_record")
+            raise unreadable or RecordError("is of no known form", reason="unknown_record")
+        if not rows:
+            raise next(iter(refused), RecordError("holds no record", reason="unknown_record"))
     except RecordError as error:
-        raise ExportContentError(
-            f"{uri}: {f'{error.field} ' if error.field else ''}{error}.",
-            place=Place(info.key, 1, error.field, error.value),
-            reason=error.reason,
-            remedy=_REMEDY,
-        ) from error
+        raise _refusal(error, info.key, uri) from error
     target = folder / "runs.parquet"
+    _write(rows, target)
+    remarks = (*(refusal_of(delivery, _refusal(error, info.key, uri)) for error in refused), *_remarks(delivery, rows, uri))
+    return Converted((Part(target, info.key),), len(rows), unknown, remarks)
+
+
+def _documents(content: bytes) -> tuple[list[Document] | None, RecordError | None]:
+    """The documents of a file: one, those of a list, or one in each line. None and the reason where it is no JSON."""
+    try:
+        try:
+            found: Any = msgspec.json.decode(content)
+        except msgspec.DecodeError as error:
+            found = _lines(content)
+            if not found:
+                raise error from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return None, RecordError(f"is no JSON: {shorten(str(error))}", reason="bad_json")
+    except RecursionError:
+        return None, RecordError("is nested too deeply", reason="too_deep")
+    documents = found if isinstance(found, list) else [found]
+    if not documents or not all(isinstance(document, dict) for document in documents):
+        return None, RecordError("holds no record", reason="unknown_record")
+    return documents, None
+
+
+def _lines(content: bytes) -> list[Any]:
+    try:
+        return msgspec.json.Decoder().decode_lines(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return []
+
+
+def _unread(documents: list[Document], rows: list[Row]) -> tuple[str, ...]:
+    """The fields of our own records that nobody reads."""
+    if not any(row["record_system"] == RUN_JSON.name for row in rows):
+        return ()
+    own = (document for document in documents if RUN_JSON.is_one(document))
+    return tuple(dict.fromkeys(name for document in own for name in document if name not in RunRecord.__struct_fields__))
+
+
+def _text_form(content: bytes) -> TextForm | None:
+    head = content[:_HEAD].decode("utf-8", "replace")
+    return next((form for form in TEXT_FORMS if form.is_one(head)), None)
+
+
+def _write(rows: list[Row], target: Path) -> None:
     table = pa.Table.from_pylist(rows, schema=measured_schema(SCHEMA))
     # some dozen rows: a dictionary and a codec for each column cost four times what is written, and the file is larger with them
-    pq.write_table(table, target, compression="none", use_dictionary=False, write_statistics=False)
-    return Converted((Part(target, info.key),), len(rows), unknown, tuple(_remarks(delivery, rows, uri)))
+    is_small = len(rows) < _SMALL
+    codec = "none" if is_small else "zstd"
+    pq.write_table(table, target, compression=codec, use_dictionary=not is_small, write_statistics=False)
 
 
-def _decode(path: Path, key: str, uri: str) -> dict[str, Any]:
-    def refused(what: str, reason: str) -> ExportContentError:
-        return ExportContentError(f"{uri} {what}.", place=Place(key), reason=reason, remedy=_REMEDY)
-
-    if path.stat().st_size > READ_LIMIT:
-        raise refused(f"is larger than {READ_LIMIT} bytes", "too_large")
-    try:
-        document = msgspec.json.decode(path.read_bytes())
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise refused(f"is no JSON: {shorten(str(error))}", "bad_json") from error
-    except RecursionError as error:
-        raise refused("is nested too deeply", "too_deep") from error
-    if not isinstance(document, dict):
-        raise refused("holds no record", "unknown_record")
-    return document
+def _refusal(error: RecordError, key: str, uri: str) -> ExportContentError:
+    return ExportContentError(
+        f"{uri}: {f'{error.field} ' if error.field else ''}{error}.",
+        place=Place(key, 1, error.field, error.value),
+        reason=error.reason,
+        remedy=_REMEDY,
+    )
 
 
-def _remarks(delivery: Delivery, rows: list[dict[str, Any]], uri: str) -> Iterator[Refusal]:
-    """A record without machines is taken, but no machine's cost can ever be its own: the team should know."""
-    if not any(row["part"] == "node" for row in rows):
+def _remarks(delivery: Delivery, rows: list[Row], uri: str) -> Iterator[Refusal]:
+    """A file without machines is taken, but no machine's cost can ever be its runs' own: the team should know.
+
+    Logs name none by their nature.
+    """
+    if not any(row["part"] in ("node", "progress", "reading") for row in rows):
         remark = ExportContentError(
             f"{uri} names no node: only tags and job ids can give this run a cost.",
             place=Place(row_number=1, column_name="attempts.nodes"),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from connectors.formats.gpu_names import gpu_machine_of
 from connectors.formats.tpu_names import topology_chips_of, tpu_chips_of, tpu_type_of
 from connectors.runs.run_records import RecordError, in_order, job_rows, state_of, time_of
 
@@ -53,7 +54,7 @@ def _nodes(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
         slice_chips = topology_chips_of(_text(machine, "tpuTopology"))
         # the enumeration of accelerators ends at v5e: later TPUs are known by their machine type alone, one of a generation
         # that has no name here yet by its topology or the chips of its type
-        type_ = tpu_type_of(machine_type) or tpu_type_of(accelerator)
+        type_ = tpu_type_of(machine_type) or gpu_machine_of(machine_type) or tpu_type_of(accelerator)
         if not type_ and (accelerator or slice_chips or tpu_chips_of(machine_type)):
             type_ = machine_type or accelerator
         count = _count(pool, "replicaCount", default=1)

@@ -81,5 +81,6 @@ _DONE: dict[Action, Any] = {
     "stream": "reading the rows",
     "list": "listing",
     "read": "reading",
+    "write": "writing",
     "impersonate": "impersonation",
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-Action = Literal["query", "describe", "stream", "list", "read", "impersonate"]
+Action = Literal["query", "describe", "stream", "list", "read", "write", "impersonate"]
 
 # what each step needs: the permission, the role that has it, and what it is granted on
 _NEEDED: Mapping[Action, tuple[str, str, str]] = {
@@ -19,6 +19,7 @@ _NEEDED: Mapping[Action, tuple[str, str, str]] = {
     "stream": ("bigquery.readsessions.create", "roles/bigquery.readSessionUser", "the project that pays for the query"),
     "list": ("storage.objects.list", "roles/storage.objectViewer", "the bucket"),
     "read": ("storage.objects.get", "roles/storage.objectViewer", "the bucket"),
+    "write": ("storage.objects.create and storage.objects.delete", "roles/storage.objectUser", "the bucket"),
     "impersonate": (
         "iam.serviceAccounts.getAccessToken",
         "roles/iam.serviceAccountTokenCreator",
@@ -39,7 +40,7 @@ def meaning_of(code: str, action: Action, where: str, *, is_impersonated: bool =
     if code in _DENIED:
         return "permission_denied", grant(action)
     if code in {"notFound", "NOT_FOUND"}:
-        if action in {"list", "read"}:
+        if action in {"list", "read", "write"}:
             return "missing_bucket", f"Check the name of {where}, and that it was not deleted."
         return "missing_table", f"Check project, dataset and table of {where}; Billing, Billing export names them."
     if code == "bytesBilledLimitExceeded":

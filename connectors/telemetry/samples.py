@@ -22,7 +22,7 @@ from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
 from connectors.errors import ExportContentError, Place
 from connectors.formats.lazy import pa, pc
 from connectors.formats.parquet import write_tables
-from connectors.formats.schema import BigInt, Boolean, Number, Text, Timestamp, optional, required
+from connectors.formats.schema import BigInt, Boolean, Column, Number, Text, Timestamp, optional, required
 from connectors.formats.text_lines import TextFile
 from connectors.formats.values import measured_schema
 from connectors.times import YEARS, execution_time, parse_utc, recorded_time
@@ -52,6 +52,7 @@ COLUMNS = (
     *optional("effective_flops", Number),  # per second
     *optional("region_id", Text),  # where the machine stands
 )
+_RATIOS = ("utilisation_ratio", "power_ratio")
 SAMPLE_MEASURES = {"device_count": 0, "utilisation_ratio": 12, "effective_flops": 0}
 
 
@@ -124,6 +125,7 @@ class Reader:
     read: Callable[[TextFile, KeyFacts, Problems], Iterator[Group]]
     shared: tuple[str, ...]
     own: tuple[str, ...]
+    columns: tuple[Column, ...] = COLUMNS  # of the kind; connectors.power has more
 
 
 def convert_with(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, reader: Reader) -> Converted:
@@ -131,13 +133,18 @@ def convert_with(delivery: Delivery, files: dict[str, Path], folder: Path, store
     (info,) = delivery.objects
     uri = f"{store_uri}/{info.key}"
     problems = Problems()
-    target = folder / "samples.parquet"
     groups = reader.read(TextFile(files[info.key], info.key, uri), facts_of(info.key), problems)
-    # measurements hardly repeat; without Arrow's own schema the dictionaries of texts are read as texts
-    repeating = [column.name for column in COLUMNS if column.type != Number]
-    rows = write_tables(_tables(groups, reader), target, use_dictionary=repeating, store_schema=False)
+    target = folder / "samples.parquet"
+    rows = write_groups(groups, reader, target)
     parts = (Part(target, info.key),) if rows else ()
     return Converted(parts, rows, refusals=tuple(problems.refusals(delivery, uri)))
+
+
+def write_groups(groups: Iterator[Group], reader: Reader, target: Path) -> int:
+    """Write rows to a file and return their number; without any row there is no file."""
+    # measurements hardly repeat; without Arrow's own schema the dictionaries of texts are read as texts
+    repeating = [column.name for column in reader.columns if column.type != Number]
+    return write_tables(_tables(groups, reader), target, use_dictionary=repeating, store_schema=False)
 
 
 def decode_json(decoder: msgspec.json.Decoder[_T], text: bytes, remedy: str, broken: str) -> _T:
@@ -194,14 +201,14 @@ def _tables(groups: Iterator[Group], reader: Reader) -> Iterator[pa.Table]:
 
 def _table(groups: list[Group], reader: Reader) -> pa.Table:
     """A row takes what it shares from its group, by the group's number. Texts stay in the dictionaries they are written with."""
-    shape = measured_schema(COLUMNS)
+    shape = measured_schema(reader.columns)
     sizes = [len(group.own[0]) for group in groups]
     numbers = pa.array([*chain.from_iterable(map(repeat, range(len(sizes)), sizes))], pa.int32())
     shared = zip(reader.shared, zip(*(group.shared for group in groups), strict=True), strict=True)
     own = zip(reader.own, zip(*(group.own for group in groups), strict=True), strict=True)
     columns = {name: _repeated(pa.array(values, shape.field(name).type), numbers) for name, values in shared}
     columns |= {name: pa.array([*chain.from_iterable(values)], shape.field(name).type) for name, values in own}
-    columns["utilisation_ratio"] = _rounded(columns["utilisation_ratio"])
+    columns |= {name: _rounded(columns[name]) for name in _RATIOS if name in columns}
     absent = {field.name: pa.nulls(len(numbers), field.type) for field in shape if field.name not in columns}
     return pa.table({name: (columns | absent)[name] for name in shape.names})
 

@@ -66,6 +66,12 @@ sources:
   # Cloud Monitoring's timeSeries.list (JSON) or Prometheus text with times.
   # - {name: neuron, kind: neuron_monitor, location: s3://bucket/telemetry/neuron}
   # - {name: tpu, kind: tpu_monitoring, location: ./exports/tpu}
+  # Power, which takes the place of modelled energy where it is known: XProf profiles of TPUs, the Neuron driver's power, GPUs
+  # (DCGM, nvidia-smi, NVML), and meters of nodes (PDU, BMC, MLPerf power logs, CodeCarbon).
+  # - {name: profiles, kind: xprof, location: gs://bucket/profiles}
+  # - {name: neuron-power, kind: neuron_power, location: s3://bucket/telemetry/neuron-power}
+  # - {name: gpu, kind: gpu_monitoring, location: ./exports/gpu}
+  # - {name: meters, kind: power_meters, location: ./exports/meters}
 
   # Exchange rates of your own: a CSV with rate_date, base_currency, quote_currency, rate, source.
   # - {name: fx, kind: fx_rates, location: ./inputs/fx.csv}

@@ -18,11 +18,12 @@ from dagster_project.election.election import Election
 from dagster_project.election.months import PayerMonth, payer_months, providers, unit_months
 from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id
 from dagster_project.election.winners import Elected
-from dagster_project.months import first_day
+from dagster_project.months import first_day, months_back
 from dagster_project.settings import Rules
 
 SHARED = "~shared"
 STATUS = "~status"
+CALIBRATED_BY = 12  # months before a month whose measured windows count for it: int_power_calibrations says the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Inputs:
     named_groups: list[list[Elected]]  # those of them that figures of the organisation's own name
     block_months: dict[tuple[str, str], set[str]]  # provider, capacity block -> the months of the bills that have rows of it
     flags: dict[tuple[str, str], list[PayerMonth]]
+    metered: dict[str, str]  # month that telemetry with watts of chips reaches -> what its windows are made of, once it is asked
 
     @classmethod
     def of(cls, election: Election) -> Self:
@@ -57,11 +59,14 @@ class Inputs:
         named = {normalised_run_id(name) for member in told for name in member.contents.controls.figure_runs}
         named_groups = [group for group in groups if not named.isdisjoint(_names(group))]
         written: dict[str, set[str]] = {}
+        metered: dict[str, str] = {}
         for member in election.of_fact("telemetry"):
+            if member.source.facts.meters_chips:
+                metered.update(dict.fromkeys(member.contents.controls.reached_months, ""))
             for month in member.contents.controls.reached_months:
                 written.setdefault(month, set()).update(member.contents.controls.sample_runs)
         keys = {month: set(map(normalised_run_id, names)) for month, names in written.items()}
-        return cls(election, unit_months(election), groups, keys, billed_jobs, named_groups, blocks, flags)
+        return cls(election, unit_months(election), groups, keys, billed_jobs, named_groups, blocks, flags, metered)
 
 
 def _bills(inputs: Inputs, provider: str, month: str) -> list[Any]:
@@ -109,6 +114,17 @@ def _samples(inputs: Inputs, provider: str, month: str) -> list[Any]:
     return [_digest_of(member) for member in members if month in member.contents.controls.reached_months]
 
 
+def _calibration(inputs: Inputs, provider: str, month: str) -> list[Any]:
+    """Metered watts of a month belong to it and to the twelve after it, with all telemetry and the run records of that month.
+
+    A record says of which type and with which software the metered chips ran, other telemetry how much they were used.
+    """
+    earlier = [one for one in months_back(month, CALIBRATED_BY) if one in inputs.metered]
+    for one in earlier:  # the same for thirteen months and each provider
+        inputs.metered[one] = inputs.metered[one] or _hash([_samples(inputs, provider, one), _runs(inputs, provider, one)])
+    return [[one, inputs.metered[one]] for one in earlier]
+
+
 def _rates(inputs: Inputs, provider: str, month: str) -> list[Any]:
     """An exchange rate belongs to the month in whose last eight days it lies; of two of a day the one published last counts."""
     return [
@@ -149,6 +165,7 @@ DEPENDENCIES: dict[str, Callable[[Inputs, str, str], list[Any]]] = {
     "carbon": _carbon,
     "runs": _runs,
     "samples": _samples,
+    "calibration": _calibration,
     "rates": _rates,
     "figures": _figures,
     "flags": _flags,

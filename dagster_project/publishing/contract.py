@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 # a section that is done, and the first version of trainledger that publishes it
-SECTIONS = {"house": "0.3.0", "doors": "0.4.0", "bigquery": "0.6.0", "answers": "0.7.0"}
+SECTIONS = {"house": "0.3.0", "doors": "0.4.0", "bigquery": "0.6.0", "answers": "0.7.0", "power": "0.8.0"}
 CONTRACT = PublishedTable(
     "contract",
     "ops",

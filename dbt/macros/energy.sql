@@ -13,12 +13,41 @@ cast({{ microseconds("timestamp '1970-01-01 00:00:00'", x) }} as bigint)
 case when {{ x }} >= 0 and {{ x }} < 1.0000005 then least(cast(floor({{ x }} * 1e6 + 5e-1) as bigint), 1000000) end
 {%- endmacro %}
 
+{# Watts as whole microwatts; what no meter reads (below 0, NaN, 100 MW) is unknown. #}
+{% macro microwatts(x) -%}
+case when {{ x }} >= 0 and {{ x }} < 1e8 then cast(floor({{ x }} * 1e6 + 5e-1) as bigint) end
+{%- endmacro %}
+
 {# Several samples of one device and time as one: the greatest measured use; unknown where measuring failed; idle where none measured and it was alive. #}
 {% macro use_together() -%}
 case
             when bool_or(is_measured and utilisation_ppm is not null) then max(case when is_measured then utilisation_ppm end)
             when not bool_or(is_measured) then max(utilisation_ppm)
         end
+{%- endmacro %}
+
+{# Whether a row of a device states its power and not its use: no sign of life by the rules of duty cycles. #}
+{% macro is_power_alone() -%}
+(utilisation_ppm is null and coalesce(power_uw, driver_ppm) is not null)
+{%- endmacro %}
+
+{# A chip at one instant: watts stand before the driver's share of full power; the use of the same instant is kept beside them. #}
+{% macro power_of_chip(what) -%}
+{{ {
+    'metered_chips': 'case when power_uw is not null then 1 else 0 end',
+    'metered_uw': 'coalesce(power_uw, 0)',
+    'driven_chips': 'case when power_uw is null and driver_ppm is not null then 1 else 0 end',
+    'driven_ppm': 'case when power_uw is null then coalesce(driver_ppm, 0) else 0 end',
+    'powered_ppm': 'case when coalesce(power_uw, driver_ppm) is not null then coalesce(utilisation_ppm, 0) else 0 end',
+}[what] }}
+{%- endmacro %}
+
+{# Energy of chips and hosts where no reading of the whole node takes its place, and where one does. #}
+{% macro beside_node(x) -%}
+case when is_node_metered then 0 else {{ x }} end
+{%- endmacro %}
+{% macro of_node(x) -%}
+case when is_node_metered then {{ x }} else 0 end
 {%- endmacro %}
 
 {# The bounds of months, in microseconds. #}
@@ -81,8 +110,9 @@ select *, {{ bucket_of(starts) }} as bucket from {{ rows }}
 {{ replace_all(x, '[|][0-9]+$', '') }}
 {%- endmacro %}
 
-{# Samples of a telemetry kind: one row per device and sample, times in microseconds, use in parts per million. #}
-{% macro telemetry_samples(kind) -%}
+{# Samples of a telemetry kind: one row per device and sample, times in microseconds, use in parts per million. A kind of power has further
+   columns: watts as whole microwatts, a driver's share of full power in parts per million. `also` names columns that are taken as they are. #}
+{% macro telemetry_samples(kind, has_power=false, also=[]) -%}
 select
     _source_name as source_name,
     _source_object as source_object,
@@ -101,20 +131,38 @@ select
         when is_idle_by_absence then cast(0 as bigint)
         else {{ parts_per_million('coalesce(utilisation_ratio, cast(utilisation_ratio__text as double))') }}
     end as utilisation_ppm
+    {%- if has_power %},
+    nullif(component, '') as component,
+    boundary,
+    {{ microwatts('coalesce(power_w, cast(power_w__text as double))') }} as power_uw,
+    {{ parts_per_million('coalesce(power_ratio, cast(power_ratio__text as double))') }} as driver_ppm,
+    meter,
+    nullif(sdk_version, '') as sdk_version,
+    is_sampled
+    {%- endif %}
+    {%- for column in also %},
+    {{ column }}
+    {%- endfor %}
 from {{ source('raw', kind) }}
 where sample_end is not null
 {%- endmacro %}
 
-{# Watts of a chip at one end and level: the organisation's own (alias `own`), which has no bounds, else the catalogue's (`power`). Idle power is
-   never above full power. Mean power by the written method (docs/methodology/energy.md) wherever an end is the organisation's own. #}
+{# Watts of a chip at one end and level: the organisation's own (alias `own`), which has no bounds, else those calibrated from measured windows
+   (`calibrated`), else the catalogue's (`power`). Idle power is never above full power. Mean power by the written method
+   (docs/methodology/energy.md) wherever an end is the organisation's own; a measured mean stays between the ends. #}
 {% macro chip_power(end, level='mid') -%}
 {%- if end == 'max' -%}
-coalesce(cast(own.max_power_w as decimal(18, 3)), power.chip_power_max_w_{{ level }})
+coalesce(cast(own.max_power_w as decimal(18, 3)), calibrated.max_w_{{ level }}, power.chip_power_max_w_{{ level }})
 {%- elif end == 'idle' -%}
-least(coalesce(cast(own.idle_power_w as decimal(18, 3)), power.chip_power_idle_w_{{ level }}), {{ chip_power('max', level) }})
+least(
+            coalesce(cast(own.idle_power_w as decimal(18, 3)), calibrated.idle_w_{{ level }}, power.chip_power_idle_w_{{ level }}),
+            {{ chip_power('max', level) }}
+        )
 {%- else -%}
 case
-            when coalesce(own.idle_power_w, own.max_power_w) is null then power.chip_power_mean_w
+            when coalesce(own.idle_power_w, own.max_power_w) is null and calibrated.mean_w is null then power.chip_power_mean_w
+            when coalesce(own.idle_power_w, own.max_power_w) is null
+                then least(greatest(calibrated.mean_w, {{ chip_power('idle') }}), {{ chip_power('max') }})
             else cast(
                 {{ chip_power('idle') }} + cast(0.784 as decimal(4, 3)) * ({{ chip_power('max') }} - {{ chip_power('idle') }})
                 as decimal(18, 3)
@@ -123,10 +171,113 @@ case
 {%- endif -%}
 {%- endmacro %}
 
+{# The software of each run, by the version of its SDK that the best of its records states; '' where none does. #}
+{% macro run_software() -%}
+select training_run_id, coalesce(min_by(sdk_version, precedence) filter (where sdk_version is not null), '') as sdk_version
+    from {{ ref('int_run_records') }}
+    group by all
+{%- endmacro %}
+
 {# kWh times a factor in whole units of 1e-k, half up at nine decimals. #}
 {% macro scaled(kwh, factor, k) -%}
 {{ from_units(int_div(
                 'cast(2 * ' ~ to_units(kwh, 9) ~ ' * ' ~ factor ~ ' + 1' ~ '0' * k ~ ' as decimal(38, 0))',
                 'cast(2' ~ '0' * k ~ ' as decimal(38, 0))'
             ), 9) }}
+{%- endmacro %}
+
+{# What the points of gauges cover, as the tables of a query from `points` and `months` on: covered_times has a row per point, from the spacing
+   before it to itself, and whether the rest of a short silence may be filled with it. A host's usual spacing stands in for that of a series
+   seen once. #}
+{% macro gauge_times(series, host) -%}
+point_times as (
+    select distinct {{ series }}, sample_to_us, sample_to_us - 1 - (sample_to_us - 1) % 86400000000 as day_us
+    from points
+),
+
+points_with_spacing as (
+    select *, lag(sample_to_us) over (partition by {{ series }} order by sample_to_us) as before_us
+    from point_times
+),
+
+spacings_of_month as (
+    select points_with_spacing.*, points_with_spacing.sample_to_us - points_with_spacing.before_us as spacing_us
+    from points_with_spacing
+    inner join months using (usage_month)
+    where points_with_spacing.before_us is not null and points_with_spacing.sample_to_us > months.month_from_us
+),
+
+ranked_spacings as (
+    select
+        *,
+        row_number() over (partition by {{ series }}, day_us order by spacing_us) as day_rank,
+        count(*) over (partition by {{ series }}, day_us) as day_count,
+        row_number() over (partition by {{ series }} order by spacing_us) as series_rank,
+        count(*) over (partition by {{ series }}) as series_count,
+        row_number() over (partition by {{ host }} order by spacing_us) as host_rank,
+        count(*) over (partition by {{ host }}) as host_count
+    from spacings_of_month
+),
+
+-- the lower median; of the day where it has three spacings, since old points are kept more coarsely than new ones
+day_spacing as (
+    select {{ series }}, day_us, spacing_us from ranked_spacings
+    where day_count >= 3 and day_rank = (day_count + 1 - (day_count + 1) % 2) / 2
+),
+
+series_spacing as (
+    select {{ series }}, spacing_us from ranked_spacings
+    where series_rank = (series_count + 1 - (series_count + 1) % 2) / 2
+),
+
+host_spacing as (
+    select {{ host }}, spacing_us from ranked_spacings
+    where host_rank = (host_count + 1 - (host_count + 1) % 2) / 2
+),
+
+points_with_usual_spacing as (
+    select
+        points_with_spacing.*,
+        -- a host seen once: Google writes a point a minute
+        coalesce(day_spacing.spacing_us, series_spacing.spacing_us, host_spacing.spacing_us, 60000000) as usual_spacing_us
+    from points_with_spacing
+    left join day_spacing using ({{ series }}, day_us)
+    left join series_spacing using ({{ series }})
+    left join host_spacing using ({{ host }})
+),
+
+host_times as (
+    select distinct {{ host }}, sample_to_us as seen_at_us from point_times
+),
+
+host_alive_during_silence as (
+    select distinct {{ series }}, spaced.sample_to_us
+    from points_with_usual_spacing as spaced
+    inner join host_times using ({{ host }})
+    where
+        -- only in a silence does it matter whether the host was alive
+        2 * (spaced.sample_to_us - spaced.before_us) > 3 * spaced.usual_spacing_us
+        and host_times.seen_at_us > spaced.before_us
+        and host_times.seen_at_us <= spaced.sample_to_us - spaced.usual_spacing_us
+        -- nothing further back could be covered anyway
+        and host_times.seen_at_us >= spaced.sample_to_us - 3 * spaced.usual_spacing_us
+),
+
+covered_times as (
+    select
+        {{ series }},
+        sample_to_us,
+        spaced.before_us,
+        case
+            -- the spacing before it; a longer silence is one spacing seen
+            when 2 * (sample_to_us - spaced.before_us) <= 3 * spaced.usual_spacing_us then spaced.before_us
+            else sample_to_us - spaced.usual_spacing_us
+        end as sample_from_us,
+        -- and up to three spacings the rest is filled
+        coalesce(
+            sample_to_us - spaced.before_us <= 3 * spaced.usual_spacing_us and alive.usage_month is null, false
+        ) as is_bridged
+    from points_with_usual_spacing as spaced
+    left join host_alive_during_silence as alive using ({{ series }}, sample_to_us)
+)
 {%- endmacro %}

@@ -31,7 +31,8 @@ substr({{ replace_all("lower(replace(" ~ x ~ ", 'İ', 'i-'))", '[^a-z0-9_-]', '-
 {% macro run_fields() -%}
 {{ return([
     'provider_name', 'workload_key', 'pair_key', 'model_name', 'framework', 'team', 'tokens', 'useful_tokens', 'steps', 'model_flops',
-    'target_metric', 'target_direction', 'target_value', 'final_value',
+    'target_metric', 'target_direction', 'target_value', 'final_value', 'framework_version', 'sdk_name', 'sdk_version', 'driver_version',
+    'runtime_version', 'cluster_name', 'slice_name',
 ]) }}
 {%- endmacro %}
 
@@ -184,7 +185,7 @@ case
             when {{ matches(x, '^trn[0-9]') }} then 'trainium'
             when {{ matches(x, '^inf[0-9]') }} then 'inferentia'
             when {{ matches(x, '(^v[0-9]+[a-z]*$|-[0-9]+t$)') }} then 'tpu'
-            when {{ matches(x, '^[pg][0-9][0-9a-z-]*[.]') }} then 'gpu'
+            when {{ matches(x, '(^[pg][0-9][0-9a-z-]*[.]|^nvidia-|gpu-[0-9]+g$)') }} then 'gpu'
         end
 {%- endmacro %}
 

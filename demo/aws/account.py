@@ -21,10 +21,11 @@ RESEARCH = Account("118800420022", "ml-research (synthetic)")
 PLATFORM = Account("020045130033", "platform (synthetic)")
 VISION = Account("730025119955", "vision-lab (synthetic)")
 ROBOTICS = Account("073002520066", "robotics (synthetic)")
+EFFICIENCY = Account("073002520077", "efficiency-lab (synthetic)")
 PAYER_A = Payer(
     "004217390156", "Example AG payer A (synthetic)", "payer-a-cur", "payer-a-carbon", (PRODUCTION, RESEARCH, PLATFORM)
 )
-PAYER_B = Payer("730025118844", "Example AG payer B (synthetic)", "payer-b-cur", "payer-b-carbon", (VISION, ROBOTICS))
+PAYER_B = Payer("730025118844", "Example AG payer B (synthetic)", "payer-b-cur", "payer-b-carbon", (VISION, ROBOTICS, EFFICIENCY))
 
 
 class Region(NamedTuple):
@@ -45,6 +46,8 @@ REGIONS = {
 ON_DEMAND = {
     "trn1.32xlarge": money("21.5"),
     "trn2.48xlarge": 0,  # in a Capacity Block only, whose hours cost nothing
+    "trn2.3xlarge": money("2.235"),
+    "p5.48xlarge": money("55.04"),
     "c6i.16xlarge": money("2.72"),
     "m6i.8xlarge": money("1.536"),
     "m6i.4xlarge": money("0.768"),
@@ -54,4 +57,12 @@ SAVINGS_PLAN_RATE = money("13.545")
 RESERVED_RATE = money("0.4838")
 BLOCK_RATE = money("35.7608")
 # what the synthetic provider's racks draw, for its carbon export only
-WATTS = {"trn1.32xlarge": 5_200, "trn2.48xlarge": 11_500, "c6i.16xlarge": 520, "m6i.8xlarge": 260, "m6i.4xlarge": 130}
+WATTS = {
+    "trn1.32xlarge": 5_200,
+    "trn2.48xlarge": 11_500,
+    "trn2.3xlarge": 610,
+    "p5.48xlarge": 6_700,
+    "c6i.16xlarge": 520,
+    "m6i.8xlarge": 260,
+    "m6i.4xlarge": 130,
+}

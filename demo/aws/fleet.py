@@ -6,17 +6,42 @@ managed job without any machine of ours, and one cluster nobody logged.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
-from demo.aws.account import PRODUCTION, RESEARCH, ROBOTICS, VISION
+from demo.aws.account import EFFICIENCY, PRODUCTION, RESEARCH, ROBOTICS, VISION
 from demo.clock import HOUR, MICRO, MONTHS, NOW, iso, month_bounds, seconds
-from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, SPEECH, SWEEP, VIT, Account, Workload, generator
+from demo.organisation import (
+    ALIGN,
+    BERT,
+    DISTILL,
+    EMBED,
+    LLAMA,
+    MOE,
+    NODE_CHIPS,
+    PAIR_KEYS,
+    RANK,
+    RANK_ON,
+    SPEECH,
+    SWEEP,
+    VIT,
+    Account,
+    Workload,
+    generator,
+)
 from demo.simulation import Attempt, Hold, Instance, Run, World, recorded_run
 from demo.truth import Rest
 
 NODE_TYPE = "trn1.32xlarge"
+GPU_RANK = replace(RANK, framework="pytorch", tokens_per_chip_second=9_100)
+TYPES = {
+    RANK: "trn2.3xlarge",
+    RANK_ON: "trn2.3xlarge",
+    DISTILL: "trn2.3xlarge",
+    GPU_RANK: "p5.48xlarge",
+}  # of the machines that are not NODE_TYPE
 # where tagged runs launch their machines: account, region, purchase, nodes, GB of volume, a tagged CPU machine beside them
 SHAPES: dict[Workload, tuple[Account, str, str, int, int, str | None]] = {
     LLAMA: (PRODUCTION, "us-east-1", "on_demand", 6, 500, "c6i.16xlarge"),
@@ -25,6 +50,10 @@ SHAPES: dict[Workload, tuple[Account, str, str, int, int, str | None]] = {
     ALIGN: (RESEARCH, "us-west-2", "on_demand", 1, 0, None),
     VIT: (VISION, "us-west-2", "on_demand", 2, 500, None),
     SPEECH: (VISION, "us-west-2", "on_demand", 1, 0, None),
+    RANK: (EFFICIENCY, "us-east-2", "on_demand", 1, 0, None),
+    RANK_ON: (EFFICIENCY, "us-east-2", "on_demand", 1, 0, None),
+    DISTILL: (EFFICIENCY, "us-east-2", "on_demand", 1, 0, None),
+    GPU_RANK: (EFFICIENCY, "us-east-2", "on_demand", 1, 0, None),
 }
 LLAMA_STARTS = """
 2026-04-06T09:14:07 2026-04-20T13:02:41 2026-05-11T07:48:30 2026-05-29T20:11:53 2026-06-15T10:30:19
@@ -38,6 +67,17 @@ VIT_STARTS = "2026-06-23T10:17:38 2026-08-26T08:51:04"
 SPEECH_STARTS = """
 2026-07-06T13:05:21 2026-07-23T08:40:10 2026-08-05T14:31:48 2026-08-20T09:12:33 2026-09-03T10:44:02 2026-09-17T15:20:57
 """
+# six without profiles of their TPU twins, and six with
+RANK_STARTS = """
+2026-05-04T08:10:00 2026-05-07T09:20:00 2026-05-12T07:45:00 2026-05-15T10:05:00 2026-05-20T08:30:00 2026-05-26T09:00:00
+2026-08-03T08:15:00 2026-08-06T09:40:00 2026-08-11T07:50:00 2026-08-14T10:10:00 2026-08-19T08:25:00 2026-08-25T09:05:00
+"""
+# what meters were beside: the driver's power, a rack, NVML
+METERED_RUNS = (
+    ("distill-trn2-01", DISTILL, "2026-09-22T09:30:00", 3.0),
+    ("distill-trn2-02", DISTILL, "2026-09-23T09:30:00", 3.0),
+    ("ranker-gpu-01", GPU_RANK, "2026-09-15T13:00:00", 2.0),
+)
 # (part of the planned hours, state) of the attempts that did not finish, by run
 BREAKS: dict[str, tuple[tuple[float, str], ...]] = {
     **dict.fromkeys(("llm8b-cpt-03", "llm8b-cpt-06"), ((0.16, "failed"),)),
@@ -138,6 +178,11 @@ def build(world: World) -> None:
         _elastic_run(world, f"vit-h14-{number:02d}", VIT, start, 22.4 + number, pair_key=key)
     for number, (key, start) in enumerate(zip(PAIR_KEYS[SPEECH.workload_key], SPEECH_STARTS.split(), strict=True), start=1):
         _elastic_run(world, f"speech-{number:02d}", SPEECH, start, 1.5 + number / 8, pair_key=key)
+    ranked = [(workload, key) for workload in (RANK, RANK_ON) for key in PAIR_KEYS[workload.workload_key]]
+    for (workload, key), start in zip(ranked, RANK_STARTS.split(), strict=True):
+        _elastic_run(world, f"ranker-trn2-{key[-2:]}", workload, start, 8.0, pair_key=key)
+    for name, workload, start, hours in METERED_RUNS:
+        _elastic_run(world, name, workload, start, hours)
     _standing_runs(world, _shared_machines(world), SWEEP, SWEEPS)
     lone = []
     for name, account, region_id, up, down, tag in LONE_MACHINES:
@@ -165,6 +210,7 @@ def _paired_runs(world: World) -> None:
 def _elastic_run(world: World, name: str, workload: Workload, start: str, planned: float, **more: Any) -> None:
     """Launch tagged machines for every attempt of a run of `planned` hours; boot and teardown are billed to the tag, not held."""
     account, region_id, purchase, nodes, volume_gb, helper = SHAPES[workload]
+    kind = TYPES.get(workload, NODE_TYPE)
     recorded, spelled = SPELLINGS.get(name, (name, name))
     tag, random = spelled + world.suffix, generator("tagged", world.replica, recorded)
     clock, left = seconds(start), planned
@@ -177,8 +223,8 @@ def _elastic_run(world: World, name: str, workload: Workload, start: str, planne
         held = []
         for node in range(nodes):
             up = (clock - random.randrange(150, 420), end + random.randrange(25, 180))
-            machine = world.launch(f"{stem}-{node}", account, region_id, NODE_TYPE, purchase, up, tag=tag, volume_gb=volume_gb)
-            held.append((machine, 16 if node % 2 else None))
+            machine = world.launch(f"{stem}-{node}", account, region_id, kind, purchase, up, tag=tag, volume_gb=volume_gb)
+            held.append((machine, NODE_CHIPS[kind] if node % 2 else None))
         if helper:
             world.launch(f"{stem}-data", account, region_id, helper, "on_demand", (clock, end), tag=tag)
         attempts.append((state, iso(clock), iso(end), held))

@@ -34,6 +34,7 @@ class Project(Account):
 PRETRAINING = Project("401020030041", "tpu-pretraining (synthetic)", "exag-tpu-pretraining")
 RESEARCH = Project("401020030052", "tpu-research (synthetic)", "exag-tpu-research")
 PLATFORM = Project("401020030063", "gcp-platform (synthetic)", "exag-gcp-platform")
+EFFICIENCY = Project("401020030085", "tpu-efficiency (synthetic)", "exag-tpu-efficiency")
 RETIRED = Project("401020030074", "tpu-pilot (synthetic)", "exag-tpu-pilot")  # deleted since: the carbon export forgot its id
 
 
@@ -49,6 +50,7 @@ class Place:
 
 PLACES = {
     "us-central1": Place("us-central1-a", "US", "Americas", 402),
+    "us-central2": Place("us-central2-b", "US", "Oklahoma", 388),
     "us-east5": Place("us-east5-b", "US", "Columbus", 366),
     "europe-west4": Place("europe-west4-b", "NL", "Netherlands", 268),
 }
@@ -87,6 +89,7 @@ class Sku:
 
 # per chip-hour, near what is quoted publicly
 TPU_PRICES = {
+    ("v4", "on_demand"): money("3.22"),
     ("v5e", "on_demand"): money("1.2"),
     ("v5e", "spot"): money("0.6"),
     ("v5p", "on_demand"): money("4.2"),
@@ -104,12 +107,13 @@ TPU_WORDING = {
 }
 COMMITMENT_REGION = "europe-west4"
 # what the synthetic provider's racks draw per chip, for its carbon export only
-CHIP_WATTS = {"v5e": 165, "v5p": 430, "v6e": 310}
+CHIP_WATTS = {"v4": 175, "v5e": 165, "v5p": 430, "v6e": 310}
+BILLED_CHIPS = {"v4": 4}  # the first generations are priced by boards
 
 
 def tpu_sku(kind: str, purchase: str, region_id: str) -> Sku:
     words = TPU_WORDING[purchase].format(kind=kind[1:], place=PLACES[region_id].sku_name)
-    return Sku("Compute Engine", words, TPU_PRICES[kind, purchase])
+    return Sku("Compute Engine", words, TPU_PRICES[kind, purchase] * BILLED_CHIPS.get(kind, 1))
 
 
 def chip_hours(second_count: int, chips: int) -> int:

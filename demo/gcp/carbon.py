@@ -14,12 +14,14 @@ from typing import Any
 import pyarrow as pa
 
 from demo.clock import MONTHS, days_after_month, seconds
-from demo.gcp.account import BILLING_ACCOUNT, PLACES, PLATFORM, PRETRAINING, RESEARCH, SERVICES
+from demo.gcp.account import BILLING_ACCOUNT, EFFICIENCY, PLACES, PLATFORM, PRETRAINING, RESEARCH, SERVICES
 from demo.gcp.export import FLOAT, TEXT, WORDS, record, write_parquet
 from demo.gcp.lines import Activity
 
 FACILITY_PERMILLE = 1_090
-PROJECTS = {project.account_id: project.project_id for project in (PRETRAINING, RESEARCH, PLATFORM)}  # a deleted one has no id
+PROJECTS = {
+    project.account_id: project.project_id for project in (PRETRAINING, RESEARCH, PLATFORM, EFFICIENCY)
+}  # a deleted one has none
 DESCRIPTIONS = {service_id: words for words, service_id in SERVICES.items()}
 COLUMNS = pa.schema(
     {

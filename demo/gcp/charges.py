@@ -13,6 +13,7 @@ from typing import Any
 
 from demo.clock import DAY, HOUR, MONTHS, month_bounds, month_of, seconds
 from demo.gcp.account import (
+    BILLED_CHIPS,
     BILLING_ACCOUNT,
     CHIP_WATTS,
     COMMITMENT_REGION,
@@ -75,7 +76,7 @@ def add_charges(export: Export, world: World) -> None:
 
 def node_rows(export: Export, world: World, node: TpuNode) -> None:
     """The chips of one node; of a late one, the rows of a month's last two days come after its invoice had been written."""
-    late = LATE.get(node.name)
+    late, unit = LATE.get(node.name), BILLED_CHIPS.get(node.instance_type, 1)
     columns = {label: node_columns(node, label) for label in (None, node.tag)}
     fees: dict[int, Rest] = {}
     credits: tuple[Credit, ...] = ()
@@ -87,10 +88,10 @@ def node_rows(export: Export, world: World, node: TpuNode) -> None:
     for start, end in windows(node.launched, min(node.terminated, BILL_END)):
         label = node.label_at(start)
         claim = line_claim(world, node, start, end - start, "accelerator", tag=label, fee=fees.get(start), end=end)
-        usage = Usage(start, end, node.chips, claim, credits)
+        usage = Usage(start, end, node.chips // unit, claim, credits)
         if late is not None and 0 < month_bounds(month_of(late))[0] - start <= 2 * DAY:
             usage = replace(usage, exported=late, invoice=month_of(late))
-        export.add(sku_of(node, start), columns[label], [usage], CHIP_WATTS[node.instance_type])
+        export.add(sku_of(node, start), columns[label], [usage], CHIP_WATTS[node.instance_type] * unit)
 
 
 def sku_of(node: TpuNode, second: int) -> Sku:

@@ -2,7 +2,7 @@
 
 The paired workloads run on both clouds under the same pair keys, for as many tokens as their twins; each attempt creates a node,
 labels it, and deletes it afterwards. What a pair differs by is set here: llm-8b costs about a fifth less on TPU, bert-large about
-the same, speech a quarter more, vit has two pairs only.
+the same, speech a quarter more, vit has two pairs only; ranking costs nearly twice as much on TPU, for less energy.
 Not paired are committed v5p nodes without labels, shared v5e nodes of a cluster, a Vertex AI job, and the awkward cases: a label
 nobody recorded, a label left on a node another run then used, a node nobody logged.
 """
@@ -16,8 +16,25 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from demo.clock import HOUR, MICRO, MONTHS, month_bounds, seconds
-from demo.gcp.account import COMMITMENT_REGION, PLACES, PLATFORM, PRETRAINING, RESEARCH, TPU_PRICES, Project
-from demo.organisation import ALIGN, BERT, EMBED, LLAMA, MOE, PAIR_KEYS, SPEECH, SWEEP, TAG_KEY, UNIT, VIT, Workload, generator
+from demo.gcp.account import COMMITMENT_REGION, EFFICIENCY, PLACES, PLATFORM, PRETRAINING, RESEARCH, TPU_PRICES, Project
+from demo.organisation import (
+    ALIGN,
+    BERT,
+    CAPTION,
+    EMBED,
+    LLAMA,
+    MOE,
+    PAIR_KEYS,
+    RANK,
+    RANK_ON,
+    SPEECH,
+    SWEEP,
+    TAG_KEY,
+    UNIT,
+    VIT,
+    Workload,
+    generator,
+)
 from demo.runs import tokens_of
 from demo.simulation import Attempt, Hold, Instance, Run, World
 
@@ -69,11 +86,15 @@ class Unusual(NamedTuple):
 
 
 V6E, V5E = (PRETRAINING, "us-east5", "v6e"), (RESEARCH, "us-central1", "v5e")
+V4 = (EFFICIENCY, "us-central2", "v4")
 PAIRINGS = (
     Pairing(replace(LLAMA, framework="maxtext"), "llm8b-tpu", V6E, 32, "on_demand", 21.95, (0.72, 0.025)),
     Pairing(replace(BERT, framework="jax"), "bert-tpu", V5E, 16, "spot", 8.6, (1.035, 0.06)),
     Pairing(replace(VIT, framework="jax"), "vit-tpu", V5E, 8, "on_demand", 21.5, (0.93, 0.05)),
     Pairing(replace(SPEECH, framework="jax"), "speech-tpu", V5E, 8, "on_demand", 21.5, (1.42, 0.04)),
+    # about a third of its twin's hours on four chips: for more money less energy, which the profiles of the second show
+    Pairing(replace(RANK, framework="jax"), "ranker-tpu", V4, 4, "on_demand", 2.235, (1.9, 0.004)),
+    Pairing(replace(RANK_ON, framework="jax"), "ranker-on-tpu", V4, 4, "on_demand", 2.235, (1.9, 0.004)),
 )
 UNUSUAL = {
     "llm8b-tpu-02": Unusual(((0.3, "failed"),)),
@@ -99,6 +120,7 @@ COMMITTED = (PRETRAINING, COMMITMENT_REGION, "v5p", "committed")
 BESIDE_COMMITMENT = (PRETRAINING, COMMITMENT_REGION, "v5p", "on_demand")
 CLUSTER = (RESEARCH, "europe-west4", "v5e", "on_demand")
 ALONE = (RESEARCH, "us-central1", "v5e", "on_demand")
+PROFILED = (EFFICIENCY, "us-central1", "v5e", "on_demand")
 UNLOGGED = (PLATFORM, "us-central1", "v5e", "on_demand")
 # name, what and where, style, chips, up, down, label
 NODES = (
@@ -115,6 +137,10 @@ NODES = (
     ("gke-sweep-v5e-2-b", CLUSTER, "gke", 8, "2026-07-20T13:00:00", "2026-07-24T09:00:00", None),
     ("gke-sweep-v5e-3-a", CLUSTER, "gke", 8, "2026-09-26T08:30:00", "2026-10-10T00:00:00", None),
     ("gke-sweep-v5e-3-b", CLUSTER, "gke", 8, "2026-09-26T08:30:00", "2026-10-10T00:00:00", None),
+    # what profiles were taken of
+    ("caption-v5e-1", PROFILED, "tpu", 8, "2026-09-07T08:00:00", "2026-09-07T11:20:00", "caption-tpu-1"),
+    ("caption-v5e-2", PROFILED, "tpu", 8, "2026-09-08T08:00:00", "2026-09-08T11:20:00", "caption-tpu-2"),
+    ("caption-v5e-3", PROFILED, "tpu", 8, "2026-09-09T08:00:00", "2026-09-09T11:20:00", "caption-tpu-3"),
     # a label left on a node another run then used, a label nobody recorded, a node nobody logged
     ("align-v5e", ALONE, "tpu", 8, "2026-08-18T08:00:00", "2026-08-19T03:15:00", "align-tpu-a"),
     ("ghost-v5e", ALONE, "tpu", 8, "2026-07-02T11:10:00", "2026-07-02T20:40:00", "ghost-tpu-2026-07"),
@@ -135,6 +161,9 @@ ATTEMPTS = (
     ("reward-tuner-3b", TUNE, "succeeded", "2026-09-04T13:40:02.250", "2026-09-11T19:48:59", "v5p-tuning-3", 4),
     ("moe-tpu-ablation", ABLATION, "failed", "2026-06-10T12:08:31", "2026-06-11T03:50:12", "v5p-ablation", 8),
     ("moe-tpu-ablation", ABLATION, "succeeded", "2026-06-11T04:31:40", "2026-06-13T20:21:18", "v5p-ablation", 8),
+    ("caption-tpu-1", CAPTION, "succeeded", "2026-09-07T08:05:20", "2026-09-07T11:14:10", "caption-v5e-1", 8),
+    ("caption-tpu-2", CAPTION, "succeeded", "2026-09-08T08:05:20", "2026-09-08T11:14:10", "caption-v5e-2", 8),
+    ("caption-tpu-3", CAPTION, "succeeded", "2026-09-09T08:05:20", "2026-09-09T11:14:10", "caption-v5e-3", 8),
     # side by side, handed over within the hour, and still running
     ("detr-tpu-01", DETR, "succeeded", "2026-05-12T10:07:12", "2026-05-15T07:21:40", "gke-sweep-v5e-1", 4),
     ("detr-tpu-02", DETR, "succeeded", "2026-05-12T10:07:12", "2026-05-15T04:18:05", "gke-sweep-v5e-1", 4),

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from demo.clock import HOUR, MICRO, iso, iso_micro, seconds
 from demo.files import put
-from demo.organisation import BERT, VIT, digest, generator
+from demo.organisation import BERT, STEADY, VIT, digest, generator
 from demo.simulation import Hold, Run, World
 from demo.telemetry.observed import BUSY_PARTS, Observed, window_of
 
@@ -42,7 +42,12 @@ class Chip(NamedTuple):
     logical: int = 1
 
 
-CHIPS = {"trn1.32xlarge": Chip(16, 2, "trainium", "v2", 32 << 30), "trn2.48xlarge": Chip(16, 4, "trainium2", "v3", 96 << 30, 2)}
+CHIPS = {
+    "trn1.32xlarge": Chip(16, 2, "trainium", "v2", 32 << 30),
+    "trn2.48xlarge": Chip(16, 4, "trainium2", "v3", 96 << 30, 2),
+    "trn2.3xlarge": Chip(1, 4, "trainium2", "v3", 96 << 30, 2),
+}
+STEADY_BASE = 8_700  # hundredths of a per cent
 
 
 class Flaws(NamedTuple):
@@ -106,6 +111,8 @@ def _hosts(world: World) -> Iterator[Host]:
         names = [f"-algo-{n + 1}" for n in range(run.node_count)] if run.record == "sagemaker" else [""]
         for attempt in run.attempts:
             for number, hold in enumerate(attempt.holds):
+                if hold.instance_type not in CHIPS:  # GPUs
+                    continue
                 flaws = FLAWS.get((run.recorded_id.removesuffix(world.suffix), number), Flaws())
                 yield from (Host(run, hold, number, name, flaws) for name in names)
     # a machine of the Capacity Block between its runs sees no process
@@ -124,6 +131,7 @@ def _write_host(root: Path, host: Host, observed: Observed) -> None:
         if number in flaws.missing:
             continue
         base = 0 if number in flaws.absent else random.randrange(7_100, 9_000)
+        base = STEADY_BASE if run.workload.workload_key in STEADY else base
         if number == 0 or done == end:
             base = base * 11 // 16  # starting and stopping
         document, busy = _document(host, number, (done - begun) / MICRO, base)

@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 from demo.clock import DAY, HOUR, MICRO, iso, month_bounds, month_of
 from demo.files import put
 from demo.gcp.fleet import TpuNode, job_of, nodes_of
-from demo.organisation import TAG_KEY, generator
+from demo.organisation import STEADY, TAG_KEY, generator
 from demo.simulation import Hold, Run, World
 from demo.telemetry.neuron import dumps
 from demo.telemetry.observed import BUSY_PARTS, Observed, chips_of, holds_of, window_of
 
 SPACING = HOUR  # coarser than the 60 s that Google keeps for six weeks and the 600 s after them, to keep the demo small
 STANDING_SPACING = 3 * HOUR  # of nodes that live for months
+STEADY_LEVEL = 93  # per cent
 FETCHED = 2 * DAY  # after its month, a month's answer is fetched
 REPEATED = ("exag-tpu-research", "duty_cycle", "2026-05")  # fetched twice
 METRICS = {"duty_cycle": "INT64", "tensorcore_utilization": "DOUBLE"}
@@ -98,11 +99,13 @@ def _points(series: Series) -> Iterator[Point]:
     name = series.node.instance_id
     random = generator("tpu points", f"{name}|{series.label}" if series.node.style == "gke" else name)
     windows = sorted(window_of(hold) for _, hold in series.holds)
+    is_steady = series.holds[0][0].workload.workload_key in STEADY
     for (start, end), (following, _) in pairwise([*windows, (0, 0)]):
         last = -(-end // (60 * MICRO)) * 60
         times = sorted(range(last, start // MICRO, -spacing))
         for number, time in enumerate(times):
             level = random.randrange(82, 99) if 0 < number < len(times) - 1 else random.randrange(48, 60)
+            level = STEADY_LEVEL if is_steady else level
             is_idle = number in flaws.idle
             if number not in flaws.missing:
                 duty = [None if is_idle or chip in flaws.idle_chips else min(level + chip % 3, 100) for chip in range(chips)]

@@ -17,7 +17,7 @@ select
         when 'measured' then 1 when 'driver_power' then 2 when 'utilisation_model' then 3 else 4
     end) as weakest_basis,
     max_by(energy.power_confidence, case energy.power_confidence
-        when 'published' then 1 when 'third_party' then 2 when 'user' then 3 else 4
+        when 'measured' then 1 when 'calibrated' then 2 when 'published' then 3 when 'third_party' then 4 when 'user' then 5 else 6
     end)
         as weakest_power_confidence
 from marts.fct_training_run_energy as energy

@@ -9,12 +9,13 @@ from dataclasses import replace
 from reports.model import Section, Table, TableSpec
 from reports.page.charts import Chart
 from reports.publication import Row
-from reports.sections import compared, verdicts
+from reports.sections import calibration, compared, verdicts
 from reports.sections.charts import ratio_chart
 
 SPECS = (
     *(verdicts.VERDICTS, verdicts.BY_KPI, verdicts.STRATA, verdicts.SENSITIVITIES, verdicts.BREAK_EVEN, verdicts.PAIRS),
     compared.RESIDUAL_SHARES,
+    calibration.WATTS,
 )
 LEAD = (
     "Compared are whole runs with all their attempts that ended in these dates, matched by pair key; below 1 the TPU side took "

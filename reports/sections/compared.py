@@ -1,6 +1,9 @@
 """What is compared with what: which runs, what was left out, and what no run carries. The verdicts: verdicts.py."""
 
+from dataclasses import replace
+
 from reports.model import Column, TableSpec, columns
+from reports.sections import calibration
 from reports.sections.sql import lines, nine_digits, within
 
 GROUP = "Energy of the compared runs"
@@ -24,6 +27,20 @@ WHAT_WAS_COMPARED = TableSpec(
     id="compared_runs",
     title="What was compared, what was not, and on what the energy rests",
     sql=f"""with {COMPARED_RUNS},
+{calibration.CALIBRATED},
+windows as (
+    select compared.workload_key, compared.accelerator_family, calibrated.accelerator_type, {calibration.WORDS} as words
+    from calibrated
+    inner join compared using (training_run_id)
+    where compared.is_in_quarter
+    group by compared.workload_key, compared.accelerator_family, calibrated.accelerator_type
+),
+calibrations as (
+    select workload_key, accelerator_family,
+        string_agg(accelerator_type || ': ' || words, '; ' order by accelerator_type) as {calibration.FROM}
+    from windows
+    group by workload_key, accelerator_family
+),
 ended as (
     select training_run_id, workload_key, accelerator_family, accelerator_type, region_id, state, is_target_reached, useful_tokens
     from marts.dim_training_runs
@@ -61,12 +78,15 @@ select ended.workload_key, ended.accelerator_family,
     count(compared.training_run_id) filter (where compared.useful_tokens > 0) as with_tokens_count,
     min(bases.energy_basis) as energy_basis,
     min(bases.power_confidence) as power_confidence,
+    min(calibrations.{calibration.FROM}) as {calibration.FROM},
     {nine_digits("cast(sum(energy.observed) as double) / nullif(cast(sum(energy.reserved) as double), 0)")} as coverage_ratio
 from ended
 left join compared on ended.training_run_id = compared.training_run_id
 left join matched on compared.workload_key = matched.workload_key and compared.pair_key = matched.pair_key
 left join energy on compared.training_run_id = energy.training_run_id
 left join bases on ended.workload_key = bases.workload_key and ended.accelerator_family = bases.accelerator_family
+left join calibrations
+    on ended.workload_key = calibrations.workload_key and ended.accelerator_family = calibrations.accelerator_family
 group by ended.workload_key, ended.accelerator_family
 order by ended.workload_key nulls last, ended.accelerator_family desc""",
     columns=(
@@ -76,6 +96,7 @@ order by ended.workload_key nulls last, ended.accelerator_family desc""",
         *columns(group="Runs", ended_count="Ended", unfinished_count="not finished", target_missed_count="target missed"),
         *columns(group="Runs", compared_count="Compared", with_tokens_count="with tokens", paired_count="in pairs"),
         *columns("text", note="no energy figure", group=GROUP, energy_basis="Energy basis", power_confidence="Chip power"),
+        replace(calibration.COLUMN, group=GROUP),
         *columns(note="no chip time", group=GROUP, coverage_ratio="Observed"),
     ),
     key=("workload_key", "accelerator_family"),

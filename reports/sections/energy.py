@@ -5,6 +5,7 @@ correlated, so they add; they are no confidence interval.
 """
 
 from reports.model import Column, TableSpec, bounded, columns
+from reports.sections import calibration
 from reports.sections.sql import ENDS, ON_RECORD, lines, nine_digits, whole, within
 
 BOUNDARIES = {
@@ -88,7 +89,14 @@ def _weakest(column: str, *names: str) -> str:
 BY_BASIS = TableSpec(
     id="energy_by_basis",
     title="On what the energy rests: basis, chip power, chip-hours, coverage",
-    sql=f"""with energy as (
+    sql=f"""with {calibration.CALIBRATED},
+windows as (
+    select accelerator_type, {calibration.WORDS} as {calibration.FROM}
+    from calibrated
+    where {within()}
+    group by accelerator_type
+),
+energy as (
     select *,
         cast(reserved_chip_hours as decimal(20, 9)) * cast(telemetry_coverage_ratio as decimal(10, 9)) as observed_chip_hours
     from marts.fct_training_run_energy
@@ -104,9 +112,11 @@ select runs.accelerator_type, runs.accelerator_family, {COUNTS},
         as busy_ratio,
     {_wholes(*BASES)},
     {_weakest("energy_basis", "measured", "driver_power", "utilisation_model", "time_model")},
-    {_weakest("power_confidence", "published", "third_party", "user", "assumed")}
+    {_weakest("power_confidence", "measured", "calibrated", "published", "third_party", "user", "assumed")},
+    max(windows.{calibration.FROM}) as {calibration.FROM}
 from energy
 inner join marts.dim_training_runs as runs using (training_run_id)
+left join windows on runs.accelerator_type = windows.accelerator_type
 group by runs.accelerator_type, runs.accelerator_family
 order by runs.accelerator_family, runs.accelerator_type""",
     columns=(
@@ -118,10 +128,11 @@ order by runs.accelerator_family, runs.accelerator_type""",
         *columns(note="no telemetry", group="Chip-hours", busy_ratio="Busy of observed"),
         *columns("energy", note=HALF, group="Facility energy by basis", **BASES),
         *columns("state", energy_basis="Weakest basis", power_confidence="Chip power"),
+        calibration.COLUMN,
     ),
     method="Reserved: chips held times hours. Observed: the part with telemetry; coverage is its share. Busy: utilisation "
     "times chips times hours, over observed time. The four bases add up to the facility energy; basis and chip power are the "
-    "weakest of the group.",
+    "weakest of the group. Calibrated: from watts that were measured on chips of the same type and software.",
     empty=NONE,
 )
 

@@ -19,7 +19,7 @@ _MEASURES = (
     Column("run_count", "Runs", "count", note="not of a run"),
 )
 METHOD = (
-    "Each hour of the bill is of the attempt that used most of it; what checkpoints saved of a lost attempt is not recorded. "
+    "Each hour of the bill is of the attempt that used most of it; what a checkpoint saved is not lost where one is on record. "
     "Energy (modelled) and emissions (modelled, location-based) follow the price of the hours. Idle: hours of machines that no "
     "run held, though some run held them in the month."
 )

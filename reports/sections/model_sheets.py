@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from reports.publication import Publication, Row
 from reports.quarter import listed
+from reports.sections import calibration
 
 FILED = "facility"  # no rule names a boundary: all four are shown, and this one is filed
 BOUNDARIES = {
@@ -54,6 +55,14 @@ where model_name is not null
 group by model_name, accelerator_type, provider_name, region_id
 order by model_name, accelerator_type, provider_name, region_id"""
 
+CALIBRATED = f"""with {calibration.CALIBRATED}
+select runs.model_name, {calibration.WORDS} as words
+from calibrated
+inner join marts.dim_training_runs as runs using (training_run_id)
+where runs.model_name is not null
+group by runs.model_name
+order by runs.model_name"""
+
 BUILD = "select build_id, finished_at from ops.builds"
 
 
@@ -66,6 +75,7 @@ class Sheet:
     energy: Sequence[Row]
     attempts: Sequence[Row]
     hardware: Sequence[Row]
+    windows: str = ""  # behind calibrated watts, in words
 
     @property
     def filed(self) -> Row:
@@ -95,6 +105,7 @@ class Sheet:
         types = listed(list(dict.fromkeys(row["accelerator_type"] or "unknown accelerators" for row in self.hardware)))
         basis = "Measured." if self.is_measured else ESTIMATED
         coverage, confidence = _percent(filed["telemetry_coverage_ratio"]), filed["power_confidence"].replace("_", " ")
+        confidence += f" ({self.windows})" if self.windows else ""
         return (
             f"Electricity of {_many(filed['run_count'], 'run')} with {_many(filed['attempt_count'], 'attempt')} from {first} to "
             f"{last} on {types}; failed, interrupted and intermediate ones are included. {basis} Telemetry covers {coverage} % "
@@ -108,7 +119,12 @@ def sheets(publication: Publication) -> list[Sheet]:
     """A sheet per model of the publication, by name."""
     (build,) = publication.rows(BUILD)
     found = {name: _by_model(publication.rows(sql)) for name, sql in (("e", ENERGY), ("a", ATTEMPTS), ("h", HARDWARE))}
-    return [Sheet(model, build, rows, found["a"].get(model, []), found["h"].get(model, [])) for model, rows in found["e"].items()]
+    calibrated = [] if publication.missing(CALIBRATED) else publication.rows(CALIBRATED)
+    windows = {row["model_name"]: row["words"] for row in calibrated}
+    return [
+        Sheet(model, build, rows, found["a"].get(model, []), found["h"].get(model, []), windows.get(model, ""))
+        for model, rows in found["e"].items()
+    ]
 
 
 def _by_model(rows: list[Row]) -> dict[str, list[Row]]:

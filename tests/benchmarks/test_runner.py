@@ -30,6 +30,7 @@ TABLE_OF_GOALS = {
     "peak_memory_10m": 2048,
     "peak_memory_50m": 4096,
     "peak_memory_bigquery_2m": 1500,
+    "peak_memory_1000_nodes": 2048,
     "landing_s3": 1.3,
     "neuron_monitor": 0.6,
     "queries_p95": 50,

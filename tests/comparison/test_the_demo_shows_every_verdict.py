@@ -26,18 +26,34 @@ def test_the_demo_shows_every_kind_of_verdict(demo: duckdb.DuckDBPyConnection) -
     )
     assert found.pop("llm-8b-continued-pretraining") == "tpu"
     assert found.pop("speech-finetune") == "trainium"
+    assert found.pop("ranking-pretraining") == found.pop("ranking-continued") == "trainium"
     assert found.pop("bert-large-mlm") == "undecided"
     assert found.pop("vit-huge-finetune") == "descriptive"
     assert set(found.values()) == {"not_comparable"}
 
 
+ENERGY = (
+    "select distinct verdict, verdict_reason from marts.rpt_trainium_vs_tpu"
+    " where pair_count >= 5 and factor_view = 'chip' and (kpi like 'energy%' or kpi like '%gco2e%')"
+)
+RANKING = ("ranking-pretraining", "ranking-continued")
+
+
 def test_no_verdict_on_energy_rests_on_assumed_power(demo: duckdb.DuckDBPyConnection) -> None:
-    """Only TPU v4 has a published power: of the demo's chips none."""
-    asked = (
-        "select distinct verdict, verdict_reason from marts.rpt_trainium_vs_tpu where pair_count >= 5 and factor_view = 'chip'"
-    )
-    rows = demo.execute(f"{asked} and (kpi like 'energy%' or kpi like '%gco2e%')").fetchall()
+    """Somebody states the power of Trainium2 and TPU v4, of the demo's other chips nobody who can be asked."""
+    rows = demo.execute(f"{ENERGY} and workload_key not in {RANKING}").fetchall()
     assert rows == [("undecided", "assumed_power")]
+
+
+def test_what_public_watts_leave_open_is_decided_by_calibration(demo: duckdb.DuckDBPyConnection) -> None:
+    """The same machines, hours and use in both: only the second has profiles, which say what a TPU v4 draws."""
+    found = {key: demo.execute(f"{ENERGY} and workload_key = ? and {YEAR}", [key]).fetchall() for key in RANKING}
+    assert found == {RANKING[0]: [("undecided", "power")], RANKING[1]: [("tpu", "none")]}
+    rows = demo.execute(
+        "select workload_key, power_confidence, count(*) from marts.fct_training_run_energy"
+        " join marts.dim_training_runs using (training_run_id) where accelerator_type = 'v4' group by all order by all desc"
+    ).fetchall()
+    assert rows == [(RANKING[0], "published", 6), (RANKING[1], "calibrated", 6)]
 
 
 def test_every_row_has_one_of_the_reasons_of_its_verdict(demo: duckdb.DuckDBPyConnection) -> None:

@@ -29,6 +29,8 @@ def nodes(*nodes: dict[str, Any]) -> list[tuple[str | None, int | None]]:
         ("v6e-8", "v6e"), ("ct6e-standard-8t", "v6e"), ("ml.trn1.32xlarge", "trn1.32xlarge"), ("tpu7x", "v7x"),
         ("TPU_V5_LITEPOD", "v5e"), ("trn2u.48xlarge", "trn2u.48xlarge"), (" Trn1.2xlarge ", "trn1.2xlarge"), ("v5p", "v5p"),
         ("ML.P5.48xlarge", "p5.48xlarge"), ("Wafer 9", "Wafer 9"), ("a2-highgpu-8g", "a2-highgpu-8g"), ("", None), (None, None),
+        ("A3-HighGPU-8g", "a3-highgpu-8g"), ("a4-highgpu-8g-lowmem", "a4-highgpu-8g"), ("NVIDIA_H100_80GB", "nvidia-h100-80gb"),
+        ("nvidia-tesla-a100", "nvidia-tesla-a100"), ("NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3"),
     ],
 )  # fmt: skip
 def test_every_spelling_of_a_type_is_one_and_an_unknown_name_stays_itself(name: str | None, expected: str | None) -> None:

@@ -69,6 +69,22 @@ def test_each_json_file_is_a_delivery_found_without_reading_it(tmp_path: Path) -
     assert all(isinstance(one, Delivery) and one.manifest is None for one in deliveries)
 
 
+def test_logs_and_tables_are_looked_at_and_texts_only_by_the_names_of_logs(tmp_path: Path) -> None:
+    taken = [
+        "a.jsonl",
+        "jobs.csv",
+        "worker-0.log",
+        "x.json.gz",
+        "run=a/metrics_step_000000_to_step_000099.txt",
+        "gpt3_result_0.txt",
+    ]
+    for name in (*taken, "readme.txt", "results.md", "a.log.bak", ".result.txt"):
+        write_bytes(tmp_path / "runs" / name, b"x")
+    assert sorted(one.partition for one in found("training_runs", tmp_path / "runs")) == sorted(
+        n.replace("/", "~") for n in taken
+    )
+
+
 @settings(deadline=None)
 @given(st.lists(st.text(st.sampled_from("ab~%/é."), min_size=1, max_size=300), min_size=2, max_size=2, unique=True))
 def test_two_keys_never_share_a_partition_and_each_is_one_folder_name(keys: list[str]) -> None:
@@ -102,6 +118,20 @@ def test_a_run_json_becomes_its_rows(tmp_path: Path) -> None:
         ("is_demo", "true"),
     ]
     assert (result.rows, result.refusals) == (len(rows_of(result)), ())
+
+
+def test_versions_of_software_and_checkpoints_are_taken(tmp_path: Path) -> None:
+    versions = {"framework_version": "2.9", "sdk_name": "neuron", "sdk_version": "2.33.0", "driver_version": "2.31.7.0"}
+    places = {"runtime_version": "2.35.30.0", "cluster_name": "prod-trn", "slice_name": "us-1"}
+    saved = changed("attempts.0.checkpoints", [{"at": "2026-04-01T01:00:00Z", "step": 500}], RECORD | versions | places)
+    result = read(tmp_path, saved)
+    assert (versions | places).items() <= part(result, "run")[0].items()
+    [row] = part(result, "progress")
+    assert (row["attempt_id"], row["progress_kind"], row["step"], row["happened_at"]) == (
+        "a1", "checkpoint", 500, dt.datetime(2026, 4, 1, 1),
+    )  # fmt: skip
+    wrong = refused(tmp_path / "wrong", changed("attempts.0.checkpoints", [{"at": "soon"}]))
+    assert (wrong.reason, wrong.column_name) == ("wrong_type", "attempts[0].checkpoints[0].at")
 
 
 def test_the_file_has_exactly_the_declared_columns(tmp_path: Path) -> None:

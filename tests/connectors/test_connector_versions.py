@@ -70,6 +70,9 @@ def test_every_file_belongs_to_a_kind_but_the_registry_the_clients_of_stores_and
     assert outside == {PACKAGE / "registry.py", *look, *clients, *tables}
 
 
+POWER = {"xprof", "neuron_power", "gpu_monitoring", "power_meters"}
+
+
 @pytest.mark.parametrize(
     ("helper", "kinds"),
     [
@@ -78,8 +81,8 @@ def test_every_file_belongs_to_a_kind_but_the_registry_the_clients_of_stores_and
         ("formats/nested.py", {"gcp_billing", "gcp_focus", "gcp_carbon"}),
         ("gcp/__init__.py", {"gcp_billing", "gcp_focus", "gcp_carbon"}),
         ("gcp/billing_columns.py", {"gcp_billing", "gcp_focus"}),
-        ("telemetry/samples.py", {"neuron_monitor", "tpu_monitoring"}),
-        ("formats/tpu_names.py", {"training_runs", "neuron_monitor", "tpu_monitoring"}),
+        ("telemetry/samples.py", {"neuron_monitor", "tpu_monitoring", *POWER}),
+        ("power/readings.py", POWER),
         ("inputs/small_tables.py", {"fx_rates", "user_inputs"}),
         ("errors.py", set(KINDS)),
         ("stores/s3.py", set()),

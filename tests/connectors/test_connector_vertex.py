@@ -101,6 +101,7 @@ def test_a_chief_and_a_worker_of_one_kind_are_two_machines() -> None:
             {"machineType": "a2-highgpu-8g", "acceleratorType": "NVIDIA_TESLA_A100", "acceleratorCount": 8},
             [("a2-highgpu-8g", 8, 1)],
         ),
+        ({"machineType": "a3-highgpu-8g"}, [("a3-highgpu-8g", None, 1)]),
         ({"machineType": "n1-standard-4", "acceleratorType": "ACCELERATOR_TYPE_UNSPECIFIED"}, []),
     ],
 )

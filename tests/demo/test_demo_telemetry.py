@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import re
@@ -18,7 +19,7 @@ import pytest
 from demo.clock import MONTHS
 from demo.simulation import normalise
 
-NODE_CHIPS = {"trn1.32xlarge": 16, "trn2.48xlarge": 16, "v5e": 8, "v5p": 4, "v6e": 4}
+NODE_CHIPS = {"trn1.32xlarge": 16, "trn2.48xlarge": 16, "v5e": 8, "v5p": 4, "v6e": 4, "trn2.3xlarge": 1, "p5.48xlarge": 8}
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 END = (datetime(2026, 10, 1, tzinfo=UTC) - EPOCH) // MICROSECOND
@@ -178,6 +179,18 @@ def tpu_points(demo):
     return chips
 
 
+def gpu_points(demo):
+    """(host, start, end, busy of each GPU) of what nvidia-smi wrote; the first point is for a minute."""
+    for path in sorted((demo.folder / "exports" / "gpu").rglob("*.csv")):
+        points = defaultdict(list)
+        for row in csv.DictReader(path.read_text().splitlines(), skipinitialspace=True):
+            time = micros(row["timestamp"][:19].replace("/", "-").replace(" ", "T") + "Z")
+            points[time].append(Fraction(row["utilization.gpu [%]"].removesuffix(" %")) / 100)
+        times = [min(points) - 60 * 10**6, *sorted(points)]
+        host = path.parent.name.removeprefix("host=")
+        yield from ((host, start, end, points[end]) for start, end in pairwise(times))
+
+
 @pytest.fixture(scope="module")
 def documents(demo):
     return neuron_documents(demo)
@@ -201,6 +214,9 @@ def sums(demo, documents):
             month = max(edge for edge in EDGES if edge < time)  # no point speaks for the month before its own
             for run in {label} if label else runs_on[node]:
                 sums.add(run, node, max(since, month), time, [points[time]])
+    for host, start, end, busy in gpu_points(demo):
+        for run in runs_on[host]:
+            sums.add(run, host, start, end, busy)
     sums.count()
     return sums
 
@@ -295,6 +311,6 @@ def test_the_flaws_of_tpu_telemetry_are_there(demo):
 
 
 def test_telemetry_stays_small(demo):
-    for source, limit in (("neuron", 15), ("tpu", 15)):
+    for source, limit in (("neuron", 15), ("tpu", 15), ("xprof", 1), ("neuron-power", 1), ("gpu", 1), ("rack", 1)):
         size = sum(path.stat().st_size for path in (demo.folder / "exports" / source).rglob("*") if path.is_file())
         assert size < limit << 20

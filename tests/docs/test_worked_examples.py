@@ -192,6 +192,21 @@ def row_of(label: str, values: list[Decimal]) -> str:
     return f"| {label} | {' | '.join(plain(value) for value in values)} |"
 
 
+def test_calibrated_watts_have_the_bounds_of_the_example() -> None:
+    idle, busy, spread = Decimal(84), Decimal(312), Decimal("9.36")
+    unmetered, least = Decimal(seed("unmetered_rails", "meter")["xprof_spi"]["unmetered_share"]), Decimal("0.1")
+    assert unmetered == 1 / Decimal("0.8") - 1
+    down, up = max(spread / busy, least), max(spread / busy + unmetered, least)
+    calibrated = [[watts * factor for factor in (1 - down, Decimal(1), 1 + up)] for watts in (idle, busy)]
+    row = seed("accelerator_power", "accelerator_type")["v6e"]
+    table = [[Decimal(row[f"chip_power_{end}_w_{level}"]) for level in LEVELS] for end in ("idle", "max")]
+    for watts in calibrated:
+        has("energy", f"W | {' | '.join(map(plain, watts))} |")
+    for ends in (calibrated, table):
+        half = [(low + high) / 2 for low, high in zip(*ends, strict=True)]  # idle and half of the span
+        has("energy", f"Wh | {' | '.join(map(plain, half))} | {half[2] / half[0]:.2f} |")
+
+
 def test_the_hour_of_energy_is_what_the_seeds_give() -> None:
     whole = {level: energy(level, Decimal(1), Decimal(0)) for level in LEVELS}
     has(
@@ -217,6 +232,28 @@ def test_a_quarter_of_the_hour_unseen_moves_the_bounds_apart() -> None:
         f"`energy_kwh_utilisation_model` is {plain(part['mid']['by_use'])}",
         f"`energy_kwh_time_model` {plain(part['mid']['facility'] - part['mid']['by_use'])}",
     )
+
+
+def test_each_basis_of_the_hour_is_what_the_seeds_give() -> None:
+    watts: dict[str, list[Decimal]] = {
+        "every chip read at 100 W": [Decimal(100)] * 3,
+        "every driver at 20 %": [],
+        "nobody looked": [],
+    }
+    for level in LEVELS:
+        idle, full, _, _ = node(level)
+        mean = Decimal(seed("accelerator_power", "accelerator_type")["trn1.32xlarge"]["chip_power_mean_w"])
+        watts["every driver at 20 %"].append(idle + (full - idle) / 5)
+        watts["nobody looked"].append({"low": idle, "mid": mean, "high": full}[level])
+    idle, full, host, network = node("mid")
+    watts["every chip at 50 % use"] = [sum(node(level)[:2]) / 2 for level in LEVELS]
+    facility = {name: (16 * mid + host) * network * pue() / 1000 for name, (_, mid, _) in watts.items()}
+    has("energy", *(row_of(name, [*(16 * one / 1000 for one in found), facility[name]]) for name, found in watts.items()))
+    order = ("every chip read at 100 W", "every driver at 20 %", "every chip at 50 % use", "nobody looked")
+    first, second, third, last = (plain(facility[name] / 4) for name in order)
+    has("energy", f"a quarter of an hour of each, {first}, {second}, {third} and {last}")
+    half = Decimal("3.2") / 2
+    has("energy", f"{plain(half)} kWh of chip and host, {plain(half * network * pue())} at the facility")
 
 
 def test_free_chips_draw_idle_power() -> None:

@@ -12,7 +12,16 @@ import pytest
 
 from dagster_project.warehouse import modelling
 from tests.conftest import built_once
-from tests.energy import matches_scenario, own_figures, places_scenario, raw_tables, scenario
+from tests.energy import (
+    calibration_scenario,
+    matches_scenario,
+    meters_scenario,
+    own_figures,
+    places_scenario,
+    power_scenario,
+    raw_tables,
+    scenario,
+)
 from tests.warm import run_dbt
 
 
@@ -59,10 +68,12 @@ def build(work: Path) -> None:
         connection.begin()  # else every row waits for the disk
         raw_tables.create(connection)
         line = raw_tables.Line(connection, datetime(2026, 7, 15, 12))  # noqa: DTZ001 raw times are UTC without a zone
-        scenario.write(line)
+        scenario.write(line, hours_elsewhere=power_scenario.write(line))
         matches_scenario.write(line)
+        meters_scenario.write(line)
         own_figures.write(line)
         places_scenario.write(line)
+        calibration_scenario.write(line)
         connection.commit()
     dbt_build(work / "build.duckdb", work)
 

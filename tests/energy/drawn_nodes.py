@@ -6,7 +6,7 @@ Half of the nodes are billed for two hours, so that time which nobody held is th
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal as D
 
@@ -25,6 +25,8 @@ class DrawnNode:
     runs: dict[str, tuple[int | None, int, int]]  # chips, first minute, last minute
     streams: dict[str | None, Stream]  # by run key
     is_billed: bool
+    watts: Stream = field(default_factory=dict)  # of chips, read where they were
+    wall: tuple[int, ...] = ()  # of the node, of each sample
 
     def integral_kwh(self) -> D:
         """Every chip at its greatest measured use, and the host, minute by minute: idle 43 W, full 142 W, host 523 W."""
@@ -36,9 +38,13 @@ class DrawnNode:
         holders = {run for run, (_, first, last) in self.runs.items() if first <= minute < last}
         if not holders and not self.is_billed:
             return D(0)
+        if self.wall:
+            return D(10 * self.wall[minute // STEP])
         heard = [stream for key, stream in self.streams.items() if key is None or key in holders or not holders]
-        use = sum(max(D(str(stream[device, minute // STEP])) for stream in heard) for device in range(CHIPS))
-        return 10 * (CHIPS * 43 + use * 99 + 523)
+        uses = {device: max(D(str(stream[device, minute // STEP])) for stream in heard) for device in range(CHIPS)}
+        known = {device: self.watts.get((device, minute // STEP)) for device in range(CHIPS)}
+        chips = sum(43 + uses[device] * 99 if watts is None else D(str(watts)) for device, watts in known.items())
+        return 10 * (chips + 523)
 
 
 def draw_nodes(seed: int = 7, count: int = 18) -> list[DrawnNode]:
@@ -53,7 +59,11 @@ def _draw(draw: random.Random, name: str, number: int) -> DrawnNode:
         runs[f"{name}-{letter}"] = draw.choice([1, 2, 4, 4, 8, 12, None]), first, draw.randint(first + 1, MINUTES)
     nobody: list[str | None] = [None]
     keys = (nobody, list(runs), nobody + list(runs))[number % 3]
-    return DrawnNode(name, runs, {key: _stream(draw) for key in keys}, number % 2 == 0)
+    streams = {key: _stream(draw) for key in keys}
+    # where nobody's key tells chips apart, watts are of the node's own numbers
+    watts = {place: draw.choice([30, 80, 120.5]) for place in streams[None] if draw.random() < 0.6} if number % 3 == 0 else {}
+    wall = tuple(draw.randrange(500, 3000) for _ in range(MINUTES // STEP)) if number % 3 == 1 and number % 4 == 0 else ()
+    return DrawnNode(name, runs, streams, number % 2 == 0, watts, wall)
 
 
 def _stream(draw: random.Random) -> Stream:
@@ -78,6 +88,11 @@ def write(line: Line) -> int:
                 for (device, sample), use in stream.items()
             ]
             line.samples("neuron_monitor", rows, key=key)
+        begins = {sample: START + sample * STEP * MINUTE for sample in range(MINUTES // STEP)}
+        chips = [(node.name, device, begins[at], begins[at] + STEP * MINUTE, watts) for (device, at), watts in node.watts.items()]
+        line.power("gpu_monitoring", chips, "nvml")
+        read = [(node.name, None, begins[at], begins[at] + STEP * MINUTE, watts) for at, watts in enumerate(node.wall)]
+        line.power("power_meters", read, "pdu")
         for hour in range(2 if node.is_billed else 0):
             line.bill_hour(node.name, NODE, START + hour * timedelta(hours=1), account=node.name)
             hours += 1

@@ -122,6 +122,22 @@ class Line:
         )
         self.connection.unregister("told")
 
+    def power(self, table: str, rows: list[tuple], meter: str, **shared: object) -> None:
+        """Readings: host, device, start (None for a point), end, watts; `shared` is what is the same in all of them.
+
+        Further columns of a row, as a rail or a driver's share, are in a dictionary at its end.
+        """
+        for host, device, start, end, watts, *more in rows:
+            told = shared | (more[0] if more else {})
+            text = f"{host}-{device}-{start}-{end}-{watts}-{sorted(told.items())}"
+            values = {
+                "host_id": host, "device_index": device, "sample_start": start, "sample_end": end, "power_w": watts,
+                "document_hash": text, "evidence": "power", "is_idle_by_absence": False, "meter": meter,
+                "boundary": "node" if device is None else "chip", "is_sampled": False,
+                "sdk_version": f"of {host} alone",  # else many machines of a type would calibrate the others' watts
+            } | told  # fmt: skip
+            insert(self.connection, table, **values, **self.meta(table))
+
     def bill_hour(self, resource: str, kind: str, start: datetime, account: str = "2") -> None:
         """A machine's hour at 1.34375 USD in us-east-1."""
         insert(

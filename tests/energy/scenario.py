@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from tests.energy import drawn_nodes
+from tests.energy import drawn_nodes, evidence_scenario
 from tests.energy.raw_tables import Line, insert, series
 
 START = datetime(2026, 7, 10, 1)  # noqa: DTZ001 raw times are UTC without a zone
@@ -21,8 +21,8 @@ NEURON = "neuron_monitor"
 TPU = "tpu_monitoring"
 
 
-def write(line: Line) -> None:
-    """All of it."""
+def write(line: Line, hours_elsewhere: int) -> None:
+    """All of it; other scenarios bill so many hours."""
     for month in ("2026-07-01", "2026-08-01"):
         insert(line.connection, "months", provider_name="AWS", payer_account_id="1", usage_month=month)
         insert(line.connection, "build_months", usage_month=month)
@@ -32,7 +32,7 @@ def write(line: Line) -> None:
     tpus(line)
     managed_jobs(line)
     edges(line)
-    billed(line, 4 + drawn_nodes.write(line))
+    billed(line, 4 + drawn_nodes.write(line) + evidence_scenario.write(line) + hours_elsewhere)
     insert(
         line.connection,
         "fx_rates",
@@ -218,7 +218,7 @@ def managed_jobs(line: Line) -> None:
 
 def edges(line: Line) -> None:
     """Types without watts, month ends, and a run nobody has ended."""
-    line.run("no-watts", "AWS", ("i-no-watts", "g5.xlarge", 1, START, END))
+    line.run("no-watts", "AWS", ("i-no-watts", "trn9.48xlarge", 1, START, END))
     line.run("no-chips", "AWS", ("i-no-chips", "trn3", None, START, END))
     line.run("stated-chips", "AWS", ("i-no-host", "trn3", 2, START, END))
     midnight = datetime(2026, 8, 1)  # noqa: DTZ001

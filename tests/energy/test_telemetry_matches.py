@@ -6,6 +6,8 @@ from decimal import Decimal as D
 
 import pytest
 
+from dagster_project.kinds import KINDS, built_kinds
+
 JULY = "2026-07-01"
 
 
@@ -71,9 +73,11 @@ def test_a_part_of_a_machine_and_chips_that_were_numbered_anew_contradict_nothin
 
 
 def test_every_sample_is_counted_once(marts) -> None:
+    kinds = [kind for kind in built_kinds() if KINDS[kind].fact == "telemetry"]
+    assert len(kinds) == 6
+    delivered = " + ".join(f"(select count(*) from raw.{kind})" for kind in kinds)
     (row,) = marts.rows(
-        "select (select count(*) from raw.neuron_monitor) + (select count(*) from raw.tpu_monitoring) as delivered,"
-        " (select sum(sample_count) from marts.fct_telemetry_matches) as counted"
+        f"select {delivered} as delivered, (select sum(sample_count) from marts.fct_telemetry_matches) as counted"
     )
     assert row["delivered"] == row["counted"]
 

@@ -24,6 +24,7 @@ from dagster_project.settings import Settings, settings_of
 from dagster_project.warehouse.raw import create_raw
 from tests.connectors.focus import FOCUS, focus_of
 from tests.connectors.gcp import CARBON, EMISSION, LINE, write_partition
+from tests.connectors.xspaces import counter, device, space_of
 
 PAYER = "000000000017"
 
@@ -123,6 +124,17 @@ def write_points(path: Path, *ends: str, at: str, run: str | None = None) -> Non
     series = {"metric": metric, "resource": resource, "metricKind": "GAUGE", "valueType": "DOUBLE", "points": points}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"timeSeries": [series]}))
+    set_time(path, at)
+
+
+def write_profile(path: Path, *, at: str) -> None:
+    """A profile of one TPU chip: two rails over ten seconds."""
+    space = space_of()
+    plane = device(space)
+    for rail in ("VDD Core", "HBM"):
+        counter(plane, f"{rail} FW Power Meter PL1(W)", [(0, 100.5), (5, 120.25)])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(space.SerializeToString())
     set_time(path, at)
 
 

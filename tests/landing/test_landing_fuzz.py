@@ -28,7 +28,7 @@ from connectors.registry import KINDS, connector_for
 from dagster_project.landing.deriving.typed_select import parts_select
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import land_all, make_plan
-from tests.landing.kit import Organisation, bill_line, carbon_row, write_points, write_samples
+from tests.landing.kit import Organisation, bill_line, carbon_row, write_points, write_profile, write_samples
 
 pytestmark = pytest.mark.slow
 
@@ -78,6 +78,16 @@ def write_good(folder: Path) -> Organisation:
     write_samples(exports / "neuron_monitor/run=a/2026-04-01T00:00:00Z.jsonl", "2026-04-01T00:00:05Z", at=AT)
     write_points(exports / "tpu_monitoring/run=a/points.json", "2026-04-01T00:01:00Z", at=AT)
     (exports / "tpu_monitoring/a.prom").write_text('duty_cycle{make="cloud-tpu",accelerator_id="n-0"} 50 1775001600000\n')
+    write_profile(exports / "xprof/plugins/profile/s/host-1.xplane.pb", at=AT)
+    (exports / "neuron_power/host=i-1").mkdir()
+    (exports / "neuron_power/host=i-1/neuron0.txt").write_text(
+        "POWER_STATUS_VALID,1775001600,0.00,2.00,1.50\nPOWER_STATUS_VALID,1775001660,0.00,2.00,1.50\n"
+    )
+    (exports / "gpu_monitoring/host=i-2").mkdir()
+    (exports / "gpu_monitoring/host=i-2/a.prom").write_text(
+        'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 300 1775001600000\nDCGM_FI_DEV_POWER_USAGE{gpu="0"} 310 1775001630000\n'
+    )
+    (exports / "power_meters/rack.csv").write_text("time,host,meter,watts\n1775001600,i-1,pdu,3000\n1775001660,i-1,pdu,3100\n")
     (exports / "fx_rates/rates.csv").write_text("rate_date,base_currency,quote_currency,rate\n2026-04-01,EUR,USD,1.1\n")
     return made
 

@@ -30,6 +30,10 @@ CHANGED = {
     "training_runs": "tokens",
     "neuron_monitor": "device_count",
     "tpu_monitoring": "utilisation_ratio",
+    "xprof": "power_w",
+    "neuron_power": "power_ratio",
+    "gpu_monitoring": "power_w",
+    "power_meters": "power_w",
     "fx_rates": "rate",
 }
 

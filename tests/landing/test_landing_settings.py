@@ -70,8 +70,8 @@ def test_a_wrong_setting_is_named(tmp_path: Path, change: dict[str, Any], named:
 
 
 def test_a_kind_that_is_not_built_yet_is_told_from_one_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="'gpu_monitoring', which this version does not read yet"):
-        checked(tmp_path, sources=[{**SOURCE, "kind": "gpu_monitoring"}])
+    with pytest.raises(UsageError, match="'aws_focus', which this version does not read yet"):
+        checked(tmp_path, sources=[{**SOURCE, "kind": "aws_focus"}])
     assert set(KINDS) == set(Kind)
     assert set(built_kinds()) == set(CONNECTED) == set(CONTROLS)
 

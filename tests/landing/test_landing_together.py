@@ -21,8 +21,19 @@ from dagster_project.landing.deriving.derive import Deriver
 from dagster_project.landing.fetching import SMALL, TOGETHER, batches
 from dagster_project.landing.land import Landed
 from dagster_project.settings import SourceSettings
-from tests.landing.kit import Organisation, bill_line, carbon_row, hour, instant, set_time, write_points, write_run, write_samples
-from tests.landing.whole_company import OWN, RATES, SOURCES, whole_company
+from tests.landing.kit import (
+    Organisation,
+    bill_line,
+    carbon_row,
+    hour,
+    instant,
+    set_time,
+    write_points,
+    write_profile,
+    write_run,
+    write_samples,
+)
+from tests.landing.whole_company import GPU, OWN, POWER, RACK, RATES, SOURCES, whole_company
 
 RUNS = {"name": "runs", "kind": "training_runs"}
 
@@ -60,7 +71,17 @@ def two_of_every_kind(folder: Path) -> Organisation:
     organisation.deliver_google_carbon("2026-05", {}, at="2026-06-05")
     write_samples(exports / "neuron/run=b/host=i-2/20260501T000000Z.jsonl", "2026-05-01T00:00:30Z", at="2026-05-02")
     write_points(exports / "tpu/more.json", "2026-05-01T00:01:00Z", at="2026-05-02", run="b")
+    write_profile(exports / "profiles/plugins/profile/s/host-2.xplane.pb", at="2026-05-02")
     write_run(exports / "runs/b.run.json", "b", at="2026-05-02", aliases=[{"system": "slurm", "id": "7"}])
+    metered = {
+        "neuron-power/host=i-2/neuron0.txt": POWER,
+        "gpu/host=i-3/dcgm.prom": GPU,
+        "rack/b.csv": RACK.replace("i-1", "i-2"),
+    }
+    for name, text in metered.items():
+        (exports / name).parent.mkdir(exist_ok=True)
+        (exports / name).write_text(text)
+        set_time(exports / name, "2026-05-02")
     for name, text in (("fx/more.csv", RATES.replace("2026-04-0", "2026-04-2")), ("own/more.csv", OWN.replace("us-", "eu-"))):
         (exports / name).write_text(text)
         set_time(exports / name, "2026-05-02")

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id
 from dagster_project.election.run_tags import tag_key
 from dagster_project.election.units import SHARED, turned_months
-from tests.landing.kit import Organisation, bill_line, hour, set_time, write_run
+from dagster_project.kinds import KINDS, Kind
+from tests.landing.kit import Organisation, bill_line, hour, set_time, write_points, write_run
 
 BLOCK = "arn:aws:ec2:us-east-1:012345678901:capacity-reservation/cr-0a1b2c3d4e5f60718"
 APRIL, MAY, JUNE = (dt.date(2026, month, 1) for month in (4, 5, 6))
@@ -246,6 +248,7 @@ def test_run_ids_are_matched_as_the_contract_says() -> None:
 def test_planning_and_fingerprints_import_no_engine(organisation: Organisation) -> None:
     script = f"""
 import sys
+from dataclasses import replace
 from pathlib import Path
 from dagster_project.election.election import elect
 from dagster_project.election.units import fingerprints
@@ -270,3 +273,24 @@ print([name for name in ("dagster", "dbt", "duckdb", "polars", "pyarrow", "panda
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path(__file__).resolve().parents[2]
     )
     assert finished.stdout.strip() == "[]"
+
+
+def test_a_metered_window_rebuilds_its_month_and_the_twelve_after_it_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-08-01T00:00:00Z")
+    organisation = Organisation(tmp_path, {"name": "cur", "kind": "aws_cur"}, {"name": "tpu", "kind": "tpu_monitoring"})
+    months = [dt.date(2025 + number // 12, number % 12 + 1, 1) for number in range(18)]
+    for month in months:
+        organisation.deliver([bill_line(1.0, day=f"{month}")], at="2026-07-02", month=f"{month:%Y-%m}")
+    for month in ("2025-02", "2025-07"):
+        write_points(tmp_path / f"exports/tpu/{month}.json", f"{month}-10T10:00:00Z", at="2026-07-02")
+    organisation.refresh()
+    use, watts = organisation.line.units(organisation.line.elect()), replace(KINDS[Kind.TPU_MONITORING], meters_chips=True)
+    with monkeypatch.context() as patched:
+        patched.setitem(KINDS, Kind.TPU_MONITORING, watts)  # as if the points were of a meter
+        before = organisation.line.units(organisation.line.elect())
+    write_points(tmp_path / "exports/tpu/2025-02.json", "2025-02-10T10:00:00Z", "2025-02-10T10:01:00Z", at="2026-07-03")
+    assert changed(organisation, use) == [dt.date(2025, 2, 1)]
+    monkeypatch.setitem(KINDS, Kind.TPU_MONITORING, watts)
+    assert changed(organisation, before) == months[1:14], "from February 2025 to February 2026"

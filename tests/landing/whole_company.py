@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.landing.kit import Organisation, bill_line, carbon_row, hour, set_time, write_points, write_run, write_samples
+from tests.landing.kit import (
+    Organisation,
+    bill_line,
+    carbon_row,
+    hour,
+    set_time,
+    write_points,
+    write_profile,
+    write_run,
+    write_samples,
+)
 
 SOURCES = {
     "cur": "aws_cur",
@@ -14,11 +24,18 @@ SOURCES = {
     "google-carbon": "gcp_carbon",
     "neuron": "neuron_monitor",
     "tpu": "tpu_monitoring",
+    "profiles": "xprof",
+    "neuron-power": "neuron_power",
+    "gpu": "gpu_monitoring",
+    "rack": "power_meters",
     "runs": "training_runs",
     "fx": "fx_rates",
     "own": "user_inputs",
 }
 RATES = "rate_date,base_currency,quote_currency,rate,source\n2026-04-01,USD,EUR,0.925,ECB\n2026-04-02,USD,EUR,0.926,ECB\n"
+POWER = "neuron0\nPOWER_STATUS_VALID,1775001660,0.00,2.00,1.50\nPOWER_STATUS_VALID,1775001720,0.00,2.00,1.50\n"
+GPU = 'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 300 1775001660000\nDCGM_FI_DEV_POWER_USAGE{gpu="0"} 310 1775001720000\n'
+RACK = "time,host,meter,watts\n2026-04-01T00:01:00Z,i-1,pdu,3000\n2026-04-01T00:02:00Z,i-1,pdu,3100\n"
 OWN = "kind,key,value,unit,source\npue,us-east-2,1.15,ratio,meter\npue,us-west-2,1.2,ratio,meter\n"
 
 
@@ -34,7 +51,13 @@ def whole_company(folder: Path) -> Organisation:
     samples = exports / "neuron/run=a/host=i-1/20260401T000000Z.jsonl"
     write_samples(samples, "2026-04-01T00:01:00Z", "2026-04-01T00:02:00Z", at="2026-04-02")
     write_points(exports / "tpu/points.json", "2026-04-03T00:01:00Z", "2026-04-03T00:02:00Z", at="2026-04-04", run="a")
+    write_profile(exports / "profiles/plugins/profile/s/host-1.xplane.pb", at="2026-04-04")
     write_run(exports / "runs/a.run.json", "a", at="2026-05-02")
+    metered = {"neuron-power/host=i-1/neuron0.txt": POWER, "gpu/host=i-2/dcgm.prom": GPU, "rack/a.csv": RACK}
+    for name, text in metered.items():
+        (exports / name).parent.mkdir(exist_ok=True)
+        (exports / name).write_text(text)
+        set_time(exports / name, "2026-04-02")
     for name, text in (("fx/fx.csv", RATES), ("own/own.csv", OWN)):
         (exports / name).write_text(text)
         set_time(exports / name, "2026-05-02")

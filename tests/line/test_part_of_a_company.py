@@ -17,7 +17,7 @@ PARTS = {
     "aws": {"aws_cur", "aws_carbon", "neuron_monitor", "training_runs"},
     "google": {"gcp_billing", "gcp_carbon", "tpu_monitoring", "training_runs"},
     "bills": {"aws_cur", "gcp_billing"},
-    "telemetry": {"neuron_monitor", "tpu_monitoring", "training_runs"},
+    "telemetry": {"neuron_monitor", "tpu_monitoring", "neuron_power", "power_meters", "training_runs"},
 }
 
 

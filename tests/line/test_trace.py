@@ -38,6 +38,7 @@ BEHIND = {
     "fct_training_run_energy": {"record", "sample", "seed"},
     "fct_training_run_emissions_modelled": {"record", "sample", "seed"},
     "fct_telemetry_matches": {"sample"},
+    "fct_power_calibration": {"sample", "seed"},
     "fct_quarantine": {"record"},
     "fct_run_conflicts": {"record"},
     "dim_training_runs": {"record"},

@@ -14,7 +14,7 @@ from .observed import Seen
 from .own_figures import OwnFigures
 from .places import Places
 from .records import Runs
-from .seeds import CONFIDENCES, LEVELS, Power, network_share, power_of, pue_of
+from .seeds import CONFIDENCES, LEVELS, Calibrated, Power, network_share, power_of, pue_of
 from .splitting import split
 
 KWH = 9
@@ -40,45 +40,75 @@ class Held:
     observed: Fraction = Fraction(0)
     busy: Fraction = Fraction(0)
     energy: dict[tuple[str, str], Fraction] = field(default_factory=lambda: defaultdict(Fraction))
-    seen_facility: Fraction = Fraction(0)  # mid, of observed time
-    confidence: int = 0  # place in CONFIDENCES
+    parts: list[Fraction] = field(default_factory=lambda: [Fraction(0)] * 3)  # mid at the facility: measured, driver, use
+    metered: Fraction = Fraction(0)  # time of which watts are known
+    powered: Fraction = Fraction(0)  # and that of which a driver's share is
+    at_node: Fraction = Fraction(0)  # read at nodes, with their hosts
+    chips_of_nodes: dict[str, Fraction] = field(default_factory=lambda: defaultdict(Fraction))  # what their chips would draw
+    weakest: int = 0  # place in CONFIDENCES, of the watts of chips
     known: int = len(BOUNDARIES)  # how many of the boundaries, from the chip outwards
     reading: tuple[str, int] | None = None  # boundary of the organisation's meter, 1e-9 kWh
 
-    def add(self, hold: Hold, seen: Seen, power: Power | None) -> None:
+    def add(self, hold: Hold, seen: Seen, power: Power | None, at_node: Fraction | None = None) -> None:
+        """`at_node`: what was read of the node, as far as it is the run's; where it was read, all of the time is known."""
         self.reserved += hold.chip_time
-        self.observed += seen.observed
+        self.observed += seen.observed if at_node is None else hold.chip_time
+        self.metered += seen.metered if at_node is None else hold.chip_time
+        self.powered += seen.metered + seen.driven if at_node is None else hold.chip_time
         self.busy += seen.busy
         if power is None or not hold.is_known:
             self.known = 0
-            self.confidence = len(CONFIDENCES) - 1
+            self.weakest = len(CONFIDENCES) - 1
             return
         if power.host is None:
             self.known = min(self.known, 1)
         elif self.pue is None:
             self.known = min(self.known, 3)
-        self.confidence = max(self.confidence, CONFIDENCES.index(power.confidence))
-        unseen, hosts, pue = hold.chip_time - seen.observed, power.host or dict.fromkeys(LEVELS, 0), self.pue or 0
+        self.weakest = max(self.weakest, CONFIDENCES.index(power.confidence))
+        hosts = power.host or dict.fromkeys(LEVELS, Fraction(0))
         for level in LEVELS:
-            share = 1 + network_share(self.provider, level)
-            host = hosts[level] * hold.chip_time
-            chip = power.observed(level, seen.busy, seen.observed)
-            if level == "mid":  # the bounds do not trust what is filled
-                chip += power.unseen(level, unseen - seen.filled) + power.observed(level, seen.filled_busy, seen.filled)
+            chips = _chips(hold, seen, power, level)
+            if at_node is None:
+                self.energy["chip", level] += sum(chips)
+                self._add_outside("chip_host", level, sum(chips) + hosts[level] * hold.chip_time)
             else:
-                chip += power.unseen(level, unseen)
-            steps = (chip, chip + host, (chip + host) * share, (chip + host) * share * pue)
-            for boundary, amount in zip(BOUNDARIES, steps, strict=True):
-                self.energy[boundary, level] += amount
+                self.chips_of_nodes[level] += sum(chips)
+                self._add_outside("chip_host", level, at_node)
             if level == "mid":
-                lit = power.observed(level, seen.busy, seen.observed) + hosts[level] * seen.observed
-                self.seen_facility += lit * share * pue
+                lit = seen.observed - seen.metered - seen.driven
+                with_host = [
+                    chip + hosts[level] * time for chip, time in zip(chips, (seen.metered, seen.driven, lit), strict=False)
+                ]
+                now = with_host if at_node is None else [at_node, Fraction(0), Fraction(0)]
+                factor = (1 + network_share(self.provider, level)) * (self.pue or 0)
+                self.parts = [before + part * factor for before, part in zip(self.parts, now, strict=True)]
+        self.at_node += at_node or 0
+
+    def _add_outside(self, first: str, level: str, amount: Fraction) -> None:
+        for boundary, factor in zip(BOUNDARIES[1:], (1, 1 + network_share(self.provider, level), self.pue or 0), strict=True):
+            amount *= factor
+            self.energy[boundary, level] += amount
 
     def units(self, boundary: str, level: str) -> int | None:
         place = BOUNDARIES.index(boundary)
         if self.reading is not None:
             return self._outside_the_meter(place, level)
-        return half_up(self.energy[boundary, level] / _KWH_WUS) if place < self.known else None
+        # the chips of a node draw no more than the node
+        within = min(self.chips_of_nodes[level], self.at_node) if boundary == "chip" else 0
+        return half_up((self.energy[boundary, level] + within) / _KWH_WUS) if place < self.known else None
+
+    def by_basis(self) -> list[int]:
+        """Of measured watts, a driver's share and use: each the rounded sum up to it less the one before."""
+        if self.reading is not None:
+            return [self.units("facility", "mid") or 0, 0, 0]
+        sums = [half_up(sum(self.parts[: place + 1], Fraction(0)) / _KWH_WUS) for place in range(3)]
+        return [sums[0], sums[1] - sums[0], sums[2] - sums[1]]
+
+    @property
+    def confidence(self) -> int:
+        if self.reading is not None:
+            return CONFIDENCES.index("user")
+        return 0 if self.metered == self.reserved > 0 else self.weakest
 
     def _outside_the_meter(self, place: int, level: str) -> int | None:
         """What lies inside is not known; each wider figure is made of the published one inside it, and rounded itself."""
@@ -99,13 +129,35 @@ class Held:
     def basis(self) -> str:
         if self.reading is not None:
             return "measured"
-        return "utilisation_model" if self.known and self.observed == self.reserved else "time_model"
+        if not self.known or self.observed != self.reserved:
+            return "time_model"
+        if self.metered == self.reserved > 0:
+            return "measured"
+        return "driver_power" if self.powered == self.reserved > 0 else "utilisation_model"
+
+
+def _chips(hold: Hold, seen: Seen, power: Power, level: str) -> list[Fraction]:
+    """What the chips drew while watts are known, while a driver's share is, while their use is, and while nobody looked."""
+    lit = power.observed(level, seen.busy - seen.powered_busy, seen.observed - seen.metered - seen.driven)
+    unseen = hold.chip_time - seen.observed
+    if level == "mid":  # the bounds do not trust what is filled
+        dark = power.unseen(level, unseen - seen.filled) + power.observed(level, seen.filled_busy, seen.filled)
+    else:
+        dark = power.unseen(level, unseen)
+    return [seen.joules, power.observed(level, seen.driven_busy, seen.driven), lit, dark]
 
 
 RunPlace = tuple[str, date, str]  # run, month, region
 
 
-def hold_energy(seen: dict[Hold, Seen], runs: Runs, places: Places, own: OwnFigures) -> dict[RunPlace, Held]:
+def hold_energy(
+    seen: dict[Hold, Seen],
+    runs: Runs,
+    places: Places,
+    own: OwnFigures,
+    nodes: dict[Hold, Fraction] | None = None,
+    calibrated: dict[tuple[date, str, str], Calibrated] | None = None,
+) -> dict[RunPlace, Held]:
     """What the organisation's own figures say stands before the catalogue, and what it measured before the model."""
     found: dict[RunPlace, Held] = {}
     for hold, what in seen.items():
@@ -115,7 +167,8 @@ def hold_energy(seen: dict[Hold, Seen], runs: Runs, places: Places, own: OwnFigu
         held = found.setdefault(place, _nothing_held(place, places, own))
         name = (hold.accelerator_type or "").removeprefix("ml.")
         idle, full = (own.value_of(kind, hold.month, hold.run, place[2], name) for kind in ("idle_power", "max_power"))
-        held.add(hold, what, power_of(name, idle, full))
+        metered = (calibrated or {}).get((hold.month, name, runs.software.get(hold.run, "")))
+        held.add(hold, what, power_of(name, idle, full, metered), (nodes or {}).get(hold))
     for run, month, region in found:
         if (run, month) in unknown_months(runs):
             found[run, month, region].known = 0
@@ -144,7 +197,6 @@ def _measure(found: dict[RunPlace, Held], places: Places, own: OwnFigures) -> No
                     found[place] = _nothing_held(place, places, own)
                     found[place].known = 0
                 found[place].reading = reading.basis, part
-                found[place].confidence = CONFIDENCES.index("user")
 
 
 def unknown_months(runs: Runs) -> set[tuple[str, date]]:
@@ -174,10 +226,9 @@ def run_rows(found: dict[RunPlace, Held], run_months: set[tuple[str, date]], unk
         for boundary in BOUNDARIES:
             for level, ending in (("mid", ""), ("low", "_low"), ("high", "_high")):
                 row[f"{boundary}_energy_kwh{ending}"] = to_decimal(_summed(held.units(boundary, level) for held in places), KWH)
-        lit = sum(half_up(held.seen_facility / _KWH_WUS) for held in places if held.reading is None)
         facility = _summed(held.units("facility", "mid") for held in places)
-        metered = sum(held.units("facility", "mid") or 0 for held in places if held.reading is not None)
-        for basis, amount in zip(_BASES, (metered, 0, lit, (facility or 0) - metered - lit), strict=True):
+        parts = [sum(held.by_basis()[number] for held in places) for number in range(3)]
+        for basis, amount in zip(_BASES, (*parts, (facility or 0) - sum(parts)), strict=True):
             row[f"energy_kwh_{basis}"] = to_decimal(amount if facility is not None else None, KWH)
         row["energy_basis"] = max((held.basis for held in places), key=_BASES.index, default="time_model")
         confidence = max((held.confidence for held in places), default=len(CONFIDENCES) - 1)

@@ -54,7 +54,8 @@ class Node:
     holds: list[Hold]
     devices: dict[Device, list[Heard]]
     is_partial: bool  # idle chips are left out by its telemetry
-    used: dict[str, dict[Place, tuple[int, int]]] = field(default_factory=lambda: defaultdict(dict))  # by run: use, known time
+    # by run: use, energy, driver's share and known time
+    used: dict[str, dict[Place, tuple[int, ...]]] = field(default_factory=lambda: defaultdict(dict))
 
     def shown_under(self, run: str) -> int:
         """Chips that the samples with a run's key number."""
@@ -83,6 +84,11 @@ class Seen:
     busy: Fraction  # of them, at full use
     filled: Fraction = Fraction(0)  # short silences, unobserved
     filled_busy: Fraction = Fraction(0)
+    metered: Fraction = Fraction(0)  # of what was observed, the time whose watts are known
+    joules: Fraction = Fraction(0)  # in watt-microseconds
+    driven: Fraction = Fraction(0)  # the time of which only a driver's share of full power is
+    driven_busy: Fraction = Fraction(0)  # at that share
+    powered_busy: Fraction = Fraction(0)  # the use of both, on which no energy rests
 
     def __add__(self, other: "Seen") -> "Seen":
         return Seen(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Seen)))
@@ -95,11 +101,16 @@ NOTHING = Seen(Fraction(0), Fraction(0))
 
 
 def _counted(spans: Iterable[Span], length: int, idle_beside: int = 0) -> Seen:
-    uses = [(span.use, span.is_filled) for span in spans if span.use is not None]
-    seen, filled = ([use for use, is_filled in uses if is_filled is wanted] for wanted in (False, True))
+    spans = [span for span in spans if span.is_known]
+    seen, filled = ([span.use or 0 for span in spans if span.is_filled is wanted] for wanted in (False, True))
+    watts = [span.power for span in spans if span.power is not None]
+    shares = [span.driver for span in spans if span.power is None and span.driver is not None]
+    beside = [span.use or 0 for span in spans if span.has_power]
     return Seen(
         Fraction((len(seen) + idle_beside) * length), Fraction(sum(seen) * length, FULL),
         Fraction(len(filled) * length), Fraction(sum(filled) * length, FULL),
+        Fraction(len(watts) * length), Fraction(sum(watts) * length, FULL),
+        Fraction(len(shares) * length), Fraction(sum(shares) * length, FULL), Fraction(sum(beside) * length, FULL),
     )  # fmt: skip
 
 
@@ -135,15 +146,15 @@ class Together:
             used = self.node.used[hold.run]
             for device, spans in self.spans.items():
                 own = [span for span in spans if self.owner(span) in (None, hold.run)]
-                before = used.get(device, (0, 0))
-                use = sum((span.use or 0) * (span.end - span.start) for span in own)
-                known = sum(span.end - span.start for span in own if span.use is not None)
-                used[device] = before[0] + use, before[1] + known
+                told = [(span.use or 0, span.power or 0, 0 if span.power is not None else span.driver or 0, 1) for span in own]
+                long = [span.end - span.start if span.is_known else 0 for span in own]
+                now = [sum(each[place] * length for each, length in zip(told, long, strict=True)) for place in range(4)]
+                used[device] = tuple(map(sum, zip(used.get(device, (0,) * 4), now, strict=True)))
 
     def _rank(self, place: Place) -> tuple:
-        use, known = (sum(self.node.used[hold.run].get(place, (0, 0))[number] for hold in self.holds) for number in (0, 1))
+        most = (-sum(self.node.used[hold.run].get(place, (0,) * 4)[number] for hold in self.holds) for number in range(4))
         (host, machine, number), run = place
-        return -use, -known, f"{host}|{machine + 1}|{number}" + (f"|{run}" if run else "")
+        return *most, f"{host}|{machine + 1}|{number}" + (f"|{run}" if run else "")
 
     def _instants(self) -> Iterator[tuple[int, list[tuple[Host, Span]]]]:
         """How long, and which devices were seen then, in the order in which they count; a host has no more than its chips."""
@@ -161,7 +172,7 @@ class Together:
                     now.append((device, span))
             taken: dict[Host, int] = defaultdict(int)
             chosen = []
-            now = sorted(now, key=lambda each: (each[1].is_filled, not each[1].is_measured))
+            now = sorted(now, key=lambda each: (each[1].is_filled, not (each[1].is_measured or each[1].has_power)))
             for (device, run), span in sorted(now, key=lambda each: each[0][1] is None):
                 if taken[device[:2]] < hosts[device[:2]]:
                     taken[device[:2]] += 1
@@ -185,7 +196,8 @@ class Together:
             common = rest[: self.places - taken]
             silent = 0
             if self.node.is_partial:
-                alive = sum(self.node.chips_of(host) for host in {host for host, span in devices if not span.is_filled})
+                living = {host for host, span in devices if not span.is_filled and not span.is_power_alone}
+                alive = sum(self.node.chips_of(host) for host in living)
                 lit = [span for span in chain(common, *own.values()) if not span.is_filled]
                 silent = max(min(min(alive, self.places) - len(lit), self.places - taken - len(common)), 0)
             shared = _counted(common, length, silent)

@@ -14,6 +14,7 @@ from . import costs as cost_tables
 from . import emissions as emission_tables
 from . import google_ladder, google_lines
 from .blocks import prepare_blocks
+from .calibration import calibrated_watts
 from .carbon import aws_rows, gather
 from .cross_checks import cross_check_rows
 from .energy import hold_energy, run_rows, unknown_months
@@ -36,6 +37,16 @@ from .observed import Telemetry, observe
 from .open_ends import billed_times, decide_open_ends
 from .own_figures import read_own_figures
 from .places import Places
+from .power import (
+    cut_at_readings,
+    node_power,
+    numbered_by_slice,
+    read_at_nodes,
+    read_driver,
+    read_meters,
+    read_nvidia_smi,
+    read_profiles,
+)
 from .prepaid import aws_flows, prepaid_rows
 from .projects import Projects
 from .rates import read_rates
@@ -109,7 +120,14 @@ class Oracle:
         self.runs = resolve([record for location in locations for record in read_records(location, as_published)])
         neuron = chain.from_iterable(read_neuron(place, as_published) for place in self._locations("neuron_monitor"))
         tpu = chain.from_iterable(read_tpu(place, as_published) for place in self._locations("tpu_monitoring"))
-        samples = [*neuron, *tpu]
+        neuron, tpu = list(neuron), list(tpu)
+        driver = chain.from_iterable(read_driver(place, as_published) for place in self._locations("neuron_power"))
+        gpus = chain.from_iterable(read_nvidia_smi(place, as_published) for place in self._locations("gpu_monitoring"))
+        profiles = chain.from_iterable(read_profiles(place, as_published) for place in self._locations("xprof"))
+        samples = [*neuron, *tpu, *driver, *gpus, *numbered_by_slice(profiles, tpu)]
+        meters = chain.from_iterable(read_meters(place, as_published) for place in self._locations("power_meters"))
+        at_nodes = node_power(meters)
+        calibrated = calibrated_watts(samples, self.runs)
         tell_machines_apart(self.google_lines, self.runs)
         lines = [*self.lines, *self.google_lines]
         times, closed = billed_times(lines), closed_months(lines, moment(now)) if now else set()
@@ -122,10 +140,11 @@ class Oracle:
         carbon_rows = google_rows(google_carbon, projects)
         self.carbon = gather(chain(aws_rows(self._elected("aws_carbon", carbon_deliveries)), carbon_rows))
         telemetry = Telemetry(samples, self.runs)
-        holds = list(cut(holds_of(self.runs), times, closed))
+        holds = list(cut(cut_at_readings(holds_of(self.runs), at_nodes), times, closed))
         places = Places(self.lines, self.google_lines, self.parts, self.runs, telemetry)
         self.own = read_own_figures(self._locations("user_inputs"), self.runs, as_published)
-        self.energy = hold_energy(observe(holds, telemetry), self.runs, places, self.own)
+        nodes = read_at_nodes(holds, at_nodes)
+        self.energy = hold_energy(observe(holds, telemetry), self.runs, places, self.own, nodes, calibrated)
 
     def _locations(self, kind: str) -> list[Path]:
         return [self._base / source["location"] for source in self._sources if source["kind"] == kind]

@@ -52,6 +52,7 @@ class Record:
     aliases: set[tuple[str, str]] = field(default_factory=set)
     holdings: list[tuple[str, int, int, int | None, str | None, int]] = field(default_factory=list)
     attempts: list[tuple[int, int]] = field(default_factory=list)
+    sdk_version: str | None = None
 
     @property
     def shared_names(self) -> set[tuple[str, str]]:
@@ -68,6 +69,7 @@ class Runs:
     run_of_job: dict[str, str]  # SageMaker ARN or name of a Vertex AI job -> run
     windows: dict[str, list[Window]]  # resource -> windows in order of start
     provider_of: dict[str, str] = field(default_factory=dict)  # run -> provider its record names
+    software: dict[str, str] = field(default_factory=dict)  # run -> version of its SDK
     runs_of_alias: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # of pipelines and workloads
     times: dict[str, tuple[int, int]] = field(default_factory=dict)  # run -> first start and last end on record
     unknown: list[Window] = field(default_factory=list)  # held from then on, and nobody knows until when in that month
@@ -101,6 +103,7 @@ def _first(*values: int | None) -> int | None:
 
 def _own_record(document: dict) -> Record:
     record = Record(document["training_run_id"], is_own=True, provider_name=document.get("provider_name"))
+    record.sdk_version = document.get("sdk_version")
     record.aliases = {(alias["system"], alias["id"]) for alias in document.get("aliases") or ()}
     for attempt in document.get("attempts") or ():
         if (begun := _time(attempt.get("started_at"))) is not None:
@@ -206,6 +209,8 @@ def resolve(records: list[Record]) -> Runs:
         by_word = sorted(group, key=lambda record: (not record.is_own, record.recorded_id))
         if provider := next((record.provider_name for record in by_word if record.provider_name), None):
             runs.provider_of[name] = provider
+        if software := next((record.sdk_version for record in by_word if record.sdk_version), None):
+            runs.software[name] = software
         for record in group:
             for _, job in (alias for alias in record.aliases if alias[0] in ("sagemaker", "vertex")):
                 runs.run_of_job[job] = name

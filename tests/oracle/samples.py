@@ -26,6 +26,14 @@ class Sample:
     is_partial: bool  # of a source that leaves idle chips out
     is_filled: bool = False  # a short silence with what came after it
     region: str | None = None  # where the machine is said to stand
+    meter: str | None = None  # what read power
+    power: int | None = None  # microwatts
+    driver: int | None = None  # parts per million of full power, as a driver tells
+
+    @property
+    def is_power_alone(self) -> bool:
+        """No use beside the power, so no sign of life of a chip that Google leaves out."""
+        return self.use is None and (self.power is not None or self.driver is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,20 @@ class Span:
     is_measured: bool  # else the device was only seen alive
     owner: str | None  # the run that used it, as far as keys tell
     is_filled: bool
+    power: int | None = None
+    driver: int | None = None
+
+    @property
+    def is_power_alone(self) -> bool:
+        return self.use is None and self.has_power
+
+    @property
+    def has_power(self) -> bool:
+        return self.power is not None or self.driver is not None
+
+    @property
+    def is_known(self) -> bool:
+        return self.use is not None or self.has_power
 
 
 def without_gaps(samples: Iterable[tuple[Sample, str | None]]) -> list[Heard]:
@@ -56,9 +78,11 @@ def without_gaps(samples: Iterable[tuple[Sample, str | None]]) -> list[Heard]:
     reached = None  # by samples that began earlier
     for start, together in groupby(sorted(samples, key=lambda each: each[0].start), key=lambda each: each[0].start):
         first = reached if reached is not None and 0 < start - reached <= NO_GAP else start
-        now = [Heard(first, sample.end, sample, run) for sample, run in together]
+        # a window of power alone reaches no further than itself
+        now = [Heard(start if sample.is_power_alone else first, sample.end, sample, run) for sample, run in together]
         found += now
-        reached = max([each.end for each in now] + ([] if reached is None else [reached]))
+        ends = [each.end for each in now if not each.sample.is_power_alone] + ([] if reached is None else [reached])
+        reached = max(ends, default=None)
     return found
 
 
@@ -75,7 +99,9 @@ def spans_within(heard: list[Heard], start: int, end: int, holders: set[str]) ->
             is_filled = all(each.sample.is_filled for each in now)
             now = [each for each in now if each.sample.is_filled == is_filled]
             is_measured = not all(each.sample.is_life for each in now)
-            spans.append(Span(left, right, _use(each.sample for each in now), is_measured, _owner(now), is_filled))
+            power, driver = (_greatest(getattr(each.sample, name) for each in now) for name in ("power", "driver"))
+            use = _use(each.sample for each in now)
+            spans.append(Span(left, right, use, is_measured, _owner(now), is_filled, power, driver))
     return spans
 
 
@@ -91,8 +117,14 @@ def _owner(now: list[Heard]) -> str | None:
     return best[0] if len(best) == 1 and most[best[0]] >= 0 else None
 
 
+def _greatest(values: Iterable[int | None]) -> int | None:
+    return max((value for value in values if value is not None), default=None)
+
+
 def _use(samples: Iterable[Sample]) -> int | None:
-    found = list(samples)
+    found = [sample for sample in samples if not sample.is_power_alone]
+    if not found:
+        return None
     measured = [sample.use for sample in found if sample.use is not None and not sample.is_life]
     if measured:
         return max(measured)
@@ -109,6 +141,7 @@ def machines_of(samples: Iterable[tuple[Sample, str | None]], *, is_job: bool) -
     devices: dict[Device, list[tuple[Sample, str | None]]] = defaultdict(list)
     for sample, run in samples:
         interval = sample.host_id, sample.start, sample.end
-        machine = order[interval].index(sample.document) if is_job and not sample.is_partial else 0
+        is_view = sample.is_partial or sample.meter is not None
+        machine = order[interval].index(sample.document) if is_job and not is_view else 0
         devices[sample.host_id, machine, sample.device].append((sample, run))
     return devices

@@ -15,7 +15,7 @@ MEAN_OF_SPAN = Fraction(784, 1000)  # where the measured mean of TPU v4 lies bet
 OLDEST = 4  # years between a figure's data and its use
 FACTOR_SET = "location_direct_v1"
 LEVELS = ("low", "mid", "high")
-CONFIDENCES = ("published", "third_party", "user", "assumed")  # from the strongest to the weakest
+CONFIDENCES = ("measured", "calibrated", "published", "third_party", "user", "assumed")  # from the strongest to the weakest
 
 
 @cache
@@ -42,9 +42,42 @@ class Power:
         return {"low": self.idle["low"], "mid": self.mean, "high": self.full["high"]}[level] * time
 
 
+@dataclass(frozen=True)
+class Calibrated:
+    """Watts of a chip by what was metered on chips of its type and software; without an idle window idle is not known."""
+
+    idle: dict[str, Fraction] | None
+    full: dict[str, Fraction]
+    mean: Fraction
+
+
+def unmetered_share(meter: str | None) -> Fraction | None:
+    """What a meter does not see; both of XProf's see the same."""
+    rows = (row for row in _rows("unmetered_rails") if meter and row["meter"].startswith(meter))
+    return next((Fraction(row["unmetered_share"]) for row in rows), None)
+
+
+def power_of(
+    name: str, own_idle: Fraction | None = None, own_full: Fraction | None = None, metered: Calibrated | None = None
+) -> Power | None:
+    """None for a type nobody has given watts for. An own figure has no bounds, and idle power is never above full power.
+
+    What was metered stands between an own figure and the catalogue.
+    """
+    power = _power_of(name, own_idle, own_full)
+    if metered is None or power is None:
+        return power
+    full = power.full if own_full is not None else metered.full
+    stated = _power_of(name, own_idle).idle if own_idle is not None or metered.idle is None else metered.idle
+    idle = {level: min(stated[level], full[level]) for level in LEVELS}
+    mean = min(max(metered.mean, idle["mid"]), full["mid"])
+    if own_idle is not None or own_full is not None:
+        mean = idle["mid"] + MEAN_OF_SPAN * (full["mid"] - idle["mid"])
+    return Power(idle, full, mean, power.host, "calibrated" if own_full is None else "user")
+
+
 @cache
-def power_of(name: str, own_idle: Fraction | None = None, own_full: Fraction | None = None) -> Power | None:
-    """None for a type nobody has given watts for. An own figure has no bounds, and idle power is never above full power."""
+def _power_of(name: str, own_idle: Fraction | None = None, own_full: Fraction | None = None) -> Power | None:
     chip = next((row for row in _rows("accelerator_power") if row["accelerator_type"] == name), None)
     node = next((row for row in _rows("host_power") if row["accelerator_type"] == name), None)
     if chip is None and (own_idle is None or own_full is None):

@@ -48,7 +48,26 @@ create table marts.dim_training_runs (
     target_value double,
     final_value double,
     is_target_reached boolean,
-    is_end_known boolean not null
+    is_end_known boolean not null,
+    framework_version varchar,
+    sdk_name varchar,
+    sdk_version varchar,
+    driver_version varchar,
+    runtime_version varchar,
+    cluster_name varchar,
+    slice_name varchar
+);
+
+create table marts.fct_run_attempts (
+    training_run_id varchar not null, attempt_id varchar not null, started_at timestamp not null, ended_at timestamp, state varchar not null,
+    record_system varchar not null, kept_until timestamp, kept_because varchar, lost_hours decimal(38, 9), lost_chip_hours decimal(38, 9),
+    waiting_chip_hours decimal(38, 9), lost_because varchar
+);
+
+create table marts.fct_run_progress (
+    training_run_id varchar not null, steps bigint, steps_source varchar, tokens bigint, tokens_source varchar, useful_tokens bigint,
+    useful_tokens_source varchar, model_flops double, model_flops_source varchar, mfu_ratio double, mfu_arithmetic varchar, mfu_basis varchar,
+    mfu_because varchar, goodput_ratio double, goodput_because varchar, useful_hours decimal(38, 9), held_hours decimal(38, 9)
 );
 
 create table marts.fct_training_run_costs (
@@ -257,7 +276,25 @@ create table marts.fct_training_run_energy (
     reserved_chip_hours decimal(38, 9),
     busy_chip_hours decimal(38, 9),
     pue_ratio double,
-    pue_source varchar
+    pue_source varchar,
+    implied_energy_kwh decimal(38, 9)
+);
+
+create table marts.fct_power_calibration (
+    accelerator_type varchar not null,
+    sdk_version varchar not null,
+    source_kind varchar not null,
+    valid_from_month date not null,
+    window_count bigint not null,
+    host_count bigint not null,
+    chip_hours decimal(38, 9) not null,
+    unmetered_share double not null,
+    idle_w double,
+    mean_w double,
+    busy_w double,
+    spread_w double,
+    first_measured_at timestamp not null,
+    last_measured_at timestamp not null
 );
 
 create table marts.fct_training_run_emissions_modelled (

@@ -101,4 +101,4 @@ def test_the_fixture_has_the_columns_types_and_nulls_of_the_contract() -> None:
             expected = [(name, TYPES[kind.rstrip("?")], kind.endswith("?")) for name, kind in (text.split() for text in flat)]
             assert columns == expected, table
             compared += 1
-    assert compared == 17
+    assert compared == 18

@@ -24,6 +24,7 @@ KEYS = {
     "accelerator_power": ("accelerator_type",),
     "host_power": ("accelerator_type",),
     "it_overhead": ("provider_name",),
+    "unmetered_rails": ("meter",),
     "pue": ("provider_name", "region_id", "data_year"),
     "emission_factors": ("factor_id",),
     "t_quantiles": ("degrees_of_freedom",),
@@ -122,7 +123,11 @@ def test_sources_speak_only_of_known_chips_and_types() -> None:
 def test_every_accelerator_type_the_product_promises_is_there() -> None:
     promised = {"trn1.2xlarge", "trn1.32xlarge", "trn1n.32xlarge", "trn2.3xlarge", "trn2.48xlarge", "trn2u.48xlarge", "trn3"}
     promised |= {"inf2.xlarge", "inf2.8xlarge", "inf2.24xlarge", "inf2.48xlarge"}
-    promised |= {"p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge", "p5e.48xlarge", "p5en.48xlarge"}
+    promised |= {"p4d.24xlarge", "p4de.24xlarge", "p5.4xlarge", "p5.48xlarge", "p5e.48xlarge", "p5en.48xlarge"}
+    sizes = ("xlarge", "2xlarge", "4xlarge", "8xlarge", "12xlarge", "16xlarge", "24xlarge", "48xlarge")
+    promised |= {f"{family}.{size}" for family in ("g5", "g6", "g6e") for size in sizes}
+    promised |= {f"{series}-{count}g" for series in ("a2-highgpu", "a2-ultragpu", "a3-highgpu") for count in (1, 2, 4, 8)}
+    promised |= {"p6-b200.48xlarge", "a2-megagpu-16g", "a3-megagpu-8g", "a3-ultragpu-8g", "a4-highgpu-8g"}
     promised |= {"v4", "v5e", "v5p", "v6e", "v7x"}
     assert promised <= {row["accelerator_type"] for row in rows("accelerator_types")}
 
@@ -131,8 +136,16 @@ def test_families_and_providers_are_those_of_the_contract() -> None:
     for row in rows("accelerator_types"):
         assert row["accelerator_family"] in FAMILIES
         assert row["provider_name"] in PROVIDERS
-        assert (row["provider_name"] == "Google Cloud") == (row["accelerator_family"] == "tpu")
+        families = {"tpu", "gpu"} if row["provider_name"] == "Google Cloud" else FAMILIES - {"tpu"}
+        assert row["accelerator_family"] in families
     assert {row["provider_name"] for row in rows("regions")} == PROVIDERS
+
+
+def test_a_google_machine_has_the_gpus_that_its_name_counts() -> None:
+    counted = {row["accelerator_type"]: row["chips_per_node"] for row in rows("accelerator_types")}
+    named = {name: re.search(r"-(\d+)g$", name) for name in counted}
+    assert sum(match is not None for match in named.values()) == 17
+    assert all(counted[name] == match[1] for name, match in named.items() if match)
 
 
 def test_power_confidence_stands_exactly_where_a_power_figure_stands() -> None:

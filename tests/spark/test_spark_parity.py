@@ -81,12 +81,14 @@ def test_every_published_table_has_the_digest_of_duckdb(homes: Homes) -> None:
     assert known == {rule for (rule,) in rules}, "a table without a rule proves nothing of it"
     seen = "select training_run_id from marts.fct_training_run_energy where energy_kwh_utilisation_model > 0"
     assert {"run-a", "run-d"} <= {run for (run,) in query(homes.spark, seen)}, "telemetry of both clouds"
+    bases = "select sum(energy_kwh_measured), sum(energy_kwh_driver_power) from marts.fct_training_run_energy"
+    assert all(energy > 0 for (row,) in [query(homes.spark, bases)] for energy in row), "a meter and a driver"
     with duckdb.connect(str(homes.spark / FILE), read_only=True) as connection:
         found = "select table_name, estimated_size from duckdb_tables() where schema_name = 'marts'"
         tables = connection.execute(found).fetchall()
     # two runs a cloud are no pairs of a workload with list prices, nobody states what a port costs, nothing was published before
     empty = {"fct_run_conflicts", "fct_restatements", "dim_porting_costs", "rpt_purchase_options"}
-    empty |= {"rpt_break_even", "rpt_break_even_emissions"}
+    empty |= {"rpt_break_even", "rpt_break_even_emissions", "fct_power_calibration"}  # twenty windows of chips are not there
     empty |= {name for name, _ in tables if name.startswith(("rpt_comparison_", "rpt_trainium_"))}
     assert {name for name, rows in tables if not rows} <= empty
 

@@ -15,13 +15,14 @@ BLOCK = "arn:aws:ec2:us-east-2:000011113333:capacity-reservation/cr-0f"
 PLAN = "arn:aws:savingsplans::000011112222:savingsplan/p"
 JOB = "projects/123456789/locations/us-west4/customJobs/77"
 MANY = 14000558462976001048576  # a double: the shortest text that gives it back, 1.4000558462976001e22, is another number
+FAILED = {"resource_id": "i-failed", "accelerator_type": "trn1.32xlarge"}
 EXACT = 21.512345678901  # fourteen digits, twelve of them decimals
 
 
 def write_two_clouds(folder: Path) -> Path:
     """April 2026: tags, shared and idle nodes, a block, a plan, a discount; TPUs by label, job, time and cluster, a commitment;
-    carbon, telemetry, exchange rates and figures of the organisation's own, a region nobody knows, a second export of the bill, a
-    refused record."""
+    carbon, telemetry, power, exchange rates and figures of the organisation's own, a region nobody knows, a second export of the
+    bill, a refused record."""
     exports = GoogleExports(folder)
     exports.bill(_aws_rows())
     exports.runs(
@@ -50,6 +51,11 @@ def write_two_clouds(folder: Path) -> Path:
             provider_name="Google Cloud",
         ),
         run("run-j", aliases=[{"system": "vertex", "id": JOB}], provider_name="Google Cloud"),
+        {
+            "training_run_id": "run-f",
+            "provider_name": "AWS",
+            "attempts": [{"state": "failed", "started_at": _at(2), "ended_at": "2026-04-02T04:11:03.1Z", "nodes": [FAILED]}],
+        },
     )
     location = folder / "exports" / "gcp"
     exports.sources.append({"name": "gcp", "kind": "gcp_billing", "location": "exports/gcp"})
@@ -58,6 +64,7 @@ def write_two_clouds(folder: Path) -> Path:
     exports.carbon([carbon(0.111111, 0.011111, model_version="v3.0.0")], version="v3.0.0")
     _google_carbon(exports)
     _telemetry(exports)
+    _power(exports)
     _small_tables(exports)
     date_files(folder / "exports", dt.datetime(2026, 5, 20, tzinfo=dt.UTC))
     return exports.config()
@@ -154,6 +161,22 @@ def _telemetry(exports: GoogleExports) -> None:
     exports.neuron("i-lost", [(hours[0], neuron_document(dict.fromkeys(used, 0.0)))], run="nobodys", name="lost")
     minutes = {f"2026-04-02T06:{at:02d}:00Z": 12.5 + at / 7 for at in range(1, 40)}
     exports.tpu(*(gauge("duty_cycle", "node-2", chip, minutes, run="run-d") for chip in range(2)))
+
+
+def _power(exports: GoogleExports) -> None:
+    """A driver's share of two devices of a node for half an hour, and what a rack's meter read of another node for two hours."""
+    node = exports._source("driver", "neuron_power") / "host=i-tagged"
+    node.mkdir()
+    first = int(START.timestamp())
+    for device in range(2):
+        lines = [
+            f"POWER_STATUS_VALID,{first + 60 * minute},0.00,{30 + minute / 7:.2f},{20 + minute / 9:.2f}" for minute in range(30)
+        ]
+        (node / f"neuron{device}.txt").write_text("\n".join(lines) + "\n")
+    rows = [
+        f"2026-04-02T{1 + minute // 60:02d}:{minute % 60:02d}:00Z,i-shared,pdu,{2900 + minute / 7:.3f}" for minute in range(120)
+    ]
+    (exports._source("rack", "power_meters") / "rack.csv").write_text("\n".join(["time,host,meter,watts", *rows]) + "\n")
 
 
 def _small_tables(exports: GoogleExports) -> None:

@@ -144,19 +144,17 @@ SELECT line_id, run_id, NULL FROM billed_names INNER JOIN run_names USING (name)
 UNION
 SELECT line_id, run_names.run_id, NULL
 FROM accelerator_lines INNER JOIN run_names ON run_key(run_names.name) = run_key(accelerator_lines.run_tag);
-
--- a point without a start covers the spacing before it: a minute, and ten in Google's older points
-CREATE VIEW samples AS
-SELECT
-    _source_name AS source_name, 'AWS' AS provider_name, run_key(nullif(run_key, '')) AS run_key, machine(host_id) AS host,
-    coalesce(sample_start, sample_end - INTERVAL 10 MINUTE) AS from_at, sample_end AS to_at
-FROM raw.neuron_monitor
-UNION ALL
-SELECT
-    _source_name, 'Google Cloud', run_key(nullif(run_key, '')), machine(host_id),
-    coalesce(sample_start, sample_end - INTERVAL 10 MINUTE), sample_end
-FROM raw.tpu_monitoring;
 """
+
+# a point without a start covers the spacing before it: a minute, and ten in Google's older points
+_SAMPLES = "CREATE VIEW samples AS " + " UNION ALL ".join(
+    f"""SELECT
+        _source_name AS source_name, run_key(nullif(run_key, '')) AS run_key, machine(host_id) AS host,
+        coalesce(sample_start, sample_end - INTERVAL 10 MINUTE) AS from_at, sample_end AS to_at
+    FROM raw.{kind}"""
+    for kind in built_kinds()
+    if KINDS[kind].fact == "telemetry"
+)
 
 
 def kind_of(fact: Fact, provider: str) -> Kind:
@@ -172,7 +170,7 @@ class Evidence:
         self._engine.execute("SET TimeZone = 'UTC'")
         self._engine.execute("CREATE SCHEMA raw")
         self._raw(rules, readings)
-        for statement in (_MACROS, _GOOGLE_ROWS, _USAGE, _TABLES):
+        for statement in (_MACROS, _GOOGLE_ROWS, _USAGE, _TABLES, _SAMPLES):
             self._engine.execute(statement)
 
     def __enter__(self) -> "Evidence":

@@ -131,7 +131,8 @@ def _samples_of(evidence: Evidence, telemetry: Reading) -> Iterator[Check]:
         message += f"; {why}: {some([host if why != _STRANGE else key for host, key, reason, _ in rest if reason == why])}"
     remedy = "Write a record that holds these machines at that time, or correct run= and host= in the keys." if rest else ""
     yield Check(f"telemetry of {name}", outcome, message, remedy, True, "telemetry", facts)
-    yield _runs_with_samples(evidence, telemetry, provider or "", (first, last), {run for row in rows for run in row[7] or ()})
+    if provider:  # GPUs and meters are of either provider, and meters of a few machines only
+        yield _runs_with_samples(evidence, telemetry, provider, (first, last), {run for row in rows for run in row[7] or ()})
 
 
 def _reason(key: str | None, is_known: bool) -> str:

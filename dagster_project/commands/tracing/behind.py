@@ -48,6 +48,7 @@ class Behind:
             "fct_run_cell_emissions": self._cell_emissions,
             "fct_residual_emissions": self._cell_emissions,
             "fct_training_run_energy": self._energy,
+            "fct_power_calibration": self._calibration,
             "fct_training_run_emissions_modelled": self._modelled,
             "fct_reconciliation": self._reconciliation,
             "fct_lost_work": self._lost_work,
@@ -133,6 +134,27 @@ class Behind:
             "pue",
             lambda row: any(one.startswith(f"{row['source']}, {row['data_year']}, {row['region_id']}") for (one,) in said),
         )
+
+        calibrated = f"""(select distinct watts.* from {rows} as energy
+            inner join published.marts.dim_training_runs as runs using (training_run_id)
+            inner join published.marts.fct_power_calibration as watts
+                on runs.accelerator_type = watts.accelerator_type and coalesce(runs.sdk_version, '') = watts.sdk_version
+                and energy.usage_month = watts.valid_from_month
+            where energy.power_confidence = 'calibrated')"""
+        if self._landed.connection.execute(f"select 1 from {calibrated} limit 1").fetchone():
+            self._calibration(table, calibrated)
+
+    def _calibration(self, table: str, rows: Rows) -> None:
+        """The readings that windows are made of, of the month and the twelve before it, and what meters do not see."""
+        self._execute(
+            "create or replace temp table run_months as select distinct matches.training_run_id, matches.usage_month"
+            " from published.marts.fct_telemetry_matches as matches"
+            " inner join published.ops.dim_deliveries as deliveries using (source_name)"
+            f" semi join {rows} as watts on deliveries.kind = watts.source_kind and matches.usage_month <= watts.valid_from_month"
+            " and matches.usage_month >= watts.valid_from_month - interval 12 month"
+        )
+        facts.add_samples(self._landed, table)
+        facts.add_seed_rows(self._landed, table, "unmetered_rails", lambda row: True)
 
     def _modelled(self, table: str, rows: Rows) -> None:
         self._seed("dim_emission_factors", f"(select factor_id from {rows} where factor_id is not null)")

@@ -219,6 +219,10 @@ CONTROLS: dict[Kind, KindControls] = {
     Kind.TRAINING_RUNS: KindControls(RUN_KEYS, run_controls),
     Kind.NEURON_MONITOR: KindControls(SAMPLE_KEYS, sample_controls),
     Kind.TPU_MONITORING: KindControls(SAMPLE_KEYS, sample_controls),
+    Kind.XPROF: KindControls(SAMPLE_KEYS, sample_controls),
+    Kind.NEURON_POWER: KindControls(SAMPLE_KEYS, sample_controls),
+    Kind.GPU_MONITORING: KindControls(SAMPLE_KEYS, sample_controls),
+    Kind.POWER_METERS: KindControls(SAMPLE_KEYS, sample_controls),
     Kind.FX_RATES: KindControls(FX_RATES, _fx_rates),
     Kind.USER_INPUTS: KindControls(USER_KEYS, user_controls),
 }

@@ -19,7 +19,10 @@ POINT_REACH = timedelta(days=3)
 SAMPLE_REACH = timedelta(seconds=1)
 
 
-RUN_KEYS = Asked(keys={name: name for name in ("recorded_id", "alias_id", "started_at", "ended_at")})
+RUN_KEYS = Asked(
+    keys={name: name for name in ("recorded_id", "alias_id", "started_at", "ended_at")}
+    | {"is_log": "part = 'progress' AND record_system <> 'run_json'"},
+)
 _ENDED = "(sample_end - INTERVAL 1 MICROSECOND)"
 SAMPLE_KEYS = Asked(
     keys={
@@ -41,18 +44,21 @@ USER_KEYS = Asked(
 
 def run_controls(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
     """Ids, aliases and months of run records."""
-    found = by_delivery(con, f"SELECT DISTINCT delivery, recorded_id, alias_id, started_at, ended_at FROM {GROUPS}")
+    keys = ", ".join(RUN_KEYS.keys)
+    found = by_delivery(con, f"SELECT DISTINCT delivery, {keys} FROM {GROUPS}")
     return [_run_controls(found[place]) for place in range(len(partitions))]
 
 
 def _run_controls(rows: list[tuple[Any, ...]]) -> Controls:
-    windows = [(start, end) for _, _, start, end in rows if start is not None]
+    # how far a run got says what was lost in any of its months, so a log is read with each of them: it has none of its own
+    is_log = any(log for *_, log in rows)
+    windows = [(start, end) for _, _, start, end, _ in rows if start is not None and not is_log]
     return Controls(
         run_ids=sorted({name for name, *_ in rows}),
         run_aliases=sorted({alias for _, alias, *_ in rows if alias}),
         run_months=sorted({month for start, end in windows for month in months_touched(start, end or start)}),
         open_run_month=min((f"{start:%Y-%m}" for start, end in windows if end is None), default=None),
-        last_run_month=max((f"{end:%Y-%m}" for *_, end in rows if end is not None), default=None),
+        last_run_month=max((f"{end:%Y-%m}" for *_, end, _ in rows if end is not None and not is_log), default=None),
     )
 
 

@@ -21,6 +21,7 @@ classified_lines as (
     select
         lines.*,
         skus.instance_type,
+        skus.gpu_type,
         skus.purchase_mode,
         skus.is_accelerator_type,
         skus.is_unknown_tpu,
@@ -67,6 +68,7 @@ select
     machine_place,
     {{ gke_columns() | join(', ') }},
     instance_type,
+    gpu_type,
     purchase_mode,
     run_tag,
     invoice_month is not null as has_invoice,

@@ -10,6 +10,15 @@
     '^dws defined duration (?:tpu )?v([0-9]+)(?:[^0-9a-z]|$)',
     '^(?:dws|reserved).*[^0-9a-z]v([0-9]+[a-z])',
 ] %}
+{#- the GPU that a description names, as Google calls it; the first that fits, so the longer name goes before the shorter #}
+{%- set gpus = [
+    ('a100 80gb', 'nvidia-a100-80gb'),
+    ('a100', 'nvidia-tesla-a100'),
+    ('h100 (80gb mega|mega 80gb)', 'nvidia-h100-mega-80gb'),
+    ('h100', 'nvidia-h100-80gb'),
+    ('h200', 'nvidia-h200-141gb'),
+    ('b200', 'nvidia-b200'),
+] %}
 with skus as (
     select distinct
         service_code,
@@ -48,6 +57,14 @@ select
     sku like 'commitment%' as is_commitment,
     is_tpu or is_gpu as is_accelerator_type,
     case when is_tpu then coalesce('v' || generation, '') else '' end as instance_type,
+    -- apart from the type of a TPU, because fees and credits of commitments tell TPUs by it
+    case
+        when not is_gpu then ''
+        {%- for words, gpu in gpus %}
+        when {{ matches('sku', '(^|[^a-z0-9])' ~ words ~ '([^a-z0-9]|$)') }} then '{{ gpu }}'
+        {%- endfor %}
+        else ''
+    end as gpu_type,
     is_tpu and generation is null as is_unknown_tpu,
     case
         when sku like 'commitment%' then 'commitment'

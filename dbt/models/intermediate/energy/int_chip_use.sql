@@ -1,9 +1,15 @@
 {{ config(materialized='by_month') }}
 {%- set node = 'usage_month, resource_id' %}
 {%- set span = node ~ ', span_from_us' %}
-{%- set times = {
-    'known_chips': 'known_us', 'used_ppm': 'used_ppm_us', 'filled_chips': 'filled_us', 'filled_ppm': 'filled_ppm_us',
+{#- of power: where watts are known, where only the driver's share of full power is, and the use of the same chips and time -#}
+{%- set power_times = {
+    'metered_chips': 'metered_us', 'metered_uw': 'metered_uw_us', 'driven_chips': 'driven_us', 'driven_ppm': 'driven_ppm_us',
+    'powered_ppm': 'powered_ppm_us',
 } %}
+{%- set times = dict({
+    'known_chips': 'known_us', 'used_ppm': 'used_ppm_us', 'filled_chips': 'filled_us', 'filled_ppm': 'filled_ppm_us',
+}, **power_times) %}
+{%- set is_known = 'coalesce(utilisation_ppm, power_uw, driver_ppm) is not null' %}
 
 with devices as (
     select
@@ -19,8 +25,11 @@ device_times as (
         host_key,
         owner_run_id,
         sum(seen_us) as seen_us,
-        sum(case when utilisation_ppm is not null then seen_us else 0 end) as known_us,
+        sum(case when {{ is_known }} then seen_us else 0 end) as known_us,
         sum(cast(coalesce(utilisation_ppm, 0) as decimal(19, 0)) * seen_us) as used_ppm_us
+        {%- for count, time in power_times.items() %},
+        sum(cast({{ power_of_chip(count) }} as decimal(19, 0)) * seen_us) as {{ time }}
+        {%- endfor %}
     from devices
     group by all
 ),
@@ -31,6 +40,8 @@ run_devices as (
         holders.training_run_id,
         device_times.device_id,
         sum(device_times.used_ppm_us) as used_ppm_us,
+        sum(device_times.metered_uw_us) as metered_uw_us,
+        sum(device_times.driven_ppm_us) as driven_ppm_us,
         sum(device_times.known_us) as known_us
     from {{ ref('int_node_spans') }} as holders
     inner join device_times using ({{ span }})
@@ -45,7 +56,9 @@ ranked_devices as (
         run_devices.device_id,
         row_number() over (
             partition by {{ span }}
-            order by sum(run_devices.used_ppm_us) desc, sum(run_devices.known_us) desc, run_devices.device_id
+            order by
+                sum(run_devices.used_ppm_us) desc, sum(run_devices.metered_uw_us) desc, sum(run_devices.driven_ppm_us) desc,
+                sum(run_devices.known_us) desc, run_devices.device_id
         ) as device_rank
     from {{ ref('int_node_spans') }}
     inner join run_devices using ({{ node }}, training_run_id)
@@ -97,9 +110,13 @@ slice_devices as (
         devices.host_key,
         devices.owner_run_id,
         devices.utilisation_ppm,
+        devices.power_uw,
+        devices.driver_ppm,
         devices.is_filled,
         devices.is_own_view,
-        case when devices.is_filled then 2 else 0 end + case when devices.is_measured then 0 else 1 end as evidence_rank,
+        case when devices.is_filled then 2 else 0 end
+        + case when devices.is_measured or coalesce(devices.power_uw, devices.driver_ppm) is not null then 0 else 1 end
+            as evidence_rank,
         coalesce(ranked_devices.device_rank, 0) as device_rank
     from slices
     inner join bucketed_devices as devices using ({{ span }}, bucket_us)
@@ -152,10 +169,13 @@ own_use as (
         owner_run_id as training_run_id,
         slice_to - slice_from as slice_us,
         cast(count(*) as bigint) as chips,
-        count(case when not is_filled then utilisation_ppm end) as known_chips,
+        count(case when not is_filled and {{ is_known }} then 1 end) as known_chips,
         sum(case when is_filled then 0 else coalesce(utilisation_ppm, 0) end) as used_ppm,
         count(case when is_filled then utilisation_ppm end) as filled_chips,
         sum(case when is_filled then coalesce(utilisation_ppm, 0) else 0 end) as filled_ppm
+        {%- for count in power_times %},
+        sum({{ power_of_chip(count) }}) as {{ count }}
+        {%- endfor %}
     from placed_with_owners
     where is_own
     group by all
@@ -173,7 +193,11 @@ placed as (
 ),
 
 shared_places as (
-    select *, not is_own and place <= held_chips - own_chips as is_shared from placed
+    select
+        *,
+        not is_own and place <= held_chips - own_chips as is_shared,
+        not is_own and place > held_chips - own_chips and place <= node_chips - own_chips as is_free
+    from placed
 ),
 
 slice_use as (
@@ -183,13 +207,19 @@ slice_use as (
         slice_to - slice_from as slice_us,
         own_chips,
         held_chips - own_chips as chips,
-        sum(case when is_shared and not is_filled and utilisation_ppm is not null then 1 else 0 end)
+        sum(case when is_shared and not is_filled and {{ is_known }} then 1 else 0 end)
         -- where a machine lives, a chip of it that is silent is idle
         + case
             when is_tpu
                 then greatest(
                     least(
-                        least(sum(case when place_on_host = 1 and not is_filled then host_chips else 0 end), held_chips)
+                        least(
+                            sum(case
+                                when place_on_host = 1 and not is_filled and not {{ is_power_alone() }} then host_chips
+                                else 0
+                            end),
+                            held_chips
+                        )
                         - sum(case when (is_own or is_shared) and not is_filled then 1 else 0 end),
                         held_chips - own_chips - sum(case when is_shared then 1 else 0 end)
                     ),
@@ -200,11 +230,11 @@ slice_use as (
         sum(case when is_shared and not is_filled then coalesce(utilisation_ppm, 0) else 0 end) as used_ppm,
         sum(case when is_shared and is_filled and utilisation_ppm is not null then 1 else 0 end) as filled_chips,
         sum(case when is_shared and is_filled then coalesce(utilisation_ppm, 0) else 0 end) as filled_ppm,
-        sum(case
-            when not is_own and place > held_chips - own_chips and place <= node_chips - own_chips
-                then coalesce(utilisation_ppm, 0)
-            else 0
-        end) as free_used_ppm
+        sum(case when is_free then coalesce(utilisation_ppm, 0) else 0 end) as free_used_ppm
+        {%- for count in power_times %},
+        sum(case when is_shared then {{ power_of_chip(count) }} else 0 end) as {{ count }},
+        sum(case when is_free then {{ power_of_chip(count) }} else 0 end) as free_{{ count }}
+        {%- endfor %}
     from shared_places
     group by {{ span }}, slice_from, slice_to, own_chips, held_chips, is_tpu
 ),
@@ -233,6 +263,9 @@ pools as (
         sum(device_times.used_ppm_us) as used_ppm_us,
         0 as filled_us,
         0 as filled_ppm_us
+        {%- for time in power_times.values() %},
+        sum(device_times.{{ time }}) as {{ time }}
+        {%- endfor %}
     from device_times
     inner join plain_spans using ({{ span }})
     inner join {{ ref('int_node_times') }} as times using ({{ span }})
@@ -296,6 +329,9 @@ select
     cast(sum(cast(free_used_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as used_ppm_us,
     cast(0 as decimal(38, 0)) as filled_us,
     cast(0 as decimal(38, 0)) as filled_ppm_us
+    {%- for count, time in power_times.items() %},
+    cast(sum(cast(free_{{ count }} as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as {{ time }}
+    {%- endfor %}
 from slice_use
-where free_used_ppm > 0
+where free_used_ppm > 0 or free_metered_chips > 0 or free_driven_chips > 0
 group by all

@@ -37,6 +37,9 @@ edges as (
     select usage_month, resource_id, from_us, to_us from month_holdings
     union all
     select usage_month, resource_id, from_us, to_us from stretches
+    union all
+    -- where a reading of the node begins or ends, so that it is known of all of a slice or of none; cutting changes nothing else
+    select usage_month, resource_id, metered_from_us as from_us, metered_to_us as to_us from {{ ref('int_metered_nodes') }}
 ),
 
 slices as (

@@ -56,11 +56,39 @@ unknown_ends as (
     where held_to is null and resource_id is not null
 ),
 
--- what free chips did, beyond being there
+-- what free chips did, beyond being there: the use where no power is known, the driver's share, and watts
 free_use as (
-    select usage_month, resource_id, sum(used_ppm_us) as used_ppm_us
-    from {{ ref('int_chip_use') }}
-    where training_run_id is null
+    select
+        usage_month,
+        resource_id,
+        sum(chip_use.used_ppm_us - chip_use.powered_ppm_us + chip_use.driven_ppm_us) as used_ppm_us,
+        sum(chip_use.metered_us) as metered_us,
+        sum(chip_use.metered_uw_us) as metered_uw_us
+    from {{ ref('int_chip_use') }} as chip_use
+    inner join {{ ref('int_node_times') }} as times using (usage_month, resource_id, span_from_us)
+    where chip_use.training_run_id is null and times.node_uw_us is null
+    group by all
+),
+
+-- of what was read at the node the part of its free chips, with their part of the host
+free_nodes as (
+    select
+        usage_month,
+        resource_id,
+        sum(cast(node_chips - held_chips as decimal(19, 0)) * span_us) as metered_us,
+        sum({{ int_div('cast(node_uw_us * (node_chips - held_chips) as decimal(38, 0))', 'node_chips') }}) as uw_us
+    from (
+        select
+            usage_month,
+            resource_id,
+            node_chips,
+            held_chips,
+            cast(sum(node_uw_us) as decimal(38, 0)) as node_uw_us,
+            sum(cast(span_to_us - span_from_us as decimal(18, 0))) as span_us
+        from {{ ref('int_node_times') }}
+        where node_uw_us is not null and node_chips > held_chips
+        group by all
+    ) as metered_spans
     group by all
 ),
 
@@ -70,7 +98,12 @@ machines_with_power as (
         coalesce(machines.cell_id, 'machine|' || machines.resource_id || '|' || cast(machines.usage_month as string)) as pool_id,
         types.provider_name,
         coalesce(nullif(machines.region_id, ''), regions.region_id, '') as region_id,
-        cast(machines.reserve_us as decimal(38, 0)) as reserve_us,
+        cast(greatest(
+            machines.reserve_us - coalesce(free_nodes.metered_us, 0) - coalesce(free_use.metered_us, 0), 0
+        ) as decimal(38, 0)) as modelled_us,
+        cast(greatest(machines.reserve_us - coalesce(free_nodes.metered_us, 0), 0) as decimal(38, 0)) as host_us,
+        cast(coalesce(free_use.metered_uw_us, 0) as decimal(38, 0)) as metered_uw_us,
+        cast(coalesce(free_nodes.uw_us, 0) as decimal(38, 0)) as node_uw_us,
         {{ to_units(chip_power('idle'), 6) }} as idle_uw,
         -- no more than the free chip time at full use
         cast(least(coalesce(free_use.used_ppm_us, 0), 1000000 * machines.reserve_us) as decimal(38, 0)) as used_ppm_us,
@@ -83,6 +116,7 @@ machines_with_power as (
     left join regions using (usage_month, resource_id)
     left join unknown_ends using (usage_month, resource_id)
     left join free_use using (usage_month, resource_id)
+    left join free_nodes using (usage_month, resource_id)
     left join {{ ref('accelerator_types') }} as types using (accelerator_type)
     left join {{ ref('accelerator_power') }} as power using (accelerator_type)
     left join {{ ref('host_power') }} as host using (accelerator_type)
@@ -98,6 +132,11 @@ machines_with_power as (
             and own.training_run_id = ''
             and coalesce(nullif(machines.region_id, ''), regions.region_id, '') = own.region_id
             and machines.accelerator_type = own.accelerator_type
+    left join {{ ref('int_calibrated_power') }} as calibrated
+        on
+            machines.usage_month = calibrated.usage_month
+            and calibrated.training_run_id = ''
+            and machines.accelerator_type = calibrated.accelerator_type
     -- of a machine that a run held until nobody knows when, nobody knows how much was left
     where machines.reserve_us > 0 and unknown_ends.resource_id is null and {{ in_build_months('machines.usage_month') }}
 ),
@@ -106,9 +145,11 @@ machine_energy as (
     select
         *,
         cast((
-            cast(idle_uw * reserve_us as decimal(38, 0))
+            cast(idle_uw * modelled_us as decimal(38, 0))
+            + metered_uw_us
+            + node_uw_us
             + {{ int_div('cast((max_uw - idle_uw) * used_ppm_us as decimal(38, 0))', 'cast(1000000 as decimal(38, 0))') }}
-            + {{ int_div('cast(host_uw * reserve_us as decimal(38, 0))', 'host_chips') }}
+            + {{ int_div('cast(host_uw * host_us as decimal(38, 0))', 'host_chips') }}
         ) * it_factor * pue_units as decimal(38, 0)) as facility
     from machines_with_power
 ),

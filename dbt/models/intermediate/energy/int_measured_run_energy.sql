@@ -72,7 +72,11 @@ both_sides as (
         modelled.confidence_rank,
         coalesce(modelled.reserved_ps, 0) as reserved_ps,
         coalesce(modelled.observed_ps, 0) as observed_ps,
+        coalesce(modelled.metered_ps, 0) as metered_ps,
+        coalesce(modelled.powered_ps, 0) as powered_ps,
         coalesce(modelled.used_ps, 0) as used_ps,
+        modelled.energy_kwh_measured,
+        modelled.energy_kwh_driver_power,
         modelled.energy_kwh_utilisation_model,
         measured.basis,
         measured.measured_kwh,
@@ -143,6 +147,8 @@ select
     case when basis is null then confidence_rank else 3 end as confidence_rank,
     reserved_ps,
     observed_ps,
+    metered_ps,
+    powered_ps,
     used_ps,
     case when basis is null or basis <> 'facility' then pue_ratio end as pue_ratio,
     case
@@ -159,12 +165,11 @@ select
     case when basis is null then facility_energy_kwh_{{ level }} else measured_facility_{{ level }} end
         as facility_energy_kwh_{{ level }}
     {%- endfor %},
+    case when basis is null then energy_kwh_measured else measured_facility_mid end as energy_kwh_measured
+    {%- for name in ['driver_power', 'utilisation_model'] %},
     case
-        when basis is not null then measured_facility_mid
-        when facility_energy_kwh_mid is not null then cast(0 as decimal(38, 9))
-    end as energy_kwh_measured,
-    case
-        when basis is null then energy_kwh_utilisation_model
+        when basis is null then energy_kwh_{{ name }}
         when measured_facility_mid is not null then cast(0 as decimal(38, 9))
-    end as energy_kwh_utilisation_model
+    end as energy_kwh_{{ name }}
+    {%- endfor %}
 from with_facility

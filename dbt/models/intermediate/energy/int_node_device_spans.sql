@@ -8,7 +8,8 @@
 with samples_with_reach as (
     select
         *,
-        max(sample_to_us) over (
+        -- a window of power alone hides no gap between samples of use, and reaches no further than itself
+        max(case when not {{ is_power_alone() }} then sample_to_us end) over (
             partition by {{ device }} order by sample_from_us range between unbounded preceding and 1 preceding
         ) as reached_us
     from {{ ref('int_node_samples') }}
@@ -22,8 +23,14 @@ gapless_samples as (
         is_measured,
         is_filled,
         utilisation_ppm,
+        power_uw,
+        driver_ppm,
         case
-            when sample_from_us > reached_us and sample_from_us - reached_us <= {{ telemetry_gap_us() }} then reached_us
+            when
+                sample_from_us > reached_us
+                and sample_from_us - reached_us <= {{ telemetry_gap_us() }}
+                and not {{ is_power_alone() }}
+                then reached_us
             else sample_from_us
         end as sample_from_us,
         sample_to_us
@@ -93,7 +100,9 @@ pieces as (
         owner_run_id,
         is_measured,
         is_filled,
-        utilisation_ppm
+        utilisation_ppm,
+        power_uw,
+        driver_ppm
     from held_pieces
 ),
 
@@ -140,6 +149,8 @@ slice_pieces as (
         bucketed_pieces.is_measured,
         bucketed_pieces.is_filled,
         bucketed_pieces.utilisation_ppm,
+        bucketed_pieces.power_uw,
+        bucketed_pieces.driver_ppm,
         bucketed_pieces.owner_run_id,
         bool_and(bucketed_pieces.is_filled) over (partition by {{ piece }}, cluster, slices.slice_from) as is_all_filled
     from slices
@@ -168,6 +179,8 @@ select
     is_measured,
     is_filled,
     utilisation_ppm,
+    power_uw,
+    driver_ppm,
     owner_run_id
 from cluster_pieces
 where piece_count = 1
@@ -181,6 +194,8 @@ select
     bool_or(is_measured) as is_measured,
     bool_and(is_filled) as is_filled,
     {{ use_together() }} as utilisation_ppm,
+    max(power_uw) as power_uw,
+    max(driver_ppm) as driver_ppm,
     -- monitors of two runs list all chips of a machine: a chip is the run's under whose key it was used more
     case
         when min(owner_run_id) = max(owner_run_id) then min(owner_run_id)

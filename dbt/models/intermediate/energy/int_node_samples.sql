@@ -1,7 +1,7 @@
 {%- set sample_columns %}
         samples.usage_month, nodes.resource_id, samples.keyed_run_id, samples.device_index,
         samples.document_hash, samples.is_document, samples.is_measured,
-        samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm, samples.is_filled
+        samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm, samples.is_filled, samples.power_uw, samples.driver_ppm
 {%- endset %}
 {{ config(materialized='by_month') }}
 
@@ -134,6 +134,8 @@ select
     is_filled,
     bool_or(is_measured) as is_measured,
     bool_or(not is_measured) as is_present,
-    {{ use_together() }} as utilisation_ppm
+    {{ use_together() }} as utilisation_ppm,
+    max(power_uw) as power_uw,
+    max(driver_ppm) as driver_ppm
 from samples_by_machine
 group by all

@@ -34,6 +34,8 @@ edges as (
     select usage_month, resource_id, span_from_us as from_us, span_to_us as to_us from held_times
     union all
     select usage_month, resource_id, from_us, to_us from billed_times
+    union all
+    select usage_month, resource_id, metered_from_us as from_us, metered_to_us as to_us from {{ ref('int_metered_nodes') }}
 ),
 
 slices as (
@@ -71,12 +73,30 @@ times as (
         nodes.accelerator_type
     from free_times
     inner join nodes using (usage_month, resource_id)
+),
+
+-- a time lies in one metered stretch or in none
+metered_times as (
+    select
+        usage_month,
+        resource_id,
+        times.span_from_us,
+        cast(sum(
+            cast(power.power_uw as decimal(19, 0))
+            * cast(least(power.to_us, times.span_to_us) - greatest(power.from_us, times.span_from_us) as decimal(18, 0))
+        ) as decimal(38, 0)) as node_uw_us
+    from times
+    inner join {{ ref('int_node_power') }} as power using (usage_month, resource_id)
+    where power.from_us < times.span_to_us and power.to_us > times.span_from_us
+    group by usage_month, resource_id, times.span_from_us
 )
 
 select
     times.*,
+    metered_times.node_uw_us,
     coalesce(times.span_chips > times.node_chips, false) as is_oversubscribed,
     coalesce(least(times.span_chips, times.node_chips), 0) as held_chips,
     coalesce(types.accelerator_family = 'tpu', false) as is_tpu
 from times
+left join metered_times using (usage_month, resource_id, span_from_us)
 left join {{ ref('accelerator_types') }} as types using (accelerator_type)

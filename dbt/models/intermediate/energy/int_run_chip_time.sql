@@ -1,5 +1,8 @@
 {{ config(materialized='by_month') }}
 {%- set span = 'usage_month, resource_id, span_from_us' %}
+{%- set seen = [
+    'used_ppm_us', 'filled_us', 'filled_ppm_us', 'metered_us', 'metered_uw_us', 'driven_us', 'driven_ppm_us', 'powered_ppm_us',
+] %}
 with unknown_ends as (
     select distinct usage_month, training_run_id from {{ ref('int_month_holdings') }}
     where held_to is null
@@ -14,7 +17,9 @@ spans as (
         cast(times.span_to_us - times.span_from_us as decimal(18, 0)) as span_us,
         times.node_chips,
         times.span_chips,
-        times.is_oversubscribed and holders.run_chips is not null as has_part
+        times.is_oversubscribed and holders.run_chips is not null as has_part,
+        times.node_uw_us,
+        times.node_uw_us is not null as is_node_metered
     from {{ ref('int_node_spans') }} as holders
     inner join {{ ref('int_node_times') }} as times using ({{ span }})
     where not holders.is_ambiguous
@@ -29,9 +34,10 @@ shares as (
         case when has_part then span_chips else 1 end as share_denominator,
         cast(case when has_part then node_chips else coalesce(run_chips, 0) end as decimal(19, 0)) * span_us as reserved_us,
         cast(0 as decimal(38, 0)) as observed_us,
-        cast(0 as decimal(38, 0)) as used_ppm_us,
-        cast(0 as decimal(38, 0)) as filled_us,
-        cast(0 as decimal(38, 0)) as filled_ppm_us
+        {%- for time in seen %}
+        cast(0 as decimal(38, 0)) as {{ time }},
+        {%- endfor %}
+        cast(0 as decimal(38, 0)) as node_uw_us
     from spans
 
     union all
@@ -46,9 +52,10 @@ shares as (
             else cast(chip_use.share_denominator as decimal(19, 0)) * cast(chip_use.time_us as decimal(18, 0))
         end as reserved_us,
         chip_use.known_us as observed_us,
-        chip_use.used_ppm_us,
-        chip_use.filled_us,
-        chip_use.filled_ppm_us
+        {%- for time in seen %}
+        chip_use.{{ time }},
+        {%- endfor %}
+        cast(0 as decimal(38, 0)) as node_uw_us
     from {{ ref('int_chip_use') }} as chip_use
     inner join spans using ({{ span }}, training_run_id)
 
@@ -62,12 +69,32 @@ shares as (
         1 as share_denominator,
         -cast(chip_use.share_numerator as decimal(19, 0)) * cast(chip_use.time_us as decimal(18, 0)) as reserved_us,
         cast(0 as decimal(38, 0)) as observed_us,
-        cast(0 as decimal(38, 0)) as used_ppm_us,
-        cast(0 as decimal(38, 0)) as filled_us,
-        cast(0 as decimal(38, 0)) as filled_ppm_us
+        {%- for time in seen %}
+        cast(0 as decimal(38, 0)) as {{ time }},
+        {%- endfor %}
+        cast(0 as decimal(38, 0)) as node_uw_us
     from {{ ref('int_chip_use') }} as chip_use
     inner join spans using ({{ span }}, training_run_id)
     where not spans.has_part and chip_use.share_denominator > 1
+
+    union all
+
+    -- of what was read at the node a run has its chips' part; that of free chips is idle reserve
+    select
+        {{ span }},
+        training_run_id,
+        case when run_chips = greatest(node_chips, span_chips) then 1 else coalesce(run_chips, 0) end as share_numerator,
+        case
+            when run_chips = greatest(node_chips, span_chips) then 1 else coalesce(greatest(node_chips, span_chips), 1)
+        end as share_denominator,
+        cast(0 as decimal(38, 0)) as reserved_us,
+        cast(0 as decimal(38, 0)) as observed_us,
+        {%- for time in seen %}
+        cast(0 as decimal(38, 0)) as {{ time }},
+        {%- endfor %}
+        node_uw_us
+    from spans
+    where is_node_metered
 )
 
 select
@@ -77,13 +104,15 @@ select
     spans.accelerator_type,
     shares.share_numerator,
     shares.share_denominator,
+    spans.is_node_metered,
     -- nor is the energy of a part where the run held another machine until nobody knows when
     bool_and(spans.run_chips is not null and unknown_ends.training_run_id is null) as is_chips_known,
     cast(sum(shares.reserved_us) as decimal(38, 0)) as reserved_us,
     cast(sum(shares.observed_us) as decimal(38, 0)) as observed_us,
-    cast(sum(shares.used_ppm_us) as decimal(38, 0)) as used_ppm_us,
-    cast(sum(shares.filled_us) as decimal(38, 0)) as filled_us,
-    cast(sum(shares.filled_ppm_us) as decimal(38, 0)) as filled_ppm_us
+    {%- for time in seen %}
+    cast(sum(shares.{{ time }}) as decimal(38, 0)) as {{ time }},
+    {%- endfor %}
+    cast(sum(shares.node_uw_us) as decimal(38, 0)) as node_uw_us
 from shares
 inner join spans using ({{ span }}, training_run_id)
 left join unknown_ends using (usage_month, training_run_id)

@@ -1,5 +1,12 @@
 {{ config(materialized='by_month') }}
 {%- set interval = 'usage_month, host, run_key, sample_from_us, sample_to_us' %}
+{%- set stated = [
+    'source_name', 'host_id', 'run_key', 'accelerator_type', 'device_count', 'region_id', 'device_index', 'is_measured',
+    'sample_from_us', 'sample_to_us',
+] %}
+{%- set power_models = [
+    'stg_xprof__samples', 'stg_neuron_power__samples', 'stg_gpu_monitoring__samples', 'stg_power_meters__readings',
+] %}
 
 with run_keys as (
     {{ run_keys() }}
@@ -11,9 +18,18 @@ months as (
 ),
 
 delivered as (
-    select *, true as is_document from {{ ref('stg_neuron_monitor__samples') }}
+    select {{ stated | join(', ') }}, true as is_document from {{ ref('stg_neuron_monitor__samples') }}
     union all
-    select *, false as is_document from {{ ref('stg_tpu_monitoring__samples') }}
+    select {{ stated | join(', ') }}, false as is_document from {{ ref('stg_tpu_monitoring__samples') }}
+),
+
+delivered_readings as (
+    {%- for model in power_models %}
+    select {{ stated | join(', ') }}, false as is_document, meter from {{ ref(model) }}
+    {%- if not loop.last %}
+    union all
+    {%- endif %}
+    {%- endfor %}
 ),
 
 -- what the points of a gauge cover
@@ -22,26 +38,72 @@ covered as (
     from {{ ref('int_gauge_intervals') }}
 ),
 
--- each sample in the month in which it ends: one that ends at midnight lies in the month before
-samples as (
+covered_readings as (
     select
-        usage_month,
-        delivered.source_name,
-        coalesce(delivered.host_id, '') as host,
-        coalesce(delivered.run_key, '') as run_key,
-        {{ machine_name("coalesce(delivered.host_id, '')") }} as machine_name,
-        delivered.accelerator_type,
-        delivered.device_count,
-        delivered.region_id,
+        usage_month, meter, coalesce(host_id, '') as host, coalesce(device_index, 0) as device_index, sample_to_us,
+        min(sample_from_us) as sample_from_us
+    from {{ ref('int_power_readings') }}
+    where is_point
+    group by all
+),
+
+-- each sample in the month in which it ends: one that ends at midnight lies in the month before
+samples_with_time as (
+    select
+        months.usage_month,
+        {%- for name in stated %}
+        delivered.{{ name }},
+        {%- endfor %}
         delivered.is_document,
-        delivered.device_index,
-        delivered.is_measured,
-        coalesce(delivered.sample_from_us, covered.sample_from_us, delivered.sample_to_us) as sample_from_us,
-        delivered.sample_to_us
+        covered.sample_from_us as covered_from_us
     from delivered
     inner join months
         on delivered.sample_to_us > months.month_from_us and delivered.sample_to_us <= months.month_to_us
-    left join covered using (usage_month, host_id, device_index, is_measured, sample_to_us)
+    left join covered
+        on
+            months.usage_month = covered.usage_month
+            and delivered.host_id = covered.host_id
+            and delivered.device_index = covered.device_index
+            and delivered.is_measured = covered.is_measured
+            and delivered.sample_to_us = covered.sample_to_us
+
+    union all
+
+    select
+        months.usage_month,
+        {%- for name in stated %}
+        readings.{{ name }},
+        {%- endfor %}
+        readings.is_document,
+        covered.sample_from_us as covered_from_us
+    from delivered_readings as readings
+    inner join months
+        on readings.sample_to_us > months.month_from_us and readings.sample_to_us <= months.month_to_us
+    left join covered_readings as covered
+        on
+            months.usage_month = covered.usage_month
+            and readings.meter = covered.meter
+            and coalesce(readings.host_id, '') = covered.host
+            and readings.device_index = covered.device_index
+            and readings.sample_to_us = covered.sample_to_us
+),
+
+samples as (
+    select
+        usage_month,
+        source_name,
+        coalesce(host_id, '') as host,
+        coalesce(run_key, '') as run_key,
+        {{ machine_name("coalesce(host_id, '')") }} as machine_name,
+        accelerator_type,
+        device_count,
+        region_id,
+        is_document,
+        device_index,
+        is_measured,
+        coalesce(sample_from_us, covered_from_us, sample_to_us) as sample_from_us,
+        sample_to_us
+    from samples_with_time
 ),
 
 holdings as (
@@ -88,7 +150,7 @@ meetings as (
     where
         intervals.sample_from_us < holdings.held_to_us
         and intervals.sample_to_us > holdings.held_from_us
-        and coalesce(intervals.keyed_run_id = holdings.training_run_id, true)
+        and coalesce(intervals.keyed_run_id = holdings.training_run_id, intervals.machine_name <> '')
 
     union all
 
@@ -98,6 +160,18 @@ meetings as (
     inner join unseen_holdings as holdings using (usage_month)
     where
         intervals.keyed_run_id = holdings.training_run_id
+        and intervals.sample_from_us < holdings.held_to_us
+        and intervals.sample_to_us > holdings.held_from_us
+
+    union all
+
+    -- the log of a job names its run and no machine
+    select {{ interval }}, holdings.training_run_id, holdings.machine_name
+    from intervals
+    inner join holdings using (usage_month)
+    where
+        intervals.machine_name = ''
+        and intervals.keyed_run_id = holdings.training_run_id
         and intervals.sample_from_us < holdings.held_to_us
         and intervals.sample_to_us > holdings.held_from_us
 ),

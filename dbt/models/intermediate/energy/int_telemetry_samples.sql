@@ -47,16 +47,45 @@ month_samples as (
     where gauges.sample_from_us < months.month_to_us and gauges.sample_to_us > months.month_from_us
 )
 
-select distinct
+select
+    *,
+    cast(null as bigint) as power_uw,
+    cast(null as bigint) as driver_ppm
+from (
+    select distinct
+        usage_month,
+        is_document,
+        document_hash,
+        run_key,
+        host_id,
+        device_index,
+        is_measured,
+        greatest(sample_from_us, month_from_us) as sample_from_us,
+        least(sample_to_us, month_to_us) as sample_to_us,
+        utilisation_ppm,
+        is_filled
+    from month_samples
+) as samples_of_use
+
+union all
+
+select
     usage_month,
-    is_document,
-    document_hash,
-    run_key,
-    host_id,
-    device_index,
-    is_measured,
-    greatest(sample_from_us, month_from_us) as sample_from_us,
-    least(sample_to_us, month_to_us) as sample_to_us,
-    utilisation_ppm,
-    is_filled
-from month_samples
+    false as is_document,
+    readings.meter as document_hash,
+    readings.run_key,
+    readings.host_id,
+    readings.device_index,
+    readings.is_measured,
+    greatest(readings.sample_from_us, months.month_from_us) as sample_from_us,
+    least(readings.sample_to_us, months.month_to_us) as sample_to_us,
+    readings.utilisation_ppm,
+    false as is_filled,
+    readings.power_uw,
+    readings.driver_ppm
+from {{ ref('int_power_readings') }} as readings
+inner join months using (usage_month)
+where
+    readings.boundary = 'chip'
+    and readings.sample_from_us < months.month_to_us
+    and readings.sample_to_us > months.month_from_us

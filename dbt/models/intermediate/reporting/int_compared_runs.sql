@@ -42,8 +42,9 @@ run_energy as (
         {%- endfor %}{% endfor %},
         {{ sum_as_double('idle_share_facility_energy_kwh') }} as idle_share_kwh,
         {{ sum_as_double('reserved_chip_hours') }} as reserved_chip_hours,
-        min(case when energy_basis in ('measured', 'driver_power') then 'measured' else 'modelled' end) as first_basis,
-        max(case when energy_basis in ('measured', 'driver_power') then 'measured' else 'modelled' end) as last_basis,
+        -- a driver's share of full power is of watts that a table gives
+        min(case when energy_basis = 'measured' then 'measured' else 'modelled' end) as first_basis,
+        max(case when energy_basis = 'measured' then 'measured' else 'modelled' end) as last_basis,
         bool_or(power_confidence = 'assumed') as is_power_assumed
     from {{ ref('fct_training_run_energy') }}
     group by training_run_id
@@ -116,6 +117,7 @@ select
     run_energy.last_basis,
     run_energy.is_power_assumed,
     1e0 + run_energy.idle_share_kwh / case when run_energy.facility_kwh > 0 then run_energy.facility_kwh end as loading,
+    progress.goodput_ratio,
     peaks.peak_flop_per_chip_hour * run_energy.reserved_chip_hours / 1e18 as peak_exaflop,
     {%- for end in ends %}
     run_modelled.modelled_kg{{ end }},
@@ -125,6 +127,7 @@ select
     run_emissions.provider_market_kg,
     reference_factor.kg_per_kwh as reference_kg_per_kwh
 from finished
+left join {{ ref('fct_run_progress') }} as progress on finished.training_run_id = progress.training_run_id
 left join run_costs on finished.training_run_id = run_costs.training_run_id
 left join run_energy on finished.training_run_id = run_energy.training_run_id
 left join run_modelled on finished.training_run_id = run_modelled.training_run_id

@@ -24,6 +24,7 @@
     ('sci_gco2e_per_million_tokens', 'chip', '', 'it_loaded_reference_g', 'tokens'),
     ('sci_gco2e_per_million_tokens', 'deployed', '', 'modelled_loaded_g', 'tokens'),
     ('mfu_ratio', 'chip', '', 'exaflop', 'peak_exaflop'),
+    ('goodput_ratio', 'chip', '', 'goodput', 'run'),
 ] %}
 {#- the measure of a run and what it is worked out from: a modelled one has a low and a high #}
 {%- set modelled = {
@@ -36,6 +37,7 @@
 {%- set stated = {
     'effective_cost': 'effective_cost', 'list_cost': 'list_cost', 'loaded_cost': 'loaded_cost',
     'provider_location_g': 'provider_location_kg * 1e3', 'provider_market_g': 'provider_market_kg * 1e3', 'exaflop': 'exaflop',
+    'goodput': 'goodput_ratio',
 } %}
 
 with figures as (

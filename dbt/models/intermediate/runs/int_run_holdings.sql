@@ -1,25 +1,72 @@
+{%- set never = "timestamp '9999-01-01 00:00:00'" %}
+{#- of our own records and of managed jobs each file has its own attempts #}
+{%- set own_files = "record_system in ('run_json', 'sagemaker', 'vertex')" %}
+
 with records as (
-    select training_run_id, record_system, record_run_id, min(precedence) as precedence, bool_or(is_ambiguous) as is_ambiguous
+    select
+        training_run_id,
+        record_system,
+        record_run_id,
+        min(system_rank) as system_rank,
+        bool_or(is_ambiguous) as is_ambiguous
     from {{ ref('int_run_records') }}
     group by all
 ),
 
-recorded_nodes as (
+attempts as (
+    select
+        record_system,
+        record_run_id,
+        attempt_id,
+        case when {{ own_files }} then source_name || '/' || source_object else '' end as told_in,
+        min(started_at) as started_at,
+        max(ended_at) as ended_at
+    from {{ ref('stg_training_runs__attempts') }}
+    group by all
+),
+
+nodes as (
+    select
+        *,
+        case when {{ own_files }} then source_name || '/' || source_object else '' end as told_in
+    from {{ ref('stg_training_runs__nodes') }}
+),
+
+told_nodes as (
     select
         records.training_run_id,
         records.is_ambiguous,
-        record_system <> 'run_json' as is_managed_job,
-        substr(records.precedence, 1, 1) as system_rank,
+        record_system,
+        record_system in ('sagemaker', 'vertex') as is_managed_job,
+        records.system_rank,
         nodes.resource_id,
         nodes.accelerator_type,
         nodes.chips,
         nodes.node_count,
         coalesce(nodes.started_at, attempts.started_at) as started_at,
-        coalesce(nodes.ended_at, attempts.ended_at, timestamp '9999-01-01 00:00:00') as ended_at
-    from {{ ref('stg_training_runs__nodes') }} as nodes
+        coalesce(nodes.ended_at, attempts.ended_at, {{ never }}) as ended_at
+    from nodes
     inner join records using (record_system, record_run_id)
-    left join {{ ref('stg_training_runs__attempts') }} as attempts
-        using (record_system, source_name, source_object, record_run_id, attempt_id)
+    left join attempts using (record_system, record_run_id, attempt_id, told_in)
+),
+
+-- another system tells of a node whenever it is asked: first without an end, then with it
+recorded_nodes as (
+    select
+        training_run_id,
+        is_ambiguous,
+        is_managed_job,
+        system_rank,
+        resource_id,
+        accelerator_type,
+        chips,
+        node_count,
+        started_at,
+        coalesce(max(case when ended_at < {{ never }} then ended_at end), {{ never }}) as ended_at
+    from told_nodes
+    group by
+        training_run_id, is_ambiguous, is_managed_job, system_rank, record_system, resource_id, accelerator_type, chips,
+        node_count, started_at, case when record_system = 'run_json' then ended_at end
 ),
 
 first_systems as (

@@ -10,32 +10,14 @@ with records as (
     group by all
 ),
 
--- one row per attempt, also where its record was delivered twice
-recorded_attempts as (
-    select
-        records.training_run_id,
-        substr(records.precedence, 1, 1) as record_rank,
-        attempts.attempt_id,
-        attempts.state,
-        attempts.started_at,
-        attempts.ended_at,
-        max(attempts.row_number) as row_number
-    from {{ ref('stg_training_runs__attempts') }} as attempts
-    -- each file its own attempts: a run may be recorded in several
-    inner join {{ ref('int_run_records') }} as records using (record_system, record_run_id, source_name, source_object)
-    group by all
-),
-
 ranked_attempts as (
     select
         *,
-        dense_rank() over (partition by training_run_id order by record_rank) as system_rank,
         row_number() over (
             partition by training_run_id
-            order by
-                record_rank, started_at desc nulls last, row_number desc, attempt_id desc, state desc, ended_at desc nulls last
+            order by started_at desc nulls last, row_number desc, attempt_id desc, state desc, ended_at desc nulls last
         ) as recency
-    from recorded_attempts
+    from {{ ref('int_run_attempts') }}
 ),
 
 attempt_facts as (
@@ -47,48 +29,12 @@ attempt_facts as (
         case when count(*) = count(ended_at) then max(ended_at) end as ended_at,
         max(case when recency = 1 then state end) as state
     from ranked_attempts
-    where system_rank = 1
-    group by all
-),
-
-held_types as (
-    select
-        holdings.training_run_id,
-        min(holdings.accelerator_type) as accelerator_type,
-        count(distinct holdings.accelerator_type) > 1 as is_multi_accelerator,
-        count(*) = count(holdings.held_chips) as is_chips_known,
-        max(catalogue.provider_name) as provider_name
-    from {{ ref('int_run_holdings') }} as holdings
-    left join {{ ref('accelerator_types') }} as catalogue using (accelerator_type)
-    where holdings.accelerator_type is not null
     group by all
 ),
 
 known_ends as (
     select training_run_id, bool_and(ended_at < timestamp '9999-01-01 00:00:00') as is_end_known
     from {{ ref('int_run_holdings') }}
-    group by all
-),
-
-chip_events as (
-    select training_run_id, started_at as happened_at, held_chips as chips from {{ ref('int_run_holdings') }}
-    union all
-    select training_run_id, ended_at as happened_at, -held_chips as chips from {{ ref('int_run_holdings') }}
-),
-
-chip_levels as (
-    select
-        training_run_id,
-        -- what ends at an instant is given back before what begins there
-        sum(chips)
-            over (partition by training_run_id order by happened_at, chips rows between unbounded preceding and current row)
-            as chips_held
-    from chip_events
-),
-
-chip_counts as (
-    select training_run_id, max(chips_held) as chip_count
-    from chip_levels
     group by all
 ),
 
@@ -162,6 +108,13 @@ select
     records.team,
     records.model_name,
     records.framework,
+    records.framework_version,
+    records.sdk_name,
+    records.sdk_version,
+    records.driver_version,
+    records.runtime_version,
+    records.cluster_name,
+    records.slice_name,
     records.workload_key,
     records.pair_key,
     attempt_facts.started_at,
@@ -170,11 +123,11 @@ select
     -- an ambiguous id has a row so that it can be seen, and no state anyone could rely on
     case when records.is_ambiguous then 'unknown' else coalesce(attempt_facts.state, 'unknown') end as state,
     cast(coalesce(attempt_facts.attempt_count, 0) as bigint) as attempt_count,
-    case when held_types.is_chips_known then cast(chip_counts.chip_count as bigint) end as chip_count,
-    records.tokens,
-    records.useful_tokens,
-    records.steps,
-    records.model_flops,
+    held_types.chip_count,
+    coalesce(records.tokens, progress.logged_tokens) as tokens,
+    coalesce(records.useful_tokens, progress.logged_useful_tokens) as useful_tokens,
+    coalesce(records.steps, progress.logged_steps) as steps,
+    coalesce(records.model_flops, progress.logged_model_flops) as model_flops,
     records.target_metric,
     records.target_direction,
     records.target_value,
@@ -188,10 +141,10 @@ select
     end as is_target_reached
 from run_ids
 left join records using (training_run_id)
+left join {{ ref('int_run_progress') }} as progress using (training_run_id)
 left join attempt_facts using (training_run_id)
-left join held_types using (training_run_id)
+left join {{ ref('int_run_chips') }} as held_types using (training_run_id)
 left join known_ends using (training_run_id)
-left join chip_counts using (training_run_id)
 left join main_places using (training_run_id)
 left join billed_any using (training_run_id)
 left join billed_types using (training_run_id)

@@ -2,21 +2,8 @@
 {%- set is_lost = "state in ('failed', 'interrupted')" %}
 {%- set energies = ['facility_energy_kwh', 'modelled_location_based_kgco2e'] %}
 
-with recorded_attempts as (
-    select distinct
-        records.training_run_id,
-        substr(records.precedence, 1, 1) as system_rank,
-        attempts.attempt_id,
-        attempts.state,
-        attempts.started_at,
-        attempts.ended_at
-    from {{ ref('stg_training_runs__attempts') }} as attempts
-    inner join {{ ref('int_run_records') }} as records using (record_system, record_run_id, source_name, source_object)
-    where attempts.started_at is not null and not records.is_ambiguous
-),
-
 -- all attempts of runs of which one was lost
-attempts as (
+with attempts as (
     select
         training_run_id,
         attempt_id,
@@ -27,11 +14,26 @@ attempts as (
             lead(started_at) over (partition by training_run_id order by started_at, attempt_id),
             timestamp '9999-01-01 00:00:00'
         ) as ended_at,
-        bool_and({{ is_lost }}) over (partition by training_run_id) as is_all_lost
-    from recorded_attempts
-    qualify
-        bool_or({{ is_lost }}) over (partition by training_run_id)
-        and system_rank = min(system_rank) over (partition by training_run_id)
+        case when {{ is_lost }} and kept_until > started_at then kept_until end as kept_until
+    from {{ ref('int_attempt_losses') }}
+    qualify bool_or({{ is_lost }}) over (partition by training_run_id)
+),
+
+-- what a checkpoint saved of a lost attempt is not lost
+pieces as (
+    select training_run_id, attempt_id, 'kept' as state, started_at, kept_until as ended_at
+    from attempts
+    where kept_until is not null
+
+    union all
+
+    select training_run_id, attempt_id, state, coalesce(kept_until, started_at) as started_at, ended_at
+    from attempts
+),
+
+attempt_pieces as (
+    select *, bool_and({{ is_lost }}) over (partition by training_run_id) as is_all_lost
+    from pieces
 ),
 
 lost_runs as (
@@ -73,7 +75,7 @@ parts_of_attempts as (
         attempts.is_all_lost,
         attempts.started_at
     from parts
-    inner join attempts using (training_run_id)
+    inner join attempt_pieces as attempts using (training_run_id)
     qualify row_number() over (
         partition by parts.line_id, parts.training_run_id
         order by

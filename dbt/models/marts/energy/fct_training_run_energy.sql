@@ -13,6 +13,8 @@ energy as (
         bool_and(is_measured) as is_measured,
         -- where a part of the run was metered, the rest decides
         bool_and(is_measured or observed_ps = reserved_ps) and sum(reserved_ps) > 0 as is_seen,
+        bool_and(is_measured or powered_ps = reserved_ps) and sum(reserved_ps) > 0 as is_powered,
+        bool_and(is_measured or metered_ps = reserved_ps) and sum(reserved_ps) > 0 as is_metered,
         min(pue_ratio) as least_pue_ratio,
         max(pue_ratio) as greatest_pue_ratio,
         min(pue_source) as first_pue_source,
@@ -21,6 +23,7 @@ energy as (
         {{ whole_sum(boundary ~ '_energy_kwh_' ~ level, 'decimal(38, 9)') }} as {{ boundary }}_energy_kwh_{{ level }}
         {%- endfor %}{% endfor %},
         {{ whole_sum('energy_kwh_measured', 'decimal(38, 9)') }} as energy_kwh_measured,
+        {{ whole_sum('energy_kwh_driver_power', 'decimal(38, 9)') }} as energy_kwh_driver_power,
         {{ whole_sum('energy_kwh_utilisation_model', 'decimal(38, 9)') }} as energy_kwh_utilisation_model
     from {{ ref('int_measured_run_energy') }}
     group by all
@@ -51,25 +54,31 @@ select
         else idle_shares.facility_energy_kwh
     end as idle_share_facility_energy_kwh,
     energy.energy_kwh_measured,
-    -- no source of it is read yet; where the facility figure is known, nothing of it rests on it
-    case when energy.facility_energy_kwh_mid is not null then cast(0 as decimal(38, 9)) end as energy_kwh_driver_power,
+    energy.energy_kwh_driver_power,
     energy.energy_kwh_utilisation_model,
     -- the weakest basis takes the rounding, so that the four add up to the facility figure
     {{ exact_sum(
-        ['energy.facility_energy_kwh_mid', '-energy.energy_kwh_measured', '-energy.energy_kwh_utilisation_model'], 9
+        [
+            'energy.facility_energy_kwh_mid', '-energy.energy_kwh_measured', '-energy.energy_kwh_driver_power',
+            '-energy.energy_kwh_utilisation_model',
+        ], 9
     ) }} as energy_kwh_time_model,
     -- a row without a figure has the weaker of both; where nobody knows how long chips were held, nothing is known of them
     case
         when energy.is_measured then 'measured'
         when unknown_ends.is_unknown then null
-        when energy.is_seen and coalesce(energy.chip_energy_kwh_mid, energy.facility_energy_kwh_mid) is not null
-            then 'utilisation_model'
+        when not energy.is_seen or coalesce(energy.chip_energy_kwh_mid, energy.facility_energy_kwh_mid) is null then 'time_model'
+        when energy.is_metered then 'measured'
+        when energy.is_powered then 'driver_power'
+        when energy.is_seen then 'utilisation_model'
         else 'time_model'
     end as energy_basis,
     case
         when energy.is_measured then 'user'
         when unknown_ends.is_unknown then null
         when coalesce(energy.chip_energy_kwh_mid, energy.facility_energy_kwh_mid) is null then 'assumed'
+        when energy.confidence_rank = -1 then 'measured'
+        when energy.confidence_rank = 0 then 'calibrated'
         when energy.confidence_rank = 1 then 'published'
         when energy.confidence_rank = 2 then 'third_party'
         when energy.confidence_rank = 3 then 'user'
@@ -107,8 +116,10 @@ select
         when energy.facility_energy_kwh_mid is null then null
         when energy.first_pue_source = energy.last_pue_source then energy.first_pue_source
         else energy.first_pue_source || ' | ' || energy.last_pue_source
-    end as pue_source
+    end as pue_source,
+    implied.implied_energy_kwh
 from run_months
 left join energy using (training_run_id, usage_month)
 left join idle_shares using (training_run_id, usage_month)
 left join unknown_ends using (training_run_id, usage_month)
+left join {{ ref('int_implied_energy') }} as implied using (training_run_id, usage_month)

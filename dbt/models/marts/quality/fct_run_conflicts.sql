@@ -1,3 +1,5 @@
+{%- set counted = {'steps': 'steps_system', 'tokens': 'log_system', 'useful_tokens': 'log_system'} %}
+
 -- most runs have one record, which contradicts nothing
 with told_twice as (
     select distinct training_run_id from {{ ref('int_run_records') }}
@@ -14,11 +16,24 @@ field_values as (
         cast({{ field }} as string) as value
     from {{ ref('int_run_records') }}
     where not is_ambiguous and {{ field }} is not null and training_run_id in (select told_twice.training_run_id from told_twice)
-    {% if not loop.last %}union all{% endif %}
+    union all
+    {%- endfor %}
+    {%- for field, system in counted.items() %}
+
+    select
+        training_run_id,
+        '{{ field }}' as field,
+        'log of ' || {{ system }} as source,
+        '9' as precedence,
+        cast(logged_{{ field }} as string) as value
+    from {{ ref('int_run_progress') }}
+    where logged_{{ field }} is not null
+    {{ 'union all' if not loop.last }}
     {%- endfor %}
 ),
 
 ranked_values as (
+    -- the first record that states a field is chosen, a log's count last
     select *, row_number() over (partition by training_run_id, field order by precedence) as field_rank
     from field_values
 )

@@ -221,7 +221,8 @@ select
     case verdict_reason
         when 'no_data'
             then 'No ' || kpi_words || case
-                when kpi = 'goodput_ratio' then ': no source tells the time of useful steps.'
+                when kpi = 'goodput_ratio' and trainium_median is null and tpu_median is null
+                    then ': no source tells the time of useful steps.'
                 else ' is known of ' || case
                     when trainium_median is null and tpu_median is null then 'either side'
                     when trainium_median is null then 'Trainium'

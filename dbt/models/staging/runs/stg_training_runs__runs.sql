@@ -19,6 +19,13 @@ select
     target_metric,
     target_direction,
     target_value,
-    final_value
+    final_value,
+    framework_version,
+    sdk_name,
+    sdk_version,
+    driver_version,
+    runtime_version,
+    cluster_name,
+    slice_name
 from {{ source('raw', 'training_runs') }}
 where part = 'run'

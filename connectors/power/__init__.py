@@ -1,0 +1,1 @@
+"""Power of accelerators and of nodes, from profiles, drivers, meters and logs, as readings of one shape."""

@@ -1,0 +1,138 @@
+"""The DCGM exporter's Prometheus text: one line per metric and GPU, brought together to one reading per GPU and scrape.
+
+In MIG mode every instance repeats the watts and the counter of its whole GPU, and has a use of its own that says nothing of the
+whole: the watts count once and the use is unknown. Very large values are DCGM's marks for "no value".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+from connectors.formats.accelerators import accelerator_type_of
+from connectors.formats.prometheus_text import labels_of, parse_prometheus
+from connectors.formats.text_lines import TextFile
+from connectors.power.devices import OneScrape, number_of, owner_of_labels, use_of
+from connectors.power.gpu_readings import Figures, Gpu, GpuReading, energy_of, reading_of
+from connectors.power.readings import watts_of
+from connectors.telemetry.regions import region_of
+from connectors.telemetry.samples import KeyFacts, Problems, SampleError, is_recorded
+
+# the names in small letters are those of exporters before 2.0, those that end with a unit are DCGM's newest
+_POWER = frozenset({"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS", "dcgm_power_usage"})
+_ENERGY = frozenset(
+    {
+        "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
+        "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION_total",  # as OpenMetrics names a counter
+        "dcgm_total_energy_consumption",
+    }
+)
+# what a full scale reads. DCGM_FI_DEV_GPU_UTIL_RATIO is missing: it is an alias of a field of percents, so its scale is not sure
+_USES = {
+    "DCGM_FI_DEV_GPU_UTIL": 100.0,
+    "dcgm_gpu_utilization": 100.0,
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE": 1.0,
+    "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO": 1.0,
+    "DCGM_FI_PROF_SM_UTIL_RATIO": 1.0,
+    "DCGM_FI_PROF_SM_ACTIVE": 1.0,  # at most the share of time in which the engine was active, so it counts where it is alone
+}
+_BLANK = 2_147_483_632  # from here up DCGM's 32-bit values, and far above its others, mean that there is none
+_IDS = ("resource_id", "instance_id", "host_id")
+_NAMES = ("Hostname", "hostname", "node", "node_name", "kubernetes_node", "exported_instance", "instance")
+_TYPES = ("instance_type", "node_kubernetes_io_instance_type", "label_node_kubernetes_io_instance_type")
+_SERIES = 4096  # an exporter prints the same series again and again
+_Number = TypeVar("_Number", int, float)
+_CELLS = 1 << 16  # GPUs and instants that wait for the rest of their scrape
+
+
+class _Series(NamedTuple):
+    gpu: Gpu
+    metric: str
+    is_part: bool  # of a MIG instance
+
+
+@dataclass(slots=True)
+class _Cell:
+    """What a scrape has said of a GPU so far."""
+
+    line: int
+    power_w: float | None = None
+    use: float | None = None
+    energy_mj: int | None = None
+
+    def figures(self) -> Figures:
+        """The figures; two scrapes of one instant that differ leave the greater ones."""
+        return Figures(self.power_w, self.use, self.energy_mj)
+
+
+def dcgm_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[GpuReading]:
+    """Yield a reading per GPU and instant. A scrape's lines may come in any order."""
+
+    @lru_cache(maxsize=_SERIES)
+    def series(metric: str, labels: str) -> _Series | None:
+        return _series_of(metric, labels, facts)
+
+    untimed = OneScrape()
+    cells: dict[tuple[Gpu, int], _Cell] = {}
+    for number, text in file.lines():
+        try:
+            point = parse_prometheus(text.decode("utf-8").strip())
+        except ValueError:  # a wrong byte is one too
+            problems.add(number, SampleError("bad_text", None, "Deliver the text a Prometheus exporter answers."))
+            continue
+        try:
+            if point is None or not (one := series(point.metric, point.labels)):
+                continue
+            time = point.time or facts.started_at
+            if time is None:
+                raise SampleError("missing_time", None, "Write times behind the values, or name the object by its UTC time.")
+            if not is_recorded(time):
+                raise SampleError("bad_time", None, "Write times in seconds or milliseconds since 1970.")
+            untimed.check(point)
+            _add(cells.setdefault((one.gpu, time), _Cell(number)), one, point.value)
+        except SampleError as error:
+            problems.add(number, error)
+        if len(cells) >= _CELLS:
+            yield from _readings(cells, _CELLS // 2)
+    yield from _readings(cells, len(cells))
+
+
+def _readings(cells: dict[tuple[Gpu, int], _Cell], count: int) -> Iterator[GpuReading]:
+    for key in [*islice(cells, count)]:
+        cell = cells.pop(key)
+        yield reading_of(key[0], cell.line, key[1], cell.figures(), "dcgm")
+
+
+def _add(cell: _Cell, series: _Series, value: float) -> None:
+    if series.metric in _ENERGY:
+        cell.energy_mj = _greatest(cell.energy_mj, energy_of(value))
+    elif value >= _BLANK:
+        return
+    elif series.metric in _POWER:
+        cell.power_w = _greatest(cell.power_w, watts_of(value))
+    elif series.is_part:
+        raise SampleError("mig_instance", series.metric, "Nothing: the watts of the GPU count, the use of a part of it does not.")
+    else:
+        cell.use = _greatest(cell.use, use_of(value, _USES[series.metric]))
+
+
+def _greatest(one: _Number | None, other: _Number | None) -> _Number | None:
+    return max((known for known in (one, other) if known is not None), default=None)
+
+
+def _series_of(metric: str, text: str, facts: KeyFacts) -> _Series | None:
+    if metric not in _POWER and metric not in _ENERGY and metric not in _USES:
+        return None
+    labels = labels_of(text)
+    index = number_of(labels.get("gpu") or labels.get("device"))
+    if index is None:
+        raise SampleError("missing_device", "gpu", "Keep the label gpu.")
+    owner = owner_of_labels(labels, _IDS, _NAMES, facts)._replace(
+        accelerator_type=accelerator_type_of(next((labels[one] for one in _TYPES if labels.get(one)), None)),
+        region_id=region_of(labels.get("region"), labels.get("zone")),
+    )
+    uuid = labels.get("UUID") or labels.get("uuid") or None
+    return _Series(Gpu(owner, index, uuid), metric, bool(labels.get("GPU_I_ID")))

@@ -1,0 +1,128 @@
+"""Readings of devices as rows of the landed shape: one observation once, each with its host or its run.
+
+Shared by the kinds that read devices. What a reading means, and what time it covers, its reader decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import NamedTuple
+
+import msgspec
+
+from connectors.formats.accelerators import accelerator_type_of
+from connectors.formats.prometheus_text import PrometheusPoint
+from connectors.telemetry.samples import Group, KeyFacts, SampleError
+
+_MOST_SEEN = 1 << 19  # observations of a file that are known again; further copies are told in SQL
+_ROWS = 4096
+_RUNS = ("training_run_id", "run_id", "run")
+_NUMBER = re.compile(r"(?:neuron|nvidia)?(\d{1,4})", re.ASCII)
+
+
+class Host(msgspec.Struct, gc=False):
+    """Where a recorder ran."""
+
+    resource_id: str | None = None
+    instance_type: str | None = None
+
+
+class Owner(NamedTuple):
+    """Whose a reading is."""
+
+    host_id: str | None
+    run_key: str | None
+    accelerator_type: str | None = None
+    region_id: str | None = None
+
+
+class Reading(NamedTuple):
+    """One row. Times are microseconds since 1970; a null start is a gauge's point, which covers the spacing before it."""
+
+    document_hash: str
+    line_number: int
+    host_id: str | None
+    run_key: str | None
+    accelerator_type: str | None
+    region_id: str | None
+    device_index: int | None
+    sample_start: int | None
+    sample_end: int
+    utilisation_ratio: float | None
+    evidence: str
+    power_w: float | None
+    power_ratio: float | None
+    meter: str
+    is_idle_by_absence: bool = False
+    boundary: str = "chip"
+    is_sampled: bool = False
+
+
+class OneScrape:
+    """Scrapes without times: their file's name dates one of them, so a series that comes again with another value is left out."""
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[str, str], float] = {}
+
+    def check(self, point: PrometheusPoint) -> None:
+        """Take a point; SampleError where it is of a second scrape."""
+        if not point.time and repr(self._values.setdefault((point.metric, point.labels), point.value)) != repr(point.value):
+            raise SampleError("missing_time", None, "Write times behind the values, or each scrape to a file of its own.")
+
+
+def owner_of(host: Host | None, run: str | None, facts: KeyFacts) -> Owner:
+    """Whose a recorder's line is; SampleError where neither a machine nor a run is named."""
+    host = host or Host()
+    return _owned(Owner(host.resource_id or facts.host, facts.run or run, accelerator_type_of(host.instance_type)))
+
+
+def owner_of_labels(labels: Mapping[str, str], sure: tuple[str, ...], names: tuple[str, ...], facts: KeyFacts) -> Owner:
+    """Whose a series is: by labels that hold an id for sure, then by the object's key, then by labels that hold a name."""
+    ids = (labels[name] for name in sure if labels.get(name))
+    others = (labels[name] for name in names if labels.get(name))
+    host = next(ids, None) or facts.host or next(others, None)
+    run = facts.run or next((labels[name] for name in _RUNS if labels.get(name)), None)
+    return _owned(Owner(host, run))
+
+
+def number_of(text: str | None) -> int | None:
+    """The number that names a device: 3, or neuron3, or nvidia3."""
+    match = _NUMBER.fullmatch(text or "")
+    return int(match[1]) if match else None
+
+
+def use_of(value: float | None, full: float) -> float | None:
+    """A use as 0 to 1; a little above full is rounding."""
+    if value is None or value != value:
+        return None
+    if value < 0:
+        raise SampleError("negative_utilisation", "utilisation", "Deliver uses of 0 or more, as the meter does.")
+    if value > full * 1.01:
+        raise SampleError("wrong_power", "utilisation", f"Deliver uses between 0 and {full:g}: this one has another scale.")
+    return min(round(value / full, 12), 1.0)
+
+
+def groups_of(rows: Iterator[NamedTuple]) -> Iterator[Group]:
+    """Rows, the same observation once, as groups that share nothing. Every row starts with its document_hash."""
+    once = _each_once(rows)
+    while batch := list(islice(once, _ROWS)):
+        yield Group((), (*zip(*batch, strict=True),))
+
+
+def _each_once(rows: Iterator[NamedTuple]) -> Iterator[NamedTuple]:
+    seen: set[str] = set()
+    for row in rows:
+        if row[0] in seen:
+            continue
+        if len(seen) >= _MOST_SEEN:
+            seen.clear()
+        seen.add(row[0])
+        yield row
+
+
+def _owned(owner: Owner) -> Owner:
+    if not owner.host_id and not owner.run_key:
+        raise SampleError("missing_host", "host_id", "Name the host in the document or in the key as host=<resource_id>.")
+    return owner

@@ -1,0 +1,215 @@
+"""Readings of PDUs and BMCs: CSV and JSON lines with our own columns, and Redfish's answers as a collector wraps them.
+
+A row is a point of one meter: watts at that time, or joules or kWh that it has counted so far, which SQL subtracts over all
+files. An outlet or a sensor is a part of its machine, and parts add up. What is no figure is unknown; 0 is 0.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from connectors.errors import ExportContentError, ExportSchemaError, Place
+from connectors.formats.text_lines import TextFile
+from connectors.power.readings import NODE, POWER, document_hash_of, watts_of
+from connectors.telemetry.samples import Group, KeyFacts, Problems, SampleError, decode_json, is_recorded, micros_or_none
+
+SHARED = ("evidence", "is_idle_by_absence", "boundary", "is_sampled")
+OWN = (
+    *("document_hash", "line_number", "run_key", "host_id", "sample_start", "sample_end", "component", "power_w", "meter"),
+    *("series", "counter_j"),
+)
+COLUMNS = ("time", "start", "host", "run", "meter", "outlet", "sensor", "watts", "joules", "kwh")
+_METERS = ("pdu", "bmc")
+_JOULES = {"joules": 1.0, "kwh": 3_600_000.0}
+_NOTHING = {"", "n/a", "na", "null", "none", "nan", "-", "unavailable", "error"}
+_REMEDY = "Write time, host and one of watts, joules and kwh; see docs/sources/power_meters.md."
+_FLUSH = 4096
+Row = dict[str, Any]
+_DECODER = msgspec.json.Decoder()
+
+
+def csv_groups(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
+    """The rows of a CSV; names in any case and order, further columns are passed over."""
+    lines = (text for _, text in file.lines())
+    try:
+        rows = csv.reader(io.TextIOWrapper(io.BufferedReader(_Joined(lines)), encoding="utf-8-sig", newline=""), strict=True)
+        header = [name.strip().lower() for name in next(rows, [])]
+        missing = [] if "time" in header else ["time"]
+        if not {"watts", *_JOULES} & set(header):
+            missing.append("watts")
+        if missing or len(set(header)) < len(header):
+            what = f"is missing {', '.join(missing)}" if missing else "has a column twice"
+            place = Place(file.key, column_name=", ".join(missing) or None)
+            raise ExportSchemaError(f"{file.uri} {what}.", place=place, remedy=_REMEDY)
+        yield from _groups(_named(file, header, rows), facts, problems)
+    except UnicodeDecodeError as error:
+        raise ExportContentError(f"{file.uri} is no UTF-8 text.", place=Place(file.key), reason="bad_encoding") from error
+    except csv.Error as error:
+        raise ExportContentError(f"{file.uri} is no CSV ({error}).", place=Place(file.key), reason="bad_csv") from error
+
+
+def json_groups(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
+    """The rows of JSON lines, or of the one document that a file is."""
+    yield from _groups(_documents(file, problems), facts, problems)
+
+
+def _named(file: TextFile, header: list[str], rows: Iterator[list[str]]) -> Iterator[tuple[int, Row]]:
+    for number, values in enumerate(rows, start=1):
+        if len(values) != len(header):
+            raise ExportContentError(
+                f"{file.uri}, row {number}: {len(values)} values under {len(header)} names.",
+                place=Place(file.key, row_number=number),
+                reason="slipped_columns",
+                remedy="Write the file again: every row needs a value or nothing for each name of its header.",
+            )
+        yield number, dict(zip(header, values, strict=True))
+
+
+def _documents(file: TextFile, problems: Problems) -> Iterator[tuple[int, Row]]:
+    for number, text in _texts(file):
+        try:
+            found = decode_json(_DECODER, text, _REMEDY, broken="Deliver whole lines of JSON.")
+        except SampleError as error:
+            problems.add(number, error)
+            continue
+        for row in found if isinstance(found, list) else [found]:
+            if isinstance(row, dict):
+                yield number, _of_redfish(row)
+            else:
+                problems.add(number, SampleError("wrong_type", None, _REMEDY))
+
+
+def _texts(file: TextFile) -> Iterator[tuple[int, bytes]]:
+    """A .json file is one document, or has one in each line."""
+    if ".json" in file.key.lower() and ".jsonl" not in file.key.lower():
+        whole = file.content()
+        try:
+            msgspec.json.decode(whole, type=msgspec.Raw)
+        except (msgspec.DecodeError, RecursionError):
+            yield from file.lines()
+        else:
+            yield 1, whole
+    else:
+        yield from file.lines()
+
+
+def _of_redfish(row: Row) -> Row:
+    """A row of our own columns from a Redfish answer, by itself or wrapped as {"time", "host", "document"}; else the row."""
+    inner = row.get("document")
+    answer = inner if isinstance(inner, dict) else row
+    time, host = row.get("time", row.get("collected_at")), row.get("host")
+    named = {
+        "time": time,
+        "host": host.get("resource_id") if isinstance(host, dict) else host,
+        "run": row.get("run"),
+        "meter": "bmc",
+    }
+    controls, environment = answer.get("PowerControl"), answer.get("PowerWatts")
+    if isinstance(controls, list) and controls and isinstance(controls[0], dict):
+        # the first is the whole chassis; those behind it are parts of it, such as its processors
+        return named | {"watts": controls[0].get("PowerConsumedWatts")}
+    if isinstance(environment, dict) and "/Processors/" not in str(answer.get("@odata.id")):
+        return named | {"watts": environment.get("Reading")}
+    return {str(name).lower(): value for name, value in row.items()}
+
+
+def _groups(rows: Iterator[tuple[int, Row]], facts: KeyFacts, problems: Problems) -> Iterator[Group]:
+    found: list[tuple[object, ...]] = []
+    for number, row in rows:
+        try:
+            found.append(_reading(row, number, facts))
+        except SampleError as error:
+            problems.add(number, error)
+        if len(found) == _FLUSH:
+            yield Group((POWER, False, NODE, False), list(zip(*found, strict=True)))
+            found = []
+    if found:
+        yield Group((POWER, False, NODE, False), list(zip(*found, strict=True)))
+
+
+def _reading(row: Row, number: int, facts: KeyFacts) -> tuple[object, ...]:
+    host, run = _text(row, "host") or facts.host, _text(row, "run") or facts.run
+    if not (host or run):
+        raise SampleError("missing_host", "host", "Name the machine in the row, or in the key as host=<machine>.")
+    end = _time(row, "time", facts)
+    start = _time(row, "start", None) if row.get("start") not in (None, "") else None
+    if end is None:
+        raise SampleError("missing_time", "time", "Write a UTC time in each row, such as 2026-04-01T12:00:00Z.")
+    if start is not None and start >= end:
+        raise SampleError("ends_before_start", "start", "Write the start of an interval before its time.")
+    meter = (_text(row, "meter") or "pdu").lower()
+    if meter not in _METERS:
+        raise SampleError("wrong_value", "meter", f"Name the meter {' or '.join(_METERS)}.")
+    watts = watts_of(_figure(row, "watts"), "watts")
+    counter = next((value * _JOULES[name] for name in _JOULES if (value := _figure(row, name)) is not None), None)
+    if counter is not None and counter < 0:
+        raise SampleError("wrong_power", "joules", "A counter of energy is never below 0.")
+    part = _text(row, "outlet") or _text(row, "sensor")
+    observed = (meter, run, host, part, start, end, watts, counter)
+    named = (run, host, start, end, part, watts, meter)
+    return document_hash_of(*observed), number, *named, part or "", counter
+
+
+def _time(row: Row, name: str, facts: KeyFacts | None) -> int | None:
+    """A time with its zone, or seconds or milliseconds since 1970; an absent one is that of the object's name."""
+    value = row.get(name)
+    remedy = "Write times as 2026-04-01T12:00:00Z, or as seconds or milliseconds since 1970."
+    if value is None or value == "":
+        return facts.started_at if facts else None
+    if isinstance(value, str) and not value.replace(".", "", 1).isdigit():
+        return micros_or_none(value.strip(), name, remedy)
+    try:
+        seconds = float(value)
+        micros = round(seconds * (1_000_000 if seconds < 1e11 else 1000))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise SampleError("bad_time", name, remedy) from error
+    if isinstance(value, bool) or not is_recorded(micros):
+        raise SampleError("bad_time", name, remedy)
+    return micros
+
+
+def _figure(row: Row, name: str) -> float | None:
+    """A number; None for what says that there is none, SampleError for any other text."""
+    value = row.get(name)
+    if value is None or (isinstance(value, str) and value.strip().lower() in _NOTHING):
+        return None
+    try:
+        found = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not math.isfinite(found):
+        raise SampleError("wrong_type", name, "Write figures as numbers, without a unit; nothing where there is none.")
+    return found
+
+
+def _text(row: Row, name: str) -> str | None:
+    value = row.get(name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)  # outlets are numbered
+    if value is not None and not isinstance(value, str):
+        raise SampleError("wrong_type", name, "Write names as text.")
+    return (value or "").strip() or None
+
+
+class _Joined(io.RawIOBase):
+    """Lines as a stream again, for the reader of CSV."""
+
+    def __init__(self, lines: Iterator[bytes]) -> None:
+        self._lines, self._left = lines, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._left:
+            self._left = next(self._lines, b"")
+        taken = self._left[: len(buffer)]
+        self._left = self._left[len(taken) :]
+        buffer[: len(taken)] = taken
+        return len(taken)

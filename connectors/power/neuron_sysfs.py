@@ -1,0 +1,92 @@
+"""Lines of the Neuron driver's `stats/power/utilization`: `<status>,<epoch>,<min>,<max>,<avg>`, percents of full power.
+
+The driver rolls its samples up once a minute and repeats the line until the next: the epoch is the end of that minute. So a line
+tells of its own minute alone, however long it is read again. Statuses other than VALID say that nothing is known. Full power has
+the background power backed out, and of two dies the driver takes the greater: what that is in watts is decided in SQL.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from connectors.power.readings import share_of
+from connectors.telemetry.samples import SampleError, is_recorded
+
+MINUTE = 60_000_000  # of one roll-up
+_NUMBER = r"[+-]?\d{1,9}(?:\.\d{1,9})?"
+_LINE = re.compile(rf"POWER_STATUS_([A-Z_]+)\s*,\s*(-?\d{{1,19}})((?:\s*,\s*{_NUMBER})+)", re.ASCII)
+_STATUS = re.compile(r"POWER_STATUS_[A-Z_]+(?![A-Z_]|\s*,\s*<)", re.ASCII)  # people note `POWER_STATUS_VALID,<epoch>,<min>`
+_BARE = re.compile(rf"{_NUMBER}(?:\s*[,\s]\s*{_NUMBER})?", re.ASCII)
+_DEVICE = re.compile(r"(?<![a-zA-Z0-9])neuron(\d{1,4})(?![a-zA-Z0-9])", re.ASCII)
+_NODE = re.compile(r"/neuron(\d{1,4})/", re.ASCII)
+_UNTIMED = re.compile(r"(?<![\d.,])\d{1,3}\.\d\d,\d{1,3}\.\d\d,\d{1,3}\.\d\d(?![\d.,])", re.ASCII)
+_FIELDS = "Deliver the lines of stats/power/utilization as the driver writes them."
+_TIMES = "Deliver the driver's lines with their epoch, or wrap them with collected_at."
+
+
+class PowerLine(NamedTuple):
+    """What a line says: the mean share of full power from start to end, None where it is unknown."""
+
+    start: int | None  # None: a live reading, which is a gauge's point
+    end: int
+    ratio: float | None
+
+
+def device_in(path: str) -> int | None:
+    """The device whose node a path is, in the tree before driver 2.31 and in the one after it: .../neuron3/..."""
+    match = _DEVICE.search(path)
+    return int(match[1]) if match else None
+
+
+def node_in(notes: str) -> int | None:
+    """The device whose node a line of notes names, such as the heading above its readings."""
+    match = _NODE.search(notes)
+    return int(match[1]) if match else None
+
+
+def is_line(text: str) -> bool:
+    """Whether a text holds a line of the driver, with or without something before it; notes on its form are none."""
+    return _STATUS.search(text) is not None
+
+
+def is_untimed(text: str) -> bool:
+    """Whether a line of notes holds min, max and avg without their epoch, so that nobody can say which minute they are."""
+    return _UNTIMED.search(text) is not None
+
+
+def power_line(text: str, collected_at: int | None = None) -> PowerLine:
+    """Read a roll-up; SampleError where it is none. `collected_at` dates a line that the driver gave no time."""
+    match = _LINE.search(text)
+    if not match:
+        raise SampleError("bad_text", "text", _FIELDS)
+    status, epoch, numbers = match.groups()
+    values = [float(number) for number in numbers.split(",")[1:]]
+    end = int(epoch) * 1_000_000
+    if status != "VALID":
+        if not is_recorded(end):  # before its first roll-up the driver writes 0
+            if collected_at is None:
+                raise SampleError("missing_time", "text", _TIMES)
+            end = collected_at - collected_at % MINUTE
+        return PowerLine(end - MINUTE, end, None)
+    if not is_recorded(end):
+        raise SampleError("bad_time", "text", _TIMES)
+    if len(values) != 3 or not values[0] <= values[2] <= values[1]:
+        raise SampleError("bad_text", "text", _FIELDS)
+    for value in values:
+        share_of(value, 100.0, "text")
+    return PowerLine(end - MINUTE, end, share_of(values[2], 100.0, "text"))
+
+
+def live_line(text: str, collected_at: int | None) -> PowerLine:
+    """Read `utilization_raw` (driver 2.29): a live share of each die, of which the greater is the device's."""
+    match = _LINE.search(text)
+    numbers = match[3].split(",")[1:] if match else re.split(r"[,\s]+", text.strip()) if _BARE.fullmatch(text.strip()) else []
+    if not 1 <= len(numbers) <= 2:
+        raise SampleError("bad_text", "text", "Deliver stats/power/utilization too: the form of this line is not known.")
+    epoch = int(match[2]) * 1_000_000 if match else 0
+    end = epoch if is_recorded(epoch) else collected_at
+    if end is None:
+        raise SampleError("missing_time", "text", _TIMES)
+    is_known = match is None or match[1] == "VALID"
+    return PowerLine(None, end, share_of(max(map(float, numbers)), 100.0, "text") if is_known else None)

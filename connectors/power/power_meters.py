@@ -1,0 +1,80 @@
+"""Watts of nodes: readings of PDUs and BMCs, MLPerf power logs and CodeCarbon, each by its own reader.
+
+A result of MLPerf with its power logs is one delivery; every other file is one of its own. How parts of a machine add up, what a
+counter says of the time between two readings, and which meter counts, is decided in SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
+from connectors.formats.delimited import CsvFile
+from connectors.formats.schema import Number, Schema, Text, optional
+from connectors.formats.text_lines import TextFile
+from connectors.layouts.mlperf_results import is_system, results_of
+from connectors.layouts.single_files import partition_of
+from connectors.power import codecarbon, meter_rows, mlperf
+from connectors.power.readings import COLUMNS, MEASURES
+from connectors.stores import ObjectStore
+from connectors.telemetry.samples import Problems, Reader, facts_of, write_groups
+
+KIND = "power_meters"
+SCHEMA = Schema(
+    (
+        *COLUMNS,
+        *optional("series", Text),  # whose counter: an outlet, a sensor, or a run as CodeCarbon names it
+        *optional("counter_j", Number),  # joules counted so far; with a sample_start, since then
+    ),
+    remedy_page="docs/sources/power_meters.md",
+    measures=MEASURES | {"counter_j": 0},
+)
+_CSV = (".csv", ".csv.gz")
+_JSON = tuple(f".{name}{packed}" for name in ("jsonl", "ndjson", "json") for packed in ("", ".gz", ".zst"))
+
+
+def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
+    """Yield the results of MLPerf that have power logs, then the other files."""
+    infos = list(store.list_objects())
+    results = [result for result in results_of(infos) if result.nodes or result.switches]
+    taken = {info.key for result in results for info in result.objects}
+    for result in results:
+        newest = max(info.last_modified for info in result.objects)
+        key = result.objects[0].key
+        yield Delivery(KIND, partition_of(key), key, newest, result.objects)
+    for info in infos:
+        name = info.key.rpartition("/")[2].lower()
+        # beside results lie descriptions of systems and the factors by which a round was scaled
+        if info.key in taken or is_system(info.key) or (results and name == "scaling.json") or name.startswith((".", "_")):
+            continue
+        if name.endswith((*_CSV, *_JSON)):
+            yield Delivery(KIND, partition_of(info.key), info.key, info.last_modified, (info,))
+
+
+def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
+    """Read a delivery and write readings.parquet into `folder`; what is no reading is counted and left out."""
+    target, first = folder / "readings.parquet", delivery.objects[0]
+    if any("/power/" in f"/{info.key}" for info in delivery.objects) and len(results_of(delivery.objects)) == 1:
+        result = mlperf.ResultReader(delivery, files, store_uri)
+        rows = write_groups(
+            result.groups(), Reader(lambda *_: result.groups(), mlperf.SHARED, mlperf.OWN, SCHEMA.columns), target
+        )
+        return Converted((Part(target, first.key),) if rows else (), rows, refusals=tuple(result.remarks))
+    problems = Problems()
+    file = TextFile(files[first.key], first.key, f"{store_uri}/{first.key}")
+    reader = _reader_of(file)
+    rows = write_groups(reader.read(file, facts_of(first.key), problems), reader, target)
+    refusals = list(problems.refusals(delivery, file.uri))
+    if rows and reader.read is codecarbon.codecarbon_groups and (remark := codecarbon.remark_of(file)):
+        refusals.append(refusal_of(delivery, remark))
+    return Converted((Part(target, first.key),) if rows else (), rows, refusals=tuple(refusals))
+
+
+def _reader_of(file: TextFile) -> Reader:
+    if not file.key.lower().endswith(_CSV):
+        return Reader(meter_rows.json_groups, meter_rows.SHARED, meter_rows.OWN, SCHEMA.columns)
+    header = CsvFile(file.path, file.key, file.uri).header()
+    if codecarbon.is_codecarbon(header):
+        return Reader(codecarbon.codecarbon_groups, codecarbon.SHARED, codecarbon.OWN, SCHEMA.columns)
+    return Reader(meter_rows.csv_groups, meter_rows.SHARED, meter_rows.OWN, SCHEMA.columns)

@@ -1,0 +1,75 @@
+"""The one shape of power: a row per device or node, rail and interval. It is the shape of samples with power behind them.
+
+A GPU states watts and use in one sample, so both stand in one row. Which rows are copies, how rails become a chip, and which of
+several readings counts, is decided in SQL over all files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from connectors.formats.schema import Boolean, Number, Schema, Text, optional, required
+from connectors.formats.text_lines import TextFile
+from connectors.telemetry import samples
+from connectors.telemetry.samples import Group, KeyFacts, Problems, Reader, SampleError
+
+CHIP, NODE = "chip", "node"  # what lies inside the meter: a device, or a machine with its host
+MEASURED, POWER = "measured", "power"  # evidence: the device's own use beside its power, or power alone
+
+COLUMNS = (
+    # a log of a job may name only its run, by its key
+    *(replace(one, required=False, filled=False) if one.name == "host_id" else one for one in samples.COLUMNS),
+    *optional("component", Text),  # a rail ('Core', 'HBM') or 'switch'; null: the whole of what the boundary names
+    required("boundary", Text, filled=True),  # chip or node; device_index is null for a node
+    # mean over the interval; null: no figure (N/A, an error, POWER_STATUS_NO_DATA), which is unknown and never 0
+    *optional("power_w", Number),
+    *optional("power_ratio", Number),  # 0 to 1: a driver's share of full power, background backed out
+    # xprof_firmware, xprof_spi, neuron_sysfs, neuron_otel, neuron_observer, neuron_exporter, dcgm, nvml, pdu, bmc, mlperf,
+    # codecarbon
+    required("meter", Text, filled=True),
+    *optional("sdk_version", Text),
+    required("is_sampled", Boolean, filled=True),  # a window out of a longer time, as a profile is: it tells of no other time
+)
+MEASURES = samples.SAMPLE_MEASURES | {"power_w": 9, "power_ratio": 12}
+_MOST = 1e8  # watts; a reading above is one in another unit
+
+
+def schema_of(kind: str) -> Schema:
+    """The columns of a kind of power."""
+    return Schema(COLUMNS, remedy_page=f"docs/sources/{kind}.md", measures=MEASURES)
+
+
+def reader_of(
+    read: Callable[[TextFile, KeyFacts, Problems], Iterator[Group]], shared: tuple[str, ...], own: tuple[str, ...]
+) -> Reader:
+    """What convert_with takes; `shared` and `own` name the columns of the groups that `read` yields."""
+    return Reader(read, shared, own, COLUMNS)
+
+
+def document_hash_of(*observed: Any) -> str:
+    """The hash of what was observed: who, when, which rail and what it read. In whichever file it came it is one observation."""
+    return hashlib.sha256(repr(observed).encode()).hexdigest()
+
+
+def watts_of(value: float | None, column: str = "power_w") -> float | None:
+    """Watts as read; None where there are none, SampleError for what no meter reads."""
+    return _within(value, _MOST, column, "wrong_power", "Deliver watts as the meter gives them: 0 or more, and no other unit.")
+
+
+def share_of(value: float | None, full: float, column: str = "power_ratio") -> float | None:
+    """A share of full power as 0 to 1, of a reading whose full scale is `full` (1 or 100); a little above full is rounding."""
+    ratio = None if value is None else value / full
+    found = _within(ratio, 1.0000005, column, "wrong_power", f"Deliver shares of full power between 0 and {full:g}.")
+    return None if found is None else min(round(found, 12), 1.0)
+
+
+def _within(value: float | None, most: float, column: str, reason: str, remedy: str) -> float | None:
+    if value is None or math.isnan(value):
+        return None
+    if not 0 <= value < most:
+        raise SampleError(reason, column, remedy)
+    return value

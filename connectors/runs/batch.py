@@ -1,0 +1,140 @@
+"""AWS Batch's DescribeJobs answer as run records: times in milliseconds, attempts, and the children of multi-node and array jobs.
+
+A child of a multi-node job (`<id>#n`) is a node of its parent; a child of an array job (`<id>:n`) is a run of its own, for
+nothing says that its siblings train the same model. Written from botocore's service model (1.44.5): from the schema, not yet seen
+in the wild.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from connectors.formats.accelerators import accelerator_type_of, is_aws_accelerator
+from connectors.runs.fields import MILLISECONDS, count, first, inner, labelled_run, last, listed, moment, needed, text
+from connectors.runs.images import versions_of_image
+from connectors.runs.run_records import RecordError, in_order, state_of
+
+Document = dict[str, Any]
+Row = dict[str, Any]
+_CHILD = re.compile(r"(.+)#(\d+)", re.ASCII)
+_WAITING = {"submitted", "pending", "runnable"}
+_LOST_HOST = re.compile(r"host ec2.*terminated|spot|reclaim|preempt", re.I)
+_NEURON = re.compile(r"/dev/neuron\d+", re.ASCII)
+
+
+def is_batch(document: Document) -> bool:
+    """Whether a document is an answer of DescribeJobs, or one of its jobs."""
+    jobs = document.get("jobs")
+    job = jobs[0] if isinstance(jobs, list) and jobs else document
+    return isinstance(job, dict) and "jobQueue" in job and "jobId" in job
+
+
+def batch_records(documents: list[Document]) -> Iterator[list[Document]]:
+    """Each job, with the children of a multi-node job behind their parent. A parent may be in another file."""
+    found: dict[str, list[Document]] = {}
+    for document in documents:
+        for job in listed(document, "jobs") if "jobs" in document else [document]:
+            name = job.get("jobId")
+            match = _CHILD.fullmatch(name) if isinstance(name, str) else None
+            found.setdefault(match[1] if match else str(name), []).append(job)
+    yield from found.values()
+
+
+def batch_rows(record: list[Document]) -> list[Row]:
+    """Return the rows of a job and its nodes."""
+    jobs = {needed(job, "jobId"): job for job in record}  # a job that was saved twice counts once, as it was last
+    nodes = {job_id: job for job_id, job in jobs.items() if _CHILD.fullmatch(job_id)}
+    job_id = next((match[1] for match in map(_CHILD.fullmatch, jobs) if match), next(iter(jobs)))
+    job = jobs.get(job_id)
+    any_job = job or next(iter(nodes.values()))
+    tags = inner(any_job, "tags")
+    base = {"record_system": "batch", "recorded_id": labelled_run(tags) or job_id}
+    rows: list[Row] = [{"part": "run", "provider_name": "AWS", "cluster_name": _last(text(any_job, "jobQueue"))}]
+    rows[0] |= next((found for one in record if (found := versions_of_image(text(inner(one, "container"), "image")))), {})
+    arn = text(any_job, "jobArn")
+    aliases = [job_id, re.sub(r"#\d+$", "", arn) if arn else None]
+    rows += [{"part": "alias", "alias_system": "batch", "alias_id": name} for name in aliases if name]
+    size = count(inner(job or {}, "arrayProperties"), "size")
+    if not size:  # the parent of an array ran nothing itself
+        rows += _attempt_rows(job, nodes)
+    rows += [{"part": "tag", "tag_key": key, "tag_value": value} for key, value in tags.items() if isinstance(value, str)]
+    return [base | row for row in rows]
+
+
+def _attempt_rows(job: Document | None, nodes: dict[str, Document]) -> Iterator[Row]:
+    """An attempt of a multi-node job is that of all its nodes: its times are the parent's, else those around the nodes'."""
+    held_by = {**nodes} or {str((job or {}).get("jobId")): job or {}}
+    tries = {name: _tries(one) for name, one in held_by.items()}
+    of_job = _tries(job) if job else []
+    for number in range(max([len(of_job), *map(len, tries.values())])):
+        those = {name: found[number] for name, found in tries.items() if number < len(found)}
+        starts, ends = [start for start, _, _ in those.values()], [end for _, end, _ in those.values()]
+        start, end, state = of_job[number] if number < len(of_job) else (first(starts), last(ends), None)
+        start, end = start or first(starts), end or last(ends)
+        attempt_id = str(number + 1)
+        state = state or next((word for _, _, word in those.values() if word != "succeeded"), "succeeded")
+        times = in_order(start, end, f"attempts[{number}].stoppedAt")
+        yield {"part": "attempt", "attempt_id": attempt_id, "state": state, **times}
+        for name, (node_start, node_end, _) in those.items():
+            if node_start:
+                found = in_order(node_start, node_end, f"attempts[{number}].stoppedAt")
+                yield {"part": "node", "attempt_id": attempt_id, **_node(held_by[name], number), **found}
+
+
+def _tries(job: Document) -> list[tuple[datetime | None, datetime | None, str]]:
+    """Start, end and state of each attempt; one that is still going on is not in `attempts` yet."""
+    word = (text(job, "status") or "").lower()
+    done = [(moment(one, "startedAt", MILLISECONDS), moment(one, "stoppedAt", MILLISECONDS), one) for one in _attempts(job)]
+    start, end = moment(job, "startedAt", MILLISECONDS), moment(job, "stoppedAt", MILLISECONDS)
+    found = [(begun, ended, _lost(one)) for begun, ended, one in done]
+    if start and start not in [begun for begun, _, _ in found] and (end is None or not found):
+        found.append((start, end, state_of(word)))
+    elif found and word == "succeeded":
+        found[-1] = (*found[-1][:2], "succeeded")
+    if not found and word not in _WAITING:
+        found.append((start, end, state_of(word)))
+    return found
+
+
+def _attempts(job: Document) -> list[Document]:
+    return listed(job, "attempts") or listed(job, "eksAttempts")
+
+
+def _lost(attempt: Document) -> str:
+    """An attempt whose machine was taken away was interrupted; any other that is followed by no success failed."""
+    reason = f"{text(attempt, 'statusReason') or ''} {text(inner(attempt, 'container'), 'reason') or ''}"
+    return "interrupted" if _LOST_HOST.search(reason) else "failed"
+
+
+def _node(job: Document, number: int) -> Row:
+    """The machine of a job: its container instance or EKS node, the only names that Batch gives it; else the job itself."""
+    job_id = needed(job, "jobId")
+    group = inner(job, "nodeProperties")
+    container = inner(job, "container") or next((inner(one, "container") for one in listed(group, "nodeRangeProperties")), {})
+    attempts = _attempts(job)
+    attempt = attempts[number] if number < len(attempts) else {}
+    name = text(inner(attempt, "container"), "containerInstanceArn") or text(attempt, "nodeName")
+    type_ = accelerator_type_of(text(container, "instanceType"))
+    gpus = [_devices(one) for one in listed(container, "resourceRequirements") if text(one, "type") == "GPU"]
+    paths = {text(one, "hostPath") or "" for one in listed(inner(container, "linuxParameters"), "devices")}
+    chips = sum(gpus) or sum(_NEURON.fullmatch(path) is not None for path in paths)
+    return {
+        "resource_id": name or text(container, "containerInstanceArn") or job_id,
+        "accelerator_type": type_ if type_ and is_aws_accelerator(type_) else None,
+        "chips": chips or None,
+        "node_count": 1 if _CHILD.fullmatch(job_id) else count(group, "numNodes") or 1,
+    }
+
+
+def _devices(requirement: Document) -> int:
+    found = count(requirement, "value")
+    if found is None:
+        raise RecordError("is missing", field="resourceRequirements.value", reason="missing_value")
+    return found
+
+
+def _last(arn: str | None) -> str | None:
+    return arn.rpartition("/")[2] if arn else None

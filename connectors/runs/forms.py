@@ -1,0 +1,86 @@
+"""What a form of record is: how it is recognised, which documents of a file are one record, and how a record becomes rows.
+
+A file holds one document, a list of them, JSON lines, or text that is no JSON. Which forms there are stands in training_runs.py;
+this module knows none of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from connectors.runs.run_records import RecordError
+
+_RUN_FOLDER = re.compile(r"(?:^|/)run=([^/]+)/")
+Document = dict[str, Any]
+Row = dict[str, Any]
+
+
+def of_one(rows: Callable[[Document], list[Row]]) -> Callable[[list[Document]], list[Row]]:
+    """The reader of a record that is one document."""
+    return lambda record: rows(record[0])
+
+
+def no_rows(_: list[Document]) -> list[Row]:
+    """Stands where `keyed_rows` reads."""
+    return []
+
+
+def run_in_key(key: str) -> str | None:
+    """The run that a folder run=<id> in an object's key names."""
+    match = _RUN_FOLDER.search(key)
+    return match[1] if match else None
+
+
+def one_each(documents: list[Document]) -> Iterator[list[Document]]:
+    """Each document is a record of its own."""
+    for document in documents:
+        yield [document]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form whose records are JSON. `records` says which documents are one record: a JobSet and its pods are."""
+
+    name: str
+    is_one: Callable[[Document], bool]
+    rows: Callable[[list[Document]], list[Row]]
+    records: Callable[[list[Document]], Iterable[list[Document]]] = one_each
+    # of documents that do not name their run: rows of the record and the object's key, whose folder run=<id> names it
+    keyed_rows: Callable[[list[Document], str], list[Row]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """A form that is no JSON: a log of steps, a table. `is_one` sees the first 64 KiB."""
+
+    name: str
+    is_one: Callable[[str], bool]
+    rows: Callable[[list[str], str], list[Row]]  # lines, and the object's key
+
+
+def rows_of_documents(forms: Iterable[Form], documents: list[Document], key: str) -> tuple[list[Row], list[RecordError]]:
+    """Return the rows of all records, and what was refused. A record is taken whole or refused whole."""
+    sorted_out: dict[str, tuple[Form, list[Document]]] = {}
+    refused: list[RecordError] = []
+    for document in documents:
+        form = next((form for form in forms if form.is_one(document)), None)
+        if form is None:
+            refused.append(RecordError("is of no known form", reason="unknown_record"))
+        else:
+            sorted_out.setdefault(form.name, (form, []))[1].append(document)
+    rows: list[Row] = []
+    for form, found in sorted_out.values():
+        try:
+            records = list(form.records(found))
+        except RecordError as error:  # which of them belong together cannot be told
+            refused.append(error)
+            continue
+        for record in records:
+            try:
+                rows += form.keyed_rows(record, key) if form.keyed_rows else form.rows(record)
+            except RecordError as error:
+                refused.append(error)
+    return rows, refused

@@ -1,0 +1,74 @@
+"""Jobs of Ray as run records: the JSON of the Jobs API, and what `ray job list` prints. Machines are another record's to tell.
+
+Written from Ray's own page of JobDetails: from the schema, not yet seen in the wild. Times are milliseconds since 1970.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from connectors.runs.fields import MILLISECONDS, inner, labelled_run, moment, needed, text
+from connectors.runs.run_records import in_order, state_of
+
+Document = dict[str, Any]
+Row = dict[str, Any]
+_PRINTED = "JobDetails("
+_FIELD = re.compile(
+    r"\b(submission_id|job_id|entrypoint)=(?:'([^']*)'|\"([^\"]*)\"|None)|\b(start_time|end_time)=(\d+|None)"
+    r"|\bstatus=<JobStatus\.(\w+)|\bmetadata=(\{[^{}]*\})"
+)
+
+
+def is_ray(document: Document) -> bool:
+    """Whether a document is a JobDetails."""
+    return "entrypoint" in document and "submission_id" in document and "status" in document
+
+
+def is_ray_list(head: str) -> bool:
+    """Whether a text is what `ray job list` prints."""
+    return _PRINTED in head
+
+
+def ray_rows(document: Document) -> list[Row]:
+    """Return the rows of a job. A driver that nobody submitted has only ids that other clusters have as well."""
+    metadata = inner(document, "metadata")
+    submission = text(document, "submission_id")
+    run = labelled_run(metadata) or needed(document, "submission_id")
+    base = {"record_system": "ray", "recorded_id": run}
+    start, end = moment(document, "start_time", MILLISECONDS), moment(document, "end_time", MILLISECONDS)
+    version = text(inner(document, "runtime_env"), "ray_version")
+    rows: list[Row] = [{"part": "run", "sdk_name": "ray" if version else None, "sdk_version": version}]
+    if submission:
+        rows.append({"part": "alias", "alias_system": "ray", "alias_id": submission})
+    state = "running" if (word := text(document, "status") or "").lower() == "pending" else state_of(word)
+    rows.append({"part": "attempt", "attempt_id": "1", "state": state, **in_order(start, end, "end_time")})
+    rows += [{"part": "tag", "tag_key": key, "tag_value": value} for key, value in metadata.items() if isinstance(value, str)]
+    return [base | row for row in rows]
+
+
+def ray_list_rows(lines: list[str], _: str) -> list[Row]:
+    """Return the rows of all jobs that a list prints."""
+    rows: list[Row] = []
+    for printed in "\n".join(lines).split(_PRINTED)[1:]:
+        found: Document = {}
+        for name, single, double, time, at, status, metadata in _FIELD.findall(printed):
+            if name:
+                found.setdefault(name, single or double or None)
+            elif time:
+                found.setdefault(time, int(at) if at != "None" else None)
+            elif status:
+                found.setdefault("status", status)
+            else:
+                found.setdefault("metadata", _read(metadata))
+        rows += ray_rows(found)
+    return rows
+
+
+def _read(printed: str) -> Document:
+    try:
+        found = ast.literal_eval(printed)
+    except (ValueError, SyntaxError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,100 @@
+"""`sacct -P` as the jobs that `sacct --json` has: a line for each job, and lines with a dot in their number for its steps.
+
+Its times have no zone: they are those of whoever asked, so ask with TZ=UTC, or with SLURM_TIME_FORMAT=%s.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+from connectors.runs.forms import Document, Row
+from connectors.runs.run_records import RecordError, time_of
+from connectors.runs.slurm import runs_of, slurm_rows
+
+_NUMBER = re.compile(r"(\d+)(?:_(\d+)|\+(\d+))?(?:\.(.+))?", re.ASCII)
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - times of records are naive UTC
+_NO_TIME = {"", "none", "unknown", "n/a"}
+
+
+def is_sacct_text(head: str) -> bool:
+    """Whether a text begins with the header of `sacct -P`."""
+    names = head.partition("\n")[0].strip().split("|")
+    return "JobID" in names and {"Start", "State"} <= set(names)
+
+
+def sacct_text_rows(lines: list[str], key: str) -> list[Row]:
+    """Return the rows of all jobs of a table."""
+    names = lines[0].strip().split("|")
+    jobs: dict[str, list[Document]] = {}  # the attempts of each number
+    for number, line in enumerate(lines[1:], start=1):
+        if not line.strip():
+            continue
+        values = line.rstrip("\r\n").split("|")
+        if len(values) != len(names):
+            what = f"has {len(values)} values under {len(names)} names in row {number}"
+            raise RecordError(what, field="JobID", value=values[0], reason="slipped_columns")
+        row = {name: value.strip() for name, value in zip(names, values, strict=True)}
+        match = _NUMBER.fullmatch(row["JobID"])
+        if not match:
+            continue  # 4164_[8-20], tasks that still wait
+        name = row["JobID"].partition(".")[0]
+        if match[4] is None:
+            jobs.setdefault(name, []).append(_job(row, match))
+        elif name in jobs:
+            jobs[name][-1]["steps"].append(_step(row, match[4]))
+    found = [job for attempts in jobs.values() for job in attempts]
+    return [row for run in runs_of([{"jobs": found}]) for row in slurm_rows(run)]
+
+
+def _job(row: dict[str, str], match: re.Match[str]) -> Document:
+    raw = row.get("JobIDRaw", "").partition(".")[0]
+    return {
+        "job_id": int(raw) if raw.isascii() and raw.isdigit() else int(match[1]),
+        "array": {"job_id": int(match[1]), "task_id": int(match[2])} if match[2] else {},
+        "het": {"job_id": int(match[1])} if match[3] else {},
+        "cluster": row.get("Cluster", ""),
+        "account": row.get("Account", ""),
+        "comment": {"job": row.get("Comment", ""), "administrator": row.get("AdminComment", "")},
+        "wckey": {"wckey": row.get("WCKey", "")},
+        "time": {"submission": _seconds(row, "Submit"), "start": _seconds(row, "Start"), "end": _seconds(row, "End")},
+        "nodes": row.get("NodeList", ""),
+        "state": {"current": [row["State"]]},
+        "tres": {"allocated": _tres(row.get("AllocTRES", ""))},
+        "steps": [],
+    }
+
+
+def _step(row: dict[str, str], label: str) -> Document:
+    return {
+        "step": {"id": label},
+        "time": {"start": _seconds(row, "Start"), "end": _seconds(row, "End")},
+        "nodes": {"list": row.get("NodeList", "")},
+        "statistics": {"energy": {"consumed": _count(row.get("ConsumedEnergyRaw", ""))}},
+    }
+
+
+def _tres(text: str) -> list[dict[str, Any]]:
+    """`cpu=8,energy=1200,gres/gpu:h100=8,mem=64G`: what has a whole number."""
+    found = []
+    for part in text.split(","):
+        name, _, count = part.partition("=")
+        type_, _, inner = name.partition("/")
+        if count.isascii() and count.isdigit():
+            found.append({"type": type_, "name": inner, "count": int(count)})
+    return found
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
+
+
+def _seconds(row: dict[str, str], name: str) -> float | int | None:
+    text = row.get(name, "")
+    if text.lower() in _NO_TIME:
+        return None
+    if text.isascii() and text.isdigit():
+        return int(text)
+    moment = time_of(text, name)
+    return None if moment is None else (moment - _EPOCH).total_seconds()

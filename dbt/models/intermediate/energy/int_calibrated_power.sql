@@ -1,0 +1,75 @@
+{{ config(materialized='by_month') }}
+{%- set million = 'cast(1000000 as decimal(38, 0))' %}
+
+with run_software as (
+    {{ run_software() }}
+),
+
+calibrations as (
+    select
+        *,
+        {{ to_units('unmetered_share', 6) }} as unmetered_ppm,
+        {{ cut_up('cast(1000000 * spread_uw as decimal(38, 0))', 'busy_uw') }} as spread_ppm,
+        {{ int_div('cast(mean_uw + 500 as decimal(38, 0))', 'cast(1000 as decimal(38, 0))') }} as mean_mw,
+        {{ int_div('cast(busy_uw + 500 as decimal(38, 0))', 'cast(1000 as decimal(38, 0))') }} as max_mw,
+        {{ int_div('cast(idle_uw + 500 as decimal(38, 0))', 'cast(1000 as decimal(38, 0))') }} as idle_mw
+    from {{ ref('int_power_calibrations') }}
+    -- two kinds of meters on one type: the one that sees more of the chip, then the one with more windows
+    where busy_uw > 0
+    qualify row_number() over (
+        partition by usage_month, accelerator_type, sdk_version order by unmetered_share, window_count desc, source_kind
+    ) = 1
+),
+
+bounds as (
+    select
+        *,
+        cast(least(greatest(spread_ppm, 100000), 1000000) as decimal(38, 0)) as below_ppm,
+        -- what is not metered can only be more
+        cast(greatest(spread_ppm + unmetered_ppm, 100000) as decimal(38, 0)) as above_ppm
+    from calibrations
+),
+
+watts as (
+    select
+        usage_month,
+        accelerator_type,
+        sdk_version,
+        source_kind,
+        cast({{ from_units('mean_mw', 3) }} as decimal(18, 3)) as mean_w
+        {%- for end in ['idle', 'max'] %}
+        {%- set low = 'cast(' ~ end ~ '_mw * (1000000 - below_ppm) as decimal(38, 0))' %}
+        {%- set high = 'cast(' ~ end ~ '_mw * (1000000 + above_ppm) as decimal(38, 0))' %},
+        cast({{ from_units(int_div(low, million), 3) }} as decimal(18, 3)) as {{ end }}_w_low,
+        cast({{ from_units(end ~ '_mw', 3) }} as decimal(18, 3)) as {{ end }}_w_mid,
+        cast({{ from_units(cut_up(high, million), 3) }} as decimal(18, 3)) as {{ end }}_w_high
+        {%- endfor %}
+    from bounds
+),
+
+-- a run whose software is not recorded, and a machine that runs none, take windows of software that is not known either
+places as (
+    select distinct
+        time.usage_month, training_run_id, time.accelerator_type, coalesce(run_software.sdk_version, '') as sdk_version
+    from {{ ref('int_run_chip_time') }} as time
+    left join run_software using (training_run_id)
+    where time.accelerator_type is not null
+
+    union all
+
+    select usage_month, '' as training_run_id, accelerator_type, sdk_version from watts
+    where sdk_version = ''
+)
+
+select
+    usage_month,
+    places.training_run_id,
+    accelerator_type,
+    sdk_version,
+    watts.source_kind,
+    watts.mean_w
+    {%- for end in ['idle', 'max'] %}{% for level in ['low', 'mid', 'high'] %},
+    watts.{{ end }}_w_{{ level }}
+    {%- endfor %}{% endfor %}
+from places
+inner join watts using (usage_month, accelerator_type, sdk_version)

@@ -1,0 +1,40 @@
+with held_types as (
+    select
+        holdings.training_run_id,
+        min(holdings.accelerator_type) as accelerator_type,
+        count(distinct holdings.accelerator_type) > 1 as is_multi_accelerator,
+        count(*) = count(holdings.held_chips) as is_chips_known,
+        max(catalogue.provider_name) as provider_name
+    from {{ ref('int_run_holdings') }} as holdings
+    left join {{ ref('accelerator_types') }} as catalogue using (accelerator_type)
+    where holdings.accelerator_type is not null
+    group by all
+),
+
+chip_events as (
+    select training_run_id, started_at as happened_at, held_chips as chips from {{ ref('int_run_holdings') }}
+    union all
+    select training_run_id, ended_at as happened_at, -held_chips as chips from {{ ref('int_run_holdings') }}
+),
+
+chip_levels as (
+    select
+        training_run_id,
+        -- what ends at an instant is given back before what begins there
+        sum(chips)
+            over (partition by training_run_id order by happened_at, chips rows between unbounded preceding and current row)
+            as chips_held
+    from chip_events
+),
+
+chip_counts as (
+    select training_run_id, max(chips_held) as chip_count
+    from chip_levels
+    group by all
+)
+
+select
+    held_types.*,
+    case when held_types.is_chips_known then cast(chip_counts.chip_count as bigint) end as chip_count
+from held_types
+left join chip_counts using (training_run_id)

@@ -1,0 +1,1 @@
+{{ telemetry_samples('neuron_power', has_power=true) }}

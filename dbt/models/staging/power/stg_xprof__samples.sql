@@ -1,0 +1,1 @@
+{{ telemetry_samples('xprof', has_power=true) }}

@@ -1,0 +1,104 @@
+"""Calibrated watts of a month come from its windows and those of the twelve months before, whatever is loaded later."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.energy.conftest import Marts
+
+pytestmark = pytest.mark.slow
+
+SEED = 20261122
+MONTHS = [date(2025 + number // 12, number % 12 + 1, 1) for number in range(30)]
+COLUMNS = """usage_month date, accelerator_type varchar, sdk_version varchar, source_kind varchar,
+    unmetered_share decimal(9, 6), host varchar, window_from_us bigint, window_to_us bigint, metered_us decimal(38, 0),
+    metered_uw_us decimal(38, 0), mean_uw decimal(38, 0), window_class varchar"""
+WATT = "mean_uw = mean_uw + 1000000, metered_uw_us = metered_uw_us + 1000000 * metered_us"
+
+
+@pytest.fixture
+def model(demo_home: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The model as a full build runs it, over windows of thirty months that are drawn."""
+    [compiled] = (demo_home / "trainledger-home").glob("cache/dbt/compiled/*/models/**/int_power_calibrations.sql")
+    with duckdb.connect() as connection:
+        connection.execute("attach ':memory:' as build; create schema build.raw; create schema build.intermediate; use build")
+        connection.execute("create table raw.months (usage_month date); create table raw.build_months (usage_month date)")
+        connection.executemany("insert into raw.months values (?)", [[month] for month in MONTHS])
+        connection.execute(f"create table intermediate.int_power_windows ({COLUMNS})")
+        draw = random.Random(SEED)
+        for month in MONTHS:
+            for number in range(draw.randint(0, 12)):
+                kind = draw.choice(["idle", "busy", "other", "unknown"])
+                row = (draw.choice("ab"), draw.choice(["", "2.0"]), draw.choice(["h1", "h2", "h3", "h4"]), draw.randint(50, 400))
+                connection.execute(
+                    "insert into intermediate.int_power_windows select ?, ?, ?, 'xprof', 0.25, ?, ?, ? + 900000000, 900000000,"
+                    " w * 1000000 * 900000000::decimal(38, 0), w * 1000000, ? from (select ?::decimal(9, 0) as w)",
+                    [month, *row[:3], number, number, kind, row[3]],
+                )
+        connection.execute(f"create view calibrations as {compiled.read_text()}")
+        yield connection
+
+
+def by_month(connection: duckdb.DuckDBPyConnection) -> dict[date, list[tuple[object, ...]]]:
+    rows = connection.execute("from calibrations order by all").fetchall()
+    return {month: [row for row in rows if row[0] == month] for month in MONTHS}
+
+
+def test_windows_of_a_month_move_it_and_the_twelve_after_it_and_no_earlier_one(model: duckdb.DuckDBPyConnection) -> None:
+    before, draw = by_month(model), random.Random(SEED)
+    assert all(before[month] for month in MONTHS[12:]), "every type and software has enough windows in a year"
+    for place in draw.sample(range(12, len(MONTHS)), 6):
+        model.execute("begin")
+        model.execute(f"update intermediate.int_power_windows set {WATT} where usage_month = ?", [MONTHS[place]])
+        found = by_month(model)
+        moved = [month for month in MONTHS if found[month] != before[month]]
+        assert moved == MONTHS[place : place + 13], f"seed {SEED}: windows of {MONTHS[place]} changed"
+        model.execute("rollback")
+        model.execute("begin")
+        model.execute("delete from intermediate.int_power_windows where usage_month > ?", [MONTHS[place]])  # not loaded yet
+        found = by_month(model)
+        assert all(found[month] == before[month] for month in MONTHS[: place + 1]), f"seed {SEED}: after {MONTHS[place]}"
+        model.execute("rollback")
+
+
+def test_the_order_in_which_windows_come_changes_nothing(model: duckdb.DuckDBPyConnection) -> None:
+    before = by_month(model)
+    model.execute(
+        "create or replace table intermediate.int_power_windows as from intermediate.int_power_windows order by random()"
+    )
+    assert by_month(model) == before
+
+
+def watt_hours(marts: Marts, run: str) -> list[Decimal]:
+    row = marts.energy(run)
+    return [row[f"chip_energy_kwh{end}"] * 1000 for end in ("_low", "", "_high")]
+
+
+def test_a_run_of_the_same_type_and_software_takes_calibrated_watts_and_no_other_run(marts: Marts) -> None:
+    # one chip for an hour at half use: the example of docs/methodology/energy.md
+    assert watt_hours(marts, "calibrated") == [Decimal("178.2"), Decimal(198), Decimal("253.44")]
+    for run in ("other-software", "no-software"):
+        assert watt_hours(marts, run) == [Decimal(175), Decimal(247), Decimal(335)]
+    told = {run: marts.energy(run)["power_confidence"] for run in ("calibrated", "other-software", "no-software")}
+    assert told == {"calibrated": "calibrated", "other-software": "assumed", "no-software": "assumed"}
+
+
+def test_time_that_nobody_saw_takes_the_measured_mean_between_idle_and_full(marts: Marts) -> None:
+    # twelve windows at 84 W and twelve at 312 W are 198 W in the mean
+    assert watt_hours(marts, "calibrated-unseen") == [Decimal("75.6"), Decimal(198), Decimal("399.36")]
+    assert marts.energy("calibrated-unseen")["energy_basis"] == "time_model"
+
+
+def test_what_was_calibrated_is_published_with_its_windows(marts: Marts) -> None:
+    [row] = marts.rows("select * from marts.fct_power_calibration where valid_from_month = date '2026-07-01'")
+    assert (row["accelerator_type"], row["sdk_version"], row["source_kind"]) == ("v6e", "libtpu-0.1", "xprof")
+    assert (row["window_count"], row["host_count"], row["chip_hours"]) == (24, 3, Decimal("1.2"))
+    assert [row[f"{name}_w"] for name in ("idle", "mean", "busy", "spread")] == [84, 198, 312, 9.36]
+    assert (str(row["first_measured_at"]), str(row["last_measured_at"])) == ("2026-07-02 00:00:00", "2026-07-02 23:03:00")

@@ -1,0 +1,15 @@
+"""A node of its own for each test, and the S3 server of the connectors' tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.connectors.conftest import endpoint, s3  # noqa: F401
+from tests.recorder.kit import Node
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return Node(tmp_path / "node")

@@ -1,0 +1,194 @@
+"""`trainledger record` as a user starts it: exit codes, signals, kills, what the product's own connectors read of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.connectors.kit import converted, rows_of
+from tests.recorder.kit import HOST, POWER, SECONDS, Node
+
+pytestmark = pytest.mark.slow
+
+WHILE_RECORDED = "while kill -0 $PPID 2> /dev/null; do sleep 0.05; done"
+UNTIL_PRINTED = 'until [ -e "$PRINTED" ]; do sleep 0.02; done; '
+
+
+def until(is_so: Callable[[], object]) -> None:
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        with contextlib.suppress(FileNotFoundError):  # a file that is finished is moved
+            if is_so():
+                return
+        time.sleep(0.02)
+    raise AssertionError("it never came")
+
+
+def test_what_is_recorded_is_read_by_the_products_own_connectors(node: Node, tmp_path: Path) -> None:
+    node.monitor()
+    node.power(0)
+    given = '{"tokens": 1e9, "final_value": 2.07}'
+    command = f"{UNTIL_PRINTED} echo '{given}' > \"$TRAINLEDGER_RECORD_FILE\"; echo trained; exit 3"
+    options = ["--tag", "experiment=a", "--record", "steps=2e3", "--record", "team=foundation", "--type", "ml.trn1.2xlarge"]
+    kinds = ["--only", "neuron_monitor", "--only", "neuron_power"]
+    done = node.record(*options, *kinds, "--", "sh", "-c", command, run="team/a", PRINTED=str(node.printed), SLURM_JOB_ID="48213")
+    assert (done.returncode, done.stdout) == (3, "trained\n"), done.stderr
+    assert node.waiting() == [], "what was delivered is gone from the spool"
+    telemetry = converted("neuron_monitor", node.out / "neuron_monitor", tmp_path / "landed")
+    assert (telemetry.refusals, telemetry.unknown_columns) == ((), ())
+    rows = rows_of(telemetry)
+    assert {(row["run_key"], row["host_id"]) for row in rows} == {("team/a", HOST)}
+    assert sorted(row["utilisation_ratio"] for row in rows) == [0.5, 0.6]
+    records = converted("training_runs", node.out / "runs", tmp_path / "landed-runs")
+    assert (records.refusals, records.unknown_columns) == ((), ())
+    said = {row["part"]: row for row in rows_of(records)}
+    assert (said["run"]["recorded_id"], said["run"]["tokens"], said["run"]["steps"]) == ("team/a", 10**9, 2000)
+    assert (said["alias"]["alias_system"], said["alias"]["alias_id"]) == ("slurm", "48213")
+    assert (said["attempt"]["attempt_id"], said["attempt"]["state"]) == ("48213.1", "failed")
+    assert said["attempt"]["ended_at"] >= said["attempt"]["started_at"]
+    assert (said["node"]["resource_id"], said["node"]["accelerator_type"]) == (HOST, "trn1.2xlarge")
+    assert (said["tag"]["tag_key"], said["tag"]["tag_value"]) == ("experiment", "a")
+    power = converted("neuron_power", node.out / "neuron_power", tmp_path / "landed-power")
+    assert (power.refusals, power.unknown_columns) == ((), ())
+    (row,) = rows_of(power)
+    assert (row["run_key"], row["host_id"], row["device_index"], row["meter"]) == ("team/a", HOST, 0, "neuron_sysfs")
+    assert row["power_ratio"] == 0.0157
+
+
+def test_a_second_start_of_a_run_adds_an_attempt(node: Node, tmp_path: Path) -> None:
+    for code in ("1", "0"):
+        assert node.record("--", "sh", "-c", f"exit {code}").returncode == int(code)
+    rows = [row for path in node.delivered("runs") for row in rows_of(converted("training_runs", path, tmp_path / path.name))]
+    assert sorted(row["state"] for row in rows if row["part"] == "attempt") == ["failed", "succeeded"]
+    assert len({row["attempt_id"] for row in rows if row["part"] == "attempt"}) == 2
+    assert {row["recorded_id"] for row in rows} == {"run-a"}
+
+
+def test_the_exit_code_is_the_commands_and_its_options_are_its_own(node: Node) -> None:
+    done = node.record("sh", "-c", 'echo "$@"; kill -9 $$', "train", "--lr", "1", "--to", "x")
+    assert (done.returncode, done.stdout) == (128 + signal.SIGKILL, "--lr 1 --to x\n")
+    missing = node.record("--", "no-such-program")
+    assert (missing.returncode, missing.stderr.count("no-such-program cannot be started")) == (127, 1)
+    assert node.delivered("runs") == [next(path for path in node.delivered("runs"))], "what never started is no attempt"
+
+
+def test_a_job_outlives_whatever_goes_wrong_in_its_recorder(node: Node) -> None:
+    (node.folder / "file").touch()
+    lost = node.record("--spool", node.folder / "file", "--", "sh", "-c", "exit 5")
+    assert lost.returncode == 5 and "nothing is recorded" in lost.stderr, "there is no spool"
+    gone = node.record("--", "sh", "-c", f"rm -r '{node.spool}'; sleep 0.1; exit 6")
+    assert gone.returncode == 6, "the spool was taken away meanwhile"
+    clock = node.record("--", "sh", "-c", "exit 7", GCE_METADATA_HOST="a host that is none:x")
+    assert clock.returncode == 7 and "recording ended, the job goes on" in clock.stderr, "a fault of the recorder itself"
+
+
+def test_a_signal_is_the_jobs_and_what_was_recorded_is_delivered_before_the_job_ends(node: Node) -> None:
+    node.monitor()
+    command = 'trap \'until [ -e "$GO" ]; do sleep 0.02; done; exit 9\' TERM; touch "$READY"; while :; do sleep 0.05; done'
+    ready, go = node.folder / "ready", node.folder / "go"
+    process = node.start("--only", "neuron_monitor", "--", "sh", "-c", command, READY=str(ready), GO=str(go))
+    until(lambda: ready.exists() and node.printed.exists() and [path for path in node.waiting() if path.stat().st_size > 100])
+    process.send_signal(signal.SIGTERM)
+    until(lambda: node.delivered("neuron_monitor") and node.delivered("runs"))
+    assert process.poll() is None, "the job is still at its last checkpoint"
+    assert node.record_of()["attempts"][0]["state"] == "running"
+    go.touch()
+    _, err = process.communicate(timeout=SECONDS)
+    assert process.returncode == 9, err
+    assert node.record_of()["attempts"][0]["state"] == "stopped"
+
+
+def test_a_killed_recorder_leaves_a_spool_that_the_next_start_delivers_with_the_end_of_its_run(node: Node) -> None:
+    node.monitor()
+    process = node.start("--only", "neuron_monitor", "--", "sh", "-c", WHILE_RECORDED)
+    until(lambda: node.printed.exists() and [path for path in node.waiting() if path.suffix == ".jsonl"])
+    until(lambda: node.delivered("runs"))
+    assert node.record_of()["attempts"][0]["state"] == "running"
+    process.kill()
+    process.wait()  # before its pipes are: the job holds them until it sees that the recorder is gone
+    process.communicate(timeout=SECONDS)
+    flushed = node.record("--flush")
+    assert flushed.returncode == 0 and "an earlier recorder was killed" in flushed.stderr, flushed.stderr
+    (attempt,) = node.record_of()["attempts"]
+    assert (attempt["state"], attempt["ended_at"] >= attempt["started_at"]) == ("unknown", True)
+    assert len(node.delivered("neuron_monitor")) == 1 and node.waiting() == []
+
+
+def test_beside_a_running_process_the_record_begins_with_the_process_and_ends_with_it(node: Node) -> None:
+    with subprocess.Popen(["sleep", "100"]) as job:
+        first = node.start("--pid", job.pid)
+        until(lambda: node.delivered("runs"))
+        first.kill()  # a recorder that is started again beside the same process writes the same record
+        first.communicate(timeout=SECONDS)
+        left = set(node.waiting())
+        second = node.start("--pid", job.pid)
+        until(lambda: [path for path in node.waiting() if path.name == "record.json" and path not in left])
+        job.terminate()
+        job.wait()
+        _, err = second.communicate(timeout=SECONDS)
+    assert second.returncode == 0, err
+    (attempt,) = node.record_of()["attempts"]
+    assert (attempt["state"], attempt["ended_at"] >= attempt["started_at"]) == ("unknown", True)
+    gone = node.record("--pid", job.pid)
+    assert gone.returncode == 2 and f"there is no process {job.pid}" in gone.stderr
+
+
+@pytest.mark.parametrize("run", ["run-a", None])
+def test_a_sidecar_records_until_it_is_told_to_end_and_without_a_run_it_is_of_the_machine(run: str | None, node: Node) -> None:
+    node.power(0)
+    process = node.start(run=run)
+    until(lambda: [path for path in node.waiting() if path.suffix == ".jsonl"])
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0, err
+    (path,) = node.delivered("neuron_power")
+    assert path.relative_to(node.out).parts[1:-1] == (("run=run-a",) if run else ()) + (f"host={HOST}",)
+    assert len(node.delivered("runs")) == bool(run)
+    if run:
+        assert node.record_of()["attempts"][0]["ended_at"]
+
+
+def test_a_store_that_never_answers_keeps_no_sample_waiting_and_no_job(node: Node) -> None:
+    path = node.power(0)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        endpoint = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        keys = {"AWS_ACCESS_KEY_ID": "planted", "AWS_SECRET_ACCESS_KEY": "planted", "AWS_DEFAULT_REGION": "us-east-1"}
+        options = ["--endpoint-url", endpoint, "--period", 1, "--drain", 0]
+        process = node.start(*options, to="s3://bucket/recorded", **keys)
+        deaf.accept()  # the run record is on its way, and stays there
+        path.write_text(POWER.replace("1787754600", "1787754660"))
+        until(lambda: "1787754660" in "".join(one.read_text() for one in node.waiting() if one.suffix == ".jsonl"))
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0 and "1 files wait" in err, err
+
+
+def test_it_starts_without_the_warehouse_and_without_the_client_of_any_cloud(node: Node) -> None:
+    heavy = {"duckdb", "polars", "pyarrow", "dbt", "dagster", "boto3", "botocore", "google", "jinja2", "numpy", "yaml"}
+    look = (
+        "import atexit, json, sys;"
+        "atexit.register(lambda: open(sys.argv[1], 'w').write(json.dumps(sorted(sys.modules))));"
+        "from dagster_project.cli import app; app(sys.argv[2:])"
+    )
+    shown = node.folder / "modules.json"
+    command = [sys.executable, "-c", look, str(shown), *node.arguments("--", "true")]
+    assert subprocess.run(command, env=node.environment(), capture_output=True, check=False, timeout=SECONDS).returncode == 0
+    loaded = {name.partition(".")[0] for name in json.loads(shown.read_text())}
+    assert loaded & heavy == set()
+    helpers = "import sys, dagster_project.recorder.uploading, dagster_project.recorder.sampling; print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", helpers], capture_output=True, text=True, check=True, timeout=SECONDS).stdout
+    assert {name.partition(".")[0] for name in told.split()} & (heavy | {"typer", "rich"}) == set()
+    assert len(node.delivered("runs")) == 1
+    wrong = node.record("--only", "watts", "--", "touch", str(node.folder / "started"))
+    assert wrong.returncode == 2 and not (node.folder / "started").exists(), "wrong use is said before the job starts"
+    assert os.listdir(node.out) == ["runs"]  # noqa: PTH208

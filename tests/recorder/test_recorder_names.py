@@ -1,0 +1,153 @@
+"""Which run and which machine a recorder names, from schedulers' environments and machines' metadata."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+
+import pytest
+
+from connectors.telemetry.samples import facts_of
+from dagster_project.failures import UsageError
+from dagster_project.recorder import software
+from dagster_project.recorder.hosts import host_of
+from dagster_project.recorder.jobs import attempt_name, encoded, job_of
+from dagster_project.recorder.run_record import fields_of
+from tests.recorder.kit import answering
+
+START = dt.datetime(2026, 4, 12, 8, 0, 0, 250_000, tzinfo=dt.UTC)
+NOWHERE = {"AWS_EC2_METADATA_DISABLED": "true", "GCE_METADATA_HOST": "127.0.0.1:9"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "run", "attempt", "alias"),
+    [
+        ({"SLURM_JOB_ID": "48213"}, "48213", "48213.1", ("slurm", "48213")),
+        ({"SLURM_JOB_ID": "48213", "SLURM_RESTART_COUNT": "2"}, "48213", "48213.3", ("slurm", "48213")),
+        ({"SLURM_JOB_ID": "48213", "NEURON_PROCESS_TAG": "llama"}, "llama", "48213.1", ("slurm", "48213")),
+        ({"AWS_BATCH_JOB_ID": "4f0e#3", "AWS_BATCH_JOB_ATTEMPT": "2"}, "4f0e", "4f0e.2", ("batch", "4f0e")),
+        (
+            {"TRAINING_JOB_NAME": "pt-1", "TRAINING_JOB_ARN": "arn:aws:sagemaker:us-east-1:1:training-job/pt-1"},
+            "pt-1",
+            "pt-1",
+            ("sagemaker", "arn:aws:sagemaker:us-east-1:1:training-job/pt-1"),
+        ),
+        (
+            {"JOBSET_NAME": "llama", "POD_NAMESPACE": "ml", "JOBSET_RESTART_ATTEMPT": "1", "JOB_COMPLETION_INDEX": "0"},
+            "llama",
+            "llama.2",
+            ("kubernetes", "ml/llama"),
+        ),
+        ({"JOB_COMPLETION_INDEX": "3", "HOSTNAME": "train-3"}, "train", "2026-04-12T08:00:00.250Z", ("kubernetes", "train")),
+    ],
+)
+def test_a_run_is_called_what_its_scheduler_calls_it(
+    environment: dict[str, str], run: str, attempt: str, alias: tuple[str, str]
+) -> None:
+    job = job_of(environment, None, None, "made")
+    assert (job.run_id, attempt_name(job, START), job.is_named) == (run, attempt, True)
+    assert alias in job.aliases
+
+
+def test_what_was_asked_for_goes_before_every_environment_and_a_name_is_made_where_none_is() -> None:
+    assert job_of({"SLURM_JOB_ID": "1"}, "mine", "second", "made").run_id == "mine"
+    made = job_of({}, None, None, "node-1-20260412T080000Z")
+    assert (made.run_id, made.is_named, made.attempt_id) == ("node-1-20260412T080000Z", False, None)
+    assert job_of({}, None, None, None).run_id is None
+
+
+def test_a_hostile_id_is_one_part_of_a_key_and_the_connectors_read_it_back() -> None:
+    for run in ("a/b", "../../etc/passwd", "..", "a=b", "run id\n", "Größe", "%2F", "a\\b"):
+        key = f"neuron_monitor/run={encoded(run)}/host={encoded('x/y')}/2026-04-12T08-00-00Z-12-ab-000001.jsonl.gz"
+        assert key.count("/") == 3 and ".." not in key.split("/")
+        facts = facts_of(key)
+        assert (facts.run, facts.host) == (run, "x/y")
+        assert facts.started_at == 1_775_980_800_000_000  # 2026-04-12T08:00:00Z
+    for wrong in (" ", "x" * 201, "/" * 67):
+        with pytest.raises(UsageError):
+            job_of({}, wrong, None, None)
+
+
+def test_an_ec2_instance_is_its_instance_id(tmp_path: Path) -> None:
+    said = {"instanceId": "i-0123456789abcdef0", "instanceType": "trn1.32xlarge", "region": "us-east-1"}
+    answers = {
+        ("PUT", "/latest/api/token"): "planted-token",
+        ("GET", "/latest/dynamic/instance-identity/document"): json.dumps(said),
+    }
+    for name in ("neuron0", "neuron1", "neuron15", "neuronx", "null"):
+        (tmp_path / "dev").mkdir(exist_ok=True)
+        (tmp_path / "dev" / name).touch()
+    with answering(answers, {"X-aws-ec2-metadata-token": "planted-token"}) as address:
+        host = host_of({"AWS_EC2_METADATA_SERVICE_ENDPOINT": f"http://{address}"}, None, None, None, tmp_path)
+    assert (host.provider_name, host.accelerator_type, host.chips) == ("AWS", "trn1.32xlarge", 3)
+    assert host.document() == {"resource_id": "i-0123456789abcdef0", "instance_type": "trn1.32xlarge", "region": "us-east-1"}
+
+
+def test_where_the_metadata_service_is_out_of_reach_the_firmware_has_the_instance_id(tmp_path: Path) -> None:
+    firmware = tmp_path / "sys/class/dmi/id"
+    firmware.mkdir(parents=True)
+    for name, text in (
+        ("sys_vendor", "Amazon EC2"),
+        ("board_asset_tag", "i-0123456789abcdef0"),
+        ("product_name", "trn2.48xlarge"),
+    ):
+        (firmware / name).write_text(f"{text}\n")
+    host = host_of(NOWHERE, None, None, None, tmp_path)
+    assert (host.resource_id, host.accelerator_type, host.is_billed_name) == ("i-0123456789abcdef0", "trn2.48xlarge", True)
+
+
+@pytest.mark.parametrize(
+    ("machine", "slice_type", "expected"),
+    [
+        ("ct6e-standard-4t", None, "ct6e-standard-4t"),
+        ("ct5lp-hightpu-4t", "v5litepod-16", "ct5lp-hightpu-4t"),
+        ("n2d", "v4-32", "v4"),
+    ],
+)
+def test_a_google_machine_is_its_numeric_id_and_a_slice_is_not_taken_for_the_machine(
+    machine: str, slice_type: str | None, expected: str, tmp_path: Path
+) -> None:
+    said = {
+        "id": 4519384756201,
+        "machineType": f"projects/1/machineTypes/{machine}",
+        "zone": "projects/1/zones/us-central2-b",
+        "attributes": {"accelerator-type": slice_type} if slice_type else {},
+    }
+    (tmp_path / "dev/vfio").mkdir(parents=True)
+    for name in ("0", "1", "2", "3", "vfio"):
+        (tmp_path / "dev/vfio" / name).touch()
+    (tmp_path / "sys/class/dmi/id").mkdir(parents=True)
+    (tmp_path / "sys/class/dmi/id/sys_vendor").write_text("Google\n")
+    answers = {("GET", "/computeMetadata/v1/instance/?recursive=true"): json.dumps(said)}
+    with answering(answers, {"Metadata-Flavor": "Google"}) as address:
+        host = host_of({"GCE_METADATA_HOST": address}, None, None, None, tmp_path)
+    assert (host.resource_id, host.provider_name, host.region) == ("4519384756201", "Google Cloud", "us-central2")
+    assert (host.accelerator_type, host.chips) == (expected, 4)
+
+
+def test_versions_are_those_of_the_first_framework_and_of_the_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = {"torch": "2.9.0", "torch-neuronx": "2.9.0.2.10", "neuronx-cc": "2.22.1"}
+    monkeypatch.setattr(software, "_version", installed.get)
+    (tmp_path / "module/neuron").mkdir(parents=True)
+    (tmp_path / "module/neuron/version").write_text("2.31.7.0\n")
+    found = software.software_here(tmp_path, tmp_path)
+    assert (found["framework"], found["framework_version"]) == ("torch-neuronx", "2.9.0.2.10")
+    assert (found["sdk_name"], found["sdk_version"], found["driver_version"]) == ("neuronx-cc", "2.22.1", "2.31.7.0")
+    fields, tags = fields_of(["sdk_version=2.33.0", "tokens=1e9"], found | {"colour": "blue"})
+    assert (fields["sdk_version"], fields["tokens"], tags) == ("2.33.0", 1e9, {"colour": "blue"})
+    (tmp_path / "driver/nvidia").mkdir(parents=True)
+    (tmp_path / "driver/nvidia/version").write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.90.07  Fri May 31\n")
+    assert software.software_here(tmp_path / "none", tmp_path)["driver_version"] == "550.90.07"
+    for wrong in ("token=1", "tokens", "tokens=many", "steps=1.5"):
+        with pytest.raises(UsageError, match="--record"):
+            fields_of([wrong], {})
+
+
+def test_a_machine_of_sagemaker_is_named_below_its_job_and_an_unknown_one_by_itself(tmp_path: Path) -> None:
+    job = {"TRAINING_JOB_NAME": "pt-1", "SM_CURRENT_HOST": "algo-2", "SM_CURRENT_INSTANCE_TYPE": "ml.trn1.32xlarge"}
+    host = host_of({**NOWHERE, **job}, None, None, None, tmp_path)
+    assert (host.resource_id, host.accelerator_type) == ("pt-1/algo-2", "trn1.32xlarge")
+    host = host_of({**NOWHERE, "HOSTNAME": "node-1"}, None, None, None, tmp_path)
+    assert (host.resource_id, host.is_billed_name, host.provider_name) == ("node-1", False, None)
+    assert host_of(NOWHERE, "i-1", "trn1.2xlarge", 1, tmp_path).accelerator_type == "trn1.2xlarge"

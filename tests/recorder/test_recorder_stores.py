@@ -1,0 +1,141 @@
+"""Delivering to a real S3 server, also one that is gone for a while, and to one of Cloud Storage."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+from pathlib import Path
+from typing import Any
+
+import botocore.endpoint
+import pytest
+
+from connectors.stores import StoreOptions
+from dagster_project.recorder.spool import Session
+from dagster_project.recorder.targets import open_target
+from dagster_project.recorder.uploading import deliver
+from dagster_project.recorder.uploads import Uploads
+from dagster_project.recorder.writing import Writer
+from tests.bigquery.servers import must_be_installed, storage_emulator
+from tests.connectors.buckets import BUCKET
+from tests.recorder.kit import Node, answering
+
+pytestmark = pytest.mark.slow
+
+NOON = dt.datetime(2026, 4, 12, 12, tzinfo=dt.UTC)
+LOCATION = f"s3://{BUCKET}/recorded"
+
+
+def waiting(parent: Path, count: int) -> Session:
+    """A session with finished files of one line each, and a run record."""
+    session = Session.begin(parent, NOON)
+    writer = Writer(session, "run-a", "i-1", 1, 600.0, lambda: 0.0, print)
+    for number in range(count):
+        writer.write("neuron_power", f"{session.name} {number}\n".encode(), NOON)
+    session.write_record("runs/run=run-a/host=i-1/a.run.json", {"training_run_id": "run-a"})
+    return session
+
+
+def lines_of(client: Any) -> list[str]:
+    listed = client.list_objects_v2(Bucket=BUCKET, Prefix="recorded/neuron_power/").get("Contents", ())
+    bodies = (client.get_object(Bucket=BUCKET, Key=one["Key"])["Body"].read() for one in listed)
+    return sorted(line for body in bodies for line in gzip.decompress(body).decode().splitlines())
+
+
+def test_without_a_network_files_wait_and_afterwards_every_line_arrives_once(
+    s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from moto.server import ThreadedMotoServer
+
+    first = ThreadedMotoServer(port=0, verbose=False)
+    first.start()
+    _, port = first.get_host_and_port()
+    session, said = waiting(tmp_path / "spool", 2), list[str]()
+    options = StoreOptions(endpoint_url=f"http://127.0.0.1:{port}")
+    asked = tmp_path / "spool", session.name, LOCATION, options, said.append
+    assert deliver(*asked) == 0
+    first.stop()
+    monkeypatch.setattr(botocore.endpoint.time, "sleep", lambda seconds: None)  # between its own tries
+    writer = Writer(session, "run-a", "i-2", 1, 600.0, lambda: 0.0, print)
+    for number in (2, 3):
+        writer.write("neuron_power", f"{session.name} {number}\n".encode(), NOON)
+    assert deliver(*asked) == 75
+    assert "s3://exports/recorded/neuron_power/run=run-a/host=i-2/2026-04-12T12-00-00Z-" in said[-1]
+    again = ThreadedMotoServer(port=port, verbose=False)
+    again.start()
+    try:
+        assert deliver(*asked) == 0
+    finally:
+        again.stop()
+    assert lines_of(s3) == [f"{session.name} {number}" for number in range(4)]
+    assert session.is_empty()
+
+
+def test_a_job_ends_when_its_store_is_out_of_reach_and_the_next_start_delivers(node: Node, s3: Any, endpoint: str) -> None:
+    node.power(0)
+    gone = node.record("--endpoint-url", "http://127.0.0.1:9", "--drain", 0, "--", "sh", "-c", "exit 4", to=LOCATION)
+    assert gone.returncode == 4 and "wait in" in gone.stderr, gone.stderr
+    done = node.record("--endpoint-url", endpoint, "--", "true", to=LOCATION)
+    assert done.returncode == 0 and node.waiting() == [], done.stderr
+    keys = [one["Key"] for one in s3.list_objects_v2(Bucket=BUCKET)["Contents"]]
+    assert sorted(key.split("/")[1] for key in keys) == ["neuron_power", "neuron_power", "runs", "runs"]
+
+
+def test_cloud_storage_takes_files_and_replaces_a_record(tmp_path: Path) -> None:
+    must_be_installed()
+    from google.api_core.client_options import ClientOptions
+    from google.auth.credentials import AnonymousCredentials
+    from google.cloud import storage
+
+    with storage_emulator(tmp_path) as url:
+        client = storage.Client("acme", client_options=ClientOptions(api_endpoint=url), credentials=AnonymousCredentials())
+        bucket = client.create_bucket("acme-recorded")
+        target = open_target("gs://acme-recorded/p", StoreOptions(endpoint_url=url))
+        for text in ("first", "second"):
+            (tmp_path / "file").write_text(text)
+            target.deliver(tmp_path / "file", "neuron_power/a.jsonl")
+            target.replace(tmp_path / "file", "runs/a.run.json")
+        assert bucket.blob("p/neuron_power/a.jsonl").exists()
+        assert bucket.blob("p/runs/a.run.json").download_as_bytes() == b"second"
+
+
+def test_a_file_that_cloud_storage_has_already_is_delivered_and_a_record_is_written_over_the_last(tmp_path: Path) -> None:
+    """The emulator has no conditions, so this server only refuses them."""
+    (tmp_path / "file").write_text("lines")
+    asked: list[str] = []
+    with answering({}, {}, otherwise=412, asked=asked) as address:
+        target = open_target("gs://acme-recorded/p", StoreOptions(endpoint_url=f"http://{address}"))
+        target.deliver(tmp_path / "file", "neuron_power/a.jsonl")
+        target.replace(tmp_path / "file", "runs/a.run.json")
+    assert ["ifGenerationMatch=0" in one for one in asked] == [True, False]
+
+
+def test_after_failures_it_waits_longer_and_longer_says_so_once_and_begins_again_at_once_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time, said, results = [0.0], list[str](), [75, 75, 75, 0]
+
+    class Ended:
+        """An upload that has ended."""
+
+        def __init__(self, *_: object, **__: object) -> None:
+            self.returncode = results.pop(0)
+            self.stderr = None
+
+        def poll(self) -> int:
+            return self.returncode
+
+    monkeypatch.setattr("dagster_project.recorder.uploads.subprocess.Popen", Ended)
+    uploads = Uploads(tmp_path, "own", LOCATION, StoreOptions(), lambda: time[0], said.append, spread=lambda: 1.0)
+    waits = []
+    for _ in range(3):
+        uploads.turn()
+        uploads.turn()
+        waits.append((uploads.due() or 0.0) - time[0])
+        time[0] = uploads.due() or 0.0
+    assert waits == [2.0, 4.0, 8.0]
+    uploads.ask(now=True)
+    uploads.turn()
+    uploads.turn()
+    assert uploads.is_done and uploads.due() is None
+    assert [text.partition(" ")[0] for text in said] == ["nothing", "what"]

@@ -1,0 +1,50 @@
+"""What reports say where the watts of chips were calibrated: from how many windows, of which days, with which spread.
+
+Paper says what the page says (test_report_on_paper.py).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.reports.kit import changed, record_of, rendered, values_of
+from tests.reports.published_fixture import TWO_RUNS, write_published
+from tests.reports.published_rows import PAYERS
+
+WINDOWS = """insert into marts.fct_power_calibration values
+    ('trn2.48xlarge', '', 'gpu_monitoring', date '2026-06-01', 412, 4, 120.5, 0.25, 95.5, 300, 400, 12.4,
+        timestamp '2025-07-02 10:00:00', timestamp '2026-06-30 09:30:00'),
+    ('trn2.48xlarge', '', 'gpu_monitoring', date '2026-05-01', 400, 3, 110, 0.25, 95.5, 300, 400, 12,
+        timestamp '2025-07-01 10:00:00', timestamp '2026-05-30 09:30:00'),
+    ('trn2.48xlarge', 'other', 'gpu_monitoring', date '2026-06-01', 9999, 9, 999, 0, 95.5, 300, 400, 12,
+        timestamp '2020-01-01 10:00:00', timestamp '2026-06-30 09:30:00')"""
+CALIBRATED = """update marts.fct_training_run_energy set power_confidence = 'calibrated'
+    where usage_month >= date '2026-05-01' and training_run_id in
+        (select training_run_id from marts.dim_training_runs where accelerator_type = 'trn2.48xlarge')"""
+WORDS = "412 windows on 4 hosts, 2025-07-01 to 2026-06-30, spread 3.1 %"
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    return write_published(tmp_path / "p.duckdb", TWO_RUNS, payers=PAYERS[:1])
+
+
+def test_the_page_says_from_which_windows_watts_were_calibrated(published: Path, tmp_path: Path) -> None:
+    report = rendered(changed(published, WINDOWS, CALIBRATED), "2026Q2", tmp_path)
+    record = record_of(report)
+    told = {row["accelerator_type"]: row["calibrated_from"] for row in values_of(record, "energy_by_basis")}
+    assert told.pop("trn2.48xlarge") == WORDS and not any(told.values())
+    latest = [row for row in values_of(record, "calibrated_watts") if row["sdk_version"] == ""]
+    assert [(row["valid_from_month"], row["window_count"], row["busy_w"], row["spread_w"]) for row in latest] == [
+        ("2026-06-01", "412", "400.0", "12.4")
+    ]
+    page = " ".join(report.html.read_text().split())
+    for said in ("Watts of a chip, calibrated from measured windows", WORDS, "never less than 10 %"):
+        assert said in page
+
+
+def test_a_report_without_calibrated_watts_says_nothing_of_them(published: Path, tmp_path: Path) -> None:
+    report = rendered(published, "2026Q2", tmp_path)
+    assert "calibrated_watts" not in report.json.read_text() and "Calibrated from" not in report.html.read_text()
