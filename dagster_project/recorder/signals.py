@@ -1,5 +1,6 @@
 """Signals as events of a loop: each wakes it once and is handled there, never in the middle of something."""
 
+import contextlib
 import os
 import signal
 from types import FrameType
@@ -32,11 +33,9 @@ class Signals:
 
     def came(self) -> list[int]:
         """The signals since the last call."""
-        try:
+        with contextlib.suppress(BlockingIOError):  # the pipe is empty
             while os.read(self.descriptor, 4096):
                 pass
-        except BlockingIOError:
-            pass
         came, self._came = self._came, []
         return came
 

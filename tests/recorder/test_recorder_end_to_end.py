@@ -148,7 +148,7 @@ def test_a_sidecar_records_until_it_is_told_to_end_and_without_a_run_it_is_of_th
     node.power(0)
     process = node.start(run=run)
     until(lambda: [path for path in node.waiting() if path.suffix == ".jsonl"])
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGTERM if run else signal.SIGINT)  # Kubernetes; Ctrl-C
     _, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 0, err
     (path,) = node.delivered("neuron_power")
