@@ -1,4 +1,5 @@
-# Bytecode is compiled while installing: imports are half of what a refresh costs.
+# Bytecode is compiled while installing and kept: imports are half of what a refresh costs.
+unexport PYTHONDONTWRITEBYTECODE
 # Two commands: `make run` shows the product, `make test` proves it. Everything lives in .venv; nothing needs root.
 IS_SUPPORTED := -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null
 # tried, not only looked up: a version manager puts names on PATH that start nothing
@@ -9,7 +10,7 @@ CONFIG ?= $(DEMO)/trainledger.yaml
 # the demo's clock stands still; everybody else's runs
 UI_NOW := $(if $(filter $(DEMO)/%,$(CONFIG)),TRAINLEDGER_NOW=2026-10-10T00:00:00Z)
 
-.PHONY: run ui test pytest fuzz parity bench bench-compare lint lock clean system-packages xprof-peer
+.PHONY: run ui test wheels pytest nightly mutants parity parity-demo bench bench-compare lint lint-sql lock clean system-packages xprof-peer
 
 run: .venv/installed-run
 	$(BIN)/trainledger demo --dir $(DEMO)
@@ -18,17 +19,30 @@ ui: .venv/installed-run
 	@test -f $(CONFIG) || $(BIN)/trainledger demo --dir $(DEMO)
 	$(UI_NOW) $(BIN)/trainledger ui --config $(CONFIG)
 
+# both packages, each by way of its source distribution
+WHEELS ?= dist/wheels
+wheels: .venv/bin/uv
+	rm -rf $(WHEELS)
+	for folder in . recorder; do $(BIN)/uv build -q --no-build-isolation --python $(BIN)/python --out-dir $(WHEELS) $$folder || exit 1; done
+	rm -f $(WHEELS)/*.tar.gz $(WHEELS)/.gitignore
+
 # what only tests need from the system is a browser and Java; installed where this user may, else listed as skipped (a failure under CI)
-test: .venv/installed-test .venv-bigquery/installed xprof-peer system-packages
-	@$(MAKE) --no-print-directory -j 2 pytest lint
+TEST_PACKAGES := .venv/installed-test .venv-bigquery/installed xprof-peer system-packages
+test: $(TEST_PACKAGES)
+	@$(BIN)/python -m tests.nightly test $(MAKE) --no-print-directory -j 2 pytest lint
 
-# on two cores a third worker, and lint beside it, fill the time in which tests wait for processes, servers and disks
+# a worker a core: a third one loads the engines a third time; lint beside them fills the time in which tests wait
+WORKERS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); [ $$cores -lt 4 ] && echo $$cores || echo 4)
 pytest: .venv/installed-test
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-# damaged exports through every connector; the test suite draws 200
-fuzz: .venv/installed-test
-	TRAINLEDGER_FUZZ_RUNS=5000 $(BIN)/pytest tests/landing/test_landing_fuzz.py -q -s
+# everything, in parts that tests/nightly.py names; PART=kills runs one. What passed is written into tests/nightly.json, to be committed
+nightly: $(TEST_PACKAGES)
+	@$(BIN)/python -m tests.nightly $(PART)
+
+# 120 small changes of SQL and Python, put before the tests that belong to them: who lives is printed. TRANCHE=1 to 6 tries twenty of them
+mutants: .venv/installed-test
+	$(BIN)/python -m tests.mutants $(if $(TRANCHE),--tranche $(TRANCHE)) $(if $(SEED),--seed $(SEED))
 
 # every measure beside its floor: benchmarks/results/latest.json and index.html. All sizes take hours; QUICK=1 some ten minutes on a quiet
 # machine. ONLY="bills refreshes" runs some families or measures, BENCH="--with-50m" passes further options
@@ -43,15 +57,21 @@ bench-compare: .venv/installed-test
 # each rule of calculation on Spark, then every published table of the demo on both engines; the test suite compares a small organisation
 SCALES ?= 1 20
 parity: .venv/installed-test
-	UNIT_TESTS_ON_SPARK=1 $(BIN)/pytest -q -p no:xdist tests/spark
+	NIGHTLY=1 UNIT_TESTS_ON_SPARK=1 $(BIN)/pytest -q -p no:xdist tests/spark
+	@$(MAKE) --no-print-directory parity-demo
+parity-demo: .venv/installed-test
 	$(BIN)/python -m tests.spark.parity $(or $(TMPDIR),/tmp)/trainledger-parity $(SCALES)
 
+# the style of the models is asked when they changed since the part `lint` of nightly passed
 lint: .venv/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	cd dbt && ../$(BIN)/sqlfluff lint --processes 2 --disable-progress-bar -q models tests
+	@$(BIN)/python -m tests.nightly proved lint || $(MAKE) --no-print-directory lint-sql
 	$(BIN)/mypy
+
+lint-sql: .venv/installed-test
+	cd dbt && ../$(BIN)/sqlfluff lint --processes 2 --disable-progress-bar -q models tests
 
 APT_INSTALL := [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 system-packages:

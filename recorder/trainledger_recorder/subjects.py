@@ -4,6 +4,8 @@ recorder.
 Each knows when it began, when it ended and how, and what a signal to the recorder means to it.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import select
@@ -11,14 +13,16 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Protocol
+
+from trainledger_recorder.files import text_of
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # what shells and `timeout` answer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ending:
     """How it ended: the state of the attempt, and the recorder's own exit code."""
 
@@ -70,7 +74,7 @@ class Command:
 
 
 class Process:
-    """A process that somebody else started. Nobody but its parent learns how it ended."""
+    """A process that somebody else started. Only its parent learns how it ended."""
 
     def __init__(self, number: int, now: datetime, proc: Path = Path("/proc")) -> None:
         with contextlib.suppress(PermissionError):  # somebody else's, which may be watched
@@ -78,8 +82,8 @@ class Process:
         self._number, self._proc = number, proc
         self.descriptor = _descriptor_of(number)
         self._ticks = self._start_ticks()
-        self.started_at, self._is_told = self._started_at(now), False
-        boot = _text(proc / "sys/kernel/random/boot_id").strip().replace("-", "")[:12]
+        self.started_at, self._is_ended = self._started_at(now), False
+        boot = text_of(proc / "sys/kernel/random/boot_id").replace("-", "")[:12]
         self.token: str | None = f"process-{boot}-{number}-{self._ticks}"
 
     def ended(self) -> Ending | None:
@@ -87,39 +91,39 @@ class Process:
             has_ended = self._start_ticks() != self._ticks
         else:
             has_ended = bool(select.select([self.descriptor], [], [], 0)[0])
-        return Ending("unknown", 0) if self._is_told or has_ended else None
+        return Ending("unknown", 0) if self._is_ended or has_ended else None
 
     def take(self, number: int) -> None:
         """It is not ours to signal: who ends the recorder ends the record."""
-        self._is_told = self._is_told or number in (signal.SIGINT, signal.SIGTERM)
+        self._is_ended = self._is_ended or number in (signal.SIGINT, signal.SIGTERM)
 
     def _start_ticks(self) -> str | None:
         """When it began, in ticks since the boot: a number that is used again is another process. A zombie has ended."""
-        fields = _text(self._proc / str(self._number) / "stat").rpartition(")")[2].split()
+        fields = text_of(self._proc / str(self._number) / "stat").rpartition(")")[2].split()
         return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else None
 
     def _started_at(self, now: datetime) -> datetime:
-        booted = [line.split()[1] for line in _text(self._proc / "stat").splitlines() if line.startswith("btime ")]
+        booted = [line.split()[1] for line in text_of(self._proc / "stat").splitlines() if line.startswith("btime ")]
         if not booted or not self._ticks:
             return now
         seconds = int(booted[0]) + int(self._ticks) / os.sysconf("SC_CLK_TCK")
-        return min(now, datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds))
+        return min(now, datetime.fromtimestamp(0, timezone.utc) + timedelta(seconds=seconds))
 
 
 class Machine:
-    """Nothing in particular, until the recorder is told to end: a sidecar, or a prolog whose epilog ends it."""
+    """Nothing in particular, until a signal ends the recorder: a sidecar, or a prolog whose epilog ends it."""
 
     token: str | None = None
     descriptor: int | None = None
 
     def __init__(self, now: datetime) -> None:
-        self.started_at, self._is_told = now, False
+        self.started_at, self._is_ended = now, False
 
     def ended(self) -> Ending | None:
-        return Ending("unknown", 0) if self._is_told else None
+        return Ending("unknown", 0) if self._is_ended else None
 
     def take(self, number: int) -> None:
-        self._is_told = self._is_told or number in (signal.SIGINT, signal.SIGTERM)
+        self._is_ended = self._is_ended or number in (signal.SIGINT, signal.SIGTERM)
 
 
 def _descriptor_of(number: int) -> int | None:
@@ -134,10 +138,3 @@ def _is_in_front() -> bool:
     with contextlib.suppress(OSError):
         return os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
     return False
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -1,17 +1,19 @@
 """Lines into files: one open file per kind, finished by size and by age, under the keys that the connectors read.
 
 A line is on the disk when it is written, so a killed recorder loses none. A full disk costs the lines that do not fit, which
-are counted and said, and never what was written before.
+are counted and named, and never what was written before.
 """
+
+from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
-from dagster_project.recorder.jobs import encoded
-from dagster_project.recorder.spool import Session
+from trainledger_recorder.jobs import encoded
+from trainledger_recorder.spool import Session
 
 
 @dataclass
@@ -89,7 +91,7 @@ class Writer:
         folder.mkdir(parents=True, exist_ok=True)
         self._number += 1
         token = self.session.name.partition("-")[2]
-        path = folder / f"{moment.astimezone(UTC):%Y-%m-%dT%H-%M-%SZ}-{token}-{self._number:06d}.jsonl"
+        path = folder / f"{moment.astimezone(timezone.utc):%Y-%m-%dT%H-%M-%SZ}-{token}-{self._number:06d}.jsonl"
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         self._open[kind] = file = _File(path, descriptor, self.monotonic())
         return file

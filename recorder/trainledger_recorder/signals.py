@@ -1,5 +1,7 @@
 """Signals as events of a loop: each wakes it once and is handled there, never in the middle of something."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import signal
@@ -16,7 +18,7 @@ class Signals:
         self._before: dict[int, object] = {}
         self.descriptor, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
-    def __enter__(self) -> "Signals":
+    def __enter__(self) -> Signals:
         for number in TAKEN:
             if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup`, and a shell's `&`, ask for it
                 self._before[number] = signal.signal(number, self._take)

@@ -12,6 +12,8 @@ Keys end in the session and a number that only grows, so a clock that is set bac
 the order.
 """
 
+from __future__ import annotations
+
 import contextlib
 import fcntl
 import hashlib
@@ -22,11 +24,11 @@ import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
-from dagster_project import durable
-from dagster_project.failures import UsageError
+from trainledger_recorder.errors import UsageError
+from trainledger_recorder.files import write, write_json
 
 _ORDER = re.compile(r"-(\d{6,})\.jsonl(?:\.gz)?$")
 _TAIL = 1 << 16
@@ -42,7 +44,7 @@ def target_folder(spool: Path, target: str) -> Path:
     return spool / hashlib.sha256(target.encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ready:
     """A finished file. `key` is where it goes, without what packing adds."""
 
@@ -61,17 +63,16 @@ class Session:
         self._lock: int | None = None
 
     @classmethod
-    def begin(cls, parent: Path, now: datetime) -> "Session":
+    def begin(cls, parent: Path, now: datetime) -> Session:
         """Make a session and hold it. Its folders must be this user's own, or root's: /var/tmp is everybody's."""
         parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         parent.mkdir(mode=0o700, exist_ok=True)
         for folder, owners in ((parent.parent, (os.getuid(), 0)), (parent, (os.getuid(),))):
             status = folder.lstat()
             if not stat.S_ISDIR(status.st_mode) or status.st_uid not in owners:
-                remedy = "Give a folder of your own with --spool."
-                raise UsageError("the spool belongs to another user", where=str(folder), remedy=remedy)
-        name = f"{now.astimezone(UTC):%Y%m%dT%H%M%S}-{os.getpid()}-{os.urandom(3).hex()}"
-        hidden = cls(parent / f".{name}")  # nobody takes it for a dead one before it is held
+                raise UsageError(f"the spool belongs to another user ({folder})", "Give a folder of your own with --spool.")
+        name = f"{now.astimezone(timezone.utc):%Y%m%dT%H%M%S}-{os.getpid()}-{os.urandom(3).hex()}"
+        hidden = cls(parent / f".{name}")  # not taken for a dead one before it is held
         hidden.folder.mkdir(mode=0o700)
         hidden.hold()
         session = cls(hidden.folder.rename(parent / name))
@@ -104,7 +105,7 @@ class Session:
             self._lock = None
 
     def touch(self) -> None:
-        """Say that its recorder lives: where it is killed, this is the last that is known of it."""
+        """Show that its recorder lives: where it is killed, this is the last that is known of it."""
         if self._lock is not None:
             os.utime(self._lock)
 
@@ -112,7 +113,7 @@ class Session:
         """When its recorder was last known to live."""
         lock = self.folder / "lock"
         newest = max(path.stat().st_mtime for path in (lock, *_files(self.open_files)))
-        return datetime.fromtimestamp(newest, UTC)
+        return datetime.fromtimestamp(newest, timezone.utc)
 
     def ready(self) -> list[Ready]:
         """Finished files in the order in which they were finished."""
@@ -142,7 +143,7 @@ class Session:
 
     def write_record(self, key: str, document: dict[str, object]) -> None:
         """Replace the run record that waits."""
-        durable.write_json(self.record, {"key": key, "document": document})
+        write_json(self.record, {"key": key, "document": document})
 
     def waiting_record(self) -> tuple[str, dict[str, object], str] | None:
         """The run record with its key and its hash, where this state of it was not delivered."""
@@ -153,12 +154,12 @@ class Session:
         digest = hashlib.sha256(text).hexdigest()
         if self._sent.exists() and self._sent.read_text() == digest:
             return None
-        said = json.loads(text)
-        return said["key"], said["document"], digest
+        record = json.loads(text)
+        return record["key"], record["document"], digest
 
     def record_was_sent(self, digest: str) -> None:
         """Remember which state of the record was delivered."""
-        durable.write(self._sent, digest)
+        write(self._sent, digest)
 
     def is_empty(self) -> bool:
         """Whether everything was delivered."""

@@ -5,6 +5,8 @@ They are in a process session of their own, so that Ctrl-C is the job's alone; t
 the latest.
 """
 
+from __future__ import annotations
+
 import os
 import signal
 import subprocess
@@ -27,7 +29,7 @@ class Program:
     say: Callable[[str], None]
     shows_errors: bool = False
     waits_for: Sequence[signal.Signals] = ()  # signals that it asks for itself, and so must not end it while it starts
-    _process: "subprocess.Popen[bytes] | None" = None
+    _process: subprocess.Popen[bytes] | None = None
     _rest: bytearray = field(default_factory=bytearray)
     _pauses: int = 0
     _is_stopped: bool = False

@@ -5,9 +5,12 @@ A sampler knows whether its hardware is here, and gives documents as its kind re
 document: never 0. Libraries are imported when they are first asked.
 """
 
+from __future__ import annotations
+
 import contextlib
 import importlib
 import importlib.util
+import math
 import os
 import re
 import shutil
@@ -16,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from trainledger_recorder.files import names_in, text_of
+
 NEURON_MONITOR = "neuron_monitor"
 _MONITOR_PLACES = ("/opt/aws/neuron/bin",)  # where its package puts it, and no PATH names
 _DEVICES = "devices/virtual/neuron_device"
@@ -23,7 +28,7 @@ _DEVICE = re.compile(r"neuron(\d+)")
 _DEEPEST = 4  # neuron0/stats/power/utilization; from driver 2.31 on some nodes are elsewhere below neuron0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stamp:
     """What every document has besides its measurement."""
 
@@ -46,7 +51,7 @@ class Sampler(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@dataclass
 class NeuronPower:
     """The driver's power utilisation of each Neuron device, which it rolls up once a minute: the same text again is no news."""
 
@@ -57,12 +62,12 @@ class NeuronPower:
 
     def documents(self, stamp: Stamp) -> Iterator[dict[str, Any]]:
         """One document for each device whose text changed."""
-        version = _text(self.sysfs / "module/neuron/version") or None
+        version = text_of(self.sysfs / "module/neuron/version") or None
         # a device has hundreds of folders: they are searched once, and again after a reset took a file away
         self._files = self._files if all(path.exists() for _, path in self._files) else []
         self._files = self._files or power_files(self.sysfs)
         for device, path in self._files:
-            text = _text(path)
+            text = text_of(path)
             if text and self._last.get(path) != text:
                 self._last[path] = text
                 shown = f"/sys/{path.relative_to(self.sysfs).as_posix()}"  # wherever this machine's /sys is mounted
@@ -73,7 +78,7 @@ def power_files(sysfs: Path) -> list[tuple[int, Path]]:
     """The power files in whichever tree the driver has, by device: each `power/utilization` below it."""
     found = []
     root = sysfs / _DEVICES
-    for device in _names(root):
+    for device in names_in(root):
         if number := _DEVICE.fullmatch(device):
             for folder, folders, files in os.walk(root / device):
                 if len(Path(folder).relative_to(root).parts) >= _DEEPEST:
@@ -84,8 +89,8 @@ def power_files(sysfs: Path) -> list[tuple[int, Path]]:
 
 
 class Nvml:
-    """GPUs by NVIDIA's library and its own wrapper, nvidia-ml-py: `nvidia-smi` opens all devices anew each time, and cannot tell
-    the energy counter."""
+    """GPUs by NVIDIA's library and its own wrapper, nvidia-ml-py: `nvidia-smi` opens all devices anew each time, and has no
+    energy counter."""
 
     kind = "gpu_monitoring"
 
@@ -100,7 +105,7 @@ class Nvml:
             self._gpus.append((index, handle, *names))
 
     def documents(self, stamp: Stamp) -> Iterator[dict[str, Any]]:
-        """One document with all GPUs; what a GPU does not tell is null."""
+        """One document with all GPUs; what a GPU does not report is null."""
         gpus = [self._gpu(*gpu) for gpu in self._gpus]
         yield {**stamp.document(), "driver_version": self._driver, "gpus": gpus}
 
@@ -118,10 +123,10 @@ class Nvml:
 
     def _asked(self, ask: Any, *handle: Any) -> Any:
         try:
-            said = ask(*handle)
+            answer = ask(*handle)
         except self._nvml.NVMLError:
             return None
-        return said.decode() if isinstance(said, bytes) else said  # of older wrappers
+        return answer.decode() if isinstance(answer, bytes) else answer  # of older wrappers
 
 
 class Libtpu:
@@ -135,7 +140,7 @@ class Libtpu:
         self._labels = labels  # zone or region, and the type of the chips
 
     def documents(self, stamp: Stamp) -> Iterator[dict[str, Any]]:
-        """One answer with a series per chip and metric. Memory alone would say that the chips live and are idle."""
+        """One answer with a series per chip and metric. Memory alone would mean that the chips live and are idle."""
         read = {name: self._values(name) for name, _, _ in self._ASKED}
         if read["duty_cycle_pct"] is None:
             return
@@ -148,14 +153,13 @@ class Libtpu:
             yield {"timeSeries": series}
 
     def _series(self, metric: str, unit: str, chip: int, value: float | None, stamp: Stamp) -> dict[str, Any]:
+        shown = "NaN" if value is None else value if math.isfinite(value) else None  # JSON has no other numbers
         own = {"accelerator_id": f"{stamp.host['resource_id']}-{chip}"} | ({"training_run_id": stamp.run} if stamp.run else {})
         return {
             "metric": {"type": f"libtpu/accelerator/{metric}", "labels": own},
             "resource": {"type": "libtpu", "labels": dict(self._labels)},
             "unit": unit,
-            "points": [
-                {"interval": {"endTime": stamp.collected_at}, "value": {"doubleValue": "NaN" if value is None else value}}
-            ],
+            "points": [{"interval": {"endTime": stamp.collected_at}, "value": {"doubleValue": shown}}],
         }
 
     def _values(self, name: str) -> list[float | None] | None:
@@ -181,9 +185,9 @@ def has_module(name: str) -> bool:
 
 def kinds_here(environment: Mapping[str, str], sysfs: Path, root: Path = Path("/")) -> list[str]:
     """The kinds that this machine can be asked for."""
-    devices = _names(root / "dev")
+    devices = names_in(root / "dev")
     here = {
-        NEURON_MONITOR: bool(monitor_command(environment) and _names(sysfs / _DEVICES)),
+        NEURON_MONITOR: bool(monitor_command(environment) and names_in(sysfs / _DEVICES)),
         "neuron_power": bool(power_files(sysfs)),
         "gpu_monitoring": "nvidiactl" in devices and has_module("pynvml"),
         "tpu_monitoring": any(name.startswith(("accel", "vfio")) for name in devices) and has_module("libtpu"),
@@ -193,12 +197,12 @@ def kinds_here(environment: Mapping[str, str], sysfs: Path, root: Path = Path("/
 
 def lacking_here(kinds: Sequence[str], root: Path = Path("/")) -> list[str]:
     """What is seen here and cannot be asked, because its library is not installed beside this one."""
-    devices = _names(root / "dev")
+    devices = names_in(root / "dev")
     found = []
     if "nvidiactl" in devices and "gpu_monitoring" not in kinds:
-        found.append("GPUs are here and nvidia-ml-py is not, so their watts are not recorded: pip install 'trainledger[nvidia]'")
+        found.append("GPUs are here and nvidia-ml-py is not, so their watts are not recorded: pip install nvidia-ml-py")
     if any(name.startswith("accel") for name in devices) and "tpu_monitoring" not in kinds:
-        found.append("TPU chips are here and libtpu is not, so their use is not recorded: install it beside trainledger")
+        found.append("TPU chips are here and libtpu is not, so their use is not recorded: install it beside the recorder")
     return found
 
 
@@ -206,14 +210,3 @@ def _number(text: Any) -> float | None:
     with contextlib.suppress(TypeError, ValueError):
         return float(text)
     return None
-
-
-def _names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:  # a device that was reset between two looks
-        return ""

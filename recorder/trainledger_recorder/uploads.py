@@ -1,14 +1,15 @@
 """Starts the process that uploads, whenever something waits, and again after a failure with longer and longer pauses."""
 
-import json
+from __future__ import annotations
+
 import random
 import subprocess
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from connectors.stores import StoreOptions
-from dagster_project.recorder import MODULE
+from trainledger_recorder import helper_command
+from trainledger_recorder.targets import Options
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 300.0
 
@@ -20,15 +21,15 @@ class Uploads:
     parent: Path
     own: str | None
     target: str
-    options: StoreOptions
+    options: Options
     monotonic: Callable[[], float]
     say: Callable[[str], None]
     spread: Callable[[], float] = field(default=lambda: random.uniform(0.5, 1.5))  # a thousand nodes must not come at once
-    _process: "subprocess.Popen[str] | None" = None
+    _process: subprocess.Popen[str] | None = None
     _is_asked: bool = True  # an earlier recorder may have left something
     _failures: int = 0
     _not_before: float = 0.0
-    _told: str = ""
+    _last_why: str = ""
 
     def ask(self, *, now: bool = False) -> None:
         """Something new waits. `now`: whatever failed before, try at once."""
@@ -64,7 +65,7 @@ class Uploads:
         asked = {"parent": str(self.parent), "own": self.own, "target": self.target, "options": options}
         self._is_asked = False
         self._process = subprocess.Popen(
-            [*MODULE, "dagster_project.recorder.uploading", json.dumps(asked)],
+            helper_command("uploading", asked),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -73,22 +74,22 @@ class Uploads:
             start_new_session=True,
         )
 
-    def _ended(self, process: "subprocess.Popen[str]") -> None:
-        told = [line for line in (process.stderr.read() if process.stderr else "").splitlines() if line.strip()]
+    def _ended(self, process: subprocess.Popen[str]) -> None:
+        lines = [line for line in (process.stderr.read() if process.stderr else "").splitlines() if line.strip()]
         if process.stderr:
             process.stderr.close()
         self._process = None
         if process.returncode == 0:
-            for line in told:
+            for line in lines:
                 self.say(line)
             if self._failures:
                 self.say(f"what waited is delivered to {self.target}")
-            self._failures, self._told = 0, ""
+            self._failures, self._last_why = 0, ""
             return
         self._is_asked = True
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**self._failures) * self.spread()
         self._not_before, self._failures = self.monotonic() + pause, min(self._failures + 1, 16)
-        why = told[-1] if told else f"the upload ended with {process.returncode}"
-        if why != self._told:  # an hour without network is one line
+        why = lines[-1] if lines else f"the upload ended with {process.returncode}"
+        if why != self._last_why:  # an hour without network is one line
             self.say(f"nothing can be delivered now, lines wait in {self.parent}: {why}")
-            self._told = why
+            self._last_why = why

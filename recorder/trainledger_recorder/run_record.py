@@ -4,31 +4,40 @@ Each start on each machine is a file of its own, so no recorder reads or waits f
 each other, and a second start adds an attempt. The product reads all files of one run as one run.
 """
 
+from __future__ import annotations
+
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from connectors.runs.run_records import RecordError, RunRecord, run_json_rows
-from dagster_project.failures import UsageError
-from dagster_project.recorder import stamp
-from dagster_project.recorder.hosts import Host
-from dagster_project.recorder.jobs import Job, attempt_name, encoded
+from trainledger_recorder.errors import RecordError, UsageError
+from trainledger_recorder.hosts import Host
+from trainledger_recorder.jobs import Job, attempt_name, encoded
+from trainledger_recorder.times import parsed, stamp
 
-_OURS = ("training_run_id", "aliases", "attempts", "tags")
-KNOWN = tuple(name for name in RunRecord.__struct_fields__ if name not in _OURS)
+# fields of the record that the recorder does not fill itself; trainledger refuses a whole record for one wrong value
+VERSIONS = ("framework_version", "sdk_name", "sdk_version", "driver_version", "runtime_version", "cluster_name", "slice_name")
+NAMES = ("provider_name", "workload_key", "pair_key", "model_name", "framework", *VERSIONS, "team")
+TEXTS = (*NAMES, "target_metric", "target_direction")
+COUNTS = ("tokens", "useful_tokens", "steps")
+NUMBERS = (*COUNTS, "model_flops", "target_value", "final_value")
+KNOWN = (*TEXTS, *NUMBERS)
+PROVIDERS = ("aws", "amazon web services", "google cloud", "google", "gcp")
+_MOST = 2**63 - 1
 
 
-@dataclass(slots=True)
+@dataclass
 class RunFile:
     """The record of one attempt on one machine."""
 
     job: Job
     host: Host
     started_at: datetime
-    token: str  # tells this start from every other one of the run on this machine
+    token: str  # distinguishes this start from every other of the run on this machine
     fields: dict[str, Any] = field(default_factory=dict)
     tags: dict[str, str] = field(default_factory=dict)
 
@@ -47,7 +56,7 @@ class RunFile:
             "ended_at": ended_at and stamp(max(ended_at, self.started_at)),
             "nodes": [_filled(node)],
         }
-        said = {
+        record = {
             "training_run_id": self.job.run_id,
             "provider_name": self.host.provider_name,
             **self.fields,
@@ -55,20 +64,18 @@ class RunFile:
             "tags": self.tags,
             "attempts": [_filled(attempt)],
         }
-        return _filled(said)
+        return _filled(record)
 
     def add(self, text: str) -> None:
         """Take the fields that the job itself wrote; RecordError where they cannot be of a record."""
         try:
-            said = json.loads(text)
+            added = json.loads(text)
         except ValueError as error:
-            raise RecordError(f"is no JSON: {error}") from error
-        if not isinstance(said, dict):
-            raise RecordError("is no JSON object")
-        if unknown := sorted(set(said) - set(KNOWN)):
-            raise RecordError("is no field of a run record", field=unknown[0])
-        run_json_rows({"training_run_id": self.job.run_id, **said})
-        self.fields |= said
+            raise RecordError(f"it is no JSON: {error}") from error
+        if not isinstance(added, dict):
+            raise RecordError("it is no JSON object")
+        _check(added)
+        self.fields.update(added)
 
 
 def fields_of(given: Iterable[str], found: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -78,15 +85,13 @@ def fields_of(given: Iterable[str], found: Mapping[str, str]) -> tuple[dict[str,
     for one in given:
         name, separator, text = one.partition("=")
         if not separator or name not in KNOWN:
-            raise UsageError(
-                f"--record {one} names no field of a run record", remedy=f"It knows {', '.join(KNOWN)}; others are --tag."
-            )
-        fields[name] = _value(name, text)
+            raise UsageError(f"--record {one} names no field of a run record", f"It knows {', '.join(KNOWN)}; others are --tag.")
+        fields[name] = _value(text) if name in NUMBERS else text
         tags.pop(name, None)
     try:
-        run_json_rows({"training_run_id": "checked", **fields})
+        _check(fields)
     except RecordError as error:
-        raise UsageError(f"--record {error.field} {error}") from error
+        raise UsageError(f"--record {error}") from error
     return fields, tags
 
 
@@ -103,8 +108,8 @@ def closed(document: dict[str, Any], seen: datetime) -> dict[str, Any] | None:
     attempt = document["attempts"][0]
     if attempt.get("ended_at"):
         return None
-    started = datetime.fromisoformat(attempt["started_at"])
-    ended = {**attempt, "state": "unknown", "ended_at": stamp(max(seen.astimezone(UTC), started))}
+    started = parsed(attempt["started_at"])
+    ended = {**attempt, "state": "unknown", "ended_at": stamp(max(seen, started))}
     return {**document, "attempts": [ended]}
 
 
@@ -116,19 +121,41 @@ def read_added(path: Path) -> str:
         return ""
 
 
-def _filled(said: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in said.items() if value not in (None, [], {})}
+def _filled(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if value not in (None, [], {})}
 
 
-def _value(name: str, text: str) -> Any:
-    """A number where the field is one; `1e12` is the count 1000000000000."""
-    if "int" not in str(RunRecord.__annotations__[name]):
-        return text
+def _value(text: str) -> int | float | str:
+    """A number, of which `1e12` is one; any other text stays, and is refused with the field's name."""
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _check(fields: Mapping[str, Any]) -> None:
+    """Refuse what is no field of a run record, or a value of another type than the field's."""
+    for name, value in fields.items():
+        if name not in KNOWN:
+            raise RecordError(f"{name} is no field of a run record")
+        if value is None:
+            continue
+        if name in TEXTS:
+            if not isinstance(value, str):
+                raise RecordError(f"{name} is no text")
+            if name == "provider_name" and value.strip().lower() not in PROVIDERS:
+                raise RecordError(f"{name} is neither AWS nor Google Cloud")
+        elif not _is_number(value):
+            raise RecordError(f"{name} is no number")
+        elif name in COUNTS and (value != int(value) or not 0 <= value <= _MOST):
+            raise RecordError(f"{name} is no count")
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number that JSON can hold and a float can."""
     try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        raise UsageError(f"--record {name}={text} is no number") from None
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # an int beyond every float
+        return False

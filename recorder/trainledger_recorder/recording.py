@@ -4,6 +4,8 @@ It measures nothing and sends nothing itself, so nothing in it takes long. The j
 asked, its exit code is the recorder's, and no failure of recording ever ends it.
 """
 
+from __future__ import annotations
+
 import json
 import select
 import selectors
@@ -15,37 +17,38 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from connectors.runs.run_records import RecordError
-from connectors.stores import StoreOptions
-from dagster_project import durable
-from dagster_project.recorder import MODULE, stamp
-from dagster_project.recorder.hosts import Host, host_of
-from dagster_project.recorder.jobs import Job
-from dagster_project.recorder.programs import Program
-from dagster_project.recorder.run_record import RunFile, fields_of, read_added
-from dagster_project.recorder.samplers import NEURON_MONITOR, Stamp, kinds_here, lacking_here, monitor_command
-from dagster_project.recorder.signals import Signals
-from dagster_project.recorder.software import software_here
-from dagster_project.recorder.spool import Session, trim
-from dagster_project.recorder.subjects import Ending, Subject
-from dagster_project.recorder.uploads import Uploads
-from dagster_project.recorder.writing import Writer
+from trainledger_recorder import helper_command
+from trainledger_recorder.errors import RecordError
+from trainledger_recorder.files import write_json
+from trainledger_recorder.hosts import Host, host_of
+from trainledger_recorder.jobs import Job
+from trainledger_recorder.programs import Program
+from trainledger_recorder.run_record import RunFile, fields_of, read_added
+from trainledger_recorder.samplers import NEURON_MONITOR, Stamp, kinds_here, lacking_here, monitor_command
+from trainledger_recorder.signals import Signals
+from trainledger_recorder.software import software_here
+from trainledger_recorder.spool import Session, trim
+from trainledger_recorder.subjects import Ending, Subject
+from trainledger_recorder.targets import Options
+from trainledger_recorder.times import stamp
+from trainledger_recorder.uploads import Uploads
+from trainledger_recorder.writing import Writer
 
 _ALIVE = 30.0  # seconds between two signs of life
-_UNWATCHED = 1.0  # where the end of the job wakes nobody
+_UNWATCHED = 1.0  # where the end of the job wakes no wait
 _LAST_LINES = 10.0  # for a sampler's last round
 # what the ledger reads, and nothing that grows with the processors; a period must be a whole number of seconds
 _METRICS = ({"type": "neuroncore_counters"}, {"type": "execution_stats"})
 _SYSTEM_METRICS = ({"type": "memory_info"}, {"type": "neuron_hw_counters"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Settings:
     """What a recorder was asked for."""
 
     target: str
     spool: Path
-    options: StoreOptions = field(default_factory=StoreOptions)
+    options: Options = field(default_factory=Options)
     host: str | None = None
     type_: str | None = None
     chips: int | None = None
@@ -85,7 +88,7 @@ class Recorder:
         self._uploads = Uploads(self._parent, session.name, settings.target, settings.options, monotonic, say)
 
     def run(self, subject: Subject, signals: Signals) -> Ending:
-        """Record until the subject ends, deliver, and say how it ended."""
+        """Record until the subject ends, deliver, and return how it ended."""
         self._selector.register(signals.descriptor, selectors.EVENT_READ)
         if subject.descriptor is not None:
             self._selector.register(subject.descriptor, selectors.EVENT_READ)
@@ -135,7 +138,7 @@ class Recorder:
         for lacking in lacking_here(kinds) if self._asked.only is None else ():
             self._say(lacking)
         if self._job.run_id and not self._job.is_named:
-            self._say("nobody named this run, so its name was made here; --run gives it the one that its bill has as a tag")
+            self._say("this run has no name, so one was made here; --run gives it the one that its bill has as a tag")
         if not host.is_billed_name and host.provider_name is None:
             self._say("no metadata service names this machine, so bills know it by another name; --host gives it")
 
@@ -156,16 +159,16 @@ class Recorder:
                 "sysfs": str(asked.sysfs),
                 "labels": {name: value for name, value in labels.items() if value},
             }
-            arguments = [*MODULE, "dagster_project.recorder.sampling", json.dumps(settings)]
-            said: dict[str, Any] = {"shows_errors": True, "waits_for": (signal.SIGTERM,)}
-            found.append(Program("the sampler", arguments, self._take, self._monotonic, self._say, **said))
+            arguments = helper_command("sampling", settings)
+            options: dict[str, Any] = {"shows_errors": True, "waits_for": (signal.SIGTERM,)}
+            found.append(Program("the sampler", arguments, self._take, self._monotonic, self._say, **options))
         return found
 
     def _monitor_config(self) -> Path:
         path = self._session.folder / "neuron-monitor.json"
         runtimes = [{"tag_filter": ".*", "metrics": _METRICS}]
         config = {"period": f"{self._asked.period}s", "neuron_runtimes": runtimes, "system_metrics": _SYSTEM_METRICS}
-        self._guarded(lambda: durable.write_json(path, config))
+        self._guarded(lambda: write_json(path, config))
         return path
 
     def _wrap(self, host: Host, document: bytes) -> None:
@@ -248,7 +251,7 @@ class Recorder:
             try:
                 self._file.add(text)
             except RecordError as error:
-                self._say(f"{self._asked.added}: {error.field or 'it'} {error}; the record is written without it")
+                self._say(f"{self._asked.added}: {error}; the record is written without it")
 
     def _drain(self, signals: Signals) -> None:
         until = self._monotonic() + self._asked.drain_seconds
@@ -264,9 +267,7 @@ class Recorder:
         if self._session.is_empty():
             self._session.remove()
         else:
-            self._say(
-                f"{len(self._session.ready())} files wait in {self._session.folder}; the next `trainledger record` delivers them"
-            )
+            self._say(f"{len(self._session.ready())} files wait in {self._session.folder}; the next recorder delivers them")
 
     def _guarded(self, write: Callable[[], Any]) -> None:
         """A spool that cannot be written costs the record, never the job."""

@@ -1,11 +1,11 @@
 """Delivers what waits in a spool, in a process of its own: a slow store, or one that hangs, never keeps a sample waiting.
 
-    python -m dagster_project.recorder.uploading '<settings as JSON>'
-
 It takes the sessions of dead recorders as well, finishes what they left open and closes their run record. First the record,
-which is small and tells when the run ended; then files, oldest first. The first that fails ends it, so that order stays;
+which is small and has the end of the run; then files, oldest first. The first that fails ends it, so that order stays;
 whoever started it tries again.
 """
+
+from __future__ import annotations
 
 import gzip
 import json
@@ -17,12 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from connectors.errors import ConnectorError
-from connectors.stores import StoreOptions
-from dagster_project import durable
-from dagster_project.recorder.run_record import closed
-from dagster_project.recorder.spool import Ready, Session, held
-from dagster_project.recorder.targets import Target, open_target
+from trainledger_recorder.errors import DeliveryError
+from trainledger_recorder.files import write_json
+from trainledger_recorder.run_record import closed
+from trainledger_recorder.spool import Ready, Session, held
+from trainledger_recorder.targets import Options, Target, open_target
 
 TRY_AGAIN = 75  # EX_TEMPFAIL
 _LEVEL = 6
@@ -46,9 +45,9 @@ def _take_over(session: Session, say: Callable[[str], None]) -> None:
     seen = session.last_seen()
     session.recover()
     if session.record.exists():
-        said = json.loads(session.record.read_bytes())
-        if document := closed(said["document"], seen):
-            session.write_record(said["key"], document)
+        record = json.loads(session.record.read_bytes())
+        if document := closed(record["document"], seen):
+            session.write_record(record["key"], document)
             say(f"an earlier recorder was killed; it was last seen at {seen:%Y-%m-%d %H:%M:%S} UTC, where its attempt ends now")
 
 
@@ -74,7 +73,7 @@ def _deliver_record(session: Session, target: Target) -> None:
         return
     key, document, digest = waiting
     path = session.folder / "record.upload"
-    durable.write_json(path, document)
+    write_json(path, document)
     target.replace(path, key)
     session.record_was_sent(digest)
 
@@ -102,12 +101,12 @@ def _packed(one: Ready) -> Ready:
     return Ready(path, one.key, path.stat().st_size)
 
 
-def deliver(parent: Path, own: str | None, location: str, options: StoreOptions, say: Callable[[str], None]) -> int:
-    """Deliver everything, and say in one line what kept it from that. Returns an exit code."""
+def deliver(parent: Path, own: str | None, location: str, options: Options, say: Callable[[str], None]) -> int:
+    """Deliver everything, and name in one line what kept it from that. Returns an exit code."""
     try:
         count = deliver_all(parent, own, open_target(location, options), say)
-    except ConnectorError as error:
-        say(f"{error.message} {error.remedy}")
+    except DeliveryError as error:
+        say(str(error))
         return TRY_AGAIN
     except OSError as error:
         say(f"{error.strerror or error}: {error.filename or location}")
@@ -117,13 +116,9 @@ def deliver(parent: Path, own: str | None, location: str, options: StoreOptions,
     return 0
 
 
-def main(arguments: list[str]) -> int:
-    """As a process of its own, whose last line on standard error is what went wrong."""
+def main(text: str) -> int:
+    """As a process of its own, whose last line on standard error is what went wrong. `text`: the settings as JSON."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the job and its recorder
-    asked: dict[str, Any] = json.loads(arguments[0])
-    options = StoreOptions(**asked["options"])
-    return deliver(Path(asked["parent"]), asked["own"], asked["target"], options, lambda text: print(text, file=sys.stderr))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    asked: dict[str, Any] = json.loads(text)
+    options = Options(**asked["options"])
+    return deliver(Path(asked["parent"]), asked["own"], asked["target"], options, lambda line: print(line, file=sys.stderr))

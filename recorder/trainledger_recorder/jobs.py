@@ -1,13 +1,15 @@
 """Which run this is: what was asked for, else what the job's own scheduler put into its environment. Knows no machine."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
-from dagster_project.failures import UsageError
-from dagster_project.recorder import stamp
+from trainledger_recorder.errors import UsageError
+from trainledger_recorder.times import stamp
 
 LONGEST = 200  # bytes of an id in a key: a file's name has at most 255
 _NAMES = (
@@ -19,14 +21,14 @@ _NAMES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job:
     """A run as its environment names it; None: of a machine, which may run several. `attempt_id`: as the scheduler counts."""
 
     run_id: str | None
     attempt_id: str | None
     aliases: tuple[tuple[str, str], ...]
-    is_named: bool = True  # False: nobody named it
+    is_named: bool = True  # False: its name was made here
 
 
 def job_of(environment: Mapping[str, str], run: str | None, attempt: str | None, made: str | None) -> Job:
@@ -37,9 +39,7 @@ def job_of(environment: Mapping[str, str], run: str | None, attempt: str | None,
         return Job(None, None, ())
     run_id = run_id.strip()
     if not run_id or len(encoded(run_id)) > LONGEST:
-        raise UsageError(
-            f"'{run_id[:80]}' cannot name a run", remedy=f"Give --run an id of 1 to {LONGEST} bytes, as the key has it."
-        )
+        raise UsageError(f"'{run_id[:80]}' cannot name a run", f"Give --run an id of 1 to {LONGEST} bytes, as the key has it.")
     return Job(run_id, attempt or _attempt(environment), tuple(_aliases(environment)), named is not None)
 
 
@@ -89,5 +89,5 @@ def _aliases(environment: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def attempt_name(job: Job, started_at: datetime) -> str:
-    """The attempt; where nobody counts them, its start, so that a second one is another without asking for the first."""
+    """The attempt; where they are not counted, its start, so that a second one is another without asking for the first."""
     return job.attempt_id or stamp(started_at)

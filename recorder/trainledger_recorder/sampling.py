@@ -1,13 +1,14 @@
 """Asks drivers and libraries every few seconds, in a process of its own: one that hangs keeps neither the job's end nor other
 lines waiting.
 
-    python -m dagster_project.recorder.sampling '<settings as JSON>'
-
-Prints `<kind> <document>` per line to the recorder, and ends after one more round when it is told to: a job shorter than a
+Prints `<kind> <document>` per line to the recorder, and ends after one more round when SIGTERM comes: a job shorter than a
 period has two.
 """
 
+from __future__ import annotations
+
 import json
+import os
 import signal
 import sys
 import time
@@ -15,17 +16,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-import msgspec
-
-from dagster_project import clock
-from dagster_project.recorder import stamp
-from dagster_project.recorder.samplers import Libtpu, NeuronPower, Nvml, Sampler, Stamp
+from trainledger_recorder import line_for_people
+from trainledger_recorder.samplers import Libtpu, NeuronPower, Nvml, Sampler, Stamp
+from trainledger_recorder.times import now, stamp
 
 ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
 def samplers_of(settings: dict[str, Any], say: Callable[[str], None]) -> list[Sampler]:
-    """The samplers that were asked for; what one needs and has not is said, and the others go on."""
+    """The samplers that were asked for; one whose library is missing is named, and the others go on."""
     makers: dict[str, Callable[[], Sampler]] = {
         "neuron_power": lambda: NeuronPower(Path(settings["sysfs"])),
         "gpu_monitoring": lambda: Nvml(),
@@ -43,11 +42,12 @@ def samplers_of(settings: dict[str, Any], say: Callable[[str], None]) -> list[Sa
 def sample(
     samplers: Sequence[Sampler], settings: dict[str, Any], out: TextIO, say: Callable[[str], None], failed: set[str]
 ) -> None:
-    """One round of all samplers. One that fails is said once, and asked again in the next round."""
+    """One round of all samplers. One that fails is named once, and asked again in the next round."""
     for sampler in samplers:
         try:
-            for document in sampler.documents(Stamp(stamp(clock.now()), settings["host"], settings["run"])):
-                out.write(f"{sampler.kind} {msgspec.json.encode(document).decode()}\n")
+            for document in sampler.documents(Stamp(stamp(now()), settings["host"], settings["run"])):
+                line = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+                out.write(f"{sampler.kind} {line}\n")
             failed.discard(sampler.kind)
         except Exception as error:
             if sampler.kind not in failed:
@@ -56,30 +56,23 @@ def sample(
     out.flush()
 
 
-def main(arguments: list[str]) -> int:
-    """Sample until told to end, or until nobody reads."""
+def main(text: str) -> int:
+    """Sample until SIGTERM, or until the recorder is gone. `text`: the settings as JSON."""
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
-    settings: dict[str, Any] = json.loads(arguments[0])
+    settings: dict[str, Any] = json.loads(text)
 
     def say(text: str) -> None:
-        print(f"trainledger record: {text}", file=sys.stderr, flush=True)
+        print(line_for_people(text), file=sys.stderr, flush=True)
 
     samplers, failed = samplers_of(settings, say), set[str]()
-    ended = None
-    due = time.monotonic()
+    ended, due, recorder = None, time.monotonic(), os.getppid()
     try:
-        while samplers:
+        while os.getppid() == recorder:  # a killed recorder shows only here, as long as there is nothing to print
             sample(samplers, settings, sys.stdout, say, failed)
             if ended:
                 break
             due = max(due + settings["period"], time.monotonic())
             ended = signal.sigtimedwait(ENDS, max(0.0, due - time.monotonic()))
-        else:
-            signal.sigwait(ENDS)  # nothing to ask; ending would only start it again
     except BrokenPipeError:  # the recorder was killed
         sys.stderr.close()
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
