@@ -1,38 +1,99 @@
-"""Which module reads which kind of source, and which files the reading of a kind depends on.
+"""One descriptor per kind of source: which module reads it, and what the rest of the ledger must know of it.
 
-The only list of kinds that can be read. Modules are imported when they are asked for: a listing needs no Parquet reader.
+The only list of kinds. It is plain data, so that a refresh without news imports no reader: modules are imported when they are
+asked for. What the numbers mean is dbt's.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Literal, Protocol, cast
 
 from connectors.deliveries import Converted, Delivery, Refusal
 from connectors.formats.schema import Schema
 from connectors.stores import ObjectStore
 
-MODULES = {
-    "aws_cur": "connectors.aws.cur",
-    "aws_carbon": "connectors.aws.carbon",
-    "training_runs": "connectors.runs.training_runs",
-    "gcp_billing": "connectors.gcp.billing",
-    "gcp_focus": "connectors.gcp.focus",
-    "gcp_carbon": "connectors.gcp.carbon",
-    "neuron_monitor": "connectors.telemetry.neuron_monitor",
-    "tpu_monitoring": "connectors.telemetry.tpu_monitoring",
-    "xprof": "connectors.power.xprof",
-    "neuron_power": "connectors.power.neuron_power",
-    "gpu_monitoring": "connectors.power.gpu_monitoring",
-    "power_meters": "connectors.power.power_meters",
-    "fx_rates": "connectors.inputs.fx_rates",
-    "user_inputs": "connectors.inputs.user_inputs",
+Fact = Literal["bill", "carbon", "runs", "telemetry", "inputs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """What everything but its own module knows of a kind."""
+
+    module: str  # below connectors; it has what the protocol Connector lists
+    fact: Fact
+    provider_name: str | None = None
+    book_rank: int = 0  # the smallest rank that covers a payer's month is the book
+    payer_column: str | None = None
+    account_column: str | None = None  # bills and carbon: whose use it is, below the payer
+    line_type_column: str | None = None  # bills: what a row is of, such as use, tax or a fee
+    usage_column: str | None = None  # bills whose partitions are no months: the time of use places a row in its month
+    tag_column: str | None = None  # bills: the tags or labels of a line, among them the run's
+    has_credit_rows: bool = False  # bills: a line's credits are rows of their own, and no lines
+    version_column: str | None = None  # carbon whose partitions name no model version: its rows do
+    meters_chips: bool = False  # watts of chips, by which a month and the twelve after it are calibrated
+    detail_columns: tuple[str, ...] = ()  # an export with none of them is the less detailed one, and ranks one lower
+
+
+DESCRIPTORS: dict[str, Descriptor] = {
+    "aws_cur": Descriptor(
+        "aws.cur",
+        "bill",
+        "AWS",
+        payer_column="bill_payer_account_id",
+        account_column="line_item_usage_account_id",
+        line_type_column="line_item_line_item_type",
+        tag_column="resource_tags",
+    ),
+    "aws_carbon": Descriptor("aws.carbon", "carbon", "AWS", payer_column="payer_account_id", account_column="usage_account_id"),
+    "gcp_billing": Descriptor(
+        "gcp.billing",
+        "bill",
+        "Google Cloud",
+        payer_column="billing_account_id",
+        account_column="project_number",
+        line_type_column="cost_type",
+        usage_column="usage_start_time",
+        tag_column="labels",
+        has_credit_rows=True,
+        detail_columns=("resource_name", "resource_global_name"),
+    ),
+    "gcp_focus": Descriptor(
+        "gcp.focus",
+        "bill",
+        "Google Cloud",
+        book_rank=2,  # 1 is a standard export, found out when it is read
+        payer_column="billing_account_id",
+        account_column="project_number",
+        line_type_column="charge_category",
+        usage_column="usage_start_time",
+        tag_column="labels",
+        has_credit_rows=True,
+    ),
+    "gcp_carbon": Descriptor(
+        "gcp.carbon",
+        "carbon",
+        "Google Cloud",
+        payer_column="billing_account_id",
+        account_column="project_number",
+        version_column="model_version",
+    ),
+    "neuron_monitor": Descriptor("telemetry.neuron_monitor", "telemetry", "AWS"),
+    "tpu_monitoring": Descriptor("telemetry.tpu_monitoring", "telemetry", "Google Cloud"),
+    "xprof": Descriptor("power.xprof", "telemetry", "Google Cloud", meters_chips=True),
+    "neuron_power": Descriptor("power.neuron_power", "telemetry", "AWS"),
+    "gpu_monitoring": Descriptor("power.gpu_monitoring", "telemetry", meters_chips=True),
+    "power_meters": Descriptor("power.power_meters", "telemetry"),
+    "training_runs": Descriptor("runs.training_runs", "runs"),
+    "fx_rates": Descriptor("inputs.fx_rates", "inputs"),
+    "user_inputs": Descriptor("inputs.user_inputs", "inputs"),
 }
-KINDS = tuple(MODULES)
+KINDS = tuple(DESCRIPTORS)
 
 _IMPORT = re.compile(r"^[ \t]*from (connectors\b[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 
@@ -68,9 +129,9 @@ def modules_of(kind: str) -> tuple[Path, ...]:
 
 
 def _module_of(kind: str) -> str:
-    if kind not in MODULES:
+    if kind not in DESCRIPTORS:
         raise ValueError(f"there is no connector for kind '{kind}'; known kinds: {', '.join(KINDS)}")
-    return MODULES[kind]
+    return f"connectors.{DESCRIPTORS[kind].module}"
 
 
 @cache

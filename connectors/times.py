@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
 
 YEARS = range(2006, 2100)  # from the first cloud bill to before the sentinel dates that writers put for "never"
 
@@ -11,6 +12,7 @@ _ZERO_TIMES = (datetime(1, 1, 1), datetime(1970, 1, 1))  # noqa: DTZ001 - compar
 _TIME = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d{1,9}))?\s?(Z|z|UTC|[+-]\d{2}:?(?:\d{2})?)?)?", re.ASCII
 )
+_OFFSET = re.compile(r"([+-]\d\d):?(\d\d)", re.ASCII)
 _MONTH = re.compile(r"(?!0000|9999)\d{4}-(0[1-9]|1[0-2])", re.ASCII)  # the month after it must be one as well
 
 
@@ -30,7 +32,7 @@ def parse_utc(text: str) -> datetime:
 
 
 def recorded_time(moment: datetime) -> datetime | None:
-    """Return an aware time of a record or sample; None where it says "no time"; ValueError outside YEARS.
+    """Return an aware time of a record or sample; None for a mark of "no time"; ValueError outside YEARS.
 
     Go writes 0001-01-01T00:00:00Z and C the second 0 for a time that was never set; 9999-12-31 and the last nanosecond of 64 bits
     (2262-04-11) say "still open".
@@ -41,6 +43,16 @@ def recorded_time(moment: datetime) -> datetime | None:
     if moment.year not in YEARS:
         raise ValueError(f"outside the years {YEARS[0]} to {YEARS[-1]}")
     return moment
+
+
+def zone_named(name: str) -> tzinfo:
+    """The zone of a name such as Europe/Paris or +02:00; ValueError where it is none."""
+    try:
+        if match := _OFFSET.fullmatch(name):
+            return datetime.fromisoformat(f"2026-01-01T00:00:00{match[1]}:{match[2]}").tzinfo or UTC
+        return ZoneInfo(name)
+    except (OSError, KeyError) as error:  # an unknown zone is a KeyError, and a folder of zones an OSError
+        raise ValueError("no zone") from error
 
 
 def is_month(text: str) -> bool:

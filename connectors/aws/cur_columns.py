@@ -44,6 +44,13 @@ savings_plan_savings_plan_effective_cost savings_plan_net_savings_plan_effective
 savings_plan_total_commitment_to_date savings_plan_used_commitment
 """
 
+# AWS's own page spells the last one both ways
+_LINE_TYPES = """
+Usage DiscountedUsage SavingsPlanCoveredUsage SavingsPlanNegation SavingsPlanRecurringFee SavingsPlanUpfrontFee RIFee Fee Tax
+Credit Refund Discount BundledDiscount EdpDiscount PrivateRateDiscount RiVolumeDiscount SppDiscount DistributorDiscount
+FlatRateSubscription FlateRateSubscription
+"""
+
 SCHEMA = Schema(
     columns=(
         required("identity_line_item_id", Text),
@@ -54,7 +61,7 @@ SCHEMA = Schema(
         ),
         required("bill_billing_period_start_date", Timestamp, filled=True),
         required("line_item_usage_account_id", Text, filled=True),
-        required("line_item_line_item_type", Text, filled=True),
+        required("line_item_line_item_type", Text, filled=True, known=frozenset(_LINE_TYPES.split())),
         required("line_item_usage_start_date", Timestamp, filled=True),
         required("line_item_usage_end_date", Timestamp, filled=True),
         required("line_item_product_code", Text),

@@ -2,7 +2,7 @@
 
 Bills, run records and telemetry must mean one type by one name: `ml.trn1.32xlarge` is trn1.32xlarge, `ct6e-standard-8t` is v6e,
 `NVIDIA_H100_80GB` is nvidia-h100-80gb.
-A name that nobody knows keeps its own spelling. The SQL of the ledger decides by the same expression of families
+An unknown name keeps its own spelling. The SQL of the ledger decides by the same expression of families
 (dbt/models/intermediate/costs/int_aws_lines.sql); a test compares them.
 """
 

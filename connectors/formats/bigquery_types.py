@@ -54,7 +54,7 @@ def arrow_schema(fields: Sequence[Field]) -> pa.Schema:
 
 
 def unknown_columns(fields: Sequence[Field], shape: Shape, uri: str) -> tuple[str, ...]:
-    """Check a table against what a kind declares, as its rows will be; return the paths that nobody declared."""
+    """Check a table against what a kind declares, as its rows will be; return the paths that are not declared."""
     return check_shape(arrow_schema(fields), shape, uri, uri)
 
 

@@ -103,7 +103,7 @@ class CsvFile:
                 try:
                     source: Any = stack.enter_context(archive.open(members[0]))
                 except NotImplementedError as error:  # what zipfile raises for a compression it does not know
-                    raise self._content_error(f"the zip is packed in a way nobody can read ({error})", "bad_archive") from error
+                    raise self._content_error(f"the zip is packed in an unknown way ({error})", "bad_archive") from error
             elif name.endswith(".gz"):
                 source = stack.enter_context(gzip.open(self.path))
             else:

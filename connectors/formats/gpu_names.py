@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-# a3-highgpu-8g, a4-highgpu-8g-lowmem: the ending tells disks or memory, and the GPUs are the same
+# a3-highgpu-8g, a4-highgpu-8g-lowmem: the ending is about disks or memory, and the GPUs are the same
 _MACHINE = re.compile(r"([a-z]\d{1,2}[a-z]?-[a-z]+gpu-\d{1,3}g)(-[a-z]+)?")
 # NVIDIA_H100_80GB of Vertex AI is nvidia-h100-80gb of Compute Engine and of GKE's node label
 _ACCELERATOR = re.compile(r"nvidia(-[a-z0-9]+)+")

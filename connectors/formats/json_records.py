@@ -4,7 +4,7 @@ JSON has fewer types than a table: INT64 is text in it, and NUMERIC is taken to 
 `2026-04-01 00:00:00.5 UTC`, and a value that is null is left out. So a row is read as it is declared, into a Parquet file that
 stays only until its typed copy is written, and from there on as every other. Equal rows give equal copies, whichever way they
 came. Google's page, https://docs.cloud.google.com/bigquery/docs/exporting-data (read 2026-11-22), speaks of INT64 only: decimals
-are taken as text and as number. A file that is cut off at the end of a line looks whole: Parquet tells.
+are taken as text and as number. A file that is cut off at the end of a line looks whole: in Parquet it is seen.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from connectors.formats.lazy import pa, pajson
 from connectors.formats.nested import NestedFile, Shape, flattened, open_nested
 from connectors.formats.parquet import write_tables
 from connectors.formats.schema import Column, Schema, is_text
-from connectors.formats.text_lines import TextFile
+from connectors.formats.text_lines import Stream, TextFile
 from connectors.formats.values import Rows, typed
 
 _ENDINGS = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
 _BLOCK = 4 << 20  # no row of an export comes near it
-_HEAD = 1 << 20  # what is looked at for names that nobody declared
+_HEAD = 1 << 20  # what is looked at for undeclared names
 _CHANGED = re.compile(r"Column\(/?(.*?)\) changed from (\w+) to (\w+) in row (\d+)")
 _NUMERIC, _WHOLE = 9, 0  # decimals
 
@@ -78,7 +78,7 @@ def _batches(chunks: Iterable[bytes], schema: pa.Schema, rows: Rows) -> Iterator
     options = pajson.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     before = 0
     try:
-        reader = pajson.open_json(_Stream(chunks), pajson.ReadOptions(use_threads=False, block_size=_BLOCK), options)
+        reader = pajson.open_json(Stream(chunks), pajson.ReadOptions(use_threads=False, block_size=_BLOCK), options)
         for batch in reader:
             yield batch
             before += batch.num_rows
@@ -156,11 +156,11 @@ def _beginning_of(head: bytes) -> pa.Schema:
     try:
         return flattened(pajson.read_json(io.BytesIO(whole)).slice(0, 0)).schema
     except pa.ArrowInvalid:
-        return pa.schema([])  # what is wrong with it is told when it is read
+        return pa.schema([])  # what is wrong with it is found when it is read
 
 
 def _unknown(given: list[str], shape: Shape, rows: Rows) -> tuple[str, ...]:
-    """The paths that nobody declared. A file that lacks what every row has is of another kind."""
+    """The paths that are not declared. A file that lacks what every row has is of another kind."""
     if not given:
         return ()
     filled = tuple(replace(column, name=path) for path, column in shape.columns.items() if column.filled)
@@ -176,20 +176,3 @@ def _head_of(chunks: Iterator[bytes]) -> bytes:
         if len(head) >= _HEAD and b"\n" in head:
             break
     return head
-
-
-class _Stream(io.RawIOBase):
-    """Pieces of a text as a file."""
-
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        self._chunks, self._rest = iter(chunks), b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, target: Any) -> int:
-        while not self._rest and (chunk := next(self._chunks, None)) is not None:
-            self._rest = chunk
-        count = min(len(target), len(self._rest))
-        target[:count], self._rest = self._rest[:count], self._rest[count:]
-        return count

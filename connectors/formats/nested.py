@@ -44,7 +44,7 @@ def at(paths: str, type_: str, *, below: float | None = None) -> dict[str, Colum
 
 
 class NestedFile:
-    """One Parquet object with nested records. Opening it checks names and types; `unknown` are paths nobody declared."""
+    """One Parquet object with nested records. Opening it checks names and types; `unknown` are undeclared paths."""
 
     def __init__(self, file: Any, shape: Shape, start: Rows) -> None:
         self._file, self._shape, self.start = file, shape, start
@@ -137,7 +137,7 @@ class _Described:
 
 
 def check_shape(schema: pa.Schema, shape: Shape, key: str, uri: str) -> tuple[str, ...]:
-    """Check the names and types that rows will have, before there are any; return the paths nobody declared."""
+    """Check the names and types that rows will have, before there are any; return the undeclared paths."""
     return NestedFile(_Described(schema), shape, Rows(key, uri)).unknown
 
 

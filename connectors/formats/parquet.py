@@ -79,9 +79,9 @@ def read_rows(file: Any, names: Sequence[str], rows: Rows, size: int = _BATCH) -
 
 
 def _must_be_all(rows: int, file: Any, key: str, uri: str) -> None:
-    """Refuse a file that gives fewer rows than its footer tells of: a damaged column may end early without an error."""
-    if rows != (told := file.metadata.num_rows):
-        what = f"{uri} is damaged: its footer tells of {told} rows, and it has {rows}."
+    """Refuse a file that gives fewer rows than its footer counts: a damaged column may end early without an error."""
+    if rows != (counted := file.metadata.num_rows):
+        what = f"{uri} is damaged: its footer counts {counted} rows, and it has {rows}."
         raise ExportContentError(what, place=Place(key), reason="truncated")
 
 

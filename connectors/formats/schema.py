@@ -29,6 +29,7 @@ TextMap = "TextMap"
 class Column:
     """A column by name. `filled` columns hold a value in every row; numbers stay strictly below `below` in size.
 
+    A value that is none of `known` is news from the provider, not an error: whoever reads the delivery is told of it.
     Entries of a `spread` map may also be columns of their own: `resource_tags_user_team` is the entry user_team of resource_tags.
     """
 
@@ -38,6 +39,7 @@ class Column:
     filled: bool = False
     below: float | None = None
     spread: bool = False
+    known: frozenset[str] = frozenset()
 
 
 required = partial(Column, required=True)  # a column without which a file is refused
@@ -125,7 +127,7 @@ def optional(names: str | Iterable[str], type_: str, *, below: float | None = No
 
 def is_text(found: pa.DataType) -> bool:
     """Whether a type is one of Arrow's three for text."""
-    return pa.types.is_string(found) or pa.types.is_large_string(found) or pa.types.is_string_view(found)
+    return any((pa.types.is_string(found), pa.types.is_large_string(found), pa.types.is_string_view(found)))
 
 
 def _fits(column: Column, found: pa.DataType) -> bool:
@@ -135,7 +137,7 @@ def _fits(column: Column, found: pa.DataType) -> bool:
         return not column.filled
     types = pa.types
     is_time = types.is_date(found) or types.is_timestamp(found)
-    return {
+    fitting: dict[object, bool] = {
         Text: is_text(found),
         Number: types.is_float64(found) or is_text(found) or types.is_decimal(found) or types.is_integer(found),
         Timestamp: is_time,
@@ -143,4 +145,5 @@ def _fits(column: Column, found: pa.DataType) -> bool:
         BigInt: types.is_integer(found) and not types.is_uint64(found),
         Boolean: types.is_boolean(found),
         TextMap: types.is_map(found) and all(is_text(part) for part in (found.key_type, found.item_type)),
-    }[column.type]
+    }
+    return fitting[column.type]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,3 +97,20 @@ class TextFile:
             reason="too_large",
             remedy="Check what wrote this file; telemetry of one node and day is far smaller.",
         )
+
+
+class Stream(io.RawIOBase):
+    """Pieces of a text as a file."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks, self._rest = iter(chunks), b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        while not self._rest and (chunk := next(self._chunks, None)) is not None:
+            self._rest = chunk
+        count = min(len(target), len(self._rest))
+        target[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count

@@ -1,6 +1,6 @@
 """Names of TPUs in Google's machine types, node labels, slices, metrics and run records, and what each of them states.
 
-A generation that nobody knows yet (8t, 8i) is read by the same pattern as the known ones, so that it keeps its chips.
+A generation that is not known yet (8t, 8i) is read by the same pattern as the known ones, so that it keeps its chips.
 """
 
 from __future__ import annotations

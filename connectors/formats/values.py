@@ -100,7 +100,7 @@ def typed(column: Column, values: pa.Array, rows: Rows) -> pa.Array:
 
 
 def check_filled(column: Column, values: pa.Array, rows: Rows) -> None:
-    """Refuse a null, or the empty text, where every row needs a value: a cost without its account belongs to nobody."""
+    """Refuse a null, or the empty text, where every row needs a value: a cost without its account is of no account."""
     if not column.filled:
         return
     values = decoded(values)

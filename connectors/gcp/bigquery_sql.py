@@ -25,7 +25,7 @@ class Axis:
     unit: Literal["DAY", "MONTH"] = "DAY"
 
     def start(self, day: date) -> str:
-        """A day as a constant of the column's type. The zone is said: a project may have another default than UTC."""
+        """A day as a constant of the column's type. The zone is written: a project may have another default than UTC."""
         midnight = {"DATE": "", "DATETIME": " 00:00:00", "TIMESTAMP": " 00:00:00+00"}[self.type]
         return f"{self.type} '{day:%Y-%m-%d}{midnight}'"
 
@@ -65,7 +65,7 @@ def partitions_sql(table: str, axis: Axis, export_time: str | None, first: date 
 
     Google appends, and its export time grows with each append, so number and newest export time tell of any change
     (https://docs.cloud.google.com/billing/docs/how-to/export-data-bigquery-tables/detailed-usage, read 2026-04-08). A table
-    without such a time, as that of carbon which backfills rewrite, is told by a sum over fingerprints of its whole rows: equal
+    without such a time, as that of carbon which backfills rewrite, is known by a sum over fingerprints of its whole rows: equal
     rows in any order have the same, and rows that come twice count twice, as in an exclusive or they would not.
     """
     if export_time:
@@ -97,7 +97,7 @@ def modified_sql(dataset: str, table: str) -> str:
     """When each partition of a table was last written: `partition_id` as 20260412 or 202604, and `last_modified_time`.
 
     https://docs.cloud.google.com/bigquery/docs/information-schema-partitions (read 2026-11-22). A deletion may not count as a
-    write there, so this time says when a month was published and not whether it changed.
+    write there, so this time is when a month was published and not whether it changed.
     """
     return (
         "SELECT partition_id, last_modified_time, total_rows\n"

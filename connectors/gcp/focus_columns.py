@@ -54,11 +54,14 @@ _TEXTS = {
     "x_ConsumptionModelDescription": "consumption_model_description",
 }
 
+_CATEGORIES = frozenset({"Usage", "Purchase", "Tax", "Credit", "Adjustment"})  # of FOCUS
+
 LINE_COLUMNS: dict[str, Column] = {
     "BillingAccountId": required("billing_account_id", Text, filled=True),
     "ChargePeriodStart": required("usage_start_time", Timestamp, filled=True),
     "ChargePeriodEnd": required("usage_end_time", Timestamp, filled=True),
-    "ChargeCategory": required("charge_category", Text, filled=True),  # without it tax would be use
+    # without it tax would be use
+    "ChargeCategory": required("charge_category", Text, filled=True, known=_CATEGORIES),
     "BilledCost": required("billed_cost", Number, filled=True, below=_MONEY),
     "BillingCurrency": required("currency", Text, filled=True),
     **{path: Column(name, Text) for path, name in _TEXTS.items()},
@@ -105,7 +108,7 @@ SHAPE = Shape(
     decimals=frozenset({"BilledCost", *_MONIES, *_PRICES, *_QUANTITIES, "x_Credits.Amount"}),  # all but the rate are NUMERIC
 )
 
-# what the detailed export has and this one says in another way (billed_cost, charge_class) or not at all
+# what the detailed export has and this one has in another way (billed_cost, charge_class) or not at all
 _OTHERWISE = {"cost", "adjustment_type", "adjustment_mode", "transaction_type"}
 _OWN = (
     required("part", Text, filled=True),

@@ -1,4 +1,4 @@
-"""What Google's tables are read by in BigQuery: by which time they are divided, and what tells that a part of them changed.
+"""What Google's tables are read by in BigQuery: by which time they are divided, and what shows that a part of them changed.
 
 For each kind that lies in a table. Which columns there are and what they become is declared once, beside the kind's SCHEMA. What
 a table looks like comes as its description in the REST API (`tables.get`), which costs nothing:
@@ -49,12 +49,12 @@ class TableReading:
         return Axis(name, cast(Time, found), "MONTH" if unit == "MONTH" else "DAY")
 
     def changes_by(self, description: Mapping[str, Any]) -> str | None:
-        """The column whose greatest value tells of an append; None where this table lacks it: then whole rows are compared."""
+        """The column whose greatest value shows an append; None where this table lacks it: then whole rows are compared."""
         names = {field.name for field in fields_of(description.get("schema", {}))}
         return self.export_time if self.export_time in names else None
 
     def columns_of(self, description: Mapping[str, Any], uri: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The columns to read and, beside them, the paths nobody declared.
+        """The columns to read and, beside them, the undeclared paths.
 
         A required column that lacks, or has a type that cannot be taken exactly, is an ExportSchemaError before a byte is billed.
         """
@@ -83,7 +83,7 @@ class TableReading:
         return partition_sql(table, columns, self.axis_of(description), day)
 
     def written_sql(self, dataset: str, table: str, description: Mapping[str, Any]) -> str | None:
-        """When each partition was written, where neither a column tells it nor another time than the axis divides the table."""
+        """When each partition was written, where neither a column has it nor another time than the axis divides the table."""
         divided: Mapping[str, Any] = description.get("timePartitioning") or {}
         is_divided_so = divided.get("field", INGESTION.column) == self.axis_of(description).column
         return modified_sql(dataset, table) if divided and is_divided_so and not self.changes_by(description) else None

@@ -41,7 +41,7 @@ class Figure:
     units: dict[str, float]
     least: float
     most: float
-    narrows: tuple[str, ...]  # the columns that may say for which runs or regions only; `key` says the rest
+    narrows: tuple[str, ...]  # the columns that may name the only runs or regions; `key` names the rest
     bases: tuple[str, ...]
     is_money: bool = False  # in any currency, as a code of three letters
 
@@ -82,7 +82,7 @@ def _check(row: dict[str, Any], index: int, rows: Rows) -> None:
         raise rows.error("value", index, row["value"], f"where {row['kind']} lies {bounds}", "wrong_value")
     for name in ("training_run_id", "region_id"):
         if row.get(name) and name not in figure.narrows:
-            raise rows.error(name, index, row[name], f"which {row['kind']} does not take: its key says it", "wrong_value")
+            raise rows.error(name, index, row[name], f"which {row['kind']} does not take: its key has it", "wrong_value")
     if (row.get("basis") or row["kind"] == "measured_energy") and row.get("basis") not in figure.bases:
         words = f"one of {', '.join(figure.bases)}" if figure.bases else "empty"
         raise rows.error("basis", index, row.get("basis"), f"where the basis of {row['kind']} is {words}", "wrong_value")
@@ -93,8 +93,8 @@ def _check(row: dict[str, Any], index: int, rows: Rows) -> None:
 def _check_month(start: date | None, end: date | None, index: int, rows: Rows) -> None:
     """Energy is of one month: divided over several by a guess, the reading of May would change April."""
     if start is None or start.day != 1:
-        told = start and start.isoformat()
-        raise rows.error("valid_from", index, told, "where measured_energy names its month by the first day", "wrong_value")
+        value = start and start.isoformat()
+        raise rows.error("valid_from", index, value, "where measured_energy names its month by the first day", "wrong_value")
     if end and end != (start + timedelta(days=31)).replace(day=1):
         raise rows.error("valid_to", index, end.isoformat(), "where measured_energy is of one calendar month", "wrong_value")
 

@@ -1,7 +1,7 @@
 """Every listed object of a source is accounted for: delivered, refused, a known bystander, awaited, or not understood.
 
 A finder yields what it knows and passes by the rest. Here the rest is counted, and what looks like data becomes a refusal, so
-that nine months of a bill that were copied without `metadata/` are told instead of leaving an empty ledger. Decided from the
+that nine months of a bill that were copied without `metadata/` are reported instead of leaving an empty ledger. Decided from the
 listing; only of a finding one small object is read, to say what it looks like.
 """
 
@@ -57,7 +57,7 @@ class Counts:
 def nothing_there(location: str, counts: Counts) -> tuple[str, str] | None:
     """In words, that a location holds nothing to read, and what to do; None where something is there.
 
-    No refusal: a provider that has not begun, and a bucket for next year, are nobody's fault. `status` and `doctor` tell it.
+    No refusal: a provider that has not begun, and a bucket for next year, are no fault. `status` and `doctor` show it.
     """
     if counts.listed > counts.bystanders:
         return None

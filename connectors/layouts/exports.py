@@ -27,7 +27,7 @@ REWRITING = timedelta(hours=1)
 class Layout:
     """A manifest's key, with groups named for the partition and optionally `execution`, and how to name the partition.
 
-    `data` has the same groups: a file whose manifest is missing is told with its partition.
+    `data` has the same groups: a file whose manifest is missing is reported with its partition.
     """
 
     manifest: re.Pattern[str]

@@ -1,6 +1,6 @@
 """In words: what lies in a location that no delivery was made of, what is probably meant, and what to do about it.
 
-Each finding is a refusal, so it stands in the quarantine until the objects are gone or understood.
+Each finding is a refusal, so it is in the quarantine until the objects are gone or understood.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _export(store: ObjectStore, layouts: Sequence[Layout], infos: Sequence[Objec
         )
     if count := below.get(""):
         missing = "metadata/" if any(info.key.lower().startswith("data/") for info in infos) else "manifest"
-        remedy = "Copy the whole export: what AWS writes in a manifest says which files are complete."
+        remedy = "Copy the whole export: which files are complete is known from the manifest."
         return f"{_count(count, 'data file')}, no {missing}", remedy
     remedy = "Set `location` to the folder of the export that holds data/ and metadata/, and move other files elsewhere."
     is_other = any(info.key.startswith(("data/", "metadata/")) for info in infos)

@@ -31,7 +31,7 @@ class Result:
 
     @property
     def objects(self) -> tuple[ObjectInfo, ...]:
-        """All that tells of the run, the log first."""
+        """All that is of the run, the log first."""
         parts = (self.log, self.system, *_in_order(self.nodes), *_in_order(self.switches))
         return tuple(info for info in parts if info is not None)
 

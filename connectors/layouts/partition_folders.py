@@ -3,7 +3,7 @@
 There is no manifest, so the newest file's time is when the partition was published. A Parquet file that lies in no such folder
 is refused by name: left aside in silence, its costs would be missing from the bill. A second folder of a day is refused as well:
 its rows may be those of the first. JSON lines are read where they are all that a partition's folder has; beside Parquet they
-would be the same rows once more, and are told as not understood.
+would be the same rows once more, and are reported as not understood.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Files of a partition that one EXPORT DATA cannot have written: left over from an export before it, or a part that is missing.
 
 `overwrite` replaces files of the same name only. When a day is exported again with fewer files, those that were not replaced stay
-and hold rows that the new ones have too. There is no manifest to tell, and a row has no id; what tells is the files' names and
+and hold rows that the new ones have too. There is no manifest to tell, and a row has no id; what shows it is the files' names and
 times. The rows are kept: they may be real, and what is left out of a bill is not seen. Known from the listing, nothing is read.
 """
 

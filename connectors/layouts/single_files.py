@@ -17,6 +17,11 @@ def find_file_deliveries(store: ObjectStore, kind: str, endings: tuple[str, ...]
             yield Delivery(kind, partition_of(info.key), info.key, info.last_modified, (info,))
 
 
+def packed(*endings: str) -> tuple[str, ...]:
+    """Endings of files, plain and compressed."""
+    return tuple(f"{ending}{more}" for ending in endings for more in ("", ".gz", ".zst"))
+
+
 def partition_of(key: str) -> str:
     """Name a file's partition so that it can be a folder, and two keys never share one."""
     name = key.replace("%", "%25").replace("~", "%7E").replace("/", "~")

@@ -13,21 +13,16 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from urllib.parse import unquote
-from zoneinfo import ZoneInfo
 
 from connectors.errors import ExportContentError, ExportSchemaError, Place, shorten
 from connectors.formats.text_lines import TextFile
-from connectors.power.readings import NODE, POWER, document_hash_of, watts_of
-from connectors.telemetry.samples import Group, KeyFacts, Problems, SampleError, is_recorded
+from connectors.power.readings import NodeReading, document_hash_of, watts_of
+from connectors.telemetry.samples import KeyFacts, Problems, SampleError, is_recorded
+from connectors.times import zone_named
 
 METER, HOST_ONLY = "codecarbon", "processor and memory"
-SHARED = ("evidence", "is_idle_by_absence", "boundary", "meter", "is_sampled")
-OWN = (
-    *("document_hash", "line_number", "run_key", "host_id", "sample_start", "sample_end", "component", "power_w"),
-    *("sdk_version", "series", "counter_j"),
-)
 _NEEDED = ("timestamp", "duration", "energy_consumed")
 _NUMBERS = (
     *("duration", "emissions", "emissions_rate", "cpu_power", "gpu_power", "ram_power", "cpu_energy", "gpu_energy", "ram_energy"),
@@ -44,7 +39,6 @@ _FORMS = {  # what a value can look like; a slipped one does not
     **dict.fromkeys(_NUMBERS, r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?|nan|inf"),
 }
 _FORM_OF = {name: re.compile(form, re.ASCII) for name, form in _FORMS.items()}
-_ZONE = re.compile(r"([+-])(\d\d):?(\d\d)", re.ASCII)
 _REMEDY = (
     "Split the file where its columns change, each part under its own header: CodeCarbon appends rows of a new version below an"
     " old header. See docs/sources/power_meters.md."
@@ -69,13 +63,9 @@ def zone_of(uri: str, key: str) -> Zone:
     named = [unquote(part[3:]) for part in uri.split("/") if part.startswith("tz=")]
     if not named:
         return Zone(UTC, is_stated=False)
-    match = _ZONE.fullmatch(named[-1])
     try:
-        if match:
-            shift = timedelta(hours=int(match[2]), minutes=int(match[3]))
-            return Zone(timezone(-shift if match[1] == "-" else shift), is_stated=True)
-        return Zone(ZoneInfo(named[-1]), is_stated=True)
-    except (ValueError, OSError, KeyError) as error:  # ZoneInfoNotFoundError is a KeyError
+        return Zone(zone_named(named[-1]), is_stated=True)
+    except ValueError as error:
         raise ExportContentError(
             f"{uri}: tz={shorten(named[-1])} is no time zone.",
             place=Place(key, column_name="tz", value=named[-1]),
@@ -85,7 +75,7 @@ def zone_of(uri: str, key: str) -> Zone:
 
 
 def remark_of(file: TextFile) -> ExportContentError | None:
-    """What to say of a file whose times nobody gave a zone: it is taken, as if its machine kept UTC."""
+    """The remark on a file whose times have no zone: it is taken, as if its machine kept UTC."""
     if zone_of(file.uri, file.key).is_stated:
         return None
     return ExportContentError(
@@ -96,18 +86,14 @@ def remark_of(file: TextFile) -> ExportContentError | None:
     )
 
 
-def codecarbon_groups(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
-    """The rows of a file as one group; a file whose columns slipped is refused whole."""
+def codecarbon_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[NodeReading]:
+    """The rows of a file; one whose columns slipped is refused whole."""
     zone = zone_of(file.uri, file.key)
-    rows = list(_rows_of(file))
-    found = []
-    for number, row in rows:
+    for number, row in list(_rows_of(file)):
         try:
-            found.append(_reading(row, number, facts, zone))
+            yield _reading(row, number, facts, zone)
         except SampleError as error:
             problems.add(number, error)
-    if found:
-        yield Group((POWER, False, NODE, METER, False), list(zip(*found, strict=True)))
 
 
 def _rows_of(file: TextFile) -> Iterator[tuple[int, dict[str, str]]]:
@@ -147,7 +133,7 @@ def _slipped(file: TextFile, number: int, column: str | None, value: str, what: 
     )
 
 
-def _reading(row: dict[str, str], number: int, facts: KeyFacts, zone: Zone) -> tuple[object, ...]:
+def _reading(row: dict[str, str], number: int, facts: KeyFacts, zone: Zone) -> NodeReading:
     end, seconds = _time_of(row["timestamp"], zone), _number(row, "duration")
     if end is None or not is_recorded(end):
         raise SampleError("bad_time", "timestamp", "Correct the timestamp of this row.")
@@ -166,10 +152,9 @@ def _reading(row: dict[str, str], number: int, facts: KeyFacts, zone: Zone) -> t
     start = end - round(seconds * 1_000_000)
     run = facts.run or (None if facts.host else identity)
     series = identity or ""
-    observed = (run, facts.host, series, end, row["duration"], row["energy_consumed"])
+    digest = document_hash_of(METER, run, facts.host, series, end, row["duration"], row["energy_consumed"])
     version = row.get("codecarbon_version") or None
-    named = (run, facts.host, start, end, component, watts)
-    return document_hash_of(METER, *observed), number, *named, version, series, joules
+    return NodeReading(digest, number, run, facts.host, component, start, end, watts, METER, version, series, joules)
 
 
 def _time_of(text: str, zone: Zone) -> int | None:
@@ -182,7 +167,7 @@ def _time_of(text: str, zone: Zone) -> int | None:
 
 
 def _number(row: dict[str, str], name: str) -> float | None:
-    """A number; None where there is none. A file that pandas wrote says nan."""
+    """A number; None where there is none. A file that pandas wrote has nan."""
     text = row.get(name) or ""
     value = float(text) if text else math.nan
     return value if math.isfinite(value) else None

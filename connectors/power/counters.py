@@ -55,7 +55,7 @@ class Meter(NamedTuple):
 
 @dataclass(slots=True)
 class Samples:
-    """Samples of one counter: picoseconds since their profile's base, how long each says that it lasted (0: nothing), watts."""
+    """Samples of one counter: picoseconds since their profile's base, how long each lasted (0: not known), watts."""
 
     starts: array[int] = field(default_factory=lambda: array("q"))
     durations: array[int] = field(default_factory=lambda: array("q"))
@@ -84,7 +84,7 @@ class Samples:
 
 @dataclass(slots=True)
 class Plane:
-    """A device plane: its place in the file from 1, the number in its name, its chip where it says so, its counters by name."""
+    """A device plane: its place in the file from 1, the number in its name, its chip where it names it, its counters by name."""
 
     place: int
     number: int
@@ -95,7 +95,7 @@ class Plane:
 
 @dataclass(slots=True)
 class Profile:
-    """What one file says: the moment its times count from, when the session ended, whose it is, and its planes."""
+    """What one file holds: the moment its times count from, when the session ended, whose it is, and its planes."""
 
     base_ns: int
     end_ns: int | None
@@ -129,7 +129,7 @@ def type_of(device: str) -> str | None:
 
 
 def check_host(host: str | None, run: str | None) -> None:
-    """Refuse a reading of nobody's."""
+    """Refuse a reading of no host and no run."""
     if not host and not run:
         raise SampleError("missing_host", None, "Keep the file's name, which is its host, or put host= or run= into the key.")
 
@@ -158,9 +158,9 @@ def groups_of(profile: Profile, problems: Problems) -> Iterator[Group]:
 
 
 def pieces_of(samples: list[tuple[int, int, float]], end: int | None) -> list[Piece]:
-    """What each sample proves: its watts until the next one, unless it says that it ended more than a second before that.
+    """What each sample proves: its watts until the next one, unless its duration ended more than a second before that.
 
-    The last one holds as long as it says, else to the end of the session where that is known, but no longer than two samples
+    The last one holds for its duration, else to the end of the session where that is known, but no longer than two samples
     before it were apart: a buffer that was full is no proof of what came after it.
     """
     pieces = []

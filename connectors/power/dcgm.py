@@ -1,6 +1,6 @@
 """The DCGM exporter's Prometheus text: one line per metric and GPU, brought together to one reading per GPU and scrape.
 
-In MIG mode every instance repeats the watts and the counter of its whole GPU, and has a use of its own that says nothing of the
+In MIG mode every instance repeats the watts and the counter of its whole GPU, and has a use of its own that is not that of the
 whole: the watts count once and the use is unknown. Very large values are DCGM's marks for "no value".
 """
 
@@ -56,7 +56,7 @@ class _Series(NamedTuple):
 
 @dataclass(slots=True)
 class _Cell:
-    """What a scrape has said of a GPU so far."""
+    """What a scrape has of a GPU so far."""
 
     line: int
     power_w: float | None = None

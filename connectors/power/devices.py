@@ -6,27 +6,18 @@ Shared by the kinds that read devices. What a reading means, and what time it co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
-
-import msgspec
 
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.prometheus_text import PrometheusPoint
-from connectors.telemetry.samples import Group, KeyFacts, SampleError
+from connectors.formats.schema import Column
+from connectors.formats.text_lines import TextFile
+from connectors.telemetry.samples import Host, KeyFacts, Problems, Reader, SampleError, reader_of_rows
 
-_MOST_SEEN = 1 << 19  # observations of a file that are known again; further copies are told in SQL
-_ROWS = 4096
+_MOST_SEEN = 1 << 19  # observations of a file that are known again; further copies are found in SQL
 _RUNS = ("training_run_id", "run_id", "run")
 _NUMBER = re.compile(r"(?:neuron|nvidia)?(\d{1,4})", re.ASCII)
-
-
-class Host(msgspec.Struct, gc=False):
-    """Where a recorder ran."""
-
-    resource_id: str | None = None
-    instance_type: str | None = None
 
 
 class Owner(NamedTuple):
@@ -104,11 +95,11 @@ def use_of(value: float | None, full: float) -> float | None:
     return min(round(value / full, 12), 1.0)
 
 
-def groups_of(rows: Iterator[NamedTuple]) -> Iterator[Group]:
-    """Rows, the same observation once, as groups that share nothing. Every row starts with its document_hash."""
-    once = _each_once(rows)
-    while batch := list(islice(once, _ROWS)):
-        yield Group((), (*zip(*batch, strict=True),))
+def reader_of(
+    read: Callable[[TextFile, KeyFacts, Problems], Iterator[NamedTuple]], names: tuple[str, ...], columns: tuple[Column, ...]
+) -> Reader:
+    """A reader of the same observation once. Every row starts with its document_hash."""
+    return reader_of_rows(lambda file, facts, problems: _each_once(read(file, facts, problems)), names, columns)
 
 
 def _each_once(rows: Iterator[NamedTuple]) -> Iterator[NamedTuple]:

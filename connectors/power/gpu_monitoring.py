@@ -6,7 +6,7 @@ decided in SQL over all files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -15,21 +15,28 @@ import msgspec
 from connectors.deliveries import Converted, Delivery
 from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
-from connectors.layouts.single_files import find_file_deliveries
+from connectors.layouts.single_files import find_file_deliveries, packed
 from connectors.power.dcgm import dcgm_readings
-from connectors.power.devices import Host, groups_of, owner_of
+from connectors.power.devices import owner_of, reader_of
 from connectors.power.gpu_readings import COLUMNS, Gpu, GpuReading, figures_of, reading_of
 from connectors.power.nvidia_smi import nvidia_smi_readings
 from connectors.power.readings import MEASURES
-from connectors.telemetry.samples import Group, KeyFacts, Problems, Reader, SampleError, convert_with, decode_json, micros_or_none
+from connectors.telemetry.samples import (
+    Host,
+    KeyFacts,
+    Problems,
+    SampleError,
+    convert_with,
+    decode_json,
+    micros_or_none,
+)
 
 KIND = "gpu_monitoring"
 SCHEMA = Schema(COLUMNS, remedy_page=f"docs/sources/{KIND}.md", measures=MEASURES | {"energy_mj": 0})
 
-_PACKED = ("", ".gz", ".zst")
-_TEXT = tuple(f"{name}{packed}" for name in (".prom", ".txt") for packed in _PACKED)
-_CSV = tuple(f".csv{packed}" for packed in _PACKED)
-_LINES = tuple(f"{name}{packed}" for name in (".jsonl", ".ndjson") for packed in _PACKED)
+_TEXT = packed(".prom", ".txt")
+_CSV = packed(".csv")
+_LINES = packed(".jsonl", ".ndjson")
 _REMEDY = "Deliver the recorder's lines as it writes them."
 
 
@@ -53,19 +60,13 @@ class Line(msgspec.Struct, gc=False):
 
 
 _LINE = msgspec.json.Decoder(Line)
-_Read = Callable[[TextFile, KeyFacts, Problems], Iterator[GpuReading]]
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Read a file's readings and write samples.parquet into `folder`; what is none is counted and left out."""
     name = delivery.objects[0].key.lower()
     read = dcgm_readings if name.endswith(_TEXT) else nvidia_smi_readings if name.endswith(_CSV) else _nvml_readings
-    reader = Reader(partial(_groups, read=read), (), GpuReading._fields, COLUMNS)
-    return convert_with(delivery, files, folder, store_uri, reader)
-
-
-def _groups(file: TextFile, facts: KeyFacts, problems: Problems, read: _Read) -> Iterator[Group]:
-    return groups_of(read(file, facts, problems))
+    return convert_with(delivery, files, folder, store_uri, reader_of(read, GpuReading._fields, COLUMNS))
 
 
 def _nvml_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[GpuReading]:

@@ -15,30 +15,33 @@ from typing import Any
 import msgspec
 
 from connectors.errors import ExportContentError, ExportSchemaError, Place
-from connectors.formats.text_lines import TextFile
-from connectors.power.readings import NODE, POWER, document_hash_of, watts_of
-from connectors.telemetry.samples import Group, KeyFacts, Problems, SampleError, decode_json, is_recorded, micros_or_none
-
-SHARED = ("evidence", "is_idle_by_absence", "boundary", "is_sampled")
-OWN = (
-    *("document_hash", "line_number", "run_key", "host_id", "sample_start", "sample_end", "component", "power_w", "meter"),
-    *("series", "counter_j"),
+from connectors.formats.text_lines import Stream, TextFile
+from connectors.layouts.single_files import packed
+from connectors.power.readings import NodeReading, document_hash_of, watts_of
+from connectors.telemetry.samples import (
+    KeyFacts,
+    Problems,
+    SampleError,
+    decode_json,
+    documents_of,
+    is_recorded,
+    micros_or_none,
 )
-COLUMNS = ("time", "start", "host", "run", "meter", "outlet", "sensor", "watts", "joules", "kwh")
+
+LINES = packed(".jsonl", ".ndjson")
 _METERS = ("pdu", "bmc")
 _JOULES = {"joules": 1.0, "kwh": 3_600_000.0}
 _NOTHING = {"", "n/a", "na", "null", "none", "nan", "-", "unavailable", "error"}
 _REMEDY = "Write time, host and one of watts, joules and kwh; see docs/sources/power_meters.md."
-_FLUSH = 4096
 Row = dict[str, Any]
 _DECODER = msgspec.json.Decoder()
 
 
-def csv_groups(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
+def csv_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[NodeReading]:
     """The rows of a CSV; names in any case and order, further columns are passed over."""
     lines = (text for _, text in file.lines())
     try:
-        rows = csv.reader(io.TextIOWrapper(io.BufferedReader(_Joined(lines)), encoding="utf-8-sig", newline=""), strict=True)
+        rows = csv.reader(io.TextIOWrapper(io.BufferedReader(Stream(lines)), encoding="utf-8-sig", newline=""), strict=True)
         header = [name.strip().lower() for name in next(rows, [])]
         missing = [] if "time" in header else ["time"]
         if not {"watts", *_JOULES} & set(header):
@@ -47,16 +50,16 @@ def csv_groups(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[
             what = f"is missing {', '.join(missing)}" if missing else "has a column twice"
             place = Place(file.key, column_name=", ".join(missing) or None)
             raise ExportSchemaError(f"{file.uri} {what}.", place=place, remedy=_REMEDY)
-        yield from _groups(_named(file, header, rows), facts, problems)
+        yield from _readings(_named(file, header, rows), facts, problems)
     except UnicodeDecodeError as error:
         raise ExportContentError(f"{file.uri} is no UTF-8 text.", place=Place(file.key), reason="bad_encoding") from error
     except csv.Error as error:
         raise ExportContentError(f"{file.uri} is no CSV ({error}).", place=Place(file.key), reason="bad_csv") from error
 
 
-def json_groups(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
+def json_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[NodeReading]:
     """The rows of JSON lines, or of the one document that a file is."""
-    yield from _groups(_documents(file, problems), facts, problems)
+    yield from _readings(_documents(file, problems), facts, problems)
 
 
 def _named(file: TextFile, header: list[str], rows: Iterator[list[str]]) -> Iterator[tuple[int, Row]]:
@@ -72,7 +75,7 @@ def _named(file: TextFile, header: list[str], rows: Iterator[list[str]]) -> Iter
 
 
 def _documents(file: TextFile, problems: Problems) -> Iterator[tuple[int, Row]]:
-    for number, text in _texts(file):
+    for number, text in documents_of(file, LINES):
         try:
             found = decode_json(_DECODER, text, _REMEDY, broken="Deliver whole lines of JSON.")
         except SampleError as error:
@@ -83,20 +86,6 @@ def _documents(file: TextFile, problems: Problems) -> Iterator[tuple[int, Row]]:
                 yield number, _of_redfish(row)
             else:
                 problems.add(number, SampleError("wrong_type", None, _REMEDY))
-
-
-def _texts(file: TextFile) -> Iterator[tuple[int, bytes]]:
-    """A .json file is one document, or has one in each line."""
-    if ".json" in file.key.lower() and ".jsonl" not in file.key.lower():
-        whole = file.content()
-        try:
-            msgspec.json.decode(whole, type=msgspec.Raw)
-        except (msgspec.DecodeError, RecursionError):
-            yield from file.lines()
-        else:
-            yield 1, whole
-    else:
-        yield from file.lines()
 
 
 def _of_redfish(row: Row) -> Row:
@@ -119,21 +108,15 @@ def _of_redfish(row: Row) -> Row:
     return {str(name).lower(): value for name, value in row.items()}
 
 
-def _groups(rows: Iterator[tuple[int, Row]], facts: KeyFacts, problems: Problems) -> Iterator[Group]:
-    found: list[tuple[object, ...]] = []
+def _readings(rows: Iterator[tuple[int, Row]], facts: KeyFacts, problems: Problems) -> Iterator[NodeReading]:
     for number, row in rows:
         try:
-            found.append(_reading(row, number, facts))
+            yield _reading(row, number, facts)
         except SampleError as error:
             problems.add(number, error)
-        if len(found) == _FLUSH:
-            yield Group((POWER, False, NODE, False), list(zip(*found, strict=True)))
-            found = []
-    if found:
-        yield Group((POWER, False, NODE, False), list(zip(*found, strict=True)))
 
 
-def _reading(row: Row, number: int, facts: KeyFacts) -> tuple[object, ...]:
+def _reading(row: Row, number: int, facts: KeyFacts) -> NodeReading:
     host, run = _text(row, "host") or facts.host, _text(row, "run") or facts.run
     if not (host or run):
         raise SampleError("missing_host", "host", "Name the machine in the row, or in the key as host=<machine>.")
@@ -151,9 +134,8 @@ def _reading(row: Row, number: int, facts: KeyFacts) -> tuple[object, ...]:
     if counter is not None and counter < 0:
         raise SampleError("wrong_power", "joules", "A counter of energy is never below 0.")
     part = _text(row, "outlet") or _text(row, "sensor")
-    observed = (meter, run, host, part, start, end, watts, counter)
-    named = (run, host, start, end, part, watts, meter)
-    return document_hash_of(*observed), number, *named, part or "", counter
+    digest = document_hash_of(meter, run, host, part, start, end, watts, counter)
+    return NodeReading(digest, number, run, host, part, start, end, watts, meter, series=part or "", counter_j=counter)
 
 
 def _time(row: Row, name: str, facts: KeyFacts | None) -> int | None:
@@ -175,7 +157,7 @@ def _time(row: Row, name: str, facts: KeyFacts | None) -> int | None:
 
 
 def _figure(row: Row, name: str) -> float | None:
-    """A number; None for what says that there is none, SampleError for any other text."""
+    """A number; None for a word for nothing, SampleError for any other text."""
     value = row.get(name)
     if value is None or (isinstance(value, str) and value.strip().lower() in _NOTHING):
         return None
@@ -195,21 +177,3 @@ def _text(row: Row, name: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise SampleError("wrong_type", name, "Write names as text.")
     return (value or "").strip() or None
-
-
-class _Joined(io.RawIOBase):
-    """Lines as a stream again, for the reader of CSV."""
-
-    def __init__(self, lines: Iterator[bytes]) -> None:
-        self._lines, self._left = lines, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._left:
-            self._left = next(self._lines, b"")
-        taken = self._left[: len(buffer)]
-        self._left = self._left[len(taken) :]
-        buffer[: len(taken)] = taken
-        return len(taken)

@@ -2,7 +2,7 @@
 
 Rule: mlcommons/logging, result_summarizer.py, `_compute_power_node` and `_compute_power_sw`, read 2026-11-22 at 7bbf792. The
 power window begins before the run and ends after it; the rule takes its mean as that of the run. So the reading of a node covers
-the run, from run_start to run_stop. A switch is an estimate by data sheet; readings in its log do not count (ADR 0057).
+the run, from run_start to run_stop. A switch is an estimate by data sheet; readings in its log do not count (ADR 0055).
 """
 
 from __future__ import annotations
@@ -17,13 +17,11 @@ from connectors.errors import ExportContentError, Place
 from connectors.formats.mllog import Log, count_of, read_system
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.mlperf_results import Result, results_of
-from connectors.power.readings import NODE, POWER, document_hash_of
+from connectors.power.readings import NodeReading, document_hash_of
 from connectors.stores import ObjectInfo
-from connectors.telemetry.samples import Group, is_recorded
+from connectors.telemetry.samples import is_recorded
 
 METER, SWITCH = "mlperf", "switch"
-SHARED = ("run_key", "sample_start", "sample_end", "evidence", "is_idle_by_absence", "boundary", "meter", "is_sampled")
-OWN = ("document_hash", "line_number", "host_id", "component", "power_w")
 _MS = 1000  # microseconds
 
 
@@ -70,8 +68,8 @@ class ResultReader:
         (self._result,) = results_of(delivery.objects)
         self.remarks: list[Refusal] = []
 
-    def groups(self) -> Iterator[Group]:
-        """One group: a row for each node and switch."""
+    def readings(self, *_: object) -> Iterator[NodeReading]:
+        """A row for each node and switch."""
         result = self._result
         if result.log is None:
             key = result.objects[0].key
@@ -87,9 +85,9 @@ class ResultReader:
             *map(self._switch, result.switches.values()),
         ]
         self._check_nodes(result)
-        shared = (result.name, start * _MS, stop * _MS, POWER, False, NODE, METER, False)
-        own = [(document_hash_of(result.name, start, stop, *row), *row) for row in rows]
-        yield Group(shared, list(zip(*own, strict=True)))
+        for line, host, component, watts in rows:
+            digest = document_hash_of(result.name, start, stop, line, host, component, watts)
+            yield NodeReading(digest, line, result.name, host, component, start * _MS, stop * _MS, watts, METER)
 
     def _window(self, info: ObjectInfo) -> tuple[int, int]:
         log = self._read(info)

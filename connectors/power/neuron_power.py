@@ -1,12 +1,12 @@
 """Power of Neuron devices as the driver states it: sysfs as text or wrapped by a recorder, OpenTelemetry, Neuron Observer.
 
-All state a share of full power and none states watts. Prometheus text also has the use of devices, which stands beside it. What a
-share means in watts, and which of several readings counts, is decided in SQL.
+All state a share of full power and none states watts. Prometheus text also has the use of devices, landed beside it. What a share
+means in watts, and which of several readings counts, is decided in SQL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -16,21 +16,29 @@ from connectors.deliveries import Converted, Delivery
 from connectors.formats.otlp_json import OtlpPoint, ResourceMetrics, metrics_in
 from connectors.formats.prometheus_text import labels_of, parse_prometheus
 from connectors.formats.text_lines import TextFile
-from connectors.layouts.single_files import find_file_deliveries
-from connectors.power.devices import Host, OneScrape, Owner, Reading, groups_of, owner_of
+from connectors.layouts.single_files import find_file_deliveries, packed
+from connectors.power.devices import OneScrape, Owner, Reading, owner_of, reader_of
 from connectors.power.neuron_scrape import METRICS, Scrapes
 from connectors.power.neuron_series import Series, checked_time, is_known, numbered, owner_in, series_of
 from connectors.power.neuron_sysfs import PowerLine, device_in, is_line, is_untimed, live_line, node_in, power_line
-from connectors.power.readings import POWER, document_hash_of, reader_of, schema_of
-from connectors.telemetry.samples import Group, KeyFacts, Problems, SampleError, convert_with, decode_json, micros_or_none
+from connectors.power.readings import COLUMNS, POWER, document_hash_of, schema_of
+from connectors.telemetry.samples import (
+    Host,
+    KeyFacts,
+    Problems,
+    SampleError,
+    convert_with,
+    decode_json,
+    documents_of,
+    micros_or_none,
+)
 
 KIND = "neuron_power"
 SCHEMA = schema_of(KIND)
 
-_PACKED = ("", ".gz", ".zst")
-_TEXT = tuple(f"{name}{packed}" for name in (".prom", ".txt", ".log") for packed in _PACKED)
-_LINES = tuple(f"{name}{packed}" for name in (".jsonl", ".ndjson") for packed in _PACKED)
-_DOCUMENT = tuple(f".json{packed}" for packed in _PACKED)
+_TEXT = packed(".prom", ".txt", ".log")
+_LINES = packed(".jsonl", ".ndjson")
+_DOCUMENT = packed(".json")
 _SERIES = 4096  # an exporter prints the same series again and again
 _REMEDY = "Deliver the recorder's lines, or export requests of OpenTelemetry as JSON."
 _STAMP = "Stamp lines in UTC, as 2026-04-01T00:00:00Z."
@@ -49,22 +57,17 @@ class Line(msgspec.Struct, gc=False):
 
 
 _LINE = msgspec.json.Decoder(Line)
-_Read = Callable[[TextFile, KeyFacts, Problems], Iterator[Reading]]
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Read a file's readings and write samples.parquet into `folder`; what is none is counted and left out."""
     read = _texts if delivery.objects[0].key.lower().endswith(_TEXT) else _documents
-    return convert_with(delivery, files, folder, store_uri, reader_of(partial(_groups, read=read), (), Reading._fields))
-
-
-def _groups(file: TextFile, facts: KeyFacts, problems: Problems, read: _Read) -> Iterator[Group]:
-    return groups_of(read(file, facts, problems))
+    return convert_with(delivery, files, folder, store_uri, reader_of(read, Reading._fields, COLUMNS))
 
 
 def _documents(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     """The lines, or the one document that a .json file may be."""
-    for number, text in file.lines() if file.key.lower().endswith(_LINES) else _whole(file):
+    for number, text in documents_of(file, _LINES):
         try:
             line = decode_json(_LINE, text, _REMEDY, broken="A line cut off by a crash stays lost; else deliver whole JSON.")
             if line.resource_metrics is not None:
@@ -77,29 +80,19 @@ def _documents(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[
             problems.add(number, error)
 
 
-def _whole(file: TextFile) -> Iterator[tuple[int, bytes]]:
-    whole = file.content()
-    try:
-        msgspec.json.decode(whole, type=msgspec.Raw)
-    except (msgspec.DecodeError, RecursionError):
-        yield from file.lines()
-    else:
-        yield 1, whole
-
-
 def _recorded(line: Line, text: str, number: int, facts: KeyFacts) -> Reading:
     collected = None if line.collected_at is None else micros_or_none(line.collected_at, "collected_at", _STAMP)
     path = line.path or ""
-    said = live_line(text, collected) if path.rstrip("/").endswith("utilization_raw") else power_line(text, collected)
+    found = live_line(text, collected) if path.rstrip("/").endswith("utilization_raw") else power_line(text, collected)
     device = device_in(path) if line.device is None else line.device
-    return _reading(said, owner_of(line.host, line.run, facts), device, number)
+    return _reading(found, owner_of(line.host, line.run, facts), device, number)
 
 
-def _reading(said: PowerLine, owner: Owner, device: int | None, number: int) -> Reading:
+def _reading(found: PowerLine, owner: Owner, device: int | None, number: int) -> Reading:
     if device is None or not 0 <= device < 1024:
         raise SampleError("missing_device", "path", "Name the device by the path of its node, .../neuron0/..., or in the key.")
-    digest = document_hash_of("neuron_sysfs", owner.host_id, owner.run_key, device, *said)
-    return Reading(digest, number, *owner, device, said.start, said.end, None, POWER, None, said.ratio, "neuron_sysfs")
+    digest = document_hash_of("neuron_sysfs", owner.host_id, owner.run_key, device, *found)
+    return Reading(digest, number, *owner, device, found.start, found.end, None, POWER, None, found.ratio, "neuron_sysfs")
 
 
 def _exported(metrics: list[ResourceMetrics], number: int, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
@@ -140,8 +133,8 @@ def _texts(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Read
         try:
             if is_line(text):
                 is_empty = False
-                said = live_line(text, None) if "utilization_raw" in text else power_line(text, facts.started_at)
-                yield _reading(said, owner_of(None, None, facts), device, number)
+                found = live_line(text, None) if "utilization_raw" in text else power_line(text, facts.started_at)
+                yield _reading(found, owner_of(None, None, facts), device, number)
                 continue
             point = parse_prometheus(text)
             if point is not None:

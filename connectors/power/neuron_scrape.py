@@ -1,7 +1,7 @@
-"""Scrapes of neuron-monitor's Prometheus exporter: the use of devices, which stands beside the power of the same machine.
+"""Scrapes of neuron-monitor's Prometheus exporter: the use of devices, landed beside the power of the same machine.
 
 A core is listed once for each runtime that may use it, with a ratio: they add up to at most 1, and a device is the mean of all
-its cores; how many there are says neuron_hardware_info of the same scrape. Where no runtime is, no core is listed: idle.
+its cores; how many there are is in neuron_hardware_info of the same scrape. Where no runtime is, no core is listed: idle.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _METER = "neuron_exporter"
 
 @dataclass(slots=True)
 class _Scrape:
-    """What one scrape of a machine has said so far."""
+    """What one scrape of a machine has so far."""
 
     line: int
     devices: int = 0

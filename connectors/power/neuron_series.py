@@ -1,7 +1,7 @@
 """Series of the Neuron driver's power: the OpenTelemetry receiver `awsneuron` and Neuron Observer, by names and attributes.
 
-OpenTelemetry's is a fraction of full power with min, max and avg of the driver's last whole minute; a point says when it was
-read, so it stands for the minute that ended before it. The receiver names no device: its points come in the order of the
+OpenTelemetry's is a fraction of full power with min, max and avg of the driver's last whole minute; a point's time is when it was
+read, so it is of the minute that ended before it. The receiver names no device: its points come in the order of the
 driver's folders (neuron0, neuron1, neuron10, neuron2). Observer's are percents of the moment; a sum of percents over cores is
 no share of anything.
 """
@@ -80,7 +80,7 @@ def series_of(metric: str, attributes: Mapping[str, str], unit: str, facts: KeyF
     how = observer["how"] if observer else next((labels[one] for one in _STATISTIC if labels.get(one)), "avg")
     if how in {"min", "max"}:
         return None
-    # a core's own share tells nothing of its device, the mean of its cores does
+    # a core's own share is not its device's, the mean of its cores is
     is_mean = how != "sum" and not (observer and observer["scope"] == "core" and how != "avg")
     full = _UNITS.get(unit or match["unit"] or "", 1.0 if otel else 100.0)
     owner = owner_in(labels, facts)

@@ -1,7 +1,7 @@
 """Lines of the Neuron driver's `stats/power/utilization`: `<status>,<epoch>,<min>,<max>,<avg>`, percents of full power.
 
 The driver rolls its samples up once a minute and repeats the line until the next: the epoch is the end of that minute. So a line
-tells of its own minute alone, however long it is read again. Statuses other than VALID say that nothing is known. Full power has
+is of its own minute alone, however long it is read again. Statuses other than VALID mean that nothing is known. Full power has
 the background power backed out, and of two dies the driver takes the greater: what that is in watts is decided in SQL.
 """
 
@@ -26,7 +26,7 @@ _TIMES = "Deliver the driver's lines with their epoch, or wrap them with collect
 
 
 class PowerLine(NamedTuple):
-    """What a line says: the mean share of full power from start to end, None where it is unknown."""
+    """What a line holds: the mean share of full power from start to end, None where it is unknown."""
 
     start: int | None  # None: a live reading, which is a gauge's point
     end: int
@@ -51,7 +51,7 @@ def is_line(text: str) -> bool:
 
 
 def is_untimed(text: str) -> bool:
-    """Whether a line of notes holds min, max and avg without their epoch, so that nobody can say which minute they are."""
+    """Whether a line of notes holds min, max and avg without their epoch, so that their minute is unknown."""
     return _UNTIMED.search(text) is not None
 
 

@@ -11,27 +11,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import NamedTuple
 from urllib.parse import unquote
-from zoneinfo import ZoneInfo
 
 from connectors.formats.text_lines import TextFile
 from connectors.power.devices import Owner, number_of, owner_of
 from connectors.power.gpu_readings import Gpu, GpuReading, figures_of, reading_of
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError, micros_of
+from connectors.times import zone_named
 
 _QUERY = ("timestamp", "index", "uuid", "name", "power.draw", "utilization.gpu", "driver_version")  # of our docs page
-_POWERS = ("power.draw.average", "power.draw", "power.draw.instant")  # the mean of a second says more than a moment
+_POWERS = ("power.draw.average", "power.draw", "power.draw.instant")  # the mean of a second is worth more than a moment
 _NAMED = re.compile(r"([a-z0-9_.]+)(?: \[([^\]]*)\])?", re.ASCII)
 _NUMBER = re.compile(r"([+-]?\d{1,12}(?:\.\d{1,9})?)(?: ([A-Za-z%]+))?", re.ASCII)
 _UNKNOWN = re.compile(r"|N/A|\[.*\]|ERR!", re.ASCII)  # [N/A], [Not Supported], [Unknown Error], [GPU requires reset]
 _TIME = re.compile(r"(\d{4})/(\d\d)/(\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,6})?)", re.ASCII)
-_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)", re.ASCII)
 _ASK = "Query timestamp, index, uuid, name, power.draw, utilization.gpu and driver_version, with --format=csv."
 
 
 class _Form(NamedTuple):
     fields: tuple[str, ...]
     units: Mapping[str, str]
-    is_assumed: bool = False  # nobody named the fields
+    is_assumed: bool = False  # the file does not name its fields
 
 
 def nvidia_smi_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[GpuReading]:
@@ -82,12 +81,12 @@ def _reading(cells: Mapping[str, str], form: _Form, owner: Owner, zone: tzinfo, 
     return reading_of(gpu, number, time, figures_of(power, use, 100.0, None), "nvml")
 
 
-def _number(text: str, said: str | None, unit: str, column: str) -> float | None:
-    """A value with or without its unit; None where nvidia-smi says that it knows none."""
+def _number(text: str, stated: str | None, unit: str, column: str) -> float | None:
+    """A value with or without its unit; None where nvidia-smi has a mark for unknown."""
     if _UNKNOWN.fullmatch(text):
         return None
     match = _NUMBER.fullmatch(text)
-    if not match or (match[2] or said or unit) != unit:
+    if not match or (match[2] or stated or unit) != unit:
         raise SampleError("wrong_type", column, _ASK)
     return float(match[1])
 
@@ -105,12 +104,8 @@ def _time_of(text: str, zone: tzinfo) -> int:
 
 
 def _zone_of(name: str) -> tzinfo:
-    if not name:
-        return UTC
     try:
-        if match := _OFFSET.fullmatch(name):
-            return datetime.fromisoformat(f"2026-01-01T00:00:00{match[1]}{match[2]}:{match[3]}").tzinfo or UTC
-        return ZoneInfo(name)
-    except (ValueError, OSError, KeyError) as error:  # an unknown zone is a KeyError
+        return zone_named(name) if name else UTC
+    except ValueError as error:
         remedy = "Name the zone in the key as timezone=+02:00 or timezone=Europe%2FBerlin."
         raise SampleError("bad_time", "timezone", remedy) from error

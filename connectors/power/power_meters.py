@@ -1,12 +1,12 @@
 """Watts of nodes: readings of PDUs and BMCs, MLPerf power logs and CodeCarbon, each by its own reader.
 
 A result of MLPerf with its power logs is one delivery; every other file is one of its own. How parts of a machine add up, what a
-counter says of the time between two readings, and which meter counts, is decided in SQL.
+counter means for the time between two readings, and which meter counts, is decided in SQL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
@@ -14,11 +14,11 @@ from connectors.formats.delimited import CsvFile
 from connectors.formats.schema import Number, Schema, Text, optional
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.mlperf_results import is_system, results_of
-from connectors.layouts.single_files import partition_of
+from connectors.layouts.single_files import packed, partition_of
 from connectors.power import codecarbon, meter_rows, mlperf
-from connectors.power.readings import COLUMNS, MEASURES
+from connectors.power.readings import COLUMNS, MEASURES, NodeReading
 from connectors.stores import ObjectStore
-from connectors.telemetry.samples import Problems, Reader, facts_of, write_groups
+from connectors.telemetry.samples import KeyFacts, Problems, facts_of, reader_of_rows, write_groups
 
 KIND = "power_meters"
 SCHEMA = Schema(
@@ -31,7 +31,7 @@ SCHEMA = Schema(
     measures=MEASURES | {"counter_j": 0},
 )
 _CSV = (".csv", ".csv.gz")
-_JSON = tuple(f".{name}{packed}" for name in ("jsonl", "ndjson", "json") for packed in ("", ".gz", ".zst"))
+_JSON = (*meter_rows.LINES, *packed(".json"))
 
 
 def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
@@ -55,26 +55,20 @@ def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Read a delivery and write readings.parquet into `folder`; what is no reading is counted and left out."""
     target, first = folder / "readings.parquet", delivery.objects[0]
-    if any("/power/" in f"/{info.key}" for info in delivery.objects) and len(results_of(delivery.objects)) == 1:
-        result = mlperf.ResultReader(delivery, files, store_uri)
-        rows = write_groups(
-            result.groups(), Reader(lambda *_: result.groups(), mlperf.SHARED, mlperf.OWN, SCHEMA.columns), target
-        )
-        return Converted((Part(target, first.key),) if rows else (), rows, refusals=tuple(result.remarks))
-    problems = Problems()
-    file = TextFile(files[first.key], first.key, f"{store_uri}/{first.key}")
-    reader = _reader_of(file)
+    file, problems = TextFile(files[first.key], first.key, f"{store_uri}/{first.key}"), Problems()
+    is_result = any("/power/" in f"/{info.key}" for info in delivery.objects) and len(results_of(delivery.objects)) == 1
+    result = mlperf.ResultReader(delivery, files, store_uri) if is_result else None
+    read = _read_of(file) if result is None else result.readings
+    reader = reader_of_rows(read, NodeReading._fields, SCHEMA.columns)
     rows = write_groups(reader.read(file, facts_of(first.key), problems), reader, target)
-    refusals = list(problems.refusals(delivery, file.uri))
-    if rows and reader.read is codecarbon.codecarbon_groups and (remark := codecarbon.remark_of(file)):
+    refusals = [*problems.refusals(delivery, file.uri), *(result.remarks if result else ())]
+    if rows and read is codecarbon.codecarbon_readings and (remark := codecarbon.remark_of(file)):
         refusals.append(refusal_of(delivery, remark))
     return Converted((Part(target, first.key),) if rows else (), rows, refusals=tuple(refusals))
 
 
-def _reader_of(file: TextFile) -> Reader:
+def _read_of(file: TextFile) -> Callable[[TextFile, KeyFacts, Problems], Iterator[NodeReading]]:
     if not file.key.lower().endswith(_CSV):
-        return Reader(meter_rows.json_groups, meter_rows.SHARED, meter_rows.OWN, SCHEMA.columns)
+        return meter_rows.json_readings
     header = CsvFile(file.path, file.key, file.uri).header()
-    if codecarbon.is_codecarbon(header):
-        return Reader(codecarbon.codecarbon_groups, codecarbon.SHARED, codecarbon.OWN, SCHEMA.columns)
-    return Reader(meter_rows.csv_groups, meter_rows.SHARED, meter_rows.OWN, SCHEMA.columns)
+    return codecarbon.codecarbon_readings if codecarbon.is_codecarbon(header) else meter_rows.csv_readings

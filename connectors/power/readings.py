@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from connectors.formats.schema import Boolean, Number, Schema, Text, optional, required
-from connectors.formats.text_lines import TextFile
 from connectors.telemetry import samples
-from connectors.telemetry.samples import Group, KeyFacts, Problems, Reader, SampleError
+from connectors.telemetry.samples import SampleError
 
 CHIP, NODE = "chip", "node"  # what lies inside the meter: a device, or a machine with its host
 MEASURED, POWER = "measured", "power"  # evidence: the device's own use beside its power, or power alone
@@ -32,22 +30,36 @@ COLUMNS = (
     # codecarbon
     required("meter", Text, filled=True),
     *optional("sdk_version", Text),
-    required("is_sampled", Boolean, filled=True),  # a window out of a longer time, as a profile is: it tells of no other time
+    required("is_sampled", Boolean, filled=True),  # a window out of a longer time, as a profile is: it is of no other time
 )
 MEASURES = samples.SAMPLE_MEASURES | {"power_w": 9, "power_ratio": 12}
 _MOST = 1e8  # watts; a reading above is one in another unit
 
 
+class NodeReading(NamedTuple):
+    """A reading of a whole machine, or of a part of it, as a row. Times are microseconds since 1970."""
+
+    document_hash: str
+    line_number: int
+    run_key: str | None
+    host_id: str | None
+    component: str | None
+    sample_start: int | None
+    sample_end: int
+    power_w: float | None
+    meter: str
+    sdk_version: str | None = None
+    series: str | None = None  # whose counter
+    counter_j: float | None = None
+    evidence: str = POWER
+    is_idle_by_absence: bool = False
+    boundary: str = NODE
+    is_sampled: bool = False
+
+
 def schema_of(kind: str) -> Schema:
     """The columns of a kind of power."""
     return Schema(COLUMNS, remedy_page=f"docs/sources/{kind}.md", measures=MEASURES)
-
-
-def reader_of(
-    read: Callable[[TextFile, KeyFacts, Problems], Iterator[Group]], shared: tuple[str, ...], own: tuple[str, ...]
-) -> Reader:
-    """What convert_with takes; `shared` and `own` name the columns of the groups that `read` yields."""
-    return Reader(read, shared, own, COLUMNS)
 
 
 def document_hash_of(*observed: Any) -> str:

@@ -236,7 +236,7 @@ def _entries(data: Buffer, start: int, stop: int, number: int) -> Iterator[tuple
 
 
 def _is_meter(name: str) -> bool:
-    """Whether a name may be a counter's. One in another unit is: it is told of."""
+    """Whether a name may be a counter's. One in another unit is: it is reported."""
     return len(name) < 200 and _POWER.search(name.encode()) is not None
 
 

@@ -21,11 +21,11 @@ from connectors.formats.protobuf_wire import Buffer, WireError
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
 from connectors.power.counters import OWN, SHARED, groups_of
-from connectors.power.readings import reader_of, schema_of
+from connectors.power.readings import COLUMNS, schema_of
 from connectors.power.xplane import read_profile
 from connectors.power.xprof_json import read_json
 from connectors.stores import ObjectStore
-from connectors.telemetry.samples import Group, KeyFacts, Problems, SampleError, convert_with
+from connectors.telemetry.samples import Group, KeyFacts, Problems, Reader, SampleError, convert_with
 
 KIND = "xprof"
 SCHEMA = schema_of(KIND)
@@ -40,7 +40,7 @@ _REMEDY = "Deliver the file again as the profiler wrote it; the other files of t
 
 
 def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
-    """Yield a delivery for each profile and JSON. A trace that JAX writes beside a host's profile says less of the same."""
+    """Yield a delivery for each profile and JSON. A trace that JAX writes beside a host's profile has less of the same."""
     found = [*find_file_deliveries(store, KIND, (".xplane.pb", ".xplane.pb.gz", ".json", ".json.gz"))]
     profiles = {_XPLANE.sub("", one.delivery_id) for one in found if _XPLANE.search(one.delivery_id)}
     for one in found:
@@ -101,4 +101,4 @@ def _started(key: str) -> int | None:
         return None
 
 
-convert = partial(convert_with, reader=reader_of(_groups, SHARED, OWN))
+convert = partial(convert_with, reader=Reader(_groups, SHARED, OWN, COLUMNS))

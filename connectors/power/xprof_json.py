@@ -1,6 +1,6 @@
 """JSON that XProf and JAX export: trace events with counters of power, and the overview page.
 
-A trace states each sample; when it was, only the name of its folder says. Of an overview page only the mean of one chip is
+A trace states each sample; when it was is only in the name of its folder. Of an overview page only the mean of one chip is
 energy: maxima and moving averages are not, and means over several chips name none of them.
 """
 
@@ -69,7 +69,7 @@ def read_json(file: TextFile, facts: KeyFacts, named: str | None, problems: Prob
 
 
 def _profile_of(trace: _Trace, facts: KeyFacts, named: str | None) -> Profile:
-    """Counters of a trace by their process, whose name says host and chip."""
+    """Counters of a trace by their process, whose name is host and chip."""
     if facts.started_at is None:
         remedy = "Keep the folder plugins/profile/<session>, whose name is the time, or name the object by its UTC start."
         raise SampleError("missing_time", "ts", remedy)
@@ -122,7 +122,7 @@ def _of(message: dict[str, Any], name: str, absent: Any = None) -> Any:
 
 
 def _page(page: dict[str, Any], facts: KeyFacts, named: str | None) -> Iterator[Group]:
-    """A row for each rail with a mean, where the page is of one chip and says when it was."""
+    """A row for each rail with a mean, where the page is of one chip and has its time."""
     metrics = _of(_of(page, "power_metrics"), "power_component_metrics", [])
     # a figure that is 0 is not written: firmware meters have a maximum alone
     means = [(str(_of(one, "component_name", "")), watts) for one in metrics if (watts := _of(one, "avg_power", 0.0)) > 0]

@@ -1,24 +1,22 @@
 """AWS Batch's DescribeJobs answer as run records: times in milliseconds, attempts, and the children of multi-node and array jobs.
 
 A child of a multi-node job (`<id>#n`) is a node of its parent; a child of an array job (`<id>:n`) is a run of its own, for
-nothing says that its siblings train the same model. Written from botocore's service model (1.44.5): from the schema, not yet seen
-in the wild.
+nothing shows that its siblings train the same model. Written from botocore's service model (1.44.5): from the schema, not yet
+seen in the wild.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any
 
 from connectors.formats.accelerators import accelerator_type_of, is_aws_accelerator
 from connectors.runs.fields import MILLISECONDS, count, first, inner, labelled_run, last, listed, moment, needed, text
+from connectors.runs.forms import grouped
 from connectors.runs.images import versions_of_image
-from connectors.runs.run_records import RecordError, in_order, state_of
+from connectors.runs.run_records import Document, RecordError, Row, in_order, state_of
 
-Document = dict[str, Any]
-Row = dict[str, Any]
 _CHILD = re.compile(r"(.+)#(\d+)", re.ASCII)
 _WAITING = {"submitted", "pending", "runnable"}
 _LOST_HOST = re.compile(r"host ec2.*terminated|spot|reclaim|preempt", re.I)
@@ -32,15 +30,10 @@ def is_batch(document: Document) -> bool:
     return isinstance(job, dict) and "jobQueue" in job and "jobId" in job
 
 
-def batch_records(documents: list[Document]) -> Iterator[list[Document]]:
+def batch_records(documents: list[Document]) -> Iterable[list[Document]]:
     """Each job, with the children of a multi-node job behind their parent. A parent may be in another file."""
-    found: dict[str, list[Document]] = {}
-    for document in documents:
-        for job in listed(document, "jobs") if "jobs" in document else [document]:
-            name = job.get("jobId")
-            match = _CHILD.fullmatch(name) if isinstance(name, str) else None
-            found.setdefault(match[1] if match else str(name), []).append(job)
-    yield from found.values()
+    jobs = (job for document in documents for job in (listed(document, "jobs") if "jobs" in document else [document]))
+    return grouped(jobs, _parent_of)
 
 
 def batch_rows(record: list[Document]) -> list[Row]:
@@ -134,6 +127,11 @@ def _devices(requirement: Document) -> int:
     if found is None:
         raise RecordError("is missing", field="resourceRequirements.value", reason="missing_value")
     return found
+
+
+def _parent_of(job: Document) -> str:
+    match = _CHILD.fullmatch(name := str(job.get("jobId")))
+    return match[1] if match else name
 
 
 def _last(arn: str | None) -> str | None:

@@ -6,12 +6,10 @@ import math
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-from connectors.runs.run_records import RecordError, time_of
+from connectors.runs.run_records import Document, RecordError, time_of
 from connectors.times import recorded_time
 
-Document = dict[str, Any]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECONDS, MILLISECONDS = 1_000_000, 1_000  # microseconds of one
 RUN_LABELS = ("training_run_id", "training-run-id", "trainledger_run_id")
@@ -43,11 +41,11 @@ def inner(document: Document, *fields: str) -> Document:
     return document
 
 
-def listed(document: Document, field: str) -> list[Document]:
-    """A list of objects; an empty one where it is absent."""
-    value = document.get(field) or []
+def listed(document: Document, *fields: str) -> list[Document]:
+    """A list of objects, also one in an object; an empty one where it is absent."""
+    value = inner(document, *fields[:-1]).get(fields[-1]) or []
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-        raise RecordError("is no list of objects", field=field)
+        raise RecordError("is no list of objects", field=".".join(fields))
     return value
 
 

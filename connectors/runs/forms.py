@@ -1,6 +1,6 @@
 """What a form of record is: how it is recognised, which documents of a file are one record, and how a record becomes rows.
 
-A file holds one document, a list of them, JSON lines, or text that is no JSON. Which forms there are stands in training_runs.py;
+A file holds one document, a list of them, JSON lines, or text that is no JSON. Which forms there are is in training_runs.py;
 this module knows none of them.
 """
 
@@ -9,13 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from connectors.runs.run_records import RecordError
+from connectors.runs.run_records import Document, RecordError, Row
 
 _RUN_FOLDER = re.compile(r"(?:^|/)run=([^/]+)/")
-Document = dict[str, Any]
-Row = dict[str, Any]
 
 
 def of_one(rows: Callable[[Document], list[Row]]) -> Callable[[list[Document]], list[Row]]:
@@ -24,7 +21,7 @@ def of_one(rows: Callable[[Document], list[Row]]) -> Callable[[list[Document]], 
 
 
 def no_rows(_: list[Document]) -> list[Row]:
-    """Stands where `keyed_rows` reads."""
+    """For a form that `keyed_rows` reads."""
     return []
 
 
@@ -40,9 +37,22 @@ def one_each(documents: list[Document]) -> Iterator[list[Document]]:
         yield [document]
 
 
+def each_in(found_in: Callable[[Document], list[Document]]) -> Callable[[list[Document]], Iterator[list[Document]]]:
+    """Each object that a document holds is a record of its own: a search answers several."""
+    return lambda documents: ([one] for document in documents for one in found_in(document))
+
+
+def grouped(documents: Iterable[Document], name_of: Callable[[Document], str]) -> Iterable[list[Document]]:
+    """Documents of one name are one record, in the order in which they came."""
+    found: dict[str, list[Document]] = {}
+    for document in documents:
+        found.setdefault(name_of(document), []).append(document)
+    return found.values()
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form whose records are JSON. `records` says which documents are one record: a JobSet and its pods are."""
+    """A form whose records are JSON. `records` puts together the documents of one record: a JobSet and its pods are."""
 
     name: str
     is_one: Callable[[Document], bool]
@@ -75,7 +85,7 @@ def rows_of_documents(forms: Iterable[Form], documents: list[Document], key: str
     for form, found in sorted_out.values():
         try:
             records = list(form.records(found))
-        except RecordError as error:  # which of them belong together cannot be told
+        except RecordError as error:  # which of them belong together is unknown
             refused.append(error)
             continue
         for record in records:

@@ -6,14 +6,13 @@ Read from github AI-Hypercomputer/ml-goodput-measurement at 57092cfc.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from connectors.runs.fields import count, inner, moment, needed, text
-from connectors.runs.forms import run_in_key
+from connectors.runs.forms import grouped, run_in_key
+from connectors.runs.run_records import Document, Row
 
-Document = dict[str, Any]
-Row = dict[str, Any]
 _MOMENTS = {"job_start_time": "job_start", "job_end_time": "job_end"}
 _SPANS = ("tpu_init", "training_prep", "data_loading")
 _EVENTS = ("step_start_time", *_MOMENTS, *(f"{name}_{end}_time" for name in _SPANS for end in ("start", "end")))
@@ -28,12 +27,9 @@ def is_goodput(document: Document) -> bool:
     return is_event or _is_save(payload)
 
 
-def goodput_records(documents: list[Document]) -> Iterator[list[Document]]:
+def goodput_records(documents: list[Document]) -> Iterable[list[Document]]:
     """The entries of each job."""
-    jobs: dict[str, list[Document]] = {}
-    for document in documents:
-        jobs.setdefault(str(_payload(document).get("job_name") or ""), []).append(_payload(document))
-    yield from jobs.values()
+    return grouped(map(_payload, documents), lambda entry: str(entry.get("job_name") or ""))
 
 
 def goodput_rows(entries: list[Document], key: str) -> list[Row]:

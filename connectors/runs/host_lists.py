@@ -20,7 +20,7 @@ def hosts_of(text: str, field: str = "nodes") -> list[str]:
         return []
     found: dict[str, None] = {}
     for item in _items(text, field):
-        pieces = _PARTS.split(item)  # name, what stands in brackets, name, ...
+        pieces = _PARTS.split(item)  # name, what is in brackets, name, ...
         if any(mark in piece for piece in pieces[::2] for mark in "[]"):
             raise RecordError("is no list of machines", field=field, value=text, reason="wrong_value")
         choices = [_numbers(piece, field) if place % 2 else [piece] for place, piece in enumerate(pieces)]

@@ -10,17 +10,14 @@ import csv
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.runs.fields import moment, number
-from connectors.runs.run_records import RecordError, in_order, state_of
-
-Row = dict[str, Any]
+from connectors.runs.run_records import RecordError, Row, in_order, state_of
 
 
 def is_usage_report(head: str) -> bool:
-    """Whether a text is a usage report, by what stands above its table."""
+    """Whether a text is a usage report, by what is above its table."""
     return "Utilization Report" in head and "ClusterName" in head.replace(" ", "")
 
 
@@ -71,7 +68,7 @@ def _time(row: dict[str, str], name: str) -> datetime | None:
 
 
 def _parts(rows: list[list[str]]) -> tuple[dict[str, str], list[str], list[list[str]]]:
-    """What stands above the table, its header, and its rows."""
+    """What is above the table, its header, and its rows."""
     stated: dict[str, str] = {}
     for place, row in enumerate(rows):
         names = [re.sub(r"[^a-z0-9]", "", name.lower()) for name in row]

@@ -1,7 +1,7 @@
-"""What the name of a deep learning container says of the software in it: framework, its version, and the Neuron SDK.
+"""The software that the name of a deep learning container names: framework, its version, and the Neuron SDK.
 
 `.../pytorch-training-neuronx:2.1.2-neuronx-py310-sdk2.20.0-ubuntu20.04` is PyTorch 2.1.2 with the Neuron SDK 2.20.0. An image of
-the organisation's own says nothing.
+the organisation's own names none.
 """
 
 from __future__ import annotations

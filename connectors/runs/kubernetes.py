@@ -1,7 +1,7 @@
 """Kubernetes objects as run records: JobSet, Job and pods as `kubectl get -o json` writes them, one object or a List.
 
 A run is a JobSet, else a Job, else a pod of neither. Its machines are the nodes of its pods, with the accelerators these request;
-a node object in the same file tells the machine's own id and type. Pods are deleted when a job is: keep what was saved.
+a node object in the same file has the machine's own id and type. Pods are deleted when a job is: keep what was saved.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from connectors.formats.tpu_names import topology_chips_of, tpu_type_of
 from connectors.runs.fields import count, first, inner, labelled_run, last, listed, moment, needed, text
 from connectors.runs.images import versions_of_image
 from connectors.runs.pods import accelerators_of, pod_end, pod_start, pod_state
-from connectors.runs.run_records import in_order
+from connectors.runs.run_records import Document, Row, in_order
 
-Document = dict[str, Any]
-Row = dict[str, Any]
 _KINDS = {"JobSet", "Job", "Pod", "Node"}
 _JOBSET = "jobset.sigs.k8s.io/"
 _ULTRA_SERVER = ("aws.amazon.com/ultraserver-id", "sagemaker.amazonaws.com/ultraserver-id")
@@ -75,7 +73,7 @@ def kubernetes_rows(record: list[Document]) -> list[Row]:
 
 
 def _attempt_rows(owner: Document, objects: list[Document]) -> Iterator[Row]:
-    """An attempt for each restart that is told of, with the times of its Jobs and pods; the last ends as its owner does."""
+    """An attempt for each restart that is known, with the times of its Jobs and pods; the last ends as its owner does."""
     parts: dict[int, list[Document]] = {}
     for one in objects:
         if one is not owner or owner["kind"] == "Pod":
@@ -102,8 +100,8 @@ def _end_of(owner: Document, state: str, end: datetime | None) -> tuple[str, dat
     conditions = {text(one, "type"): one for one in listed(inner(owner, "status"), "conditions") if one.get("status") == "True"}
     for condition, word in _DONE.items():
         if condition in conditions:
-            said = moment(inner(owner, "status"), "completionTime") or moment(conditions[condition], "lastTransitionTime")
-            return ("interrupted" if word == "failed" and state == "interrupted" else word), said or end
+            ended = moment(inner(owner, "status"), "completionTime") or moment(conditions[condition], "lastTransitionTime")
+            return ("interrupted" if word == "failed" and state == "interrupted" else word), ended or end
     if "Suspended" in conditions:
         return "interrupted", end or moment(conditions["Suspended"], "lastTransitionTime")
     return ("running" if state in ("unknown", "running") else state), end if state != "running" else None
@@ -157,7 +155,7 @@ def _pod_row(pod: Document, nodes: dict[str, Document]) -> Row | None:
 
 
 def _by_node(rows: Iterable[Row]) -> list[Row]:
-    """Pods that were put on one node together hold it together: as two equal rows they would be read as one row told twice."""
+    """Pods that were put on one node together hold it together: two equal rows would be read as one row delivered twice."""
     found: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         key = tuple(row[name] for name in ("attempt_id", "resource_id", "started_at"))

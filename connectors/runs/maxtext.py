@@ -1,26 +1,23 @@
 """MaxText's metrics (JSON lines) and its log of steps: how far a run got, in steps, tokens and operations of each device.
 
 Neither has a time (the clock in a log's prefix has no year). A step that was done again after an interruption is another row with
-the same number: SQL tells useful steps from repeated ones.
+the same number: SQL separates useful steps from repeated ones.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable
 
 from connectors.formats.tpu_names import tpu_type_of
 from connectors.runs.fields import count, number, text
-from connectors.runs.forms import run_in_key
-from connectors.runs.run_records import RecordError
+from connectors.runs.forms import grouped, run_in_key
+from connectors.runs.run_records import Document, RecordError, Row
 
-Document = dict[str, Any]
-Row = dict[str, Any]
 _STEP = re.compile(r"completed (?:profiler activation/deactivation )?step: (\d+)\b(.*)", re.ASCII)
 _VALUE = re.compile(r"\b(seconds|TFLOP/s/device|TFLOP/s|Tokens/s/device): ([0-9.]+)", re.ASCII)
 _PARAM = re.compile(r"Config param (\w+): (.*)")
-_SAID = {
+_STATED = {
     "jax": re.compile(r"System Information: Jax Version: (\S+)"),
     "flops": re.compile(r"^\s*Total TFLOPs: ([0-9.]+)"),
     "devices": re.compile(r"Num_devices: (\d+)"),
@@ -38,12 +35,9 @@ def is_step_log(head: str) -> bool:
     return _STEP.search(head) is not None or "Config param base_output_directory" in head or "Config param run_name" in head
 
 
-def metrics_records(documents: list[Document]) -> Iterator[list[Document]]:
+def metrics_records(documents: list[Document]) -> Iterable[list[Document]]:
     """The steps of each run."""
-    runs: dict[str, list[Document]] = {}
-    for document in documents:
-        runs.setdefault(str(document.get("run_name") or ""), []).append(document)
-    yield from runs.values()
+    return grouped(documents, lambda step: str(step.get("run_name") or ""))
 
 
 def metrics_rows(steps: list[Document], key: str) -> list[Row]:
@@ -69,27 +63,27 @@ def metrics_rows(steps: list[Document], key: str) -> list[Row]:
 def step_log_rows(lines: list[str], key: str) -> list[Row]:
     """Return the rows of a log. What its configuration states of each step goes before what its rounded rates give."""
     params = {match[1]: match[2].strip() for line in lines if (match := _PARAM.search(line))}
-    said = {name: match[1] for name, found in _SAID.items() for line in lines if (match := found.search(line))}
+    stated = {name: match[1] for name, found in _STATED.items() for line in lines if (match := found.search(line))}
     base = _base(params.get("run_name"), key) | {"record_system": "maxtext_log"}
     per_step = [_float(params.get(name)) for name in ("per_device_batch_size", "max_target_length")]
     accumulated = _float(params.get("gradient_accumulation_steps")) or 1
     tokens = per_step[0] * per_step[1] * accumulated if per_step[0] and per_step[1] else None
-    flops = _float(said.get("flops"))
+    flops = _float(stated.get("flops"))
     rows: list[Row] = [{
         "part": "run",
         "framework": "maxtext",
         "model_name": params.get("model_name") if params.get("model_name") != "default" else None,
-        "sdk_name": "jax" if "jax" in said else None,
-        "sdk_version": said.get("jax"),
+        "sdk_name": "jax" if "jax" in stated else None,
+        "sdk_version": stated.get("jax"),
     }]  # fmt: skip
     rows.append({"part": "alias", "alias_system": "maxtext", "alias_id": base["recorded_id"]})
     if any(tpu_type_of(line) for line in lines if line.startswith("TFRT TPU")):
         rows[0]["provider_name"] = "Google Cloud"
     for line in lines:
         if step := _STEP.search(line):
-            told = dict(_VALUE.findall(step[2]))
-            seconds, rate = _float(told.get("seconds")), _float(told.get("TFLOP/s/device") or told.get("TFLOP/s"))
-            token_rate = _float(told.get("Tokens/s/device"))
+            figures = dict(_VALUE.findall(step[2]))
+            seconds, rate = _float(figures.get("seconds")), _float(figures.get("TFLOP/s/device") or figures.get("TFLOP/s"))
+            token_rate = _float(figures.get("Tokens/s/device"))
             rows.append({
                 "part": "progress",
                 "progress_kind": "step",
@@ -97,7 +91,7 @@ def step_log_rows(lines: list[str], key: str) -> list[Row]:
                 "seconds": seconds,
                 "device_tokens": tokens or (round(token_rate * seconds) if token_rate and seconds else None),
                 "device_flops": flops * _TERA if flops else rate * seconds * _TERA if rate and seconds else None,
-                "device_count": int(said["devices"]) if "devices" in said else None,
+                "device_count": int(stated["devices"]) if "devices" in stated else None,
                 "arithmetic": _arithmetic(params),
             })  # fmt: skip
     return [base | row for row in rows]

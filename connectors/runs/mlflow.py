@@ -2,54 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from connectors.runs.fields import MILLISECONDS, count, inner, labelled_run, listed, moment, needed, number, text
-from connectors.runs.run_records import VERSIONS, RecordError, in_order, state_of
+from connectors.runs.run_records import VERSIONS, Document, RecordError, Row, in_order, job_rows, state_of
 
-Document = dict[str, Any]
-Row = dict[str, Any]
 _TEXTS = ("model_name", "framework", "team", "workload_key", "pair_key", *VERSIONS)
 _COUNTS = ("tokens", "useful_tokens", "steps")
 
 
 def is_mlflow(document: Document) -> bool:
     """Whether a document is a run, in the envelope of an answer or without."""
-    return any(isinstance(one.get("info"), dict) and "run_id" in {**one["info"]} for one in _runs(document))
+    return any(isinstance(one.get("info"), dict) and "run_id" in {**one["info"]} for one in mlflow_runs(document))
 
 
-def mlflow_records(documents: list[Document]) -> Iterator[list[Document]]:
-    """Each run: a search answers several."""
-    for document in documents:
-        for run in _runs(document):
-            yield [run]
-
-
-def mlflow_rows(record: list[Document]) -> list[Row]:
+def mlflow_rows(run: Document) -> list[Row]:
     """Return the rows of a run. Of metrics and parameters only those count that have the name of a field of our own record."""
-    (run,) = record
     info = inner(run, "info")
     metrics, params, tags = (_pairs(inner(run, "data"), name) for name in ("metrics", "params", "tags"))
-    said = {**params, **tags}
-    base = {"record_system": "mlflow", "recorded_id": labelled_run(said) or needed(info, "run_id")}
-    fields: Row = {name: str(said[name]) for name in _TEXTS if said.get(name)}
+    stated = {**params, **tags}
+    recorded_id = labelled_run(stated) or needed(info, "run_id")
+    fields: Row = {name: str(stated[name]) for name in _TEXTS if stated.get(name)}
     fields |= {name: count({**params, **metrics}, name) for name in _COUNTS}
     fields["model_flops"] = number({**params, **metrics}, "model_flops")
     start, end = moment(info, "start_time", MILLISECONDS), moment(info, "end_time", MILLISECONDS)
-    attempt = {"attempt_id": "1", "state": state_of(text(info, "status")), **in_order(start, end, "info.end_time")}
-    rows: list[Row] = [
-        {"part": "run", **fields},
-        {"part": "alias", "alias_system": "mlflow", "alias_id": needed(info, "run_id")},
-        {"part": "attempt", **attempt},
-    ]
-    rows += [
-        {"part": "tag", "tag_key": key, "tag_value": str(value)} for key, value in tags.items() if not key.startswith("mlflow.")
-    ]
-    return [base | row for row in rows]
+    state, times = state_of(text(info, "status")), in_order(start, end, "info.end_time")
+    own = {key: str(value) for key, value in tags.items() if not key.startswith("mlflow.")}
+    return job_rows("mlflow", recorded_id, fields, needed(info, "run_id"), state, times, tags=own)
 
 
-def _runs(document: Document) -> list[Document]:
+def mlflow_runs(document: Document) -> list[Document]:
+    """The runs of a document."""
     found = document.get("runs") or [document.get("run") or document]
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 

@@ -1,4 +1,4 @@
-"""MLPerf's result logs as run records: run_start to run_stop is the run, and the description of its system says its machines.
+"""MLPerf's result logs as run records: run_start to run_stop is the run, and the description of its system names its machines.
 
 The description decides what ran, not the log: logs of Trillium say `tpu-v5p`, and v5p-1024 counts TensorCores: it is 512 chips.
 """
@@ -11,8 +11,7 @@ from typing import Any
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.mllog import Event, Log, count_of, number_of
 from connectors.layouts.mlperf_results import machine_of
-from connectors.runs.forms import Row
-from connectors.runs.run_records import RecordError, in_order
+from connectors.runs.run_records import RecordError, Row, in_order
 from connectors.times import recorded_time
 
 SYSTEM = "mlperf"

@@ -6,14 +6,10 @@ Written from Google's reference of the resource; no public answer of a training 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
 
 from connectors.runs.fields import inner, labelled_run, listed, moment, needed, text
-from connectors.runs.run_records import RecordError, in_order, state_of
+from connectors.runs.run_records import Document, RecordError, Row, in_order, state_of
 
-Document = dict[str, Any]
-Row = dict[str, Any]
 _NAME = re.compile(r"projects/[^/]+/locations/[^/]+/pipelineJobs/([^/]+)")
 _BILLING = "vertex-ai-pipelines-run-billing-id"
 _STATES = {
@@ -27,19 +23,11 @@ _STATES = {
 
 def is_pipeline(document: Document) -> bool:
     """Whether a document is a PipelineJob, or an answer that lists some."""
-    return any(_NAME.fullmatch(str(one.get("name"))) for one in _jobs(document))
+    return any(_NAME.fullmatch(str(one.get("name"))) for one in pipeline_jobs(document))
 
 
-def pipeline_records(documents: list[Document]) -> Iterator[list[Document]]:
-    """Each pipeline job."""
-    for document in documents:
-        for job in _jobs(document):
-            yield [job]
-
-
-def pipeline_rows(record: list[Document]) -> list[Row]:
+def pipeline_rows(job: Document) -> list[Row]:
     """Return the rows of a pipeline: an alias for each custom job, an attempt for each task that ran one."""
-    (job,) = record
     match = _NAME.fullmatch(needed(job, "name"))
     if not match:
         raise RecordError("is no projects/../locations/../pipelineJobs/N", field="name", value=job["name"], reason="wrong_value")
@@ -74,6 +62,7 @@ def _state(word: str | None) -> str:
     return _STATES.get(word) or state_of(word)
 
 
-def _jobs(document: Document) -> list[Document]:
+def pipeline_jobs(document: Document) -> list[Document]:
+    """The pipeline jobs of a document."""
     found = document.get("pipelineJobs") or [document]
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

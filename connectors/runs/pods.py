@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
-from typing import Any
 
 from connectors.runs.fields import count, inner, listed, moment, text
+from connectors.runs.run_records import Document
 
-Document = dict[str, Any]
 _CHIPS = ("google.com/tpu", "aws.amazon.com/neuron", "aws.amazon.com/neurondevice", "nvidia.com/gpu", "amd.com/gpu")
 _CORES = "aws.amazon.com/neuroncore"
 # NeuronCores that the device plugin offers of one chip; Trainium2 and 3 as the default of two physical cores to a logical one

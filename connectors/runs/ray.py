@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any
 
 from connectors.runs.fields import MILLISECONDS, inner, labelled_run, moment, needed, text
-from connectors.runs.run_records import in_order, state_of
+from connectors.runs.run_records import Document, Row, in_order, job_rows, state_of
 
-Document = dict[str, Any]
-Row = dict[str, Any]
 _PRINTED = "JobDetails("
 _FIELD = re.compile(
     r"\b(submission_id|job_id|entrypoint)=(?:'([^']*)'|\"([^\"]*)\"|None)|\b(start_time|end_time)=(\d+|None)"
@@ -32,20 +29,16 @@ def is_ray_list(head: str) -> bool:
 
 
 def ray_rows(document: Document) -> list[Row]:
-    """Return the rows of a job. A driver that nobody submitted has only ids that other clusters have as well."""
+    """Return the rows of a job. A driver that was not submitted has only ids that other clusters have as well."""
     metadata = inner(document, "metadata")
     submission = text(document, "submission_id")
     run = labelled_run(metadata) or needed(document, "submission_id")
-    base = {"record_system": "ray", "recorded_id": run}
     start, end = moment(document, "start_time", MILLISECONDS), moment(document, "end_time", MILLISECONDS)
     version = text(inner(document, "runtime_env"), "ray_version")
-    rows: list[Row] = [{"part": "run", "sdk_name": "ray" if version else None, "sdk_version": version}]
-    if submission:
-        rows.append({"part": "alias", "alias_system": "ray", "alias_id": submission})
+    software = {"sdk_name": "ray" if version else None, "sdk_version": version}
     state = "running" if (word := text(document, "status") or "").lower() == "pending" else state_of(word)
-    rows.append({"part": "attempt", "attempt_id": "1", "state": state, **in_order(start, end, "end_time")})
-    rows += [{"part": "tag", "tag_key": key, "tag_value": value} for key, value in metadata.items() if isinstance(value, str)]
-    return [base | row for row in rows]
+    tags = {key: value for key, value in metadata.items() if isinstance(value, str)}
+    return job_rows("ray", run, software, submission, state, in_order(start, end, "end_time"), tags=tags)
 
 
 def ray_list_rows(lines: list[str], _: str) -> list[Row]:

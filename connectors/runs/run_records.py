@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,9 @@ import msgspec
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.tpu_names import node_chips_of
 from connectors.times import parse_utc, recorded_time
+
+Document = dict[str, Any]
+Row = dict[str, Any]
 
 _MAX_BIGINT = 2**63 - 1
 # Schedulers and people have many words for six ends of a run.
@@ -110,7 +113,7 @@ class RunRecord(msgspec.Struct):
     attempts: list[Attempt] | None = None
 
 
-def run_json_rows(document: dict[str, Any]) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+def run_json_rows(document: Document) -> tuple[list[Row], tuple[str, ...]]:
     """Return the rows of a run.json, the run's own first, and the names of fields that are not read."""
     try:
         record = msgspec.convert(document, RunRecord)
@@ -152,21 +155,32 @@ def in_order(started_at: datetime | None, ended_at: datetime | None, field: str)
 
 
 def job_rows(
-    system: str, recorded_id: str, provider: str, name: str, state: str, times: Times, nodes: Iterable[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return the rows of another system's job: one attempt. Its machines have no ids, so the job's own name is the resource."""
+    system: str,
+    recorded_id: str,
+    run: Row,
+    name: str | None,
+    state: str,
+    times: Times,
+    *,
+    nodes: Iterable[Row] = (),
+    tags: Mapping[str, str] | None = None,
+) -> list[Row]:
+    """Return the rows of another system's job: one attempt, and an alias where it has a name there.
+
+    Its machines have no ids, so the job's own name is the resource.
+    """
     base = {"record_system": system, "recorded_id": recorded_id}
-    rows: list[dict[str, Any]] = [
-        {"part": "run", "provider_name": provider},
-        {"part": "alias", "alias_system": system, "alias_id": name},
-        {"part": "attempt", "attempt_id": "1", "state": state, **times},
-    ]
+    rows: list[Row] = [{"part": "run", **run}]
+    if name:
+        rows.append({"part": "alias", "alias_system": system, "alias_id": name})
+    rows.append({"part": "attempt", "attempt_id": "1", "state": state, **times})
     if times["started_at"]:  # a job that never started held nothing
         rows += [{"part": "node", "attempt_id": "1", "resource_id": name, **node, **times} for node in nodes]
+    rows += [{"part": "tag", "tag_key": key, "tag_value": value} for key, value in (tags or {}).items()]
     return [base | row for row in rows]
 
 
-def _rows(record: RunRecord) -> Iterator[dict[str, Any]]:
+def _rows(record: RunRecord) -> Iterator[Row]:
     yield {
         "part": "run",
         "provider_name": _provider(record.provider_name),
@@ -184,7 +198,7 @@ def _rows(record: RunRecord) -> Iterator[dict[str, Any]]:
             yield {"part": "tag", "tag_key": key, "tag_value": str(value).lower() if isinstance(value, bool) else str(value)}
 
 
-def _attempt_rows(attempt: Attempt, index: int, known: set[str]) -> Iterator[dict[str, Any]]:
+def _attempt_rows(attempt: Attempt, index: int, known: set[str]) -> Iterator[Row]:
     field = f"attempts[{index}]"
     attempt_id = str(index + 1 if attempt.attempt_id is None else attempt.attempt_id)
     while attempt_id in known:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from connectors.formats.accelerators import accelerator_type_of
-from connectors.runs.forms import Document, Row
+from connectors.runs.fields import inner, listed, moment, text
 from connectors.runs.host_lists import hosts_of
-from connectors.runs.run_records import RecordError, in_order, state_of
+from connectors.runs.run_records import Document, RecordError, Row, in_order, state_of
 from connectors.runs.slurm_energy import Step, joules_of, readings_of
-from connectors.times import recorded_time
 
 SYSTEM = "slurm"
 _RUN = re.compile(r"(?:^|[\s,;{\"'])(?:training_run_id|run_id|run)[\"']?\s*[=:]\s*[\"']?([^\s,;}\"']+)")
@@ -31,7 +30,7 @@ _STATES = {
     "signaling": "running",
     "stage_out": "running",
 }
-# generic resources that hold chips; `neuroncore` counts cores, of which nobody knows here how many a chip has
+# generic resources that hold chips; `neuroncore` counts cores, of which a chip has a number that is not known here
 _CHIPS = ("gpu", "neuron", "neurondevice", "neuron_device", "tpu")
 
 
@@ -66,9 +65,9 @@ def slurm_rows(jobs: list[Document]) -> list[Row]:
     rows: list[Row] = [
         {
             "part": "run",
-            "team": _text(first, "account") or _text(_object(first, "association"), "account"),
-            "workload_key": _text(_object(first, "wckey"), "wckey").lstrip("*") or None,
-            "cluster_name": _text(first, "cluster") or None,
+            "team": _word(first, "account") or _word(inner(first, "association"), "account"),
+            "workload_key": _word(inner(first, "wckey"), "wckey").lstrip("*") or None,
+            "cluster_name": _word(first, "cluster") or None,
         },
         *({"part": "alias", "alias_system": SYSTEM, "alias_id": number} for number in numbers),
     ]
@@ -95,7 +94,7 @@ def _attempts(jobs: list[Document]) -> Iterator[tuple[str, list[Document]]]:
 
 
 def _seconds(job: Document, name: str) -> float:
-    return _number(_object(job, "time").get(name)) or 0
+    return _number(inner(job, "time").get(name)) or 0
 
 
 def _attempt_rows(attempt_id: str, parts: list[Document]) -> Iterator[Row]:
@@ -106,7 +105,7 @@ def _attempt_rows(attempt_id: str, parts: list[Document]) -> Iterator[Row]:
     whole = in_order(min(starts, default=None), None if None in ends else max(end for end in ends if end), "time.end")
     yield {"part": "attempt", "attempt_id": attempt_id, "state": state, **whole}
     for part, (start, end) in zip(parts, times, strict=True):
-        nodes = tuple(hosts_of(_text(part, "nodes")))
+        nodes = tuple(hosts_of(_word(part, "nodes")))
         if not nodes or start is None:
             continue  # it never ran
         own = in_order(start, end, "time.end")
@@ -131,31 +130,25 @@ def _attempt_rows(attempt_id: str, parts: list[Document]) -> Iterator[Row]:
 
 
 def _steps(job: Document) -> Iterator[Step]:
-    steps = job.get("steps") or []
-    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
-        raise RecordError("is no list of objects", field="steps")
-    for step in steps:
-        identity = _object(step, "step")
+    for step in listed(job, "steps"):
+        identity = inner(step, "step")
         label = identity.get("id")
         label = label.get("step_id") if isinstance(label, dict) else label
-        nodes = _object(step, "nodes")
-        listed = nodes.get("list")
-        text = ",".join(map(str, listed)) if isinstance(listed, list) else listed or nodes.get("range") or ""
+        nodes = inner(step, "nodes")
+        named = nodes.get("list")
+        names = ",".join(map(str, named)) if isinstance(named, list) else named or nodes.get("range") or ""
         start, end = _times(step)
-        energy = _object(_object(step, "statistics"), "energy")
+        energy = inner(inner(step, "statistics"), "energy")
         # 4164.batch, 4164+1.0, 0; of another word its name
         word = str(label if label is not None else identity.get("name") or "").rpartition(".")[2]
-        yield Step(word, start, end, tuple(hosts_of(str(text), "steps.nodes")), joules_of(_number(energy.get("consumed"))))
+        yield Step(word, start, end, tuple(hosts_of(str(names), "steps.nodes")), joules_of(_number(energy.get("consumed"))))
 
 
 def _tres(job: Document) -> dict[tuple[str, str], int | float]:
     """What a job was given, by type and name."""
-    listed = _object(job, "tres").get("allocated") or []
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise RecordError("is no list of objects", field="tres.allocated")
     return {
         (str(one.get("type") or "").lower(), str(one.get("name") or "").lower()): number
-        for one in listed
+        for one in listed(job, "tres", "allocated")
         if (number := _number(one.get("count"))) is not None
     }
 
@@ -168,39 +161,33 @@ def _chips(job: Document, nodes: int) -> tuple[str | None, int | None]:
         total = given.get(kind, sum(typed.values()))
         if total:
             type_ = accelerator_type_of(next(iter(typed))) if len(typed) == 1 else None
-            # machines that hold unequal numbers cannot be told apart here: those of the catalogue count
+            # machines that hold unequal numbers are not known apart here: those of the catalogue count
             return type_, int(total) // nodes if total % nodes == 0 else None
     return None, None
 
 
 def _times(record: Document) -> tuple[datetime | None, datetime | None]:
-    found = _object(record, "time")
+    found = inner(record, "time")
     return _moment(found.get("start"), "time.start"), _moment(found.get("end"), "time.end")
 
 
 def _ended(job: Document, times: tuple[datetime | None, datetime | None], state: str) -> tuple[datetime | None, datetime | None]:
     """A job that is over without a time of its end took `elapsed`; otherwise it would hold its machines for ever."""
-    elapsed = _number(_object(job, "time").get("elapsed"))
+    elapsed = _number(inner(job, "time").get("elapsed"))
     if times[0] is None or times[1] is not None or state in ("running", "unknown") or elapsed is None or not 0 <= elapsed < 2**31:
         return times
     return times[0], times[0] + timedelta(seconds=elapsed)
 
 
 def _moment(value: Any, field: str) -> datetime | None:
-    """Seconds since 1970 as naive UTC; 0, and what is not set, say that there is no time."""
+    """Seconds since 1970; 0, and what is not set, say that there is no time."""
     seconds = _number(value)
-    if not seconds or seconds in (2**32 - 1, 2**32 - 2):
-        return None
-    try:
-        moment = recorded_time(datetime.fromtimestamp(seconds, UTC))
-    except (ValueError, OverflowError, OSError) as error:
-        raise RecordError("is no time", field=field, value=value) from error
-    return moment and moment.replace(tzinfo=None)
+    return None if seconds in (2**32 - 1, 2**32 - 2) else moment({field: seconds}, field)
 
 
 def _state(job: Document) -> str:
     """The state; newer parsers write a list: a job that completes and is queued again has both words."""
-    found = _object(job, "state").get("current") if isinstance(job.get("state"), dict) else job.get("state")
+    found = inner(job, "state").get("current") if isinstance(job.get("state"), dict) else job.get("state")
     words = [
         word.split()[0].lower() for word in (found if isinstance(found, list) else [found]) if isinstance(word, str) and word
     ]
@@ -211,7 +198,7 @@ def _state(job: Document) -> str:
 def _job_name(job: Document) -> str:
     """The number that people use: 4164, 4164_7 of an array's task, the leader's of a heterogeneous job."""
     number = _whole(job.get("job_id"), "job_id")
-    array, het = _object(job, "array"), _object(job, "het")
+    array, het = inner(job, "array"), inner(job, "het")
     task, leader = _number(array.get("task_id")), _number(het.get("job_id"))
     if task is not None and (master := _number(array.get("job_id"))):
         return f"{int(master)}_{int(task)}"
@@ -223,7 +210,7 @@ def _comment(job: Document) -> str:
     texts: Iterable[Any] = (
         (found.get(name) for name in ("job", "administrator", "system")) if isinstance(found, dict) else [found]
     )
-    return " ".join(text for text in (*texts, job.get("extra")) if isinstance(text, str))
+    return " ".join(one for one in (*texts, job.get("extra")) if isinstance(one, str))
 
 
 def _number(value: Any) -> int | float | None:
@@ -248,15 +235,5 @@ def _whole(value: Any, field: str) -> int:
     return int(number)
 
 
-def _object(record: Document, name: str) -> Document:
-    found = record.get(name)
-    if found is not None and not isinstance(found, dict):
-        raise RecordError("is no object", field=name, value=found)
-    return found or {}
-
-
-def _text(record: Document, name: str) -> str:
-    found = record.get(name)
-    if found is not None and not isinstance(found, str):
-        raise RecordError("is no text", field=name, value=found)
-    return (found or "").strip()
+def _word(record: Document, name: str) -> str:
+    return (text(record, name) or "").strip()

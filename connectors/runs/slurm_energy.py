@@ -2,8 +2,8 @@
 
 The plugins of acct_gather_energy read the meter of a machine, not of a process. The extern step runs on all machines of a job
 from its start to its end, and with PrologFlags=Contain its joules are the job's (slurmctld adds no other step's). The batch step
-runs on the first machine all that time. Steps of srun run inside. A count that is absent, infinite or 0 says that no plugin
-counts, never that nothing was used (ADR 0057).
+runs on the first machine all that time. Steps of srun run inside. A count that is absent, infinite or 0 means that no plugin
+counts, never that nothing was used (ADR 0055).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Reading:
 
 
 def joules_of(number: int | float | None) -> int | None:
-    """A count of joules, or None for what says that there is none."""
+    """A count of joules, or None for a mark of none."""
     if number is None or number != number or not 0 < number < _MOST or number in _NO_VALUES:
         return None
     return int(number)

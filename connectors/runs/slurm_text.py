@@ -9,8 +9,7 @@ import re
 from datetime import datetime
 from typing import Any
 
-from connectors.runs.forms import Document, Row
-from connectors.runs.run_records import RecordError, time_of
+from connectors.runs.run_records import Document, RecordError, Row, time_of
 from connectors.runs.slurm import runs_of, slurm_rows
 
 _NUMBER = re.compile(r"(\d+)(?:_(\d+)|\+(\d+))?(?:\.(.+))?", re.ASCII)

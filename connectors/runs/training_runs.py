@@ -1,7 +1,7 @@
 """Records of training runs, in every form that FORMS and TEXT_FORMS list; one delivery per file, of one run or of many.
 
-A record tells who ran what, when, on which machines, or how far it got. It is taken whole or refused whole; merging records by id
-or alias, and times that a node inherits from its attempt, are decided in SQL.
+A record states who ran what, when, on which machines, or how far it got. It is taken whole or refused whole; merging records by
+id or alias, and times that a node inherits from its attempt, are decided in SQL.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from connectors.formats.values import measured_schema
 from connectors.layouts.mlperf_results import is_system, results_of
 from connectors.layouts.single_files import partition_of
 from connectors.runs.batch import batch_records, batch_rows, is_batch
-from connectors.runs.forms import Document, Form, Row, TextForm, no_rows, of_one, rows_of_documents
+from connectors.runs.forms import Form, TextForm, each_in, no_rows, of_one, rows_of_documents
 from connectors.runs.goodput import goodput_records, goodput_rows, is_goodput
 from connectors.runs.hyperpod import is_usage_report, usage_report_rows
 from connectors.runs.kubernetes import is_kubernetes, kubernetes_records, kubernetes_rows
 from connectors.runs.maxtext import is_metrics, is_step_log, metrics_records, metrics_rows, step_log_rows
-from connectors.runs.mlflow import is_mlflow, mlflow_records, mlflow_rows
+from connectors.runs.mlflow import is_mlflow, mlflow_rows, mlflow_runs
 from connectors.runs.mlperf import is_mllog, mlperf_rows
-from connectors.runs.pipelines import is_pipeline, pipeline_records, pipeline_rows
+from connectors.runs.pipelines import is_pipeline, pipeline_jobs, pipeline_rows
 from connectors.runs.ray import is_ray, is_ray_list, ray_list_rows, ray_rows
-from connectors.runs.run_records import RecordError, RunRecord, run_json_rows
+from connectors.runs.run_records import Document, RecordError, Row, RunRecord, run_json_rows
 from connectors.runs.sagemaker import is_sagemaker, sagemaker_rows
 from connectors.runs.slurm import is_sacct, runs_of, slurm_rows
 from connectors.runs.slurm_text import is_sacct_text, sacct_text_rows
@@ -48,13 +48,13 @@ RUN_JSON = Form("run_json", lambda document: "training_run_id" in document, of_o
 FORMS: tuple[Form, ...] = (
     Form("sagemaker", is_sagemaker, of_one(sagemaker_rows)),
     RUN_JSON,
-    Form("vertex_pipeline", is_pipeline, pipeline_rows, pipeline_records),
+    Form("vertex_pipeline", is_pipeline, of_one(pipeline_rows), each_in(pipeline_jobs)),
     Form("vertex", is_vertex, of_one(vertex_rows)),
     Form("slurm", is_sacct, slurm_rows, runs_of),
     Form("batch", is_batch, batch_rows, batch_records),
     Form("kubernetes", is_kubernetes, kubernetes_rows, kubernetes_records),
     Form("ray", is_ray, of_one(ray_rows)),
-    Form("mlflow", is_mlflow, mlflow_rows, mlflow_records),
+    Form("mlflow", is_mlflow, of_one(mlflow_rows), each_in(mlflow_runs)),
     Form("goodput", is_goodput, no_rows, goodput_records, goodput_rows),
     Form("maxtext", is_metrics, no_rows, metrics_records, metrics_rows),
     Form("xprof", is_environment, no_rows, keyed_rows=environment_rows),
@@ -185,7 +185,7 @@ def _lines(content: bytes) -> list[Any]:
 
 
 def _unread(documents: list[Document], rows: list[Row]) -> tuple[str, ...]:
-    """The fields of our own records that nobody reads."""
+    """The fields of our own records that are not read."""
     if not any(row["record_system"] == RUN_JSON.name for row in rows):
         return ()
     own = (document for document in documents if RUN_JSON.is_one(document))

@@ -6,15 +6,11 @@ from the schema, not yet seen in the wild. Power in profiles is read by another 
 
 from __future__ import annotations
 
-from typing import Any
-
 from connectors.formats.tpu_names import tpu_type_of
 from connectors.runs.fields import count, inner, text
 from connectors.runs.forms import run_in_key
-from connectors.runs.run_records import RecordError
+from connectors.runs.run_records import Document, RecordError, Row
 
-Document = dict[str, Any]
-Row = dict[str, Any]
 _VERSIONS = {
     "libtpu_version": ("libtpu", "sdk_version"),
     "jax_version": ("jax", "framework_version"),

@@ -41,7 +41,7 @@ _READABLE = {"TABLE", "VIEW", "MATERIALIZED_VIEW"}
 class TableStore:
     """The partitions of bq://project.dataset.table, as `_PARTITIONTIME=2026-04-12/rows.parquet`. The constructor asks nothing.
 
-    Where the days are not those of loading the name says so, as in `_PARTITIONTIME=2026-04-12/by-usage_start_time.parquet`.
+    Where the days are not those of loading, the name has the column: `_PARTITIONTIME=2026-04-12/by-usage_start_time.parquet`.
 
     The etag of a partition is its number of rows and its newest export time, or the sum of its rows' fingerprints; both are
     checked against the rows that come. Its size is 0: it is known when the file is written.
@@ -58,7 +58,7 @@ class TableStore:
         return f"{self.uri}/{key}"
 
     def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
-        """Ask which partitions there are between `first_day` and `end_day`, and what tells of their rows."""
+        """Ask which partitions there are between `first_day` and `end_day`, and what identifies their rows."""
         description = self._readable()
         reading = self._reading
         reading.check(description, self.uri)
@@ -144,7 +144,7 @@ class TableStore:
             raise SourceUnreadableError(
                 f"{self.uri}: a source of this kind is not read from a table.",
                 reason="bad_location",
-                remedy="Use a folder, s3:// or gs://; docs/sources says what each kind is read from.",
+                remedy="Use a folder, s3:// or gs://; docs/sources names what each kind is read from.",
             )
         return self.options.table
 
@@ -210,7 +210,7 @@ class TableStore:
             raise
 
     def _written(self, description: Mapping[str, Any]) -> Any:
-        """A function of a partition's first day: when it was last written, as far as no column of its rows tells."""
+        """A function of a partition's first day: when it was last written, as far as no column of its rows has it."""
         sql = self._reading.written_sql(self._table.full_dataset, self._table.table, description)
         found: dict[date, datetime] = {}
         for row in self._asked(sql, description) if sql else ():
@@ -218,7 +218,7 @@ class TableStore:
                 found[day] = max(found.get(day, EPOCH), row["last_modified_time"])
         if description.get("type") in {"VIEW", "MATERIALIZED_VIEW"} and not self._reading.changes_by(description):
             raise SourceUnreadableError(
-                f"{self.uri} is a view, and nothing tells when its rows were written.",
+                f"{self.uri} is a view, and when its rows were written is unknown.",
                 reason="bad_location",
                 remedy="Name the table behind the view; of a bill, keep `export_time` in the view.",
             )
@@ -233,7 +233,7 @@ class TableStore:
                 written = self._stream(day, self._readable(), info.key, path)
             except _ColumnGone:  # it was there when the table was described
                 written = self._stream(day, self._readable(again=True), info.key, path)
-        except (_ColumnGone, ExportSchemaError) as error:  # the next look tells what the table lacks
+        except (_ColumnGone, ExportSchemaError) as error:  # the next look finds what the table lacks
             raise changed(self.uri_of(info.key), info.key) from error
         if written.rows != int(count) or (written.newest and str(microseconds(written.newest)) != token):
             raise changed(self.uri_of(info.key), info.key)

@@ -1,13 +1,11 @@
-"""Objects in Cloud Storage through google-cloud-storage: listing, reading and writing. The only client of Cloud Storage.
+"""Objects in Cloud Storage through google-cloud-storage: listing and reading. The only client of Cloud Storage.
 
-Reading asks for storage.objects.list on the bucket and storage.objects.get, writing for storage.objects.create, and for
-storage.objects.delete where an object is replaced. An object is known by its generation, which changes with
+It asks for storage.objects.list on the bucket and storage.objects.get. An object is known by its generation, which changes with
 its bytes and with nothing else: a move to a colder class of storage, or another label, is no news.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator
 from functools import cached_property
@@ -88,20 +86,3 @@ class BucketStore:
                     remedy="Try again; if it stays, check the network and the endpoint.",
                 ) from error
         return hash_of(path)
-
-
-class WritableBucket(BucketStore):
-    """The same objects, to be written as well."""
-
-    def deliver(self, path: Path, key: str) -> None:
-        """Copy a local file to an object that nobody changes: where it is already there, an earlier try arrived."""
-        self._upload(path, key, if_generation_match=0)
-
-    def replace(self, path: Path, key: str) -> None:
-        """Copy a local file to an object, over an older one."""
-        self._upload(path, key)
-
-    def _upload(self, path: Path, key: str, **condition: int) -> None:
-        blob = self.client.bucket(self._place.bucket).blob(self._place.prefix + key)
-        with named_errors(self.uri_of(key), "write", self.options, key), contextlib.suppress(PreconditionFailed):
-            blob.upload_from_filename(str(path), timeout=CALL, retry=_RETRY, **condition)

@@ -81,6 +81,5 @@ _DONE: dict[Action, Any] = {
     "stream": "reading the rows",
     "list": "listing",
     "read": "reading",
-    "write": "writing",
     "impersonate": "impersonation",
 }

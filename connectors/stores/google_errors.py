@@ -1,6 +1,6 @@
 """What an error code of Google calls for: a reason and a remedy for people, by BigQuery's and Cloud Storage's documented codes.
 
-A code is told by Google's own word for it, never by the status: a query above its byte cap is answered as 500, and a denied
+A code is known by Google's own word for it, never by the status: a query above its byte cap is answered as 500, and a denied
 one as 403, as is a quota. Codes: https://docs.cloud.google.com/bigquery/docs/error-messages (read 2026-11-22), roles:
 https://docs.cloud.google.com/bigquery/docs/access-control. Knows no client.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-Action = Literal["query", "describe", "stream", "list", "read", "write", "impersonate"]
+Action = Literal["query", "describe", "stream", "list", "read", "impersonate"]
 
 # what each step needs: the permission, the role that has it, and what it is granted on
 _NEEDED: Mapping[Action, tuple[str, str, str]] = {
@@ -19,7 +19,6 @@ _NEEDED: Mapping[Action, tuple[str, str, str]] = {
     "stream": ("bigquery.readsessions.create", "roles/bigquery.readSessionUser", "the project that pays for the query"),
     "list": ("storage.objects.list", "roles/storage.objectViewer", "the bucket"),
     "read": ("storage.objects.get", "roles/storage.objectViewer", "the bucket"),
-    "write": ("storage.objects.create and storage.objects.delete", "roles/storage.objectUser", "the bucket"),
     "impersonate": (
         "iam.serviceAccounts.getAccessToken",
         "roles/iam.serviceAccountTokenCreator",
@@ -40,13 +39,13 @@ def meaning_of(code: str, action: Action, where: str, *, is_impersonated: bool =
     if code in _DENIED:
         return "permission_denied", grant(action)
     if code in {"notFound", "NOT_FOUND"}:
-        if action in {"list", "read", "write"}:
+        if action in {"list", "read"}:
             return "missing_bucket", f"Check the name of {where}, and that it was not deleted."
         return "missing_table", f"Check project, dataset and table of {where}; Billing, Billing export names them."
     if code == "bytesBilledLimitExceeded":
         return (
             "above_byte_cap",
-            "Raise `maximum_bytes_billed`, or look back fewer days; `trainledger doctor` says how much is read.",
+            "Raise `maximum_bytes_billed`, or look back fewer days; `trainledger doctor` shows how much is read.",
         )
     if code == "responseTooLarge":
         return "too_large", "Write this partition to a bucket with EXPORT DATA, and read gs://bucket/prefix."

@@ -64,7 +64,7 @@ def table_location(location: str) -> TableLocation:
     """Take bq://project.dataset.table apart; only a project's domain may hold further dots."""
     parts = location.removeprefix("bq://").rsplit(".", 2)
     if len(parts) < 3:
-        legacy = "; a colon stands only behind a project's domain" if ":" in location.removeprefix("bq://") else ""
+        legacy = "; a colon belongs only behind a project's domain" if ":" in location.removeprefix("bq://") else ""
         raise _bad(location, f"names no project, dataset and table{legacy}", _TABLE_REMEDY)
     project, dataset, table = parts
     if table.endswith("*"):
@@ -93,7 +93,7 @@ def _bad(location: str, what: str, remedy: str) -> SourceUnreadableError:
 
 
 def rows_file(column: str | None) -> str:
-    """The file that a partition's rows come as; its name tells of days that are a column's, and not those of loading."""
+    """The file that a partition's rows come as; its name has the column whose days they are, and not those of loading."""
     return f"by-{column}.parquet" if column else "rows.parquet"
 
 

@@ -1,7 +1,7 @@
 """Who a table of BigQuery is read as, and what they may do, found out before a row is asked for: for `doctor`. It costs nothing.
 
 A small answer comes over REST and a large one over the Storage API, so a permission that only the latter needs would be missed
-until a large partition is read. Which role has a permission is said by `google_errors`.
+until a large partition is read. Which role has a permission is in `google_errors`.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def lacking(client: bigquery.Client, uri: str, options: StoreOptions) -> list[st
     """Permissions on the table that this login lacks; none where BigQuery does not say."""
     try:
         with named_errors(uri, "describe", options):
-            told = client.test_iam_permissions(table_location(uri).name, OF_TABLE, retry=_RETRY, timeout=CALL)
+            granted = client.test_iam_permissions(table_location(uri).name, OF_TABLE, retry=_RETRY, timeout=CALL)
     except ConnectorError:
         return []
-    return [one for one in OF_TABLE if one not in told.get("permissions", ())]
+    return [one for one in OF_TABLE if one not in granted.get("permissions", ())]
 
 
 def try_stream(reader: Any, uri: str, column: str, options: StoreOptions) -> bool:
@@ -78,7 +78,7 @@ def try_stream(reader: Any, uri: str, column: str, options: StoreOptions) -> boo
 def neighbours(client: bigquery.Client, table: TableLocation, options: StoreOptions) -> tuple[str, Sequence[str]]:
     """Of a table that is not there: whether 'table' or 'dataset' is the word that is wrong, and which of them there are.
 
-    A refusal is the answer too: where tables are not told the datasets are asked for, and where these are not, it is the project.
+    A refusal is the answer too: where tables are hidden the datasets are asked for, and where these are not, it is the project.
     """
     asked: tuple[tuple[str, Callable[[], list[str]]], ...] = (
         ("table", lambda: [one.table_id for one in client.list_tables(table.full_dataset, **_BOUNDED)]),

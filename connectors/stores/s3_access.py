@@ -107,7 +107,7 @@ def _sts_endpoint(endpoint_url: str | None) -> str | None:
 
 
 def expected_region(error: BaseException) -> str | None:
-    """The region that S3 says a bucket is in, where it refused a call because of it."""
+    """The region of a bucket by S3's answer, where it refused a call because of it."""
     answer = getattr(error, "response", None) or {}
     region = answer.get("Error", {}).get("Region") or answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get(_REGION)
     return region if isinstance(region, str) and _REGION_NAME.fullmatch(region) else None

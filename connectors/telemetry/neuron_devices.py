@@ -21,7 +21,7 @@ _ORDERS = 64  # the documents of a node list their cores in one order, and in an
 class _Places(NamedTuple):
     """Which of the listed values are those of each core."""
 
-    in_order: itemgetter[Any]  # takes all values of core 0, then those of core 1, ...; behind the listed values stands a zero
+    in_order: itemgetter[Any]  # takes all values of core 0, then those of core 1, ...; behind the listed values is a zero
     width: int  # values of each core
     unlisted: tuple[int, ...]  # devices of which no core is listed
 

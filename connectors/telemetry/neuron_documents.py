@@ -181,7 +181,7 @@ def _sum(values: Iterable[float]) -> float:
 
 
 def hardware_of(document: Document) -> tuple[int, int]:
-    """How many devices there are and how many cores each has; SampleError where that is not told."""
+    """How many devices there are and how many cores each has; SampleError where that is not stated."""
     hardware = document.neuron_hardware_info or Hardware()
     devices, cores = hardware.neuron_device_count or 0, hardware.neuroncore_per_device_count or 0
     if hardware.error or not 0 < devices <= _MAX_DEVICES or not 0 < cores <= _MAX_CORES:

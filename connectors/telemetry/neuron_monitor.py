@@ -18,7 +18,7 @@ import msgspec
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
-from connectors.layouts.single_files import find_file_deliveries
+from connectors.layouts.single_files import find_file_deliveries, packed
 from connectors.telemetry.neuron_devices import usual_devices
 from connectors.telemetry.neuron_documents import Document, devices_of, periods_of, run_tag_of
 from connectors.telemetry.regions import region_of
@@ -26,6 +26,7 @@ from connectors.telemetry.samples import (
     COLUMNS,
     SAMPLE_MEASURES,
     Group,
+    Host,
     KeyFacts,
     Problems,
     Reader,
@@ -41,14 +42,7 @@ SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/neuron_monitor.md", measures=
 _REMEDY = "Deliver neuron-monitor's documents as it prints them."
 _NO_TIME = "Wrap each document with collected_at, or name the object by its UTC start."
 _UNCLEAR = "Wrap each document with collected_at, or give all groups of neuron-monitor's configuration one period."
-_ENDINGS = tuple(f"{name}{packed}" for name in (".jsonl", ".ndjson", ".json") for packed in ("", ".gz", ".zst"))
-
-
-class Host(msgspec.Struct, gc=False):
-    """Where a collector ran."""
-
-    resource_id: str | None = None
-    instance_type: str | None = None
+_ENDINGS = packed(".jsonl", ".ndjson", ".json")
 
 
 class Line(Document, gc=False):
@@ -93,7 +87,7 @@ class Clock:
             raise SampleError("missing_time", "collected_at", _NO_TIME)
         before = self.now
         came = {name: self._came.get(name, self._start) for name in periods} if self._came else {}
-        # a group that did not come for longer than its period (its process had ended) says nothing
+        # a group that did not come for longer than its period (its process had ended) does not count
         ends = [
             max(came[name] + length, before)
             for name, length in periods.items()

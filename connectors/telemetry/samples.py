@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
@@ -31,6 +31,7 @@ _T = TypeVar("_T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FLUSH = 1 << 16
+_ROWS = 4096  # of a group whose rows share nothing
 _FIRST, _END = ((datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // _MICROSECOND for year in (YEARS.start, YEARS.stop))
 _PLAIN_TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3}(?:\d{3})?)?(?:Z|\+00:00)", re.ASCII)
 _ENDINGS = re.compile(r"\.(jsonl|ndjson|json|prom|txt)(\.(gz|zst))?$", re.I)
@@ -50,7 +51,7 @@ COLUMNS = (
     required("is_idle_by_absence", Boolean, filled=True),
     *optional("accelerator_type", Text),
     *optional("effective_flops", Number),  # per second
-    *optional("region_id", Text),  # where the machine stands
+    *optional("region_id", Text),  # where the machine is
 )
 _RATIOS = ("utilisation_ratio", "power_ratio")
 SAMPLE_MEASURES = {"device_count": 0, "utilisation_ratio": 12, "effective_flops": 0}
@@ -73,6 +74,13 @@ class KeyFacts:
     run: str | None
     host: str | None
     started_at: int | None
+
+
+class Host(msgspec.Struct, gc=False):
+    """Where a recorder or collector ran."""
+
+    resource_id: str | None = None
+    instance_type: str | None = None
 
 
 def facts_of(key: str) -> KeyFacts:
@@ -128,6 +136,19 @@ class Reader:
     columns: tuple[Column, ...] = COLUMNS  # of the kind; connectors.power has more
 
 
+def reader_of_rows(
+    read: Callable[[TextFile, KeyFacts, Problems], Iterator[NamedTuple]], names: tuple[str, ...], columns: tuple[Column, ...]
+) -> Reader:
+    """A reader of rows that share nothing."""
+
+    def groups(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
+        rows = read(file, facts, problems)
+        while batch := list(islice(rows, _ROWS)):
+            yield Group((), (*zip(*batch, strict=True),))
+
+    return Reader(groups, (), names, columns)
+
+
 def convert_with(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, reader: Reader) -> Converted:
     """Write the samples of a delivery's one file to samples.parquet."""
     (info,) = delivery.objects
@@ -158,6 +179,20 @@ def decode_json(decoder: msgspec.json.Decoder[_T], text: bytes, remedy: str, bro
         raise SampleError("bad_json", None, broken) from error
     except RecursionError as error:
         raise SampleError("too_deep", None, remedy) from error
+
+
+def documents_of(file: TextFile, lines: tuple[str, ...]) -> Iterator[tuple[int, bytes]]:
+    """Each line of a file that has one of these endings; of any other the one document that it is, or those of its lines."""
+    if file.key.lower().endswith(lines):
+        yield from file.lines()
+        return
+    whole = file.content()
+    try:
+        msgspec.json.decode(whole, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        yield from file.lines()
+    else:
+        yield 1, whole
 
 
 def micros_of(text: str, column: str, remedy: str) -> int:

@@ -17,7 +17,7 @@ from connectors.deliveries import Converted, Delivery
 from connectors.formats.prometheus_text import PrometheusPoint, labels_of, parse_prometheus
 from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
-from connectors.layouts.single_files import find_file_deliveries
+from connectors.layouts.single_files import find_file_deliveries, packed
 from connectors.telemetry.samples import (
     COLUMNS,
     SAMPLE_MEASURES,
@@ -28,6 +28,7 @@ from connectors.telemetry.samples import (
     SampleError,
     convert_with,
     decode_json,
+    documents_of,
     is_recorded,
     micros_of,
     micros_or_none,
@@ -37,10 +38,9 @@ from connectors.telemetry.tpu_points import OWN, PLACES, SHARED, Series, series_
 KIND = "tpu_monitoring"
 SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/tpu_monitoring.md", measures=SAMPLE_MEASURES)
 
-_PACKED = ("", ".gz", ".zst")
-_TEXT = tuple(f"{name}{packed}" for name in (".prom", ".txt") for packed in _PACKED)
-_LINES = tuple(f"{name}{packed}" for name in (".jsonl", ".ndjson") for packed in _PACKED)
-_DOCUMENT = tuple(f".json{packed}" for packed in _PACKED)
+_TEXT = packed(".prom", ".txt")
+_LINES = packed(".jsonl", ".ndjson")
+_DOCUMENT = packed(".json")
 _SERIES = 4096  # an exporter prints the same series again and again
 _REMEDY = "Deliver the answers of timeSeries.list as the API gives them."
 
@@ -106,7 +106,7 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
 
 
 def _answers(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
-    for number, text in _documents(file):
+    for number, text in documents_of(file, _LINES):
         try:
             decoded = decode_json(_DECODER, text, _REMEDY, broken=_REMEDY)
         except SampleError as error:
@@ -124,20 +124,6 @@ def _answers(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Gr
                     yield from _series(series, facts, number, series.unit or entry.unit, is_complete=is_complete)
                 except SampleError as error:
                     problems.add(number, error)
-
-
-def _documents(file: TextFile) -> Iterator[tuple[int, bytes]]:
-    """The lines, or the one document that a .json file usually is."""
-    if file.key.lower().endswith(_LINES):
-        yield from file.lines()
-        return
-    whole = file.content()
-    try:
-        msgspec.json.decode(whole, type=msgspec.Raw)
-    except (msgspec.DecodeError, RecursionError):
-        yield from file.lines()  # answers one below the other
-    else:
-        yield 1, whole
 
 
 def _series(entry: Entry, facts: KeyFacts, number: int, unit: str | None, *, is_complete: bool) -> Iterator[Group]:
