@@ -53,8 +53,7 @@ select usage_month from {{ source('raw', 'build_months') }}
   {{ return(adapter.dispatch('replace_months', 'trainledger')(table, columns, sql, months)) }}
 {% endmacro %}
 {% macro default__replace_months(table, columns, sql, months) -%}
-  {#- the comments let the next build put its months there: dagster_project/warehouse/statements.py -#}
-  {%- set of_the_build = 'usage_month in (/* months */ ' ~ months | join(', ') ~ ' /* end of months */)' -%}
+  {%- set of_the_build = 'usage_month in (' ~ months | join(', ') ~ ')' -%}
   {%- set also = (config.get('meta') or {}).get('also_replaced') -%}
   {%- if also %}{% set of_the_build = '(' ~ of_the_build ~ ' or ' ~ also ~ ')' %}{% endif -%}
   delete from {{ table }} where {{ of_the_build }};
@@ -68,7 +67,8 @@ select usage_month from {{ source('raw', 'build_months') }}
 {# The months that a table built by month gets now, as rows: those of the build; all that are known where it is built whole. #}
 {% macro months_to_build() -%}
 {{ months_of_the_build() }}
-{%- if is_built_whole() %} union select usage_month from {{ source('raw', 'months') }}{% endif %}
+{#- the comments mark what a build of months leaves out: dagster_project/warehouse/statements.py #}
+{%- if is_built_whole() %} /* whole */ union select usage_month from {{ source('raw', 'months') }} /* end of whole */{% endif %}
 {%- endmacro %}
 
 {# Only for speed: drops other months early where a window or a join across months keeps the engine from pushing the restriction down. #}

@@ -70,9 +70,9 @@ select
         when parts.part_run_id is not null then null
         when parts.fixed_reason is not null then parts.fixed_reason
         when parts.is_ambiguous or parts.is_ambiguous_part then 'unattributed'
-        -- a discount of a machine that nobody held would make its idle hours negative
+        -- a discount of a machine that no run held would make its idle hours negative
         when not parts.is_part_of_usage then 'unattributed'
-        -- the cluster says that nobody asked for it, or that it is no pod's, or that it cannot tell
+        -- the cluster states that no pod asked for it, or that it is no pod's, or that it is unclear
         when parts.gke_allocation = 'unallocated' then 'idle'
         when parts.gke_allocation in ('overhead', 'unknown') then 'unlogged'
         -- a pod's share was used, whoever it was

@@ -10,8 +10,12 @@
 {{ return(kinds) }}
 {%- endmacro %}
 
-{# How many values a measure of a raw view has, and their exact sum as text: a second writing of landing.deriving.measures. #}
+{# How many values a measure of a raw view has, and their exact sum as text: a second writing of landing.deriving.measures.
+   The rows themselves are counted as a measure of type Rows. #}
 {% macro measure_sums(name, type, decimals) -%}
+{%- if type == 'Rows' -%}
+count(*) as {{ name }}__count, cast(null as string) as {{ name }}__total
+{%- else -%}
 {%- set number = 'coalesce(cast(' ~ name ~ '__text as double), ' ~ name ~ ')' if type == 'Number' else name -%}
 {%- if decimals == 0 -%}
 {%- set whole = whole_number(number) if type == 'Number' else 'try_cast(' ~ number ~ ' as decimal(38, 0))' -%}
@@ -21,4 +25,5 @@
 {%- set total = exact_total(name, 'case when abs(cast(' ~ text ~ ' as double)) < 1e' ~ (24 - decimals) ~ ' then ' ~ text ~ ' end', decimals) -%}
 {%- endif -%}
 count({{ number }}) as {{ name }}__count, cast({{ total }} as string) as {{ name }}__total
+{%- endif -%}
 {%- endmacro %}

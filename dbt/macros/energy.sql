@@ -187,7 +187,7 @@ select training_run_id, coalesce(min_by(sdk_version, precedence) filter (where s
 {%- endmacro %}
 
 {# What the points of gauges cover, as the tables of a query from `points` and `months` on: covered_times has a row per point, from the spacing
-   before it to itself, and whether the rest of a short silence may be filled with it. A host's usual spacing stands in for that of a series
+   before it to itself, and whether the rest of a short silence may be filled with it. A host's usual spacing is used for that of a series
    seen once. #}
 {% macro gauge_times(series, host) -%}
 point_times as (

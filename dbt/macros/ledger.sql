@@ -126,7 +126,7 @@ regexp_extract({{ x }}, '^([a-z]+-[a-z]+[0-9]+)-([a-z]|ai[0-9]+[a-z])$', 1)
 case when {{ x }} like '%-%' then {{ x }} end
 {%- endmacro %}
 
-{# The region that an AWS row states, '' where it says that it is of none, null where it says nothing. #}
+{# The region that an AWS row states, '' where it states that it is of none, null where it states nothing. #}
 {% macro aws_region(x) -%}
 case when lower({{ x }}) = 'global' then '' else nullif({{ x }}, '') end
 {%- endmacro %}
@@ -141,7 +141,7 @@ case when {{ x }} like '%/nodes/%' or {{ x }} like '%/instances/%' then {{ repla
 regexp_extract({{ x }}, '(^|/)((clusters|reservations)/[^/]+(/nodePools/[^/]+)?)$', 2)
 {%- endmacro %}
 
-{# What a Google Cloud row says of its cluster, its pod, its pipeline and its reservation, from staging to the rules. #}
+{# What a Google Cloud row states of its cluster, its pod, its pipeline and its reservation, from staging to the rules. #}
 {% macro gke_columns() -%}
 {{ return([
     'gke_allocation', 'workload_id', 'jobset_id', 'pipeline_id', 'cluster_name', 'node_pool_name', 'cluster_place',
@@ -189,9 +189,9 @@ case
         end
 {%- endmacro %}
 
-{# All that a line of Google Cloud says which decides where a part of a fee goes that it takes, as a list to order by. Null comes last on one
+{# All of a line of Google Cloud that decides where a part of a fee goes that it takes, as a list to order by. Null comes last on one
    engine and first on another, so no text is null here. #}
-{% macro said_of(lines) -%}
+{% macro deciding_order(lines) -%}
 {%- for text in ['machine_place', 'service_code', 'region_id', 'cost_component', 'instance_type', 'resource_id', 'other_resource_id', 'job_id', 'run_tag', 'fixed_reason'] + gke_columns() %}coalesce({{ lines }}.{{ text }}, ''), {% endfor -%}
 {{ lines }}.charge_period_end, {{ lines }}.billed_cost, {{ lines }}.list_cost nulls last, {{ lines }}.spend_credit, {{ lines }}.priced_usage nulls last, {{ lines }}.committed_ratio
 {%- endmacro %}

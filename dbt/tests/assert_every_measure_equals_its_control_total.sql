@@ -1,4 +1,5 @@
--- What the raw views read of each delivery sums up, measure by measure, to the control totals taken when it was landed.
+-- What the raw views read of each delivery has the rows, and sums up measure by measure to the control totals, that it had when
+-- it was landed.
 -- Only deliveries that this build reads are looked at: a build of one month reads the files of one month.
 {{ config(meta={'dagster': {'ref': {'name': 'int_provider_cost_totals'}}}) }}
 {%- set kinds = controlled_kinds() %}

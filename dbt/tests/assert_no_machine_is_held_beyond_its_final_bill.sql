@@ -1,4 +1,4 @@
--- What counts as held after the cut is no longer than a final bill shows of the machine. Records may say more: they are told.
+-- What counts as held after the cut is no longer than a final bill shows of the machine. Records may say more: they are reported.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_training_run_energy'}}}) }}
 with spans as (
     select distinct usage_month, resource_id, span_from_us, span_to_us from {{ ref('int_node_spans') }}

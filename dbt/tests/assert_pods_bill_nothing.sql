@@ -1,4 +1,4 @@
--- A pod's row says which part of its instance's cost the pod used: the money is billed with the instance.
+-- A pod's row shows which part of its instance's cost the pod used: the money is billed with the instance.
 -- An amount on one would be news about the format. It is in the ledger as a residual of billed cost.
 {{ config(severity='warn', meta={'dagster': {'ref': {'name': 'int_aws_lines'}}}) }}
 select line_id, line_item_type, usage_type, resource_id, billing_currency, billed_cost

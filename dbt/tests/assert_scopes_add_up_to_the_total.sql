@@ -1,4 +1,4 @@
--- Scope 1 + 2 + 3 by method is the provider's total within its resolution of a gram per figure. A breach is told, never repaired.
+-- Scope 1 + 2 + 3 by method is the provider's total within its resolution of a gram per figure. A breach is listed, not repaired.
 {{ config(severity='warn', meta={'dagster': {'ref': {'name': 'int_carbon_rows'}}}) }}
 select source_name, source_object, row_number
 from (

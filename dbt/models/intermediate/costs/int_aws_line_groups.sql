@@ -43,7 +43,7 @@ block_lines as (
 ),
 
 -- a row of its own: what time decides about (the hours of machines that some run held in the month, jobs, blocks), and what may
--- not be rounded in a sum (what of a plan nobody used)
+-- not be rounded in a sum (what of a plan was not used)
 lines as (
     select
         block_lines.*,

@@ -10,7 +10,7 @@ with classified_lines as (
             when abs(coalesce(cast(lines.usage_amount__text as double), lines.usage_amount)) < 1e12
                 then {{ to_exact('lines.usage_amount', 12) }}
         end as exact_usage_amount,
-        -- SppDiscount, DistributorDiscount, RiVolumeDiscount ...: AWS adds kinds, and each lowers what it stands on
+        -- SppDiscount, DistributorDiscount, RiVolumeDiscount ...: AWS adds kinds, and each lowers what it is on
         lines.line_item_type like '%Discount' and not lines.is_pod as is_any_discount,
         {{ matches('lines.instance_type', '^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*[.]') }} as is_accelerator_type,
         case
@@ -19,7 +19,7 @@ with classified_lines as (
             when lines.line_item_type like 'SavingsPlan%' then 'savings_plan'
             when lines.line_item_type in ('RIFee', 'DiscountedUsage') then 'reservation'
             when lines.line_item_type = 'Fee' and lines.reservation_arn is not null then 'reservation'
-            -- usage under a commitment costs nothing that could be lowered: what names one stands on its purchase
+            -- usage under a commitment costs nothing that could be lowered: what names one is on its purchase
             when lines.line_item_type = 'Refund' or lines.line_item_type like '%Discount'
                 then case
                     when lines.savings_plan_arn is not null or lines.service_code like '%SavingsPlans' then 'savings_plan'
@@ -75,7 +75,7 @@ select
             and {{ matches('usage_type', '(BoxUsage|SpotUsage|Train|Cluster|UnusedBox|DedicatedUsage)') }} then 'host'
         when {{ matches('usage_type', '(EBS|TimedStorage|VolumeUsage|Storage|Snapshot)') }} then 'storage'
         -- AWS bills transfer under the service it leaves, with the family or the service of transfer beside it; where an
-        -- export lacks both columns the usage type says it. Bytes alone do not: DataProcessing-Bytes are logs,
+        -- export lacks both columns the usage type states it. Bytes alone do not: DataProcessing-Bytes are logs,
         -- Select-Scanned-Bytes a query
         when
             is_stated_transfer

@@ -1,6 +1,6 @@
 {{ config(materialized='by_month') }}
 
--- place: what one doubt is told of once, a delivery of AWS, an object of Google Cloud
+-- place: what one doubt is listed once for, a delivery of AWS, an object of Google Cloud
 with bill_lines as (
     select
         usage_month,

@@ -12,7 +12,7 @@ with shares as (
 lines as (
     select
         lines.*,
-        -- a fee leaves its row for the usage it covers; what nobody used comes back to it as a share
+        -- a fee leaves its row for the usage it covers; what was not used comes back to it as a share
         {{ exact_sum(
             ['case when lines.is_amortised_fee then 0 else lines.billed_cost end', 'coalesce(shares.effective_cost, 0)'], 12
         ) }}

@@ -13,7 +13,7 @@ covered_lines as (
         -- came first: a table's rows have no order. Only rows that say the same go by their place, and share alike
         lpad(cast(row_number() over (
             partition by commitments.charge_id
-            order by lines.charge_period_start, {{ said_of('lines') }}, lines.source_object, lines.row_number
+            order by lines.charge_period_start, {{ deciding_order('lines') }}, lines.source_object, lines.row_number
         ) as string), 12, '0') as part_id,
         case
             when commitments.is_spend_based then {{ to_units('-lines.spend_credit', 12) }}
@@ -67,7 +67,7 @@ parts as (
     select
         commitments.charge_id,
         '~residual' as part_id,
-        -- what of committed spend nobody used is a row of its own, or cannot be known
+        -- what of committed spend was not used is a row of its own, or cannot be known
         case
             when commitments.is_spend_based then cast(0 as decimal(38, 0))
             else cast(greatest(commitments.committed_units - coalesce(used_weights.w, 0), 0) as decimal(38, 0))

@@ -28,7 +28,7 @@ select
     bool_or(is_unused) as is_unused,
     cast(sum(billed_cost) as decimal(38, 12)) as fee_cost,
     cast(greatest(sum({{ to_units('coalesce(priced_usage, 0)', 9) }}), 0) as decimal(38, 0)) as committed_units,
-    -- the row that shows what of the fee nobody used: any of them, as they are of one cell and for one reason
+    -- the row that shows what of the fee was not used: any of them, as they are of one cell and for one reason
     min(line_id) as first_line_id
 from fees
 where is_amortised_fee

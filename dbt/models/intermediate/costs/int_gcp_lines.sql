@@ -90,7 +90,7 @@ select
     -- a fee with an offset already left its used part to the discounted usage rows; what remains of it is waste.
     -- One offset in the month counts for all fee rows of the commitment: an hour without use has none. Rows of committed spend
     -- count one by one,
-    -- for what nobody used is a row of its own: so a month may begin in the old model and end in the new one.
+    -- for what was not used is a row of its own: so a month may begin in the old model and end in the new one.
     is_commitment_fee and not case
         when is_spend_based then has_fee_offset
         else

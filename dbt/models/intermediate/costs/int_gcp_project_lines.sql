@@ -5,7 +5,7 @@
 select
     lines.*,
     {{ account }} as sub_account_id,
-    -- which of the machines of a name it is, as far as anything says: project number, project id, zone
+    -- which of the machines of a name it is, as far as anything states: project number, project id, zone
     {{ project }} || '|' || lines.zone as machine_place,
     {{ project }} || '|' || lines.cluster_location as cluster_place,
     -- a reservation may be lent by another project, whose number the row does not say

@@ -6,7 +6,7 @@ with charges as (
     where
         (is_usage or is_discount)
         and fixed_reason is null
-        -- what the cluster says that no pod asked for is nobody's, whatever is written on the machine
+        -- what the cluster states that no pod asked for is no run's, whatever is written on the machine
         and gke_allocation not in ('unallocated', 'overhead')
 ),
 

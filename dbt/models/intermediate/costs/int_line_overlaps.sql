@@ -11,7 +11,7 @@ with charges as (
         and (is_usage or is_discount)
         and not is_job_name
         and not is_twin
-        -- what the cluster says that no pod asked for is nobody's
+        -- what the cluster states that no pod asked for is no run's
         and gke_allocation not in ('unallocated', 'overhead')
 ),
 

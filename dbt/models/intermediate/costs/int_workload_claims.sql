@@ -81,7 +81,7 @@ select
 from workloads_of_charges as charges
 inner join named_workloads as named using (usage_month, workload_id)
 where
-    -- names are used again: a record that says when it ran means the workload of that time
+    -- names are used again: a record that shows when it ran means the workload of that time
     named.started_at is null
     or (charges.charge_period_start < named.ended_at and charges.charge_period_end > named.started_at)
 group by charges.line_id, usage_month

@@ -21,7 +21,7 @@ with run_weights as (
 
 -- A run's modelled figure of a region is divided over the cells in which its accelerators were billed, those without carbon
 -- too: what belongs to them is not pushed onto the others. A single cell takes all of it; several without a weight cannot be
--- told apart.
+-- distinguished.
 run_cells as (
     select
         *,

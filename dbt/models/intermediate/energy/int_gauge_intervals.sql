@@ -6,7 +6,7 @@ with months as (
     from ({{ months_to_build() }}) as months_to_build
 ),
 
--- telemetry without any duty cycle says nothing of use, so there a chip that lives is not idle
+-- telemetry without any duty cycle is no evidence of use, so there a chip that lives is not idle
 sources_of_use as (
     select distinct months.usage_month, samples.source_name
     from {{ ref('stg_tpu_monitoring__samples') }} as samples

@@ -137,7 +137,7 @@ machines_with_power as (
             machines.usage_month = calibrated.usage_month
             and calibrated.training_run_id = ''
             and machines.accelerator_type = calibrated.accelerator_type
-    -- of a machine that a run held until nobody knows when, nobody knows how much was left
+    -- of a machine that a run held until an unknown time, it is unknown how much was left
     where machines.reserve_us > 0 and unknown_ends.resource_id is null and {{ in_build_months('machines.usage_month') }}
 ),
 

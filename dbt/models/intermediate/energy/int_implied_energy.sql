@@ -18,7 +18,7 @@ with_factors as (
     select
         run_regions.*,
         case
-            -- AWS says that its grid factors of these two do not give the energy again
+            -- AWS states that its grid factors of these two do not give the energy again
             when run_regions.provider_name = 'AWS' and region_id in ('ca-central-1', 'af-south-1') then null
             when run_regions.kgco2e = 0 then cast(0 as decimal(38, 9))
             when factors.value > 0 then {{ from_units(int_div(

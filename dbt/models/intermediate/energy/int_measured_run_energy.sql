@@ -19,7 +19,7 @@ readings as (
         figures.figure_id
     from {{ ref('int_own_figures') }} as figures
     where figures.kind = 'measured_energy' and {{ in_build_months('figures.valid_from') }}
-    -- a reading of the whole run stands before readings of its regions
+    -- a reading of the whole run comes before readings of its regions
     qualify rank() over (
         partition by figures.valid_from, figures.training_run_id order by case when figures.region_id is null then 0 else 1 end
     ) = 1

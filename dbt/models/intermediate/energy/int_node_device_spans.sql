@@ -58,7 +58,7 @@ held_pieces as (
         times.span_from_us,
         greatest(samples.sample_from_us, times.span_from_us) as piece_from_us,
         least(samples.sample_to_us, times.span_to_us) as piece_to_us,
-        -- alone on the node a run has what was measured there, whoever wrote it; of too few chips nobody has some of its own
+        -- alone on the node a run has what was measured there, whoever wrote it; of too few chips no run has some of its own
         case when times.holder_count > 1 and not times.is_oversubscribed then samples.keyed_run_id end as owner_run_id,
         coalesce(
             times.holder_count > 1 and not times.is_oversubscribed and views.chips <= holders.run_chips, false
@@ -161,7 +161,7 @@ slice_pieces as (
         and bucketed_pieces.piece_to_us >= slices.slice_to
 ),
 
--- what was seen stands before what is filled
+-- what was seen comes before what is filled
 slice_samples as (
     select
         *,

@@ -42,7 +42,7 @@ slices as (
     {{ slices('edges', 'usage_month, resource_id', 'from_us', 'to_us') }}
 ),
 
--- billed, and nobody held it
+-- billed, and no run held it
 free_times as (
     select distinct slices.usage_month, slices.resource_id, slices.slice_from as span_from_us, slices.slice_to as span_to_us
     from slices

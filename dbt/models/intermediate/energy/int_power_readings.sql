@@ -81,7 +81,7 @@ readings as (
     group by all
 ),
 
--- a window without a length tells of no time at all
+-- a window without a length is about no time at all
 points as (
     select * from readings
     where sample_from_us is null and not is_sampled

@@ -99,7 +99,7 @@ windows as (
     ) = 1
 ),
 
--- what records say of the machine then, or of the run that the readings name; an open end says nothing of later months
+-- what records say of the machine then, or of the run that the readings name; an open end is no evidence of later months
 holdings as (
     select
         training_run_id,
@@ -213,7 +213,7 @@ windows_with_use as (
         case
             when windows.stated_ppm is not null then windows.stated_ppm
             when seen.seen_us > 0 then {{ int_div('seen.seen_ppm_us', 'seen.seen_us') }}
-            -- a chip of which no use is told while others of its source tell theirs is idle (int_telemetry_samples)
+            -- a chip of which no use is reported while others of its source tell theirs is idle (int_telemetry_samples)
             when not seen.is_measured then 0
         end as used_ppm
     from windows

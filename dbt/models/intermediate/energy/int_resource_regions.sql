@@ -33,7 +33,7 @@ run_places as (
     group by training_run_id, usage_month, region_id, case when cost_component = 'accelerator' then 0 else 1 end
 ),
 
--- where telemetry says that a machine stands; two regions in one month are none
+-- where telemetry states that a machine is; two regions in one month are none
 observed_regions as (
     select usage_month, met_machine as machine_name, min(region_id) as region_id
     from {{ ref('int_telemetry_matches') }}

@@ -105,7 +105,7 @@ select
     shares.share_numerator,
     shares.share_denominator,
     spans.is_node_metered,
-    -- nor is the energy of a part where the run held another machine until nobody knows when
+    -- nor is the energy of a part where the run held another machine until an unknown time
     bool_and(spans.run_chips is not null and unknown_ends.training_run_id is null) as is_chips_known,
     cast(sum(shares.reserved_us) as decimal(38, 0)) as reserved_us,
     cast(sum(shares.observed_us) as decimal(38, 0)) as observed_us,

@@ -84,7 +84,7 @@ energy_of_counted_chips as (
         case
             when unseen_us = 0 and metered_us > 0 then cast(0 as decimal(38, 0))
             {%- if level == 'mid' %}
-            -- a short silence draws what the point after it says; the bounds know nothing of it
+            -- a short silence draws what the point after it states; the bounds know nothing of it
             else cast((
                 cast(unseen_uw_mid * (unseen_us - filled_us) + idle_uw_mid * filled_us as decimal(38, 0)) * 1000000
                 + cast((max_uw_mid - idle_uw_mid) * filled_ppm_us as decimal(38, 0))

@@ -21,7 +21,7 @@ measured as (
     select {{ sample }}, false as is_document, source_name from {{ ref('stg_tpu_monitoring__samples') }}
 ),
 
--- telemetry of TPUs without any duty cycle says nothing of use
+-- telemetry of TPUs without any duty cycle is no evidence of use
 sources_of_use as (
     select distinct months.usage_month, measured.source_name
     from measured

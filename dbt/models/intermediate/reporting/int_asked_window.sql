@@ -1,5 +1,3 @@
-{{ config(materialized='ephemeral') }}
-
 with windows as (
     /* windows */
     select date '1970-01-01' as window_start, date '9999-12-31' as window_end

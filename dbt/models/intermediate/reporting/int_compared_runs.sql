@@ -1,4 +1,3 @@
-{{ config(materialized='ephemeral') }}
 {%- set boundaries = ['chip', 'chip_host', 'it', 'facility'] %}
 {%- set ends = ['', '_low', '_high'] %}
 

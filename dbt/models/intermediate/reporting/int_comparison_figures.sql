@@ -1,4 +1,3 @@
-{{ config(materialized='ephemeral') }}
 {%- set ends = ['', '_low', '_high'] %}
 {#- what is measured, per what, in which view; a setting other than '' is a sensitivity of the same KPI #}
 {%- set figures = [

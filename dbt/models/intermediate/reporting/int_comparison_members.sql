@@ -1,5 +1,3 @@
-{{ config(materialized='ephemeral') }}
-
 -- a pair counts in the window in which its last run ended, with the replicates that there were by its end
 with members as (
     select

@@ -1,4 +1,3 @@
-{{ config(materialized='ephemeral') }}
 {%- set key = 'window_start, window_end, workload_key, pair_key, kpi, factor_view, setting' %}
 {%- set ends = ['', '_low', '_high'] %}
 

@@ -1,4 +1,3 @@
-{{ config(materialized='ephemeral') }}
 {%- set stratum = 'trainium_accelerator_type, trainium_region_id, tpu_accelerator_type, tpu_region_id' %}
 
 select

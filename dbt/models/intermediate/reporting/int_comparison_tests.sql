@@ -1,4 +1,3 @@
-{{ config(materialized='ephemeral') }}
 {%- set compared = 'window_start, window_end, workload_key, kpi, factor_view' %}
 
 -- sums of exact logarithms, so that no order of the rows shows; squares at 24 decimals, cubes at 27

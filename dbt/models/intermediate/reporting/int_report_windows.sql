@@ -1,5 +1,3 @@
-{{ config(materialized='ephemeral') }}
-
 with quarters as (
     select cast(date_trunc('quarter', ended_at) as date) as quarter_start from {{ ref('dim_training_runs') }}
     where ended_at is not null

@@ -1,5 +1,3 @@
-{{ config(materialized='ephemeral') }}
-
 select
     runs.training_run_id,
     runs.provider_name,

@@ -30,7 +30,7 @@ lost_steps as (
     group by lost.training_run_id, lost.attempt_id, lost.from_us, lost.to_us
 ),
 
--- the step from which the next attempt went on tells what the last checkpoint had, wherever it lay
+-- the step from which the next attempt went on shows what the last checkpoint had, wherever it lay
 resumed as (
     select
         lost_steps.training_run_id,

@@ -66,7 +66,7 @@ holdings_with_neighbours as (
     from holdings
 ),
 
--- of machines that are sold in sizes, the record of one who had the machine alone tells the size where the bill does not
+-- of machines that are sold in sizes, the record of one who had the machine alone shows the size where the bill does not
 sole_holders as (
     select usage_month, resource_id, max(recorded_chips) as node_chips
     from holdings_with_neighbours

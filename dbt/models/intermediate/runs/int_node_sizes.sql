@@ -18,7 +18,7 @@ with billed_intervals as (
     where
         {{ in_build_months() }}
         and lines.is_usage
-        -- also of a generation whose name nobody can read: later ones than the boards' are priced by chips
+        -- also of a generation with an unreadable name: later ones than the boards' are priced by chips
         and (lines.instance_type <> '' or lines.is_unknown_tpu)
         and lines.fixed_reason is null
         and lines.pricing_unit in ('', 'h', 'hour', 'hours')
@@ -37,7 +37,7 @@ intervals_with_neighbours as (
     from billed_intervals
 ),
 
--- a machine that came or went within an hour is billed for a part of it: only a full interval tells how large it is
+-- a machine that came or went within an hour is billed for a part of it: only a full interval shows how large it is
 full_intervals as (
     select distinct
         intervals.usage_month,

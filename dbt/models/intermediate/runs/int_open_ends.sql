@@ -64,7 +64,7 @@ begun as (
     where open_holdings.is_first_month or own_samples.last_us is not null
 ),
 
--- a sample of the node that carries nobody's key, at a time when no other run held the node
+-- a sample of the node that carries no run's key, at a time when no other run held the node
 node_samples as (
     select
         usage_month,
@@ -105,7 +105,7 @@ next_holdings as (
     group by all
 ),
 
--- the first stretch of hours billed from about then on; one that lasts to the month's end says nothing
+-- the first stretch of hours billed from about then on; one that lasts to the month's end states nothing
 billed_ends as (
     select
         usage_month,
@@ -145,6 +145,6 @@ select
     resource_id,
     started_at,
     {{ timestamp_of('from_us') }} as held_from,
-    -- null: still billed at the end of the month, and nothing says more
+    -- null: still billed at the end of the month, and nothing shows more
     case when to_us <= month_to_us then {{ timestamp_of('to_us') }} end as held_to
 from decided

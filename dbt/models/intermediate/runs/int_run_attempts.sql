@@ -1,6 +1,6 @@
 {%- set never = "timestamp '9999-01-01 00:00:00'" %}
-{%- set attempt = 'training_run_id, record_system, record_run_id, attempt_id, told_start' %}
-{#- of our own records a number may be a place in its file; any other name is the attempt's, whichever machine tells of it #}
+{%- set attempt = 'training_run_id, record_system, record_run_id, attempt_id, attempt_start' %}
+{#- of our own records a number may be a place in its file; any other name is the attempt's, whichever machine has it #}
 {%- set is_place = "record_system = 'run_json' and translate(coalesce(attempt_id, ''), '0123456789' || chr(39), '') = ''" %}
 
 with records as (
@@ -23,8 +23,8 @@ recorded as (
         record_system,
         records.system_rank,
         record_run_id,
-        -- another system's attempt is told again whenever the system is asked. Of managed jobs the first is always called 1
-        case when record_system in ('sagemaker', 'vertex') then attempts.started_at end as told_start,
+        -- another system's attempt is reported again whenever the system is asked. Of managed jobs the first is always called 1
+        case when record_system in ('sagemaker', 'vertex') then attempts.started_at end as attempt_start,
         attempts.attempt_id,
         attempts.state,
         attempts.started_at,
@@ -71,7 +71,7 @@ ranked as (
         row_number() over (
             partition by {{ attempt }}, span
             order by
-                -- each machine tells of itself: one that failed takes the others with it, and while one goes on the attempt does
+                -- each machine records itself: one that failed takes the others with it, and while one goes on the attempt does
                 case
                     when record_system <> 'run_json' or state = 'failed' then 0
                     when state = 'interrupted' then 1
@@ -126,7 +126,7 @@ other_attempts as (
         end as ended_at,
         max(row_number) as row_number
     from ranked
-    group by training_run_id, is_ambiguous, record_system, system_rank, record_run_id, attempt_id, told_start, span
+    group by training_run_id, is_ambiguous, record_system, system_rank, record_run_id, attempt_id, attempt_start, span
 ),
 
 moments as (
@@ -141,7 +141,7 @@ moments as (
     where record_system = 'goodput' and progress.happened_at is not null
 ),
 
--- the recorder of goodput says when a job began, and not which of its attempts it was: each beginning is one
+-- the recorder of goodput shows when a job began, and not which of its attempts it was: each beginning is one
 beginnings as (
     select
         training_run_id,
@@ -167,7 +167,7 @@ logged_attempts as (
             else 'unknown'
         end as state,
         beginnings.started_at,
-        -- one that was begun again ended at the latest moment that it told of
+        -- one that was begun again ended at the latest moment that it reported
         case
             when beginnings.next_start is not null or count(case when moments.progress_kind = 'job_end' then 1 end) > 0
                 then max(moments.happened_at)
@@ -192,7 +192,7 @@ attempts as (
     select * from logged_attempts
 )
 
--- the first that tells of attempts; of logs one, whose names for them differ
+-- the first that has attempts; of logs one, whose names for them differ
 select *
 from attempts
 qualify

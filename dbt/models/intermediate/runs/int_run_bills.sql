@@ -5,7 +5,7 @@ with billed_lines as (
         attributions.usage_month,
         attributions.training_run_id,
         nullif(charges.instance_type, '') as instance_type,
-        -- what the text of a Google SKU tells: what the catalogue does not list is an accelerator all the same
+        -- what the text of a Google SKU shows: what the catalogue does not list is an accelerator all the same
         case
             when lines.line_id is null then null
             when lines.instance_type <> '' or lines.is_unknown_tpu then 'tpu'

@@ -74,7 +74,7 @@ group by all
 
 union all
 
--- a machine is not held for longer than it is billed: once the bill is final the time beyond is cut, until then it is only told
+-- a machine is not held for longer than it is billed: once the bill is final the time beyond is cut, until then it is only listed
 select
     usage_month,
     training_run_id,

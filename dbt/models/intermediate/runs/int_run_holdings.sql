@@ -18,7 +18,7 @@ attempts as (
         record_system,
         record_run_id,
         attempt_id,
-        case when {{ own_files }} then source_name || '/' || source_object else '' end as told_in,
+        case when {{ own_files }} then source_name || '/' || source_object else '' end as own_file,
         min(started_at) as started_at,
         max(ended_at) as ended_at
     from {{ ref('stg_training_runs__attempts') }}
@@ -28,11 +28,11 @@ attempts as (
 nodes as (
     select
         *,
-        case when {{ own_files }} then source_name || '/' || source_object else '' end as told_in
+        case when {{ own_files }} then source_name || '/' || source_object else '' end as own_file
     from {{ ref('stg_training_runs__nodes') }}
 ),
 
-told_nodes as (
+stated_nodes as (
     select
         records.training_run_id,
         records.is_ambiguous,
@@ -47,10 +47,10 @@ told_nodes as (
         coalesce(nodes.ended_at, attempts.ended_at, {{ never }}) as ended_at
     from nodes
     inner join records using (record_system, record_run_id)
-    left join attempts using (record_system, record_run_id, attempt_id, told_in)
+    left join attempts using (record_system, record_run_id, attempt_id, own_file)
 ),
 
--- another system tells of a node whenever it is asked: first without an end, then with it
+-- another system records a node whenever it is asked: first without an end, then with it
 recorded_nodes as (
     select
         training_run_id,
@@ -63,7 +63,7 @@ recorded_nodes as (
         node_count,
         started_at,
         coalesce(max(case when ended_at < {{ never }} then ended_at end), {{ never }}) as ended_at
-    from told_nodes
+    from stated_nodes
     group by
         training_run_id, is_ambiguous, is_managed_job, system_rank, record_system, resource_id, accelerator_type, chips,
         node_count, started_at, case when record_system = 'run_json' then ended_at end

@@ -7,7 +7,7 @@ with records as (
     where not is_ambiguous
 ),
 
-told as (
+stated as (
     select distinct
         records.training_run_id,
         record_system,
@@ -26,7 +26,7 @@ told as (
 -- metrics by step go before the log of the same steps, whose figures are rounded
 step_rows as (
     select training_run_id, record_system, step, seconds, device_tokens, device_flops
-    from told
+    from stated
     where progress_kind = 'step' and happened_at is null and step is not null
     qualify record_system = min(record_system) over (partition by training_run_id)
 ),
@@ -65,9 +65,9 @@ devices as (
     select
         training_run_id,
         case when min(device_count) = max(device_count) then min(device_count) end as device_count,
-        count(device_count) > 0 as is_told,
+        count(device_count) > 0 as is_stated,
         case when min(arithmetic) = max(arithmetic) then min(arithmetic) end as arithmetic
-    from told
+    from stated
     group by training_run_id
 ),
 
@@ -107,14 +107,14 @@ found as (
         -- a count that logs contradict is none; where none of them counts, the chips that were held tell
         coalesce(
             devices.device_count,
-            case when not coalesce(devices.is_told, false) then chips.chip_count * chips.devices_per_chip end
+            case when not coalesce(devices.is_stated, false) then chips.chip_count * chips.devices_per_chip end
         ) as device_count,
         chips.devices_per_chip,
         chips.peak_bf16_tflops,
         chips.peak_fp8_tflops,
         timed_steps.steps as timed_steps,
         timed_steps.useful_us
-    from (select distinct training_run_id from told) as ids
+    from (select distinct training_run_id from stated) as ids
     left join logs using (training_run_id)
     left join devices using (training_run_id)
     left join chips using (training_run_id)

@@ -29,7 +29,7 @@ ids as (
 ),
 
 -- names under which a record may be meant. Of a workload in Kubernetes its namespace and name, or the name alone; a record of
--- our own may put the cluster before them. A pipeline has several runs: the value of its label is nobody's name
+-- our own may put the cluster before them. A pipeline has several runs: the value of its label is no run's name
 aliases as (
     select distinct
         aliases.record_system,
@@ -79,7 +79,7 @@ declared as (
     having alias_system <> 'kubernetes' or min(record_run_id) = max(record_run_id)
 ),
 
-told as (
+stated as (
     select names.record_run_id, min(declared.training_run_id) as training_run_id
     from names
     inner join declared using (alias_system, alias_id)
@@ -118,17 +118,17 @@ owners as (
     select
         families.record_run_id,
         coalesce(
-            told.training_run_id,
-            told_of_parents.training_run_id,
-            told_of_grandparents.training_run_id,
+            stated.training_run_id,
+            stated_of_parents.training_run_id,
+            stated_of_grandparents.training_run_id,
             families.grandparent_id,
             families.parent_id,
             families.record_run_id
         ) as training_run_id
     from families
-    left join told using (record_run_id)
-    left join told as told_of_parents on families.parent_id = told_of_parents.record_run_id
-    left join told as told_of_grandparents on families.grandparent_id = told_of_grandparents.record_run_id
+    left join stated using (record_run_id)
+    left join stated as stated_of_parents on families.parent_id = stated_of_parents.record_run_id
+    left join stated as stated_of_grandparents on families.grandparent_id = stated_of_grandparents.record_run_id
 ),
 
 records_of_runs as (

@@ -4,7 +4,7 @@ with records as (
     where not is_ambiguous
 ),
 
--- steps and beginnings with their times, as the recorder of goodput tells them
+-- steps and beginnings with their times, as the recorder of goodput shows them
 moments as (
     select distinct
         records.training_run_id,
@@ -39,7 +39,7 @@ steps as (
         training_run_id,
         step,
         at_us,
-        -- a step ends where the next begins; nobody tells when the last before a new start or an end did
+        -- a step ends where the next begins; nothing shows when the last before a new start or an end did
         case when next_kind = 'step' then next_us end as to_us,
         coalesce(least_later_step > step, true) as is_kept
     from followed

@@ -67,7 +67,7 @@ select
     reason,
     cost_component,
     case when part_run_id is not null then attribution_rule end as attribution_rule,
-    -- where nobody's time is known, the part of nobody is the whole
+    -- where no run's time is known, the part of no run is the whole
     case
         when whole_w > 0 then cast(w as string)
         when whole_w is null or is_unheld_part then '1'

@@ -66,7 +66,7 @@ parts as (
 ),
 
 -- a row of the bill is of the attempt that used most of it, else of the nearest: where one failed at 10:30 and the next began at
--- 10:40, the hour from 10:00 is failed. A row without an hour says nothing of attempts, unless all of them were lost
+-- 10:40, the hour from 10:00 is failed. A row without an hour is no evidence of attempts, unless all of them were lost
 parts_of_attempts as (
     select
         parts.*,

@@ -34,7 +34,7 @@ balances as (
 known_balances as (
     select
         *,
-        -- used up more than was bought: bought before the first landed month, and nobody can say for how much
+        -- used up more than was bought: bought before the first landed month, and the amount is unknown
         min({{ to_units('closing_cost', 12) }} + rounding_units) over (
             partition by provider_name, payer_account_id, commitment_id, billing_currency
             order by usage_month

@@ -31,7 +31,7 @@ select
     'fee' as cost_component,
     'rounding' as reason,
     billed_cost,
-    -- on the invoice, but nobody used anything for it
+    -- on the invoice, but nothing was used for it
     cast(0 as decimal(38, 12)) as effective_cost,
     cast(0 as decimal(38, 12)) as list_cost,
     cast(null as decimal(38, 12)) as contracted_cost,

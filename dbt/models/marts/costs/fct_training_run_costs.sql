@@ -63,7 +63,7 @@ run_costs as (
 
     union all
 
-    -- chips were held but no bill has a row for it: without this row the month would disappear; its status tells why it is empty
+    -- chips were held but no bill has a row for it: without this row the month would disappear; its status shows why it is empty
     select
         run_months.training_run_id,
         run_months.usage_month,

@@ -17,7 +17,7 @@ run_regions as (
     left join {{ ref('int_measured_run_energy') }} as energy using (training_run_id, usage_month)
 ),
 
--- the organisation's own factor is a set of its own, and the default stands beside it
+-- the organisation's own factor is a set of its own, and the default is beside it
 factors_of_sets as (
     select
         run_regions.*,

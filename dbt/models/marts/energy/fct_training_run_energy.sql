@@ -63,7 +63,7 @@ select
             '-energy.energy_kwh_utilisation_model',
         ], 9
     ) }} as energy_kwh_time_model,
-    -- a row without a figure has the weaker of both; where nobody knows how long chips were held, nothing is known of them
+    -- a row without a figure has the weaker of both; where it is unknown how long chips were held, nothing is known of them
     case
         when energy.is_measured then 'measured'
         when unknown_ends.is_unknown then null

@@ -139,7 +139,7 @@ where is_ambiguous
 
 union all
 
--- a figure of nothing that the ledger knows stands nowhere else
+-- a figure of nothing that the ledger knows is nowhere else
 select
     source_name,
     source_object,

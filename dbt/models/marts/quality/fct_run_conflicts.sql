@@ -1,7 +1,7 @@
 {%- set counted = {'steps': 'steps_system', 'tokens': 'log_system', 'useful_tokens': 'log_system'} %}
 
 -- most runs have one record, which contradicts nothing
-with told_twice as (
+with twice as (
     select distinct training_run_id from {{ ref('int_run_records') }}
     where record_rank > 1
 ),
@@ -15,7 +15,7 @@ field_values as (
         precedence,
         cast({{ field }} as string) as value
     from {{ ref('int_run_records') }}
-    where not is_ambiguous and {{ field }} is not null and training_run_id in (select told_twice.training_run_id from told_twice)
+    where not is_ambiguous and {{ field }} is not null and training_run_id in (select twice.training_run_id from twice)
     union all
     {%- endfor %}
     {%- for field, system in counted.items() %}
@@ -52,7 +52,7 @@ where chosen.field_rank = 1 and other.field_rank > 1 and chosen.value <> other.v
 
 union all
 
--- of a tag and a resource the least over all months; whatever else is told names its month
+-- of a tag and a resource the least over all months; whatever else is reported names its month
 select
     training_run_id,
     field,

@@ -41,7 +41,7 @@ emissions as (
     group by {{ place }}
 ),
 
--- bounds are of a run's month; of a part of it in one of several regions nobody knows them
+-- bounds are of a run's month; of a part of it in one of several regions they are unknown
 run_months as (
     select
         training_run_id,

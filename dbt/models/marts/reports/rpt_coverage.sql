@@ -19,7 +19,7 @@ costs_of_carbon_cells as (
     select *, {{ carbon_product('costs') }} as carbon_service_code from costs
 ),
 
--- every cell that the provider gives emissions, whether runs carry them or nobody does
+-- every cell that the provider gives emissions, whether runs carry them or not
 carbon_cells as (
     select
         provider_name, payer_account_id, sub_account_id, service_code as carbon_service_code, region_id, usage_month,

@@ -116,7 +116,7 @@ priced as (
         workloads.billing_currency,
         workloads.chip_hours,
         types.chips_per_node,
-        -- a quote for the region; else one that names no region, which says so
+        -- a quote for the region; else one that names no region, which states it
         coalesce(here.price_per_unit, anywhere.price_per_unit) as price_per_unit,
         coalesce(here.unit, anywhere.unit) as unit,
         coalesce(here.currency, anywhere.currency) as currency,

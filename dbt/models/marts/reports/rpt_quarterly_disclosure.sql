@@ -254,7 +254,7 @@ known as (
     left join flops using (quarter)
 ),
 
--- every quarter times every datapoint, some hundred; `gap` comes before a value, `otherwise` stands where there is none
+-- every quarter times every datapoint, some hundred; `gap` comes before a value, `otherwise` is where there is none
 figures as (
     select
         known.quarter,

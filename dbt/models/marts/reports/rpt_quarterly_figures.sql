@@ -1,6 +1,6 @@
 {{ config(materialized='view') }}
 {#- A headline figure is one row: what it is, what of it is known, what it was in the quarter before. Each is made of this.
-    `is_known` says when the sum is whole, `reason` why it is not, `basis` what may not differ between two quarters that are compared. -#}
+    `is_known` is when the sum is whole, `reason` why it is not, `basis` what may not differ between two quarters that are compared. -#}
 {%- set no_bill = 'a bill of the quarter is missing' %}
 {%- set figures = [] %}
 {%- for id, value, whole in [

@@ -3,7 +3,8 @@ select
     _source_name as source_name,
     _source_object as source_object,
     line_number as row_number,
-    -- a credit says these of its row itself, so a total by month or invoice joins nothing
+    _row_number as credit_row_number,
+    -- a credit states these of its row itself, so a total by month or invoice joins nothing
     _is_book as is_book,
     billing_account_id as payer_account_id,
     cast(date_trunc('month', usage_start_time) as date) as usage_month,

@@ -1,6 +1,6 @@
-{#- FOCUS has the columns of the detailed export under other names; these it says in another way. What a correction is for it
+{#- FOCUS has the columns of the detailed export under other names; these it states in another way. What a correction is for it
     does not say: its rows are corrections of no kind, and none is goodwill -#}
-{%- set said = {
+{%- set detailed = {
     'gcp_billing': {
         'rows': source('raw', 'gcp_billing'),
         'project_id': "nullif(project_id, '')",
@@ -37,7 +37,7 @@ with focus_rows as (
         ) as credited
     from {{ source('raw', 'gcp_focus') }}
 )
-{% for kind, its in said.items() %}
+{% for kind, its in detailed.items() %}
 select
     _source_name as source_name,
     'Google Cloud' as provider_name,

@@ -25,7 +25,7 @@ steps as (
     from counters
 ),
 
--- What a counter grew by is the energy of the time between; one that shrank was reset and tells nothing. Over a silence of more
+-- What a counter grew by is the energy of the time between; one that shrank was reset and shows nothing. Over a silence of more
 -- than ten minutes the use at its end would be spread too.
 metered as (
     select
@@ -57,7 +57,7 @@ select
     samples.utilisation_ppm,
     samples.component,
     samples.boundary,
-    -- the mean by the counter says more than what was drawn at one moment
+    -- the mean by the counter has more than what was drawn at one moment
     coalesce(metered.power_uw, samples.power_uw) as power_uw,
     samples.driver_ppm,
     samples.meter,

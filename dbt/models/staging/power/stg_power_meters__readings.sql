@@ -140,7 +140,7 @@ stretches as (
         coalesce(counted.before_us, retold.before_us, readings.sample_from_us) as from_us,
         case
             when retold.sample_to_us is not null then retold.counter_mj - coalesce(retold.before_mj, 0)
-            -- over two days nobody knows when it was used; a counter that went back was reset
+            -- over two days it is unknown when it was used; a counter that went back was reset
             when readings.sample_to_us - counted.before_us <= {{ widest_us }} then counted.counter_mj - counted.before_mj
             when readings.meter in ('pdu', 'bmc') and readings.sample_from_us is not null then readings.counter_mj
         end as used_mj,
@@ -190,7 +190,7 @@ select
     case when not is_part then component end as component,
     boundary,
     case
-        -- a switch is no machine, and of a machine without its accelerators nobody can tell what it draws
+        -- a switch is no machine, and of a machine without its accelerators it cannot be known what it draws
         when component is not null and meter in ('mlperf', 'codecarbon') then null
         when used_mj is not null and used_mj >= 0 and from_us < sample_to_us
             then cast(
