@@ -11,7 +11,7 @@ import os
 import signal
 from types import FrameType
 
-__version__ = "0.7.0.dev0"
+__version__ = "0.9.0.dev0"  # the newest heading of CHANGELOG.md; both packages are built with it
 
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _SHOW_CURSOR = b"\x1b[?25h"  # a progress display hides it

@@ -15,7 +15,7 @@ from dagster_project.commands.endings import guarded, say
 from dagster_project.commands.evidence_cli import restatements, verify
 from dagster_project.commands.export_cli import export_app
 from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Format, Json, Wait
-from dagster_project.commands.record_cli import record
+from dagster_project.commands.record_cli import AS_GIVEN, record
 from dagster_project.commands.report_cli import report_app
 from dagster_project.commands.trace_cli import trace
 
@@ -30,8 +30,7 @@ app.command()(trace)
 app.add_typer(export_app, name="export")
 app.command()(verify)
 app.command()(restatements)
-# whatever stands behind the first word of the job's command is the job's
-app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(record)
+app.command(context_settings=AS_GIVEN)(record)
 
 
 def _version(wanted: bool) -> None:
@@ -89,7 +88,7 @@ def doctor(config: Config = DEFAULT_CONFIG, as_json: Json = False, debug: Debug 
 
     Example: trainledger doctor --config ./trainledger.yaml
     """
-    from dagster_project.commands.doctor.examination import diagnose
+    from dagster_project.doctor.examination import diagnose
     from dagster_project.settings import load_settings
 
     return diagnose(load_settings(config), typer.echo, as_json=as_json)
@@ -115,10 +114,10 @@ def refresh(
 
     Example: trainledger refresh --wait 600
     """
-    from dagster_project.clock import now
+    from dagster_project.base.clock import now
+    from dagster_project.base.months import month_range
     from dagster_project.commands import refreshing
     from dagster_project.commands.progress import shown
-    from dagster_project.months import month_range
     from dagster_project.settings import load_settings
 
     asked = month_range(months, f"{now():%Y-%m}") if months else ()

@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 
 from dagster_project.assets.graph import build_definitions
-from dagster_project.failures import UsageError
+from dagster_project.base.failures import UsageError
 from dagster_project.settings import load_settings
 
 

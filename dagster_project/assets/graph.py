@@ -1,31 +1,27 @@
 """The whole graph of one configured home: assets, checks, jobs and schedules."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
 
 from dagster_project.assets import results
 from dagster_project.assets.landing import new_deliveries_asset, source_asset
-from dagster_project.assets.models import model_assets
-from dagster_project.assets.raw import raw_assets
-from dagster_project.assets.release import comparison_asset, gates_asset, months_asset, publication_asset, quarterly_asset
+from dagster_project.assets.line import line_assets
+from dagster_project.assets.names import GATES, PUBLICATION, REFRESH
+from dagster_project.assets.release import comparison_asset, months_asset, quarterly_asset
 from dagster_project.assets.schedules import schedules
 from dagster_project.assets.steps import UI_WAIT, WriterLock
 from dagster_project.settings import Settings
 from dagster_project.warehouse import modelling
-
-REFRESH = "refresh"
 
 
 def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitions:
     """Everything Dagster shows and runs for these settings."""
     manifest = modelling.project(settings.home)
     sources = [source_asset(settings, source) for source in settings.sources]
-    models = model_assets(settings, manifest)
-    gates = gates_asset(settings, sorted(key for key in models.keys if key.path[0] == "marts"))
-    publication = publication_asset(settings)
-    refreshed = [new_deliveries_asset(settings), raw_assets(settings, manifest), models, gates, publication]
+    refreshed = [new_deliveries_asset(settings), line_assets(settings, manifest)]
     months, quarterly, comparison = months_asset(settings, manifest), quarterly_asset(settings), comparison_asset(settings)
     refresh = _job(
         REFRESH,
@@ -38,7 +34,7 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
         assets=[*sources, *refreshed, months, quarterly, comparison],
         jobs=[
             refresh,
-            _job("publish", [gates, publication], "Judge the build under way again and publish it if every gate passed."),
+            _job("publish", [GATES, PUBLICATION], "Publish the build under way if every gate passed."),
             _job("rebuild_months", [months], "Build months again, changed or not, pass the gates, publish. A range is one run."),
             report,
             compare,
@@ -58,7 +54,9 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
     )
 
 
-def _job(name: str, assets: list[dg.AssetsDefinition], description: str) -> Any:  # Dagster does not export its type
+def _job(
+    name: str, assets: Sequence[dg.AssetsDefinition | dg.AssetKey], description: str
+) -> Any:  # Dagster exports no type of it
     return dg.define_asset_job(
         name,
         selection=dg.AssetSelection.assets(*assets),

@@ -5,7 +5,7 @@ run.
 import os
 from pathlib import Path
 
-from dagster_project import durable
+from dagster_project.base import durable
 
 DAGSTER_YAML = """\
 # Written by trainledger. The UI and the command line share this instance.

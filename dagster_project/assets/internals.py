@@ -1,7 +1,8 @@
 """What reaches below Dagster's public interface, all of it: a Dagster that moves one of these parts moves it here.
 
-Many events in one commit, the slots of runs that were killed, and the tag by which the page of a job finds its runs.
-tests/run_side/test_run_story.py names the part that a release of Dagster moved.
+Runs that are written from outside Dagster's executor, many events in one commit, runs that were killed, and the tag by which the
+page of a job finds its runs.
+tests/run_side/test_run_command_line.py names the part that a release of Dagster moved.
 """
 
 from collections.abc import Iterator
@@ -10,8 +11,19 @@ from threading import Lock
 from typing import Any
 
 import dagster as dg
+from dagster._core.events import DagsterEvent, DagsterEventType, JobFailureData, RunFailureReason, StepMaterializationData
+from dagster._core.execution.plan.objects import StepFailureData, StepSuccessData, UserFailureData
+from dagster._core.execution.plan.outputs import StepOutputHandle
+from dagster._core.execution.plan.step import StepKind
+from dagster._core.snap.execution_plan_snapshot import (
+    ExecutionPlanSnapshot,
+    ExecutionStepInputSnap,
+    ExecutionStepOutputSnap,
+    ExecutionStepSnap,
+)
+from dagster._core.storage.dagster_run import DagsterRun
 
-from dagster_project.assets.names import POOL
+from dagster_project.assets.names import BUILD, BY_COMMAND_LINE, LOOK, POOL, REFRESH
 
 REPOSITORY = {".dagster/repository": "__repository__@dagster_project.definitions"}  # the page of a job lists runs that have it
 OPENS_A_FILE = "_connect"  # of SqliteEventLogStorage: (name of a file) -> a connection with a transaction begun
@@ -47,11 +59,87 @@ def one_commit(instance: dg.DagsterInstance) -> Iterator[None]:
             delattr(storage, OPENS_A_FILE)
 
 
-def release_dead_runs(instance: dg.DagsterInstance) -> None:
-    """Give back the pool slots of runs whose process was killed: who calls this holds the writer lock, so no live run has one."""
+class WrittenRun:
+    """A run that no executor of Dagster runs: its steps follow each other, and each event has the time at which it happened.
+
+    Events are kept until `write` stores them, all or none; then they are on Dagster's pages.
+    """
+
+    def __init__(self, instance: dg.DagsterInstance, tags: dict[str, str], started: float) -> None:
+        self.instance = instance
+        job, plan = _outline(instance)
+        run = DagsterRun(job_name=REFRESH, tags=tags, job_snapshot_id=job, execution_plan_snapshot_id=plan)
+        self._id = instance.add_run(run).run_id
+        self._kept: list[tuple[DagsterEvent, float]] = []
+        self._step = ""
+        self._step_began = started
+        self._add(DagsterEventType.PIPELINE_START, started)
+
+    def begin(self, step: str, at: float) -> None:
+        """The step before, if there is one, has ended, and this one begins."""
+        self._end_step(at)
+        self._step, self._step_began = step, at
+        self._add(DagsterEventType.STEP_START, at)
+
+    def add(self, event: dg.AssetMaterialization | dg.AssetCheckEvaluation, at: float) -> None:
+        """A materialisation or a check of this step."""
+        if isinstance(event, dg.AssetMaterialization):
+            self._add(DagsterEventType.ASSET_MATERIALIZATION, at, StepMaterializationData(event))
+        else:
+            self._add(DagsterEventType.ASSET_CHECK_EVALUATION, at, event)
+
+    def end(self, at: float, failure: dg.Failure | None, *, is_interrupted: bool = False) -> None:
+        """The run is over: its last step ended, or failed with these words."""
+        if failure is None:
+            self._end_step(at)
+            self._add(DagsterEventType.PIPELINE_SUCCESS, at)
+            return
+        failed = UserFailureData("command line", failure.description, failure.metadata)
+        self._add(DagsterEventType.STEP_FAILURE, at, StepFailureData(error=None, user_failure_data=failed))
+        if is_interrupted:
+            self._add(DagsterEventType.PIPELINE_CANCELED, at)
+        else:
+            self._add(DagsterEventType.PIPELINE_FAILURE, at, JobFailureData(None, RunFailureReason.STEP_FAILURE))
+
+    def write(self) -> None:
+        """Store what was kept, in one commit."""
+        with one_commit(self.instance):
+            for event, at in self._kept:
+                self.instance.report_dagster_event(event, self._id, timestamp=at)
+        self._kept = []
+
+    def _end_step(self, at: float) -> None:
+        if self._step:
+            self._add(DagsterEventType.STEP_SUCCESS, at, StepSuccessData((at - self._step_began) * 1000))
+
+    def _add(self, kind: DagsterEventType, at: float, data: Any = None) -> None:
+        step = None if kind.value.startswith("PIPELINE") else self._step
+        self._kept.append((DagsterEvent(kind.value, REFRESH, event_specific_data=data, step_key=step), at))
+
+
+def _outline(instance: dg.DagsterInstance) -> tuple[str, str]:
+    """Job and plan with the two steps one behind the other, as the page of a run draws them; nothing is run by it."""
+    job = dg.GraphDefinition(name=REFRESH).to_job().get_job_snapshot()
+    look = ExecutionStepSnap(LOOK, [], [ExecutionStepOutputSnap("result", "Nothing")], LOOK, StepKind.COMPUTE, [])
+    behind = ExecutionStepInputSnap("after", "Nothing", [StepOutputHandle(LOOK)])
+    build = ExecutionStepSnap(BUILD, [behind], [], BUILD, StepKind.COMPUTE, [])
+    plan = ExecutionPlanSnapshot([look, build], artifacts_persisted=False, job_snapshot_id=job.snapshot_id)
+    storage = instance.run_storage  # which keeps each of them once
+    return storage.add_job_snapshot(job), storage.add_execution_plan_snapshot(plan)
+
+
+def end_dead_runs(instance: dg.DagsterInstance) -> None:
+    """End the runs whose process was killed, and give back their pool slots.
+
+    Who calls this holds the writer lock, so no live run of the command line is there, and none that has a slot.
+    """
     storage = instance.event_log_storage
+    started = dg.RunsFilter(tags=BY_COMMAND_LINE, statuses=[dg.DagsterRunStatus.STARTED])
+    killed = [run.run_id for run in instance.get_runs(started)]
     for run_id in storage.get_concurrency_info(POOL).active_run_ids:
         storage.free_concurrency_slots_for_run(run_id)
+        killed.append(run_id)
+    for run_id in killed:
         run = instance.get_run_by_id(run_id)
         if run and not run.is_finished:
             instance.report_run_failed(

@@ -10,12 +10,13 @@ import dagster as dg
 
 from dagster_project.assets import names, results
 from dagster_project.assets.partitions import register_source_months
-from dagster_project.assets.steps import UNREADABLE_RETRIES, UNREADABLE_WAIT, WriterLock, explained, step
+from dagster_project.assets.steps import UNREADABLE_RETRIES, UNREADABLE_WAIT, Result, WriterLock, explained, step
 from dagster_project.election.election import elect
+from dagster_project.landing.judging.rules import RULES
 from dagster_project.landing.land import Landed
-from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import Plan, Problem, land_all, make_plan, refusal_problems, unreadable_problems
 from dagster_project.settings import Settings, SourceSettings
+from dagster_project.warehouse.home import Home
 
 CODE = "landing/planning.py"
 FRESH = {
@@ -42,15 +43,15 @@ def new_deliveries_asset(settings: Settings) -> dg.AssetsDefinition:
         description="A look at **every** configured source: bills, carbon, telemetry, run records, inputs. What is new is landed"
         " and shown at `landing/<source>`, with its month where the source has months. No partition is needed.",
     )
-    def new_deliveries(context: dg.AssetExecutionContext, writer: WriterLock) -> dg.MaterializeResult:
-        place = open_landing(settings)
+    def new_deliveries(context: dg.AssetExecutionContext, writer: WriterLock) -> Result:
+        home = Home.of(settings)
         with explained():
-            plan = make_plan(settings.sources, settings.base, place)
-            landed = land_all(place, plan)
+            plan = make_plan(home.sources, settings.base, home.landing)
+            landed = land_all(home.landing, plan)
             # also what was refused earlier and still is
-            problems = [*problems_of(plan, landed), *refusal_problems(elect(settings.sources, place).refusals)]
-        register_source_months(context.instance, settings.sources, place)
-        for event in results.landing_events(settings.sources, landed, problems):
+            problems = [*problems_of(plan, landed), *refusal_problems(elect(home.sources, home.landing).refusals)]
+        register_source_months(context.instance, home.sources, home.landing)
+        for event in results.landing_events(home.sources, landed, problems):
             context.log_event(event)
         unreadable = sorted({problem.source for problem in unreadable_problems(plan, landed)})
         if unreadable and context.retry_number < UNREADABLE_RETRIES:  # what was landed stays landed: only they are tried again
@@ -80,23 +81,25 @@ def source_asset(settings: Settings, source: SourceSettings) -> dg.AssetsDefinit
         check_specs=[
             dg.AssetCheckSpec(
                 names.LANDING_CHECK, asset=key, description="The source can be read, and its newest deliveries were not refused."
-            )
+            ),
+            *(dg.AssetCheckSpec(rule.name, asset=key, description=rule.in_words) for rule in (RULES if is_monthly else ())),
         ],
         description=f"What `{source.name}` ({source.kind}) delivered: immutable generations with hashes and control totals."
         f"\n\n{what}, and nothing else; the job `refresh` then builds and publishes it.",
     )
-    def landing(context: dg.AssetExecutionContext, writer: WriterLock) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+    def landing(context: dg.AssetExecutionContext, writer: WriterLock) -> Iterator[Result | dg.AssetCheckResult]:
         month = context.partition_key if is_monthly else None
-        place = open_landing(settings)
+        home = Home.of(settings)
         with explained():
-            plan = make_plan([source], settings.base, place, month=month)
-            landed = land_all(place, plan)
+            plan = make_plan([source], settings.base, home.landing, month=month)
+            landed = land_all(home.landing, plan)
         problems = [problem.of_source for problem in problems_of(plan, landed)]
         if month and not landed and not problems:
             problems = [f"There is no delivery of {month} at {source.location}."]
         for event in results.landing_materializations(source, landed):
             yield results.as_result(event)
         yield results.as_result(results.landing_check(source, problems))
+        yield from map(results.as_result, results.verdict_checks(source, landed))
         if unreadable_problems(plan, landed) and context.retry_number < UNREADABLE_RETRIES:
             raise dg.RetryRequested(max_retries=UNREADABLE_RETRIES, seconds_to_wait=UNREADABLE_WAIT)
         if problems:

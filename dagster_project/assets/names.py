@@ -11,6 +11,9 @@ import dagster as dg
 
 POOL = "warehouse_writer"  # a limit of one in dagster.yaml: runs queue; the writer lock guards against everyone else
 OWNERS = ["team:trainledger"]
+REFRESH = "refresh"  # the job, whose runs are those of the UI and those of the command line
+BY_COMMAND_LINE = {"trainledger/started_by": "command line"}  # tag of a run
+LOOK, BUILD = "new_deliveries", "build"  # its two steps
 
 NEW_DELIVERIES = dg.AssetKey("new_deliveries")
 GATES = dg.AssetKey("gates")
@@ -66,11 +69,6 @@ def check_of_test(manifest: dict[str, Any], test: dict[str, Any]) -> dg.AssetChe
 def is_error(test: Mapping[str, Any]) -> bool:
     """Whether a dbt test blocks what is below it; else it is a warning."""
     return str(test["config"].get("severity", "error")).lower() == "error"
-
-
-def check_of_gate(gate: str) -> dg.AssetCheckKey:
-    """The check that shows an expectation of a Great Expectations suite: by its rule, which no two suites share."""
-    return dg.AssetCheckKey(GATES, gate.rpartition(".")[2])
 
 
 def quarter_of(month: str) -> str:

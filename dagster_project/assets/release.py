@@ -1,90 +1,24 @@
-"""Assets gates, publication, publication_months, reports/quarterly and reports/comparison: permission to publish, the
-publication, its months built again, and what is rendered from it.
+"""Assets publication_months, reports/quarterly and reports/comparison: months of the publication built again, and what is
+rendered from it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
 
 from dagster_project.assets import names, results
-from dagster_project.assets.columns import learn_columns
-from dagster_project.assets.partitions import register_ledger
-from dagster_project.assets.steps import WriterLock, explained, failure_of, step
-from dagster_project.election.election import elect
-from dagster_project.election.units import fingerprints
-from dagster_project.landing.opening import open_landing
+from dagster_project.assets.line import followed
+from dagster_project.assets.steps import Result, WriterLock, explained, step
 from dagster_project.publishing.reporting import policy_of, render_comparison, render_quarter
 from dagster_project.settings import Settings
-from dagster_project.warehouse import building, builds, expectations
+from dagster_project.warehouse import building
+from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
-
-
-def gates_asset(settings: Settings, marts: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:
-    """The Great Expectations suites, one asset check per expectation."""
-    site = Site.of_home(settings.home, settings.memory_limit)
-
-    @step(
-        names.GATES,
-        "warehouse/expectations.py",
-        deps=list(marts),
-        group_name="gates",
-        kinds={"great_expectations"},
-        description="Deliveries against their own history, and permission to publish. Each expectation is a check.",
-        check_specs=[
-            dg.AssetCheckSpec(
-                names.check_of_gate(suite.gate(rule)).name,
-                asset=names.GATES,
-                description=rule.name.replace("_", " ").capitalize()
-                + ("." if rule.is_blocking else ". A warning: it blocks nothing."),
-            )
-            for suite in expectations.SUITES
-            for rule in suite.rules
-        ],
-    )
-    def gates(context: dg.AssetExecutionContext, writer: WriterLock) -> Iterator[Any]:
-        build = builds.current(site)
-        if build is None:
-            raise dg.Failure("There is no build under way, so there is nothing to judge. Run the job `refresh`.")
-        with explained():
-            found = building.run_expectations(site, build)
-        yield results.as_result(results.gates_materialization(found, build, site))
-        yield from map(results.as_result, results.gate_checks(found, expectations.expected_gates()))
-
-    return gates
-
-
-def publication_asset(settings: Settings) -> dg.AssetsDefinition:
-    """The one publication: whoever starts it, only a build with every expected gate passed becomes the published file."""
-    site = Site.of_home(settings.home, settings.memory_limit)
-
-    @step(
-        names.PUBLICATION,
-        "warehouse/building.py",
-        deps=[names.GATES],
-        group_name="publication",
-        kinds={"duckdb", "parquet"},
-        description="The file that readers hold and the Parquet beside it. Only a build with every gate passed is published; else"
-        " this step fails with the gates and their first rows, and the last publication stays.",
-    )
-    def publication(context: dg.AssetExecutionContext, writer: WriterLock) -> dg.MaterializeResult:
-        build = builds.current(site)
-        if build is None:
-            raise dg.Failure("There is no build under way: the last publication is what was built last. Run the job `refresh`.")
-        with explained():
-            record = building.publish_build(site, build)
-        register_ledger(context.instance, record["units"])
-        own, *months = results.publication_events(record, build, site)
-        for event in months:
-            context.log_event(event)
-        return results.as_result(own)
-
-    return publication
 
 
 def months_asset(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefinition:
     """The months of the ledger, each of which can be built again whether it changed or not."""
-    site = Site.of_home(settings.home, settings.memory_limit)
 
     @step(
         names.MONTHS,
@@ -98,29 +32,15 @@ def months_asset(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefin
         " build it **again whether it changed or not**, pass the gates and publish; nothing is landed."
         " The same as `trainledger refresh --months 2026-04..2026-06`.",
     )
-    def publication_months(context: dg.AssetExecutionContext, writer: WriterLock) -> Iterator[dg.MaterializeResult]:
-        place = open_landing(settings)
-
-        def listener(what: str, done: int, total: int | None, detail: str = "") -> None:
-            context.log.info(f"{what}: {done} of {total} {detail}".rstrip())
-
+    def publication_months(context: dg.AssetExecutionContext, writer: WriterLock) -> Iterator[Result]:
+        home, own = Home.of(settings), set(context.partition_keys)
         with explained():
-            election = elect(settings.sources, place)
-            build = builds.start(
-                site, fingerprints(settings.rules, election), also=context.partition_keys, engine=settings.engine
-            )
-            context.log.info(f"Build {build.build_id}, months: {results.months_text(build)}")
-            built = building.build_all(site, build, settings, place, election, listener)
-        learn_columns(site, manifest)
-        own = set(context.partition_keys)
-        for event in results.build_events(manifest, built, election, site):
-            if event.asset_key != names.MONTHS or event.partition not in own:
-                context.log_event(event)
-        if built.failure:
-            raise failure_of(built.failure)
-        if built.publication:
-            register_ledger(context.instance, built.publication["units"])
-        yield dg.MaterializeResult(metadata={"build": build.build_id})
+            going = building.refresh_steps(home, months=context.partition_keys)
+            for event in followed(context, going, home, manifest):
+                if event.asset_key != names.MONTHS or event.partition not in own:
+                    context.log_event(event)
+        record = home.site.publication() or {}
+        yield dg.MaterializeResult(metadata={"build": record["build_id"]})
 
     return publication_months
 
@@ -140,16 +60,17 @@ def quarterly_asset(settings: Settings) -> dg.AssetsDefinition:
         description="One quarter of the published file as HTML, PDF, XLSX, CSV and JSON. The quarters are those of which "
         "something is published.",
     )
-    def quarterly(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+    def quarterly(context: dg.AssetExecutionContext) -> Result:
         with explained():
             report = render_quarter(
                 site.published_file,
                 site.root / "reports",
                 context.partition_key,
                 settings.organisation.name,
-                policy=policy_of(settings),
+                policy=policy_of(settings.reporting),
             )
-        return results.as_result(results.report_materialization(context.partition_key, report.html, report.status))
+        result: Result = results.as_result(results.report_materialization(context.partition_key, report.html, report.status))
+        return result
 
     return quarterly
 
@@ -168,9 +89,10 @@ def comparison_asset(settings: Settings) -> dg.AssetsDefinition:
         description="Trainium and TPU over the last twelve complete months of the published file: verdicts, sensitivities, claims"
         " of vendors. The same as `trainledger report compare`.",
     )
-    def comparison(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+    def comparison(context: dg.AssetExecutionContext) -> Result:
         with explained():
             report = render_comparison(site.published_file, site.root / "reports", settings.organisation.name)
-        return results.as_result(results.comparison_materialization(report))
+        result: Result = results.as_result(results.comparison_materialization(report))
+        return result
 
     return comparison

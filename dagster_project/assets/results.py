@@ -1,11 +1,11 @@
 """What the engine did, in Dagster's words: one description for the runs of the UI and for those of the command line.
 
 Each function takes a result of the engine and returns the materialisation or check evaluation that shows it. Nothing is
-computed, decided or written here; who logs the event is landing, raw, models, release or story.
+computed, decided or written here; who logs the event is landing, line, release or command_line.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from dagster_project.assets import names
-from dagster_project.election.election import Election
+from dagster_project.landing.judging.rules import RULES
 from dagster_project.landing.land import Landed
 from dagster_project.landing.planning import Problem
 from dagster_project.landing.records import calendar_month
 from dagster_project.settings import SourceSettings
-from dagster_project.warehouse.building import Built
+from dagster_project.warehouse import steps
 from dagster_project.warehouse.builds import Build
-from dagster_project.warehouse.gates import GateResult
+from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.nodes import NodeResult
 from dagster_project.warehouse.site import Site
 
@@ -31,14 +31,37 @@ if TYPE_CHECKING:  # whoever only refreshes loads no report
 Event = dg.AssetMaterialization | dg.AssetCheckEvaluation
 DATA_VERSION = "dagster/data_version"
 ROWS = "dagster/row_count"
+SECONDS = "seconds"
 SHOWN_PROBLEMS = 20
 BY_HAND = "none: run by hand, not published"
 
 
+def events_of(step: steps.Step, home: Home, manifest: dict[str, Any]) -> Iterator[Event]:
+    """What shows one step of a refresh."""
+    match step:
+        case steps.Looked():
+            yield from landing_events(home.sources, step.landed, step.problems)
+            yield dg.AssetMaterialization(names.NEW_DELIVERIES, metadata=landing_metadata(step.landed))
+        case steps.RawCreated():
+            yield from raw_materializations(names.raw_tables(manifest), step)
+        case steps.NodeEnded():
+            yield from node_events(manifest, [step.node], step.build)
+        case steps.Allowed():
+            yield gates_materialization(step)
+        case steps.Published():
+            yield from publication_events(step, home.site)
+
+
 def landing_events(sources: Iterable[SourceSettings], landed: Sequence[Landed], problems: Sequence[Problem]) -> Iterator[Event]:
-    """Of each source: a materialisation per month that something landed in, and its check, also when nothing was to land."""
+    """Of each source: a materialisation per month that something landed in, and its check, also when nothing was to land.
+
+    The checks of judged deliveries are there where one has landed.
+    """
     for source in sources:
-        yield from landing_materializations(source, [one for one in landed if one.source == source.name])
+        of_source = [one for one in landed if one.source == source.name]
+        yield from landing_materializations(source, of_source)
+        if any(one.contents for one in of_source):
+            yield from verdict_checks(source, of_source)
         yield landing_check(source, [one.of_source for one in problems if one.source == source.name])
 
 
@@ -93,6 +116,20 @@ def landing_check(source: SourceSettings, problems: Collection[str]) -> dg.Asset
     return _evaluation(key, not shown, metadata={"problems": len(shown)}, description=words)
 
 
+def verdict_checks(source: SourceSettings, landed: Iterable[Landed]) -> Iterator[dg.AssetCheckEvaluation]:
+    """Of a bill or of carbon one check for each rule by which deliveries are judged: those that landed now, as warnings."""
+    if not is_monthly(source):
+        return
+    verdicts = {one.partition: one.contents.verdict for one in landed if one.contents and one.contents.verdict}
+    for rule in RULES:
+        found = {partition: verdict.failed[rule.name] for partition, verdict in verdicts.items() if rule.name in verdict.failed}
+        key = dg.AssetCheckKey(names.landing_key(source.name), rule.name)
+        counts = {"judged deliveries": len(verdicts), "deliveries": len(found)}
+        texts = [f"{partition}: {text}" for partition, text in [*found.items()][:SHOWN_PROBLEMS]]
+        words = "\n".join(texts if verdicts else ["Nothing landed that could be judged."]) or None
+        yield _evaluation(key, not found, is_error=False, metadata=counts, description=words)
+
+
 def _evaluation(
     key: dg.AssetCheckKey, passed: bool, *, is_error: bool = True, metadata: dict[str, Any], description: str | None = None
 ) -> dg.AssetCheckEvaluation:
@@ -106,14 +143,15 @@ def _evaluation(
     )
 
 
-def raw_materializations(tables: Iterable[str], build: Build, election: Election) -> Iterator[dg.AssetMaterialization]:
-    """Every table of schema raw, as a build reads it."""
+def raw_materializations(tables: Iterable[str], created: steps.RawCreated) -> Iterator[dg.AssetMaterialization]:
+    """Every table of schema raw, as a build reads it. They are created together: the seconds are those of all."""
+    build = created.build
     for table in tables:
-        own = [member for member in election.members if member.generation.kind == table]
+        own = [member for member in created.election.members if member.generation.kind == table]
         counted = {"elected deliveries": len(own), ROWS: sum(member.contents.rows for member in own)} if own else {}
         yield dg.AssetMaterialization(
             asset_key=names.raw_key(table),
-            metadata={"build": build.build_id, "months built": months_text(build), **counted},
+            metadata={"build": build.build_id, "months built": months_text(build), SECONDS: created.seconds, **counted},
             tags={DATA_VERSION: build.fingerprint},
         )
 
@@ -128,45 +166,38 @@ def node_events(manifest: dict[str, Any], nodes: Iterable[NodeResult], build: Bu
     """A materialisation for every model and seed that was built, a check for every test."""
     for result in nodes:
         node = manifest["nodes"].get(result.unique_id)
-        if node is None:
+        if node is None or result.status == "unchanged":  # shown by the build that found it
             continue
         if result.is_test:
             told = {"status": result.status, "failing rows": result.failures, "first rows": result.detail or "none"}
             # a skipped one did not pass
-            key, passed = names.check_of_test(manifest, node), result.status == "pass"
+            key, passed = names.check_of_test(manifest, node), result.is_sound
             yield _evaluation(key, passed, is_error=names.is_error(node), metadata=told)
         elif result.status == "success":
             counted = {ROWS: result.rows} if result.rows is not None else {}
             yield dg.AssetMaterialization(
                 asset_key=names.node_key(node),
-                metadata={**counted, "seconds": result.seconds, "build": build.build_id if build else BY_HAND},
+                metadata={**counted, SECONDS: result.seconds, "build": build.build_id if build else BY_HAND},
                 tags={DATA_VERSION: build.fingerprint} if build else None,
             )
 
 
-def gate_checks(results: Iterable[GateResult], blocking: Collection[str]) -> Iterator[dg.AssetCheckEvaluation]:
-    """One check for every expectation; those that block nothing are warnings."""
-    for result in results:
-        told = {"failing rows": result.failing_rows, "first rows": result.detail or "none"}
-        yield _evaluation(names.check_of_gate(result.gate), result.passed, is_error=result.gate in blocking, metadata=told)
-
-
-def gates_materialization(results: Sequence[GateResult], build: Build, site: Site) -> dg.AssetMaterialization:
-    """That the expectations were asked, and where the evidence is."""
+def gates_materialization(allowed: steps.Allowed) -> dg.AssetMaterialization:
+    """That a build may be published."""
+    build = allowed.build
     return dg.AssetMaterialization(
         asset_key=names.GATES,
         metadata={
             "build": build.build_id,
-            "passed": sum(result.passed for result in results),
-            "of": len(results),
-            "evidence": dg.MetadataValue.path(str(site.evidence(build.build_id))),
+            "gates passed": allowed.gates,
         },
         tags={DATA_VERSION: build.fingerprint},
     )
 
 
-def publication_events(record: Mapping[str, Any], build: Build, site: Site) -> Iterator[dg.AssetMaterialization]:
+def publication_events(published: steps.Published, site: Site) -> Iterator[dg.AssetMaterialization]:
     """The publication with the digest of every table, and each month that was built for it."""
+    record = published.record
     tables = sorted(record["tables"].items())
     schema = dg.TableSchema([dg.TableColumn("table"), dg.TableColumn("rows", "int"), dg.TableColumn("digest")])
     rows = [dg.TableRecord({"table": table, "rows": record["rows"][table], "digest": digest}) for table, digest in tables]
@@ -176,12 +207,13 @@ def publication_events(record: Mapping[str, Any], build: Build, site: Site) -> I
             "build": record["build_id"],
             "fingerprint": record["fingerprint"],
             "file": dg.MetadataValue.path(str(site.published_file)),
+            SECONDS: published.seconds,
             ROWS: sum(record["rows"].values()),
             "tables": dg.MetadataValue.table(rows, schema=schema),
         },
         tags={DATA_VERSION: sha256("\n".join(digest for _, digest in tables).encode()).hexdigest()},
     )
-    for month in (first_day[:7] for first_day in build.months):
+    for month in (first_day[:7] for first_day in published.build.months):
         units = [f"{name} {unit}" for name, unit in sorted(record["units"].items()) if name.endswith(f"/{month}")]
         yield dg.AssetMaterialization(
             asset_key=names.MONTHS,
@@ -212,6 +244,11 @@ def comparison_materialization(report: "Comparison") -> dg.AssetMaterialization:
     )
 
 
+def key_of(event: Event) -> dg.AssetKey | dg.AssetCheckKey:
+    """The asset or the check that an event is of."""
+    return event.asset_key if isinstance(event, dg.AssetMaterialization) else event.asset_check_key
+
+
 def as_result(event: Event) -> Any:
     """An event as what an asset of the graph yields of itself."""
     if isinstance(event, dg.AssetMaterialization):
@@ -227,16 +264,3 @@ def as_result(event: Event) -> Any:
         description=event.description,
         metadata=event.metadata,
     )
-
-
-def build_events(manifest: dict[str, Any], built: Built, election: Election, site: Site) -> Iterator[Event]:
-    """A whole build that ran in one go, from raw to the publication if there is one."""
-    from dagster_project.warehouse.expectations import expected_gates
-
-    yield from raw_materializations(names.raw_tables(manifest), built.build, election)
-    yield from node_events(manifest, built.nodes, built.build)
-    if built.expectations:
-        yield gates_materialization(built.expectations, built.build, site)
-    yield from gate_checks(built.expectations, expected_gates())
-    if built.publication:
-        yield from publication_events(built.publication, built.build, site)

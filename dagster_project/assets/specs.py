@@ -1,8 +1,8 @@
 """The dbt project as asset specs and check specs: names, lineage, descriptions, columns, owners, kinds and places in the code.
 
 Read from the manifest and from what is known of columns; nothing is run here. It is not done by dagster-dbt, whose import
-costs two seconds in every process of the UI, and whose checks stop a run at the first failed test: a build goes on to its
-expectations, so that whoever corrects it sees every failed gate at once.
+costs two seconds in every process of the UI, and whose checks stop a run at the first failed test: a build asks every test, so
+that whoever corrects it sees every failed gate at once.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ import dagster as dg
 from dagster_project.assets import names
 from dagster_project.assets.columns import Sources, Types
 from dagster_project.assets.steps import code_references
-from dagster_project.dbt_project import project_folder
+from dagster_project.base.dbt_project import project_folder
 
 BY_HAND = (
     "Run alone, outside the job `refresh`, this model is built but **not published**; the next refresh then builds everything."

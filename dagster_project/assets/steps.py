@@ -8,25 +8,32 @@ be readable in a minute.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from dagster_project.assets.internals import release_dead_runs
+from dagster_project.assets.internals import end_dead_runs
 from dagster_project.assets.names import OWNERS, POOL
-from dagster_project.failures import TrainledgerError
-from dagster_project.locking import writer_lock
+from dagster_project.base.failures import TrainledgerError
+from dagster_project.base.locking import writer_lock
 
 UI_WAIT = 3600.0
 UNREADABLE_RETRIES = 2
 UNREADABLE_WAIT = 30.0
 PACKAGE = Path(__file__).parents[1]
+if TYPE_CHECKING:
+    Result = dg.MaterializeResult[Any]
+else:
+    Result = dg.MaterializeResult  # Dagster looks for the class itself in what an asset returns
 
 
 def step(key: dg.AssetKey, code: str, **declared: Any) -> Callable[..., dg.AssetsDefinition]:
     """Declare an asset of one step; `code` is the module below dagster_project that does its work."""
     metadata = {**declared.pop("metadata", {}), **code_references(PACKAGE / code)}
-    return dg.asset(key=key, owners=OWNERS, metadata=metadata, **{"pool": POOL, **declared})
+    declare: Callable[..., dg.AssetsDefinition] = dg.asset(
+        key=key, owners=OWNERS, metadata=metadata, **{"pool": POOL, **declared}
+    )
+    return declare
 
 
 def code_references(path: Path) -> dict[str, Any]:
@@ -38,7 +45,7 @@ def code_references(path: Path) -> dict[str, Any]:
     }
 
 
-class WriterLock(dg.ConfigurableResource):
+class WriterLock(dg.ConfigurableResource[Any]):
     """The writer lock of the home, held for a whole run: two runs never mix their steps in one build file."""
 
     home: str
@@ -50,7 +57,7 @@ class WriterLock(dg.ConfigurableResource):
         job = context.run.job_name if context.run else ""
         with writer_lock(Path(self.home), f"Dagster {job} {run}".replace("  ", " "), self.wait):
             if context.instance:
-                release_dead_runs(context.instance)
+                end_dead_runs(context.instance)
             yield self
 
 

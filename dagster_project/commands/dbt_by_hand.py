@@ -9,9 +9,9 @@ import shlex
 import subprocess
 from collections.abc import Callable
 
-from dagster_project.dbt_project import project_folder
-from dagster_project.failures import UsageError
-from dagster_project.locking import writer_lock
+from dagster_project.base.dbt_project import project_folder
+from dagster_project.base.failures import UsageError
+from dagster_project.base.locking import writer_lock
 from dagster_project.publishing.catalogue import publish_dbt_page
 from dagster_project.settings import Settings
 from dagster_project.warehouse import modelling

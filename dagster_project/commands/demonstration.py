@@ -1,7 +1,7 @@
 """`trainledger demo`: a synthetic organisation's exports, refreshed and reported, to see the whole line on one machine.
 
-The exports come from demo/, which knows nothing of the product; this module only puts the commands in a row. The clock of
-the demo is fixed.
+The exports come from dagster_project/demo, which knows nothing of the product; this module only puts the commands in a row.
+The clock of the demo is fixed.
 """
 
 import hashlib
@@ -12,17 +12,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import demo
+from dagster_project import demo
+from dagster_project.base.failures import UsageError, writing_to
 from dagster_project.commands.issuing import issue_report
 from dagster_project.commands.progress import shown
 from dagster_project.commands.refreshing import refresh
 from dagster_project.commands.reporting import quarterly_report
+from dagster_project.demo.generate import write_demo
 from dagster_project.election.winners import View
 from dagster_project.evidence import chain
-from dagster_project.failures import UsageError, writing_to
 from dagster_project.settings import Settings, load_settings
 from dagster_project.warehouse.building import Listener
-from demo.generate import write_demo
 
 DEMO_NOW = "2026-10-10T00:00:00Z"
 QUARTERS = ("2026Q2", "2026Q3")
@@ -60,7 +60,7 @@ def _issued(settings: Settings, say: Callable[[str], None], listener: Listener) 
 def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
     """Generate, refresh, report, and say where everything is. Returns the exit code of the refresh."""
     os.environ["TRAINLEDGER_NOW"] = DEMO_NOW  # for this process and what it starts; nothing else is changed
-    say(f"Writing synthetic exports to {folder} (scale {scale}); the clock of the demo stands at {DEMO_NOW}.")
+    say(f"Writing synthetic exports to {folder} (scale {scale}); the clock of the demo is set to {DEMO_NOW}.")
     with writing_to(folder):
         config = prepare(folder, scale)
     settings = load_settings(config)

@@ -9,7 +9,7 @@ from typing import NoReturn, ParamSpec
 
 import typer
 
-from dagster_project.failures import TrainledgerError, machine_failure
+from dagster_project.base.failures import TrainledgerError, machine_failure
 
 BUG = 70
 P = ParamSpec("P")
@@ -67,7 +67,7 @@ def _home_of(config: object) -> Path | None:
 
     try:
         return load_settings(config).home if isinstance(config, Path) else None
-    except Exception:  # whatever is wrong with it is not what is told here
+    except Exception:  # whatever is wrong with it is not what is reported here
         return None
 
 
@@ -80,5 +80,5 @@ def _fail_with(error: Exception, home: Path | None = None) -> NoReturn:
         fail(str(error), error.exit_code)
     if isinstance(error, ConnectorError):
         fail(str(error), 3)
-    told = f"this is a bug: {type(error).__name__}: {error}. Run the command again with --debug and report the traceback."
-    fail(told, BUG)
+    text = f"this is a bug: {type(error).__name__}: {error}. Run the command again with --debug and report the traceback."
+    fail(text, BUG)

@@ -1,6 +1,6 @@
 """`trainledger export`: a published view as a file for somebody else's system, CSV or Parquet.
 
-What the rows are is dbt's (focus_1_4, activity_data) and stands in the published file; here they become a file. Exact numbers
+What the rows are is dbt's (focus_1_4, activity_data) and is in the published file; here they become a file. Exact numbers
 keep all their digits. In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it.
 """
 
@@ -12,9 +12,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from dagster_project.base.failures import UsageError, writing_to
+from dagster_project.base.months import month_end, month_range
 from dagster_project.commands.query import BATCH, open_published
-from dagster_project.failures import UsageError, writing_to
-from dagster_project.months import month_end, month_range
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,7 +24,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True)
 class Export:
-    """A published view, the column that says of which month a row is, and the key that orders its rows."""
+    """A published view, the column that states of which month a row is, and the key that orders its rows."""
 
     view: str
     month: str

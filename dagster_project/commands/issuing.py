@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from dagster_project.base.failures import UsageError
+from dagster_project.base.locking import writer_lock
 from dagster_project.commands.reporting import note_of, site_of
 from dagster_project.election.winners import View
 from dagster_project.evidence.issuing import Issued, issue, require_two_people
-from dagster_project.failures import UsageError
-from dagster_project.locking import writer_lock
 from dagster_project.settings import Settings
 from dagster_project.warehouse.building import Listener, no_listener
+from dagster_project.warehouse.home import Home
 
 Say = Callable[[str], None]
 
@@ -36,10 +37,11 @@ def issue_report(
     if out is not None:
         raise UsageError("an issued report goes below reports/issued in the home", remedy="Leave --out away.")
     require_two_people(settings, approver)  # before anything is built
-    site = site_of(settings, view, wait, say, listener)
+    home = Home.of(settings)
+    site = site_of(home, view, wait, say, listener)
     listener("issue", 0, 1, quarter)
-    with writer_lock(settings.home, "trainledger report quarterly --issue", wait, say):
-        issued = issue(settings, site, quarter, approver, view, note_of(view), sign)
+    with writer_lock(home.root, "trainledger report quarterly --issue", wait, say):
+        issued = issue(home.at(site), quarter, approver, view, note_of(view), sign)
     listener("issue", 1, 1, quarter)
     tell(str(issued.zip))
     line = issued.line

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from dagster_project.warehouse import steps
 from dagster_project.warehouse.building import Listener, no_listener
 
 if TYPE_CHECKING:
@@ -21,13 +22,18 @@ LABELS = {
     "landing": "Landing",
     "raw": "Raw views",
     "models": "Models and tests",
-    "expectations": "Expectations",
     "publication": "Publication",
     "report": "Report",
     "verify": "Landed bytes",
     "proof": "Proof",
     "landed rows": "Landed rows",
     "figures": "Figures",
+}
+BARS: dict[type[steps.Step], tuple[str, int]] = {  # what a step of a refresh moves, and how far of one
+    steps.Started: ("raw", 0),
+    steps.RawCreated: ("raw", 1),
+    steps.Allowed: ("publication", 0),
+    steps.Published: ("publication", 1),
 }
 
 
@@ -44,7 +50,7 @@ def _started(stream: TextIO) -> Progress:
         TextColumn("{task.fields[detail]}", markup=False, style="dim"),
         console=Console(file=stream),
         redirect_stdout=False,  # answers go there, also when only standard error is a terminal
-        redirect_stderr=True,  # lines that are said meanwhile appear above the bars
+        redirect_stderr=True,  # lines that are reported meanwhile appear above the bars
     )
     progress.start()
     return progress
@@ -76,3 +82,11 @@ def shown(stream: TextIO | None = None) -> Iterator[Listener]:
     finally:
         if progress is not None:
             progress.stop()
+
+
+def draw(listener: Listener, step: steps.Step) -> None:
+    """Show one step of a refresh."""
+    if isinstance(step, steps.NodeEnded):
+        listener("models", step.number, step.total, step.node.name)
+    elif type(step) in BARS:
+        listener(*BARS[type(step)], 1)

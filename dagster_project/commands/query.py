@@ -15,8 +15,8 @@ from typing import Any, TextIO
 import duckdb
 from pyarrow import parquet
 
+from dagster_project.base.failures import UsageError, writing_to
 from dagster_project.commands.options import Format
-from dagster_project.failures import UsageError, writing_to
 from dagster_project.publishing.digest import TableDigest, table_digest
 
 BATCH = 10_000

@@ -1,26 +1,26 @@
 """`trainledger refresh`: lock, plan, and only if there is something to do land, build, gate and publish, in this process.
 
-A refresh that finds nothing new imports neither Dagster nor dbt nor DuckDB and writes nothing. What a refresh did is told to
-the Dagster instance of the home at its end, in one go, so that the UI shows it. Exit codes: 1 before 3 before 0.
+A refresh that finds nothing new imports neither Dagster nor dbt nor DuckDB and writes nothing. Any other is a run of the job
+`refresh` in Dagster's UI while it goes on. Exit codes: 1 before 3 before 0.
 """
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dagster_project import modes
+from dagster_project.base.locking import forget_dead_writer, writer_lock
+from dagster_project.commands.progress import draw
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import fingerprints
-from dagster_project.failures import TrainledgerError
 from dagster_project.landing.land import Landed, Landing, NotDerivedError
-from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import Plan, Problem, land_all, make_plan, refusal_problems, unreadable_problems
-from dagster_project.locking import forget_dead_writer, writer_lock
 from dagster_project.settings import Settings
-from dagster_project.warehouse import builds, on_spark
-from dagster_project.warehouse.building import Built, Listener, build_all, no_listener
+from dagster_project.warehouse import builds, on_spark, steps
+from dagster_project.warehouse.building import Listener, no_listener, refresh_steps
+from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 
 Say = Callable[[str], None]
@@ -31,7 +31,7 @@ class Refreshed:
     """What a refresh did: deliveries it looked at, the build if there was one, and what could not be taken."""
 
     landed: list[Landed] = field(default_factory=list)
-    built: Built | None = None
+    build: builds.Build | None = None
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -45,7 +45,7 @@ def json_text(done: Refreshed, home: Path) -> str:
     published = Site.of_home(home).publication() or {}
     document = {
         "exit_code": done.exit_code,
-        "is_published": done.built is not None,
+        "is_published": done.build is not None,
         "build_id": published.get("build_id"),
         "new_deliveries": dict(Counter(landed.source for landed in done.landed if landed.outcome == "landed")),
         "rows": published.get("rows", {}),
@@ -68,56 +68,53 @@ def refresh(
 
     Raises GateError when the build is not published; everything that was landed stays landed.
     """
+    started = time.time()
     on_spark.require(settings.engine)  # before anything is landed for a build that cannot be
-    landing, site = open_landing(settings), Site.of_home(settings.home, settings.memory_limit)
+    home = Home.of(settings)
     sources = [settings.source(only)] if only else settings.sources
-    plan = make_plan(sources, settings.base, landing, full=full)  # without the lock: a look changes nothing, not even a lock file
+    # without the lock: a look changes nothing, not even a lock file
+    plan = make_plan(sources, settings.base, home.landing, full=full)
     done = Refreshed(problems=plan.unreadable)
-    election = None if full or months or not plan.is_empty else _current_election(settings, landing, site, plan)
+    election = None if full or months or not plan.is_empty else _current_election(home, plan)
     if election is not None:
-        _put_right(settings)
+        forget_dead_writer(home.root)
+        home.keep_modes()
         say("Nothing is new and nothing changed: the publication is up to date.")
+        done.problems = [*done.problems, *refusal_problems(election.refusals)]
     else:
-        with writer_lock(settings.home, "trainledger refresh", wait, say):
+        from dagster_project.assets.command_line import refresh_run  # here: a refresh without news imports no Dagster
+
+        with writer_lock(home.root, "trainledger refresh", wait, say):
             counts = Counter(source.name for source, _ in plan.new)
             news = ", ".join(f"{name} {count}" for name, count in counts.items())
             say(f"New deliveries: {news or 'none'}. Landing and building ...")
-            election = _land_and_build(settings, landing, site, plan, done, full, months, listener, say)
-        _say_publication(done, site, say)
-    done.problems = list(dict.fromkeys([*done.problems, *refusal_problems(election.refusals)]))
+            with refresh_run(home, started, say) as run:
+                _land(home.landing, plan, done, listener)
+                for step in refresh_steps(home, full=full, months=months):
+                    if isinstance(step, steps.Elected):
+                        done.problems = [*done.problems, *refusal_problems(step.election.refusals)]
+                        run.show(steps.Looked(done.landed, done.problems))
+                    elif isinstance(step, steps.Started):
+                        done.build = step.build
+                    run.show(step)
+                    draw(listener, step)
+        _say_publication(done, home.site, say)
+    done.problems = list(dict.fromkeys(done.problems))
     for problem in done.problems:
         say(f"Unreadable or quarantined: {problem}")
     return done
 
 
-def _put_right(settings: Settings) -> None:
-    """The side file of a killed writer, and the modes of the home."""
-    forget_dead_writer(settings.home)
-    modes.keep(settings.home, settings.landing, settings.publish_mode)
-
-
-def _current_election(settings: Settings, landing: Landing, site: Site, plan: Plan) -> Election | None:
+def _current_election(home: Home, plan: Plan) -> Election | None:
     """The election that the publication is of, or None when there is something to build."""
     try:
-        election = elect(settings.sources, landing, contents_of=landing.contents_on_shelf, landed=plan.landed)
+        election = elect(home.sources, home.landing, contents_of=home.landing.contents_on_shelf, landed=plan.landed)
     except NotDerivedError:
         return None
-    return election if builds.is_current(site, fingerprints(settings.rules, election)) else None
+    return election if builds.is_current(home.site, fingerprints(home.rules, election)) else None
 
 
-def _land_and_build(
-    settings: Settings,
-    landing: Landing,
-    site: Site,
-    plan: Plan,
-    done: Refreshed,
-    full: bool,
-    months: Collection[str],
-    listener: Listener,
-    say: Say,
-) -> Election:
-    from dagster_project.assets.story import tell_refresh  # here: a refresh without news imports no Dagster
-
+def _land(landing: Landing, plan: Plan, done: Refreshed, listener: Listener) -> None:
     total = len(plan.new) + len(plan.refused)
 
     def on_landed(landed: Landed) -> None:
@@ -126,20 +123,6 @@ def _land_and_build(
 
     land_all(landing, plan, on_landed)
     done.problems = unreadable_problems(plan, done.landed)
-    election = elect(settings.sources, landing)
-    units = fingerprints(settings.rules, election)
-    failure: TrainledgerError | None = None
-    if full or months or not builds.is_current(site, units):
-        build = builds.start(site, units, full=full, also=months, engine=settings.engine)
-        try:
-            done.built = build_all(site, build, settings, landing, election, listener)
-            failure = done.built.failure
-        except TrainledgerError as error:  # dbt did not work: the UI shows that too
-            failure = error
-    tell_refresh(settings, landing, election, done.landed, done.problems, done.built, failure, say)
-    if failure:
-        raise failure
-    return election
 
 
 def _say_publication(done: Refreshed, site: Site, say: Say) -> None:
@@ -147,7 +130,7 @@ def _say_publication(done: Refreshed, site: Site, say: Say) -> None:
     if publication is None:
         return
     rows = publication["rows"]
-    verb = "Published build" if done.built else "Nothing changed; the publication is build"
+    verb = "Published build" if done.build else "Nothing changed; the publication is build"
     say(f"{verb} {publication['build_id']}: {sum(rows.values())} rows in {len(rows)} tables.")
     if held := rows.get("fct_quarantine"):
         say(f'Held back or kept with a doubt: {held}. Ask `trainledger sql "from fct_quarantine"` what and why.')

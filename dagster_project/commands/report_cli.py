@@ -40,7 +40,7 @@ def report_quarterly(
 
     Example: trainledger report quarterly --quarter 2026Q3 --issue --approver "A. Person" --sign key.pem
     """
-    from dagster_project.clock import parse_instant
+    from dagster_project.base.clock import parse_instant
     from dagster_project.commands.progress import shown
     from dagster_project.commands.reporting import quarterly_report
     from dagster_project.election.winners import View

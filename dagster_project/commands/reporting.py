@@ -7,18 +7,19 @@ Rendering is reports/, which reads one published file and nothing else.
 from collections.abc import Callable
 from pathlib import Path
 
-from dagster_project.assets.story import tell_comparison, tell_report
+from dagster_project.assets.command_line import show_comparison, show_report
+from dagster_project.base.failures import UsageError
+from dagster_project.base.locking import writer_lock
+from dagster_project.base.modes import owner_alone
+from dagster_project.commands.progress import draw
 from dagster_project.election.election import elect
 from dagster_project.election.units import fingerprints
 from dagster_project.election.winners import View
-from dagster_project.failures import UsageError
-from dagster_project.landing.opening import open_landing
-from dagster_project.locking import writer_lock
-from dagster_project.modes import owner_alone
 from dagster_project.publishing.reporting import policy_of, render_comparison, render_quarter
 from dagster_project.settings import Settings
 from dagster_project.warehouse import builds
-from dagster_project.warehouse.building import Listener, build_all, no_listener
+from dagster_project.warehouse.building import Listener, build_steps, no_listener
+from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from reports.comparison import Comparison
 from reports.errors import WindowError
@@ -29,7 +30,7 @@ Say = Callable[[str], None]
 
 
 def note_of(view: View) -> str | None:
-    """What the cover tells of an earlier view; the published file itself does not know."""
+    """What the cover states of an earlier view; the published file itself does not know."""
     if view.as_of:
         return f"As of {view.as_of:%Y-%m-%dT%H:%M:%SZ}: with the deliveries that had been landed by then."
     if view.as_published:
@@ -37,36 +38,34 @@ def note_of(view: View) -> str | None:
     return None
 
 
-def site_of(settings: Settings, view: View, wait: float, say: Say, listener: Listener = no_listener) -> Site:
+def site_of(home: Home, view: View, wait: float, say: Say, listener: Listener = no_listener) -> Site:
     """The site whose publication answers: the home's own, or that of an instant, which is built when it is not there yet."""
     if view.instant is None:
-        return Site.of_home(settings.home)
+        return home.site
     kind = "as-of" if view.as_of else "as-published"
-    site = Site.of_instant(settings.home, kind, view.instant, settings.memory_limit)
-    with owner_alone(), writer_lock(site.root, f"trainledger report, {note_of(view)}", wait):
-        landing = open_landing(settings)
-        election = elect(settings.sources, landing, view)
-        units = fingerprints(settings.rules, election)
-        if not builds.is_current(site, units):
-            say(f"Building below {site.root}; the publication is not touched.")
-            build = builds.start(site, units, full=True, engine=settings.engine)
-            built = build_all(site, build, settings, landing, election, listener)
-            if built.failure:
-                raise built.failure
-    return site
+    home = home.at(Site.of_instant(home.root, kind, view.instant, home.site.memory_limit))
+    with owner_alone(), writer_lock(home.site.root, f"trainledger report, {note_of(view)}", wait):
+        election = elect(home.sources, home.landing, view)
+        units = fingerprints(home.rules, election)
+        if not builds.is_current(home.site, units):
+            say(f"Building below {home.site.root}; the publication is not touched.")
+            build = builds.start(home.site, units, full=True, engine=home.settings.engine)
+            for step in build_steps(home, build, election):
+                draw(listener, step)
+    return home.site
 
 
 def quarterly_report(
     settings: Settings, quarter: str, view: View, out: Path | None, wait: float, say: Say, listener: Listener = no_listener
 ) -> QuarterlyReport:
     """The report of a quarter as published, or as of an instant, in `out` or beside the publication."""
-    site, note = site_of(settings, view, wait, say, listener), note_of(view)
+    site, note = site_of(Home.of(settings), view, wait, say, listener), note_of(view)
     listener("report", 0, 1, quarter)
-    folder, policy = out or site.root / "reports", policy_of(settings)
+    folder, policy = out or site.root / "reports", policy_of(settings.reporting)
     report = render_quarter(site.published_file, folder, quarter, settings.organisation.name, note, policy=policy)
     listener("report", 1, 1, quarter)
     if note is None:  # an earlier view is no report of the publication
-        tell_report(settings, quarter, report.html, report.status, say)
+        show_report(settings.home, quarter, report.html, report.status, say)
     return report
 
 
@@ -78,5 +77,5 @@ def comparison(settings: Settings, start: str | None, end: str | None, out: Path
     except WindowError as error:
         raise UsageError(str(error).rstrip(".")) from None
     report = render_comparison(site.published_file, out or site.root / "reports", settings.organisation.name, first, last)
-    tell_comparison(settings, report, say)
+    show_comparison(settings.home, report, say)
     return report

@@ -1,18 +1,18 @@
-"""`trainledger restatements`: the reports that are in force, compared with today's publication, recorded and told."""
+"""`trainledger restatements`: the reports that are in force, compared with today's publication, recorded and reported."""
 
 import json
 from collections.abc import Callable
 from decimal import Decimal
 
+from dagster_project.base.failures import UsageError
+from dagster_project.base.locking import writer_lock
 from dagster_project.evidence import chain
 from dagster_project.evidence.restating import restate
-from dagster_project.failures import UsageError
-from dagster_project.landing.opening import open_landing
 from dagster_project.landing.restated import Restated, record
-from dagster_project.locking import writer_lock
 from dagster_project.publishing.reporting import policy_of
 from dagster_project.settings import Settings
 from dagster_project.warehouse.building import Listener, no_listener
+from dagster_project.warehouse.home import Home
 from reports.quarter import Quarter
 from reports.sections.restatements import CAUSES, decision
 
@@ -30,10 +30,11 @@ def tell_restatements(
     listener: Listener = no_listener,
 ) -> list[Restated]:
     """Compare every report that no later one takes the place of, or that of one quarter; record what was found, and tell it."""
-    reports = settings.home / "reports"
+    home = Home.of(settings)
+    reports = home.root / "reports"
     if quarter:
         Quarter.parse(quarter)
-    with writer_lock(settings.home, "trainledger restatements", wait, say):
+    with writer_lock(home.root, "trainledger restatements", wait, say):
         lines = chain.lines_of(reports)
         quarters = [quarter] if quarter else sorted({line["quarter"] for line in lines})
         in_force = [line for name in quarters if (line := chain.last_of(lines, name))]
@@ -41,11 +42,10 @@ def tell_restatements(
             raise UsageError(
                 f"no report of {quarter} was issued", remedy="Issue one with `trainledger report quarterly --issue`."
             )
-        landing = open_landing(settings)
-        found = [step for line in in_force for step in restate(settings, landing, line, say, listener)]
+        found = [step for line in in_force for step in restate(home, line, say, listener)]
         if found:
-            record(settings.home, found)
-    threshold = policy_of(settings).restatement_threshold
+            record(home.root, found)
+    threshold = policy_of(settings.reporting).restatement_threshold
     if as_json:
         tell(json.dumps([one._asdict() for one in found], indent=2))
     elif not in_force:
@@ -58,7 +58,7 @@ def tell_restatements(
 
 
 def _words(found: list[Restated], threshold: Decimal) -> list[str]:
-    """A line per figure that is known otherwise now: was, is, what the policy says, and each cause that moved it."""
+    """A line per figure that is known otherwise now: was, is, what the policy states, and each cause that moved it."""
     figures: dict[tuple[str, str], dict[str, Restated]] = {}
     for one in found:
         figures.setdefault((one.report_id, one.datapoint_id), {})[one.cause] = one

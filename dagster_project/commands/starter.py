@@ -4,7 +4,7 @@ credential chains.
 
 from pathlib import Path
 
-from dagster_project.failures import UsageError
+from dagster_project.base.failures import UsageError
 
 TEXT = """\
 # trainledger.yaml: what to read and where to keep it. Relative paths are relative to this file; unknown keys are errors.
@@ -54,8 +54,8 @@ sources:
   # - name: gcp-billing
   #   kind: gcp_billing
   #   location: bq://my-billing-project.billing.gcp_billing_export_resource_v1_XXXXXX_XXXXXX_XXXXXX
-  #   maximum_bytes_billed: 100000000000  # no query may bill more; `trainledger doctor` says what they read
-  #   look_back_days: 95                # days of a bill that are asked whether they changed; of carbon every month, unless said
+  #   maximum_bytes_billed: 100000000000  # no query may bill more; `trainledger doctor` shows what they read
+  #   look_back_days: 95                # days of a bill that are asked whether they changed; of carbon every month, unless set
   #   impersonate: null                 # a service account to act as
   #   billing_project: null             # pays for the queries; null: the project of the location
   #   dataset_location: null            # null: BigQuery is asked

@@ -7,27 +7,24 @@ Reads no source, opens no Parquet, changes nothing.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from connectors.layouts.accounting import Counts
-from dagster_project.commands.partial_months import REASON, REMEDY, in_words, partial_months
+from dagster_project.base.months import CARBON_EXPECTED_AFTER, bill_closed_from, carbon_final_from, month_end, months_between
 from dagster_project.commands.telemetry import TelemetryMet, telemetry_met
 from dagster_project.commands.unknown_skus import UnknownSku, unknown_tpu_skus
 from dagster_project.election.election import Election, elect
 from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
 from dagster_project.landing.land import Landing
-from dagster_project.landing.opening import open_landing
+from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.landing.records import Generation, RefusalRecord, calendar_month
-from dagster_project.months import bill_closed_from, carbon_final_from, month_end, months_between
 from dagster_project.publishing.factors import expiring_factors
 from dagster_project.settings import Settings, SourceSettings
-from dagster_project.warehouse.site import Site
-
-CARBON_EXPECTED_AFTER = timedelta(days=21)  # both publish month M between the 15th and the 21st of M + 1
+from dagster_project.warehouse.home import Home
 
 
 @dataclass(frozen=True)
@@ -77,11 +74,11 @@ class Status:
 
 def read_status(settings: Settings) -> Status:
     """Read the landing's records and lay them out by source and month."""
-    landing = open_landing(settings)
-    election = elect(settings.sources, landing, contents_of=landing.contents_to_show)
-    sources = [_source_status(source, landing, election) for source in settings.sources]
-    published = Site.of_home(settings.home).published_file
-    warnings = [*_partial(settings.sources, election), *expiring_factors(published, election.at)]
+    home = Home.of(settings)
+    election = elect(home.sources, home.landing, contents_of=home.landing.contents_to_show)
+    sources = [_source_status(source, home.landing, election) for source in home.sources]
+    published = home.site.published_file
+    warnings = [*_partial(home.sources, election), *expiring_factors(published, election.at)]
     return Status(election.at, sources, telemetry_met(published), warnings, unknown_tpu_skus(published))
 
 
@@ -131,7 +128,7 @@ def _months(
     for member in members:
         for month in _months_of(source, member.generation, member.contents):
             found.setdefault(month, []).append(member)
-    if source.facts.fact == "telemetry":  # nobody knows when a run should have been seen
+    if source.facts.fact == "telemetry":  # it is unknown when a run should have been seen
         return [_source_month(month, "landed", found[month], landed[month], None) for month in sorted(found)]
     known = sorted(found.keys() | quarantined)
     rows = []

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from connectors.layouts.accounting import nothing_there
+from dagster_project.base.months import months_between
 from dagster_project.commands.status import SourceStatus, Status
 from dagster_project.commands.telemetry import telemetry_line
-from dagster_project.months import months_between
 
 SHOWN = 3  # quarantined places and unknown columns of one source; `--all` and `--json` have the others
 SHOWN_MONTHS = 12
@@ -54,13 +54,13 @@ def table_text(status: Status, width: int | None = None, *, everything: bool = F
 
 def _tell(console: Console, style: str, head: str, text: str) -> None:
     line = fill(f"{head} {text}", console.width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-    told = Text(line)
-    told.stylize(style, 0, len(head))
-    console.print(told, soft_wrap=True)
+    shown = Text(line)
+    shown.stylize(style, 0, len(head))
+    console.print(shown, soft_wrap=True)
 
 
 def _lines(source: SourceStatus, status: Status, everything: bool) -> Iterator[tuple[str, str, str]]:
-    """What is to be told of one source below the table: how its head looks, the head, the text."""
+    """What is to be known of one source below the table: how its head looks, the head, the text."""
     name, shown = source.name, len(source.quarantined) if everything else SHOWN
     if not everything and (wrong := older_wrong(source, status.sources)):
         yield "bold red", "earlier months", f"of {name}: {wrong}"

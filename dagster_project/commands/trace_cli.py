@@ -29,8 +29,8 @@ def trace(
 
     Example: trainledger trace --figure 2026Q3/glance/effective_cost --out rows.parquet
     """
+    from dagster_project.base.failures import UsageError
     from dagster_project.commands.progress import shown
-    from dagster_project.failures import UsageError
     from dagster_project.settings import load_settings
 
     if (figure is None) == (source_row is None):
@@ -38,10 +38,10 @@ def trace(
     settings = load_settings(config)
     with shown() as listener:
         if figure is not None:
-            from dagster_project.commands.tracing.command import trace_figure
+            from dagster_project.evidence.tracing.command import trace_figure
 
             trace_figure(settings, figure, typer.echo, report=report, out=out, as_json=as_json, listener=listener)
         else:
-            from dagster_project.commands.tracing.source_rows import trace_source_row
+            from dagster_project.evidence.tracing.source_rows import trace_source_row
 
             trace_source_row(settings, source_row or "", typer.echo, as_json=as_json, listener=listener)

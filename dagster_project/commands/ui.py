@@ -10,9 +10,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from dagster_project.assets.columns import learn_columns
 from dagster_project.assets.instance import prepare_instance
-from dagster_project.modes import owner_alone
+from dagster_project.base.modes import owner_alone
 from dagster_project.settings import Settings
+from dagster_project.warehouse import modelling
+from dagster_project.warehouse.site import Site
 
 MODULE = "dagster_project.definitions"
 
@@ -21,6 +24,7 @@ def serve(settings: Settings, port: int, say: Callable[[str], None]) -> int:
     """Start both, say where, wait; stop both when one ends or a signal comes. Returns the exit code of who ended first."""
     with owner_alone():
         prepare_instance(settings.home)
+        learn_columns(Site.of_home(settings.home), modelling.project(settings.home))
     surroundings = os.environ | {"TRAINLEDGER_CONFIG": str(settings.path)}
     programs = Path(sys.executable).parent
     commands: list[list[str | Path]] = [

@@ -1,4 +1,4 @@
-"""Which TPU SKUs of the published bills nobody knows: for `status`, by their descriptions.
+"""Which TPU SKUs of the published bills are unknown: for `status`, by their descriptions.
 
 Read from fct_quarantine, which lists each once for every object of a bill. Their cost is shown by the check
 `assert_every_tpu_sku_is_known`; nothing is decided here.
@@ -12,11 +12,11 @@ import duckdb
 # a description may end in brackets of its own; the number of rows is in the last ones
 _UNKNOWN = r"""
     with found as (
-        select regexp_extract(value, '^(.*) \((\d+) rows\)$', ['sku_description', 'row_count'], 's') as told
+        select regexp_extract(value, '^(.*) \((\d+) rows\)$', ['sku_description', 'row_count'], 's') as parsed
         from marts.fct_quarantine
         where reason = 'unknown_tpu_sku'
     )
-    select told.sku_description, sum(told.row_count::bigint)::bigint as row_count
+    select parsed.sku_description, sum(parsed.row_count::bigint)::bigint as row_count
     from found
     group by all
     order by row_count desc, 1

@@ -5,18 +5,18 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from dagster_project.failures import UsageError
+from dagster_project.base.failures import UsageError
 from dagster_project.landing.land import Landing
-from dagster_project.landing.opening import open_landing
 from dagster_project.landing.verifying import Difference, landed_differences
 from dagster_project.settings import Settings
 from dagster_project.warehouse.building import Listener, no_listener
+from dagster_project.warehouse.home import Home
 
 
 def require_a_subject(path: Path | None, landing: bool, from_landing: str | None) -> None:
-    """A command that was told nothing must not look as if it had found all well; nor one that was told two things."""
+    """A command without a task must not look as if it had found all well; nor one with two."""
     if (path is None) == (not landing):
-        what = "verify was not told what to verify" if path is None else "verify was told two things to verify"
+        what = "verify needs something to verify" if path is None else "verify takes one thing to verify"
         raise UsageError(what, remedy="Give the folder or zip of an issued report, or --landing.")
     if from_landing and path is None:
         raise UsageError("--from-landing rebuilds the tables of an issued report", remedy="Give its folder or zip too.")
@@ -34,7 +34,7 @@ def verify_report(
         found = verify_pack(path, folder, differences)
         listener("verify", 1, 1, path.name)
         if from_landing and not found.differences:
-            differing, tables = landing_differences(folder, found.said, from_landing, listener)
+            differing, tables = landing_differences(folder, found.issued, from_landing, listener)
             found.differences += differing
             found.counts["rebuilt"] = tables
     if as_json:
@@ -47,8 +47,9 @@ def verify_report(
     if not found.differences:
         counts = {"figures": 0, "rendered": 0} | found.counts
         rebuilt = f"; {counts['rebuilt']} tables rebuilt from the landing" if "rebuilt" in counts else ""
+        report = found.issued["report_id"]
         tell(
-            f"{found.said['report_id']} is as it was issued: {counts['files']} files, {counts['figures']} figures from their SQL,"
+            f"{report} is as it was issued: {counts['files']} files, {counts['figures']} figures from their SQL,"
             f" {counts['rendered']} files rendered again{rebuilt}."
         )
     return int(bool(found.differences))
@@ -58,8 +59,9 @@ def verify_landing(
     settings: Settings, tell: Callable[[str], None], *, as_json: bool = False, listener: Listener = no_listener
 ) -> int:
     """Tell every object that differs, and how many do not. Returns 0, or 1 when one differs."""
-    landing = open_landing(settings)
-    generations = [one for source in settings.sources for one in landing.store.read(source.name).generations]
+    home = Home.of(settings)
+    landing = home.landing
+    generations = [one for source in home.sources for one in landing.store.read(source.name).generations]
     objects = [landed for generation in generations for landed in generation.objects]
     differing: list[Difference] = []
     for number, found in enumerate(landed_differences(landing.store, generations), start=1):

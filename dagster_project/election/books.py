@@ -3,9 +3,9 @@
 `book:` in the configuration decides first, then the precedence of kinds. Two books for one key are an error of the configuration.
 """
 
+from dagster_project.base.failures import UsageError
+from dagster_project.base.kinds import Fact
 from dagster_project.election.winners import Elected
-from dagster_project.failures import UsageError
-from dagster_project.kinds import Fact
 from dagster_project.settings import SourceSettings
 
 Key = tuple[str, str, str]  # provider, payer, month

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
 
-from dagster_project import clock
+from dagster_project.base import clock
+from dagster_project.base.kinds import Fact
 from dagster_project.election.books import Key, books_of, keys_of
 from dagster_project.election.winners import Elected, View, winners_of
-from dagster_project.kinds import Fact
 from dagster_project.landing.deriving.contents import Contents, version_order
+from dagster_project.landing.judging.judge import Candidate, judge
 from dagster_project.landing.land import Landing
 from dagster_project.landing.records import Generation, RefusalRecord
 from dagster_project.landing.restated import Restated, read_restated
@@ -57,7 +58,7 @@ def elect(
     """Elect over everything landed, or over what was landed or published by an instant.
 
     What our code made of a generation is asked of `contents_of`; by default that is `landing.contents`, which derives again what
-    is missing. `landed` has records that the caller has just read.
+    is missing, and what was not judged yet is. `landed` has records that the caller has just read.
     """
     winners: list[Elected] = []
     refusals: list[RefusalRecord] = []
@@ -67,8 +68,15 @@ def elect(
         found, refused = winners_of(source, records, contents, view)
         winners += found
         refusals += refused
+    winners = winners if contents_of else _judged(landing, winners)
     restated = read_restated(landing.cache.parent) if view.instant is None else ()
     return Election(tuple(_flagged(winners)), tuple(refusals), view.instant or clock.now(), view, restated)
+
+
+def _judged(landing: Landing, winners: list[Elected]) -> list[Elected]:
+    """The winners with their verdicts; those that lack one, which another version of the code landed, are judged together."""
+    judged = judge(landing, (Candidate(winner.source, winner.generation, winner.contents) for winner in winners))
+    return [replace(winner, contents=judged.get(winner.generation.path, winner.contents)) for winner in winners]
 
 
 def _flagged(winners: list[Elected]) -> list[Elected]:

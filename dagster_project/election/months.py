@@ -1,13 +1,13 @@
 """Which months there are, and what is known of each payer's month: the only place where the clock becomes yes or no.
 
-A flag says what was landed and whether a provider may still change it. What follows from it for a figure is decided in SQL.
+A flag shows what was landed and whether a provider may still change it. What follows from it for a figure is decided in SQL.
 """
 
 from dataclasses import dataclass
 
+from dagster_project.base.months import bill_closed_from, carbon_final_from
 from dagster_project.election.election import Election
 from dagster_project.election.winners import Elected
-from dagster_project.months import bill_closed_from, carbon_final_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def unit_months(election: Election) -> list[str]:
 
 
 def payer_months(election: Election) -> list[PayerMonth]:
-    """The rows of raw.months. A month without any payer stands under '', so that runs have it.
+    """The rows of raw.months. A month without any payer is under '', so that runs have it.
 
     A payer's months begin with the first it has anything of: one who came in May cannot be missing in April.
     """

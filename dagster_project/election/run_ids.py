@@ -1,4 +1,4 @@
-"""How a run id is matched: one rule, in Python for what is decided before dbt runs. dbt's macro says the same."""
+"""How a run id is matched: one rule, in Python for what is decided before dbt runs. dbt's macro states the same."""
 
 import re
 from collections.abc import Iterable, Sequence

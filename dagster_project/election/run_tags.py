@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 
-from dagster_project.kinds import Kind
+from dagster_project.base.kinds import KINDS, Kind
 from dagster_project.landing.deriving.typed_select import literal
 
 
@@ -26,29 +26,19 @@ def gcp_spellings(key: str) -> list[str]:
     return [*(f"k8s-label/{name}" for name in names), *names]
 
 
-# the column with the tags of a bill line, and the names to look for, best first
-TAG_COLUMNS: dict[Kind, tuple[str, Callable[[str], list[str]]]] = {
-    Kind.AWS_CUR: ("resource_tags", aws_spellings),
-    Kind.GCP_BILLING: ("labels", gcp_spellings),
-    Kind.GCP_FOCUS: ("labels", gcp_spellings),
-}
-
-
-def tag_names(kind: Kind, keys: Iterable[str]) -> tuple[str, list[str]]:
-    """The column of a kind's tags and every name in it that may carry a run id, best first."""
-    column, spellings = TAG_COLUMNS[kind]
-    return column, list(dict.fromkeys(name for key in keys for name in spellings(key)))
+SPELLINGS: dict[str | None, Callable[[str], list[str]]] = {"AWS": aws_spellings, "Google Cloud": gcp_spellings}
 
 
 def run_tag(kind: Kind, keys: Iterable[str], row: str) -> str:
     """SQL for the run tag of a bill's row: of the first key that has a value, in its best place."""
-    values = [value for key in keys for value in (_aws_values if kind is Kind.AWS_CUR else _values)(kind, key, row)]
+    values = [value for key in keys for value in (_aws_values if KINDS[kind].provider_name == "AWS" else _values)(kind, key, row)]
     return f"coalesce({', '.join([*dict.fromkeys(values), 'NULL'])})"
 
 
 def _values(kind: Kind, key: str, row: str) -> list[str]:
-    column, names = tag_names(kind, [key])
-    return [f"nullif({row}.{column}[{literal(name)}], '')" for name in names]
+    facts = KINDS[kind]
+    names = dict.fromkeys(SPELLINGS[facts.provider_name](key))
+    return [f"nullif({row}.{facts.tag_column}[{literal(name)}], '')" for name in names]
 
 
 def _aws_values(kind: Kind, key: str, row: str) -> list[str]:

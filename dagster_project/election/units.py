@@ -13,17 +13,17 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any, Self
 
-from dagster_project.code import code_version
+from dagster_project.base.code import code_version
+from dagster_project.base.months import first_day, months_back
 from dagster_project.election.election import Election
 from dagster_project.election.months import PayerMonth, payer_months, providers, unit_months
 from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id
 from dagster_project.election.winners import Elected
-from dagster_project.months import first_day, months_back
 from dagster_project.settings import Rules
 
 SHARED = "~shared"
 STATUS = "~status"
-CALIBRATED_BY = 12  # months before a month whose measured windows count for it: int_power_calibrations says the same
+CALIBRATED_BY = 12  # months before a month whose measured windows count for it: int_power_calibrations states the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Inputs:
         flags: dict[tuple[str, str], list[PayerMonth]] = {}
         for flag in payer_months(election):
             flags.setdefault((flag.provider_name, flag.usage_month), []).append(flag)
-        told = election.of_fact("inputs")
-        named = {normalised_run_id(name) for member in told for name in member.contents.controls.figure_runs}
+        inputs = election.of_fact("inputs")
+        named = {normalised_run_id(name) for member in inputs for name in member.contents.controls.figure_runs}
         named_groups = [group for group in groups if not named.isdisjoint(_names(group))]
         written: dict[str, set[str]] = {}
         metered: dict[str, str] = {}
@@ -117,7 +117,7 @@ def _samples(inputs: Inputs, provider: str, month: str) -> list[Any]:
 def _calibration(inputs: Inputs, provider: str, month: str) -> list[Any]:
     """Metered watts of a month belong to it and to the twelve after it, with all telemetry and the run records of that month.
 
-    A record says of which type and with which software the metered chips ran, other telemetry how much they were used.
+    A record states of which type and with which software the metered chips ran, other telemetry how much they were used.
     """
     earlier = [one for one in months_back(month, CALIBRATED_BY) if one in inputs.metered]
     for one in earlier:  # the same for thirteen months and each provider

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import takewhile
 
-from dagster_project.failures import SourceError, UsageError
-from dagster_project.kinds import Fact
+from dagster_project.base.failures import SourceError, UsageError
+from dagster_project.base.kinds import Fact
 from dagster_project.landing.deriving.contents import BillMonth, Contents
 from dagster_project.landing.records import Generation, RefusalRecord
 from dagster_project.landing.store import SourceLanding

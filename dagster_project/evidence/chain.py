@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dagster_project import durable
-from dagster_project.failures import GateError
+from dagster_project.base import durable
+from dagster_project.base.failures import GateError
 
 CHAIN = "issued.jsonl"
 FOLDER = "issued"

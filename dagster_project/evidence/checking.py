@@ -1,7 +1,7 @@
 """`trainledger verify PATH`: an issued report against its own evidence, offline, without configuration or home.
 
 A pack may come from anybody. Its zip is unpacked only if we could have written it, its SQL reads nothing but its Parquet, and no
-name in it leads anywhere. Each difference names its file or figure; what cannot be compared here is told, and is none.
+name in it leads anywhere. Each difference names its file or figure; what cannot be compared here is reported, and is none.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from dagster_project.base.failures import UsageError
 from dagster_project.evidence import chain, pack, signing
 from dagster_project.evidence.issuing import ISSUE
 from dagster_project.evidence.manifest import (
@@ -27,7 +28,6 @@ from dagster_project.evidence.manifest import (
     sha256_of,
     zip_differences,
 )
-from dagster_project.failures import UsageError
 from dagster_project.publishing.reporting import render_quarter
 from reports.issue import Issue, Policy
 from reports.page.numbers import plain
@@ -48,7 +48,7 @@ class Findings:
     differences: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
-    said: dict[str, Any] = field(default_factory=dict)  # issue.json
+    issued: dict[str, Any] = field(default_factory=dict)  # issue.json
 
 
 @contextmanager
@@ -65,12 +65,12 @@ def opened_pack(path: Path) -> Iterator[tuple[Path, list[str]]]:
 
 
 def verify_pack(path: Path, folder: Path, zip_differences: list[str]) -> Findings:
-    """Compare files, signature, chain, figures and rendering. Figures are asked only of files that are what the manifest says."""
+    """Compare files, signature, chain, figures and rendering. Figures are asked only of files that match the manifest."""
     found = Findings(list(zip_differences))
     found.differences += manifest_differences(folder)
     found.counts["files"] = len(files_below(folder))
-    said = read_json(folder / ISSUE) if (folder / ISSUE).is_file() else None
-    found.said = said if isinstance(said, dict) else {}
+    issued = read_json(folder / ISSUE) if (folder / ISSUE).is_file() else None
+    found.issued = issued if isinstance(issued, dict) else {}
     _check_signature(folder, found)
     _check_chain(path, folder, found)
     if found.differences:
@@ -85,7 +85,7 @@ def verify_pack(path: Path, folder: Path, zip_differences: list[str]) -> Finding
 
 def _check_signature(folder: Path, found: Findings) -> None:
     key, signature = folder / signing.PUBLIC_KEY, folder / SIGNATURE
-    if not key.is_file() and not signature.is_file() and not found.said.get("is_signed"):
+    if not key.is_file() and not signature.is_file() and not found.issued.get("is_signed"):
         found.remarks.append("Not signed: integrity only. Who issued it is not shown by the pack.")
         return
     if not (key.is_file() and signature.is_file()):
@@ -96,7 +96,7 @@ def _check_signature(folder: Path, found: Findings) -> None:
         found.differences.append(f"{SIGNATURE}: it is no signature of {MANIFEST} by {signing.PUBLIC_KEY}")
     else:
         fingerprint = signing.fingerprint(key.read_bytes())
-        found.remarks.append(f"Signed by the key with sha256 {fingerprint}: compare it with the one its owner tells you.")
+        found.remarks.append(f"Signed by the key with sha256 {fingerprint}: compare it with the one its owner gives you.")
 
 
 def _check_chain(path: Path, folder: Path, found: Findings) -> None:
@@ -194,25 +194,25 @@ def _other_figure(rows: list[dict[str, Any]], item: dict[str, Any]) -> Iterator[
 
 def _check_rendering(folder: Path, found: Findings) -> None:
     """Render the report again from the pack's tables, byte for byte, where the code and libraries that did it are here."""
-    said, record = found.said, read_json(folder / "report" / "report.json")
+    issued, record = found.issued, read_json(folder / "report" / "report.json")
     if record["report_code_sha256"] != code_digest():
         found.remarks.append(
             "The report was rendered by another version of the code than is installed: figures are compared, its bytes are not."
         )
         return
     installed = pack.renderers()
-    others = {name for name, version in said["renderers"].items() if installed.get(name) != version}
+    others = {name for name, version in issued["renderers"].items() if installed.get(name) != version}
     with tempfile.TemporaryDirectory(prefix="trainledger-render-") as scratch:
         render_quarter(
             folder / "data",
             Path(scratch),
-            said["quarter"],
-            said["organisation"],
-            said["status_note"],
-            policy=Policy.of(said["policy"]),
-            issue=Issue.of(said),
+            issued["quarter"],
+            issued["organisation"],
+            issued["status_note"],
+            policy=Policy.of(issued["policy"]),
+            issue=Issue.of(issued),
         )
-        again, was = Path(scratch) / said["quarter"], folder / "report"
+        again, was = Path(scratch) / issued["quarter"], folder / "report"
         for name in sorted({*files_below(again), *files_below(was)}):
             if found_others := others & set(DEPENDS.get(Path(name).suffix, ())):
                 found.remarks.append(
@@ -230,7 +230,7 @@ def json_of(found: Findings) -> str:
     """The findings for machines."""
     document = {
         "exit_code": int(bool(found.differences)),
-        "report_id": found.said.get("report_id"),
+        "report_id": found.issued.get("report_id"),
         **found.counts,
         "differences": found.differences,
         "remarks": found.remarks,

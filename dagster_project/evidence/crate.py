@@ -1,4 +1,4 @@
-"""`ro-crate-metadata.json`: the pack as an RO-Crate 1.1, for archives. It says nothing that the pack does not say elsewhere."""
+"""`ro-crate-metadata.json`: the pack as an RO-Crate 1.1, for archives. It states nothing that the pack does not say elsewhere."""
 
 from __future__ import annotations
 

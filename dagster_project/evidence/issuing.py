@@ -14,16 +14,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dagster_project import clock, durable, modes
-from dagster_project.code import code_version
+from dagster_project.base import clock, durable, modes
+from dagster_project.base.code import code_version
+from dagster_project.base.failures import GateError, UsageError
 from dagster_project.election.winners import View
 from dagster_project.evidence import chain, pack, signing
 from dagster_project.evidence.crate import write_crate
 from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, manifest_bytes, sha256_of, write_zip
-from dagster_project.failures import GateError, UsageError
 from dagster_project.publishing.reporting import policy_of, render_quarter
-from dagster_project.settings import Settings
+from dagster_project.settings import Settings, SourceSettings
 from dagster_project.warehouse import modelling
+from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from reports.issue import Issue
 from reports.publication import open_folder
@@ -45,24 +46,22 @@ class Issued:
 
 def require_two_people(settings: Settings, approver: str) -> str:
     """The preparer, once it is clear that somebody else who may approve does."""
-    said, where = settings.reporting, str(settings.path)
-    if not said.prepared_by:
+    reporting, where = settings.reporting, str(settings.path)
+    if not reporting.prepared_by:
         raise UsageError("no preparer is configured", where=where, remedy="Set `reporting: {prepared_by: NAME}`.")
-    if approver not in said.approved_by:
-        allowed = f"It names {', '.join(said.approved_by)}." if said.approved_by else "It names nobody."
+    if approver not in reporting.approved_by:
+        allowed = f"It names {', '.join(reporting.approved_by)}." if reporting.approved_by else "It is empty."
         remedy = f"Add the name to `reporting: {{approved_by: [...]}}`, or let one of them approve. {allowed}"
         raise UsageError(f"{approver!r} may not approve reports", where=where, remedy=remedy)
-    return said.prepared_by
+    return reporting.prepared_by
 
 
-def issue(
-    settings: Settings, site: Site, quarter: str, approver: str, view: View, note: str | None, key: Path | None = None
-) -> Issued:
-    """Freeze the report of a quarter of a site's publication. The caller holds the writer lock of the home."""
-    prepared_by = require_two_people(settings, approver)
-    publication = _publication(site)
+def issue(home: Home, quarter: str, approver: str, view: View, note: str | None, key: Path | None = None) -> Issued:
+    """Freeze the report of a quarter of the publication at the site of a home. The caller holds the writer lock of the home."""
+    prepared_by = require_two_people(home.settings, approver)
+    publication = _publication(home.site)
     public_key = signing.public_key_of(key) if key else None
-    reports = settings.home / "reports"
+    reports = home.root / "reports"
     lines = chain.lines_of(reports)
     last = chain.last_of(lines, quarter)
     number = 1 + sum(line["quarter"] == quarter for line in lines)
@@ -75,20 +74,20 @@ def issue(
         is_signed=key is not None,
     )
     with _new_folder(reports / chain.FOLDER, act.report_id) as folder:
-        report = _write(settings, site, quarter, act, view, note, publication, folder, public_key)
+        report = _write(home, quarter, act, view, note, publication, folder, public_key)
         manifest = manifest_bytes(folder)
         (folder / MANIFEST).write_bytes(manifest)
         if key:
             (folder / SIGNATURE).write_bytes(signing.sign(key, manifest))
         target, archive = _put_in_place(folder, reports, act.report_id)
-    line = chain.append(reports, _line(settings, act, quarter, report.status, publication, target, archive, public_key))
+    line = chain.append(reports, _line(home.sources, act, quarter, report.status, publication, target, archive, public_key))
     modes.give(reports / chain.FOLDER, modes.as_in(reports))
     modes.give(reports / chain.CHAIN, modes.as_in(reports))
     return Issued(target, archive, line, report)
 
 
 def _publication(site: Site) -> dict[str, Any]:
-    """What PUBLICATION.json says, if the present code made it: seeds and renderer in the pack are those of the code."""
+    """What PUBLICATION.json states, if the present code made it: seeds and renderer in the pack are those of the code."""
     publication = site.publication()
     if publication is None:
         raise UsageError("nothing is published yet", where=str(site.published_file), remedy="Run `trainledger refresh` first.")
@@ -117,8 +116,7 @@ def _new_folder(issued: Path, report_id: str) -> Iterator[Path]:
 
 
 def _write(
-    settings: Settings,
-    site: Site,
+    home: Home,
     quarter: str,
     act: Issue,
     view: View,
@@ -128,10 +126,11 @@ def _write(
     public_key: bytes | None,
 ) -> QuarterlyReport:
     """Everything of a pack but its manifest. A draft is refused, and what it lacks is named."""
-    pack.write_data(site.published_file, folder / "data")
-    pack.write_seeds(modelling.project(settings.home), folder / "data" / "seeds")
+    pack.write_data(home.site.published_file, folder / "data")
+    pack.write_seeds(modelling.project(home.root), folder / "data" / "seeds")
     rendered = folder.parent / "rendered"
-    policy = policy_of(settings)
+    settings = home.settings
+    policy = policy_of(settings.reporting)
     report = render_quarter(folder / "data", rendered, quarter, settings.organisation.name, note, policy=policy, issue=act)
     if report.status == "draft":
         raise GateError(
@@ -142,23 +141,24 @@ def _write(
     if public_key:
         (folder / signing.PUBLIC_KEY).write_bytes(public_key)
     record = json.loads((folder / "report" / "report.json").read_bytes())
-    said = _said(settings, quarter, act, view, note, publication, report.status)
+    issue = _issue_record(settings, quarter, act, view, note, publication, report.status)
     with open_folder(folder / "data") as opened:
         started = opened.rows("select started_at from ops.builds")[0]["started_at"]
-    said["build"]["started_at"] = f"{started.isoformat()}Z"
-    (folder / ISSUE).write_bytes(canonical(said))
+    issue["build"]["started_at"] = f"{started.isoformat()}Z"
+    (folder / ISSUE).write_bytes(canonical(issue))
     pack.write_queries(folder)
     pack.write_gates(folder)
+    pack.write_validations(folder, home.landing, home.sources)
     pack.write_code(folder / "code", publication["code_version"], record["report_code_sha256"])
-    (folder / "README.md").write_text(pack.README.format(**{**said, **asdict(act)}))
-    write_crate(folder, {**said, **asdict(act)})
+    (folder / "README.md").write_text(pack.README.format(**{**issue, **asdict(act)}))
+    write_crate(folder, {**issue, **asdict(act)})
     return report
 
 
-def _said(
+def _issue_record(
     settings: Settings, quarter: str, act: Issue, view: View, note: str | None, publication: dict[str, Any], status: str
 ) -> dict[str, Any]:
-    """What issue.json says: the act, the build, and what of the configuration its figures depend on."""
+    """What issue.json states: the act, the build, and what of the configuration its figures depend on."""
     kept = {"name", "kind", "months", "book"}
     return {
         **asdict(act),
@@ -166,7 +166,7 @@ def _said(
         "status": status,
         "status_note": note,
         "organisation": settings.organisation.name,
-        "policy": policy_of(settings).record(),
+        "policy": policy_of(settings.reporting).record(),
         "view": {
             "as_of": view.as_of.isoformat() if view.as_of else None,
             "as_published": view.as_published.isoformat() if view.as_published else None,
@@ -193,7 +193,7 @@ def _put_in_place(folder: Path, reports: Path, report_id: str) -> tuple[Path, Pa
 
 
 def _line(
-    settings: Settings,
+    sources: list[SourceSettings],
     act: Issue,
     quarter: str,
     status: str,
@@ -203,7 +203,7 @@ def _line(
     public_key: bytes | None,
 ) -> chain.Line:
     """The line of the chain. It names the deliveries that retention could remove, and the build whose validations stay."""
-    kept = [str(source.name) for source in settings.sources if source.facts.fact in MOST_RETAINED]
+    kept = [str(source.name) for source in sources if source.facts.fact in MOST_RETAINED]
     with open_folder(folder / "data") as opened:
         rows = opened.rows("select source_name, content_hash from ops.dim_deliveries where is_elected order by all")
     return {

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from dagster_project.failures import UsageError
+from dagster_project.base.failures import UsageError
 
 MANIFEST = "MANIFEST.json"
 SIGNATURE = "MANIFEST.sig"  # over the bytes of the manifest
@@ -61,13 +61,13 @@ def read_json(path: Path, limit: int = MOST_MANIFEST_BYTES) -> Any:
 
 
 def manifest_differences(folder: Path) -> Iterator[str]:
-    """Every file that is not what the manifest says, is there and not in it, or is in it and not there."""
-    said = read_json(folder / MANIFEST)
-    files = said.get("files") if isinstance(said, dict) else None
-    if not isinstance(files, dict) or set(said) != {"files", "format"} or said["format"] != FORMAT:
+    """Every file that is not what the manifest states, is there and not in it, or is in it and not there."""
+    manifest = read_json(folder / MANIFEST)
+    files = manifest.get("files") if isinstance(manifest, dict) else None
+    if not isinstance(files, dict) or set(manifest) != {"files", "format"} or manifest["format"] != FORMAT:
         yield f"{MANIFEST}: it is no manifest of this version"
         return
-    if canonical(said) != (folder / MANIFEST).read_bytes():
+    if canonical(manifest) != (folder / MANIFEST).read_bytes():
         yield f"{MANIFEST}: it is not written as manifests are"
     there = [name for name in files_below(folder) if name not in (MANIFEST, SIGNATURE)]
     for name in sorted(set(there) - set(files)):

@@ -6,6 +6,7 @@
     report/                            the report, rendered from data/ and from nothing else
     code/                              versions of what ran
     issue.json, gates.json             who issued what of which build, and its gates
+    validations/                       how each bill and carbon delivery was judged when it was landed
 
 The same publication gives the same bytes. Who may issue, and where a pack goes, is decided in issuing.py.
 """
@@ -14,18 +15,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dagster_project.dbt_project import project_folder
+from dagster_project.base.dbt_project import project_folder
+from dagster_project.election.winners import name_of
 from dagster_project.evidence.manifest import canonical
+from dagster_project.landing.deriving.contents import JUDGED
+from dagster_project.landing.judging.judge import Candidate, judge
+from dagster_project.landing.records import safe_name
 from dagster_project.publishing.digest import literal, quoted
 from dagster_project.publishing.parts import LINK
 
 if TYPE_CHECKING:
     import duckdb
+
+    from dagster_project.landing.land import Landing
+    from dagster_project.settings import SourceSettings
 
 SCHEMAS = ("marts", "ops")
 PARQUET = "(format parquet, compression zstd, row_group_size 122880, use_tmp_file false)"
@@ -123,7 +131,7 @@ def statements_of(publication: Any) -> list[tuple[str, str]]:
 
 
 def queries_of(record: Any) -> Iterator[tuple[str, str]]:
-    """Name and SQL of every table and headline figure of a report.json, each once, wherever it stands in it."""
+    """Name and SQL of every table and headline figure of a report.json, each once, wherever it is in it."""
     seen: set[str] = set()
     for item in asked_items(record):
         name = query_name(item)
@@ -189,6 +197,29 @@ def write_gates(pack: Path) -> None:
     (pack / "gates.json").write_bytes(canonical(rows))
 
 
+def write_validations(pack: Path, landing: Landing, sources: Iterable[SourceSettings]) -> None:
+    """What Great Expectations found of each bill and carbon delivery that the publication elects, as the shelf has it."""
+    from reports.publication import open_folder
+
+    with open_folder(pack / "data") as publication:
+        rows = publication.rows(
+            "select source_name, partition, published_at, content_hash from ops.dim_deliveries where is_elected"
+        )
+    named = {tuple(row.values()) for row in rows}
+    candidates = [
+        Candidate(source, generation, landing.contents(source, generation))
+        for source in sources
+        if source.facts.fact in JUDGED
+        for generation in landing.read(source.name).generations
+        if name_of(generation) in named
+    ]
+    judge(landing, candidates)  # where the cache was deleted since the build
+    for _, generation, contents in candidates:
+        target = pack / "validations" / generation.source / f"{safe_name(generation.partition)}.json"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(landing.shelf.validation(generation, contents))
+
+
 README = """\
 # Evidence of report {report_id}
 
@@ -213,6 +244,7 @@ or, with the Python package `duckdb`:
 | `data/` | published tables (`marts`, `ops`) and seeds as Parquet; `ops/dim_deliveries` has the hashes of what was read |
 | `load.sql`, `sql/`, `rows/` | the tables as views; a query per table and figure; their answers |
 | `gates.json`, `code/`, `issue.json` | gates of the build; versions; who issued what, of which build and configuration |
+| `validations/` | how each bill and carbon delivery was judged when it was landed |
 | `MANIFEST.json` | sha256 of every file; `MANIFEST.sig`, where it is there, is an Ed25519 signature of it by `public-key.pem` |
 | `ro-crate-metadata.json` | the same list as an RO-Crate |
 """

@@ -6,7 +6,6 @@ nowhere. With the seeds of a pack it uses those of them that today's project sti
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -14,25 +13,23 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from dagster_project.code import code_version
+from dagster_project.base.code import code_version
+from dagster_project.base.failures import GateError, UsageError
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import fingerprints, months_to_build, turned_months
 from dagster_project.election.winners import Name, View
 from dagster_project.evidence.pack import seeds_of, write_seeds
-from dagster_project.failures import GateError, UsageError
-from dagster_project.landing.land import Landing
-from dagster_project.landing.opening import open_landing
 from dagster_project.landing.restated import Restated
-from dagster_project.publishing.digest import literal, quoted, table_digest
+from dagster_project.publishing.digest import literal, table_digest
 from dagster_project.publishing.tables import published_tables
 from dagster_project.settings import Settings
 from dagster_project.settings.document import settings_of
-from dagster_project.warehouse import builds, modelling
+from dagster_project.warehouse import builds, modelling, runner, statements
 from dagster_project.warehouse.building import Listener, create_raw, no_listener, opened
+from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
+from dagster_project.warehouse.statements import SEED, Statement
 from reports.publication import Publication, open_folder
-
-NOT_BUILT = frozenset({"test", "unit_test"})
 
 
 def named_in(publication: Publication) -> frozenset[Name]:
@@ -41,10 +38,10 @@ def named_in(publication: Publication) -> frozenset[Name]:
     return frozenset(tuple(row.values()) for row in publication.rows(sql))
 
 
-def view_of(said: Mapping[str, Any], named: frozenset[Name]) -> View:
+def view_of(issued: Mapping[str, Any], named: frozenset[Name]) -> View:
     """What an issued report knew: its deliveries, at the instant for which its months were final or not."""
-    asked = {name: datetime.fromisoformat(text) for name, text in said["view"].items() if text}
-    return View(**(asked or {"as_of": datetime.fromisoformat(said["build"]["started_at"])}), named=named)
+    asked = {name: datetime.fromisoformat(text) for name, text in issued["view"].items() if text}
+    return View(**(asked or {"as_of": datetime.fromisoformat(issued["build"]["started_at"])}), named=named)
 
 
 def other_seeds(pack_seeds: Path, home: Path) -> list[str]:
@@ -69,9 +66,7 @@ def other_seeds(pack_seeds: Path, home: Path) -> list[str]:
 
 
 def build_tables(
-    site: Site,
-    settings: Settings,
-    landing: Landing,
+    home: Home,
     election: Election,
     *,
     months_before: str | None = None,
@@ -79,84 +74,71 @@ def build_tables(
     last: Mapping[str, str] | None = None,
     listener: Listener = no_listener,
 ) -> dict[str, str]:
-    """Build the models of an election at a site, all months or those before one ('2026-07'), with some seeds from elsewhere.
+    """Build the models of an election at a home's site, all months or those before one ('2026-07'), with some other seeds.
 
     `last` are the units that the site was built of before, with the same seeds: then only months that differ are built. Returns
     the units.
     """
-    units = fingerprints(settings.rules, election)
+    site, units = home.site, fingerprints(home.rules, election)
     build = builds.start(site, units, full=True)
     months = [month for month in build.months if not months_before or month[:7] < months_before]
     if last is not None:
         differing = {*months_to_build(units, dict(last)), *turned_months(units, dict(last))}
         months = [month for month in months if date.fromisoformat(month) in differing]
     build = replace(build, months=months, is_full=last is None, reads_all=False)
-    create_raw(site, build, settings, landing, election)
-    modelling.lend_parse_state(modelling.parsed_project(settings.home), site.target)
-
-    def run(*arguments: str) -> None:
-        on_node = lambda done: listener("models", done.number, done.total, done.name)  # noqa: E731
-        whole = ("--full-refresh",) if last is None else ()
-        modelling.run_dbt([*arguments, *whole], site.build_file, site.target, on_node, site.memory_limit)
-        results = json.loads((site.target / "run_results.json").read_bytes())["results"]
-        if broken := [result for result in results if result["status"] not in ("success", "pass")]:
-            raise GateError(
-                f"{broken[0]['unique_id']} cannot be built of these deliveries: {broken[0]['message']}", where=str(site.root)
-            )
-
-    if last is not None:
-        run("run")
-    elif not seeds:
-        run("build", "--exclude-resource-type", "test", "--exclude-resource-type", "unit_test")
-    else:
-        run("seed")
-        with opened(site) as connection:
-            for name, file in sorted(seeds.items()):
-                place = f"seeds.{quoted(name)}"
-                connection.execute(f"delete from {place}")
-                connection.execute(f"insert into {place} by name from read_parquet({literal(str(file))})")
-        run("run")
+    create_raw(home, build, election)
+    models = [_with_seed(one, seeds or {}) for one in statements.statements(home.root) if not one.is_test]
+    with opened(site) as connection:
+        for number, node in enumerate(runner.run(models, build, connection), 1):
+            listener("models", number, len(models), node.name)
+            if not node.is_sound:
+                raise GateError(f"{node.name} cannot be built of these deliveries: {node.detail}", where=str(site.root))
     site.marker.unlink(missing_ok=True)
     return units
 
 
+def _with_seed(statement: Statement, seeds: Mapping[str, Path]) -> Statement:
+    """A seed with the rows of a file, where there is one for it."""
+    if statement.kind != SEED or statement.name not in seeds:
+        return statement
+    return replace(statement, sql=f"from read_parquet({literal(str(seeds[statement.name]))})")
+
+
 def landing_differences(
-    pack: Path, said: Mapping[str, Any], place: str, listener: Listener = no_listener
+    pack: Path, issued: Mapping[str, Any], place: str, listener: Listener = no_listener
 ) -> tuple[list[str], int]:
     """Rebuild the tables of an issued report from a home or a landing; name those with other rows. Writes nothing there."""
     import duckdb
 
     with tempfile.TemporaryDirectory(prefix="trainledger-rebuild-") as scratch:
-        settings = _settings_of(said, place, Path(scratch))
-        landing = open_landing(settings)
+        settings = _settings_of(issued, place, Path(scratch))
+        home = Home(settings, Site(settings.home / "rebuilt", settings.home / "rebuilt" / "dbt", settings.memory_limit))
         with open_folder(pack / "data") as publication:
             named = named_in(publication)
             is_known = not publication.missing("marts.fct_restatements")
             sql = "select report_id, datapoint_id, cause, before, after, delta from marts.fct_restatements order by all"
             known = tuple(Restated(*row.values()) for row in publication.rows(sql)) if is_known else ()
-        election = replace(elect(settings.sources, landing, view_of(said, named)), restated=known)
+        election = replace(elect(home.sources, home.landing, view_of(issued, named)), restated=known)
         missing = named - {_name(member.generation) for member in election.members}
         if missing:
             return [
                 f"{source} {partition}: the landing has no delivery {content}"
                 for source, partition, _, content in sorted(missing)
             ], 0
-        site = Site(settings.home / "rebuilt", settings.home / "rebuilt" / "dbt", settings.memory_limit)
-        project = settings.home
-        changed = other_seeds(pack / "data" / "seeds", project)
+        changed = other_seeds(pack / "data" / "seeds", home.root)
         seeds = {name: pack / "data" / "seeds" / f"{name}.parquet" for name in changed}
-        build_tables(site, settings, landing, election, seeds=seeds, listener=listener)
+        build_tables(home, election, seeds=seeds, listener=listener)
         differences = []
-        if said["build"]["code_version"] != code_version():
-            remark = f"built with code {code_version()[:12]}, issued with {said['build']['code_version'][:12]}"
+        if issued["build"]["code_version"] != code_version():
+            remark = f"built with code {code_version()[:12]}, issued with {issued['build']['code_version'][:12]}"
         else:
             remark = "with the same code"
-        schemas = {table.name: table.schema for table in published_tables(modelling.project(project))}
-        with duckdb.connect(str(site.build_file), read_only=True) as connection:
-            for name, digest in said["build"]["tables"].items():
+        schemas = {table.name: table.schema for table in published_tables(modelling.project(home.root))}
+        with duckdb.connect(str(home.site.build_file), read_only=True) as connection:
+            for name, digest in issued["build"]["tables"].items():
                 if name not in schemas or table_digest(connection, schemas[name], name).digest != digest:
                     differences.append(f"data/marts/{name}.parquet: the landing gives other rows ({remark})")
-        return differences, len(said["build"]["tables"])
+        return differences, len(issued["build"]["tables"])
 
 
 def _name(generation: Any) -> Name:
@@ -165,8 +147,8 @@ def _name(generation: Any) -> Name:
     return name_of(generation)
 
 
-def _settings_of(said: Mapping[str, Any], place: str, scratch: Path) -> Settings:
-    """A configuration of what the pack says its figures depend on, over a landing, with a home of its own."""
+def _settings_of(issued: Mapping[str, Any], place: str, scratch: Path) -> Settings:
+    """A configuration of what the pack states its figures depend on, over a landing, with a home of its own."""
     landing = place
     if "://" not in place:
         folder = Path(place).absolute()
@@ -175,14 +157,14 @@ def _settings_of(said: Mapping[str, Any], place: str, scratch: Path) -> Settings
             raise UsageError(
                 "there is no home and no landing", where=place, remedy="Give the folder `home:` or `landing:` names."
             )
-    rules = said["rules"]
+    rules = issued["rules"]
     document = {
-        "organisation": {"name": said["organisation"], "reporting_currency": rules["reporting_currency"]},
+        "organisation": {"name": issued["organisation"], "reporting_currency": rules["reporting_currency"]},
         "home": str(scratch / "home"),
         "landing": landing,
         "run_tag_keys": list(rules["run_tag_keys"]),
         "carbon_weights": rules["carbon_weights"],
-        "sources": [{**source, "location": str(scratch)} for source in said["sources"]],
+        "sources": [{**source, "location": str(scratch)} for source in issued["sources"]],
     }
     (scratch / "home").mkdir()
     return settings_of(document, scratch / "trainledger.yaml")

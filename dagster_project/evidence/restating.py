@@ -4,7 +4,7 @@
 
 Only the installed code can run, so its step is the first: the issued deliveries and seeds with today's code. Then the deliveries
 of each kind of source become today's, last seeds and the organisation's own figures; that is what is published today. Each step
-begins where the one before ended, so the steps add up (ADR 0048).
+begins where the one before ended, so the steps add up (ADR 0047).
 
 A step is built only where it can differ: months that are made of the same inputs as in a state that is known have its figures.
 """
@@ -21,8 +21,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from dagster_project import durable
-from dagster_project.code import code_version
+from dagster_project.base import durable
+from dagster_project.base.code import code_version
+from dagster_project.base.failures import GateError, UsageError
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import SHARED, fingerprints
 from dagster_project.election.winners import View
@@ -30,11 +31,9 @@ from dagster_project.evidence import chain
 from dagster_project.evidence.issuing import ISSUE
 from dagster_project.evidence.manifest import manifest_differences, read_json
 from dagster_project.evidence.rebuilding import build_tables, named_in, other_seeds, seeds_at, view_of
-from dagster_project.failures import GateError, UsageError
-from dagster_project.landing.land import Landing
 from dagster_project.landing.restated import Restated
-from dagster_project.settings import Settings
 from dagster_project.warehouse.building import Listener, no_listener
+from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from reports.publication import Publication, open_folder, open_publication
 from reports.quarter import Quarter
@@ -75,32 +74,31 @@ def issued_values(pack: Path, quarter: Quarter) -> Values:
     return {name: None if value is None else Decimal(value) for name, value in printed.items()} | points
 
 
-def restate(settings: Settings, landing: Landing, line: chain.Line, say: Say, listener: Listener = no_listener) -> list[Restated]:
+def restate(home: Home, line: chain.Line, say: Say, listener: Listener = no_listener) -> list[Restated]:
     """The steps of every figure of one issued report. The caller holds the writer lock of the home."""
-    pack = settings.home / "reports" / chain.FOLDER / line["report_id"]
+    pack = home.root / "reports" / chain.FOLDER / line["report_id"]
     if differences := list(manifest_differences(pack)):
         raise GateError(f"{line['report_id']} is not as it was issued: {differences[0]}", where=str(pack))
-    said, quarter = read_json(pack / ISSUE), Quarter.parse(line["quarter"])
-    site = Site.of_home(settings.home, settings.memory_limit)
-    publication = _current(site)
-    with open_publication(site.published_file) as opened:
+    issued, quarter = read_json(pack / ISSUE), Quarter.parse(line["quarter"])
+    publication = _current(home.site)
+    with open_publication(home.site.published_file) as opened:
         today, named_today = values_of(opened, quarter), named_in(opened)
         started = opened.rows("select started_at from ops.builds")[0]["started_at"]
     with open_folder(pack / "data") as opened:
         named, of_pack = named_in(opened), values_of(opened, quarter)
-    changed = other_seeds(pack / "data" / "seeds", settings.home)
-    root = settings.home / "asof" / f"restated-{line['report_id']}"
+    changed = other_seeds(pack / "data" / "seeds", home.root)
+    root = home.root / "asof" / f"restated-{line['report_id']}"
     shutil.rmtree(root, ignore_errors=True)  # what a killed command left
-    between = Site(root, root / "dbt", settings.memory_limit)
-    steps = _Steps(settings, landing, quarter, seeds_at(pack / "data" / "seeds", changed), between, say, listener)
+    between = home.at(Site(root, root / "dbt", home.site.memory_limit))
+    steps = _Steps(between, quarter, seeds_at(pack / "data" / "seeds", changed), say, listener)
     steps.known = [
         Known(steps.months_of(publication["units"]), False, today),
-        Known(steps.months_of(said["build"]["units"]), bool(changed), of_pack),
+        Known(steps.months_of(issued["build"]["units"]), bool(changed), of_pack),
     ]
     at = datetime.fromisoformat(f"{started.isoformat()}+00:00")
-    facts = {source.name: source.facts.fact for source in settings.sources}
+    facts = {source.name: source.facts.fact for source in home.sources}
     try:
-        states = {"code": steps.values(view_of(said, named))}
+        states = {"code": steps.values(view_of(issued, named))}
         for cause, fact in STEPS.items():
             kept = [name for name in named if facts.get(name[0]) != fact]
             named = frozenset([*kept, *(name for name in named_today if facts.get(name[0]) == fact)])
@@ -134,11 +132,9 @@ def _current(site: Site) -> dict[str, Any]:
 class _Steps:
     """States of one comparison: known ones are asked, others are built for the months that the figures read."""
 
-    settings: Settings
-    landing: Landing
+    home: Home  # at the site where steps are built, each on what the one before left
     quarter: Quarter
     seeds: dict[str, Path]  # those of the pack that differ
-    site: Site  # where steps are built, each on what the one before left
     say: Say
     listener: Listener
     known: list[Known] | None = None
@@ -151,8 +147,8 @@ class _Steps:
 
     def values(self, view: View) -> Values:
         """The figures of the deliveries of a view, with the pack's seeds."""
-        election = elect(self.settings.sources, self.landing, view)
-        units = fingerprints(self.settings.rules, election)
+        election = elect(self.home.sources, self.home.landing, view)
+        units = fingerprints(self.home.rules, election)
         months, known = self.months_of(units), self.known or []
         for one in known:
             if one.months == months and one.has_other_seeds == bool(self.seeds):
@@ -165,21 +161,19 @@ class _Steps:
         """The figures of a build, kept in the cache of the home: the next comparison need not build it again."""
         seeds = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in sorted(self.seeds.items())}
         key = json.dumps([dict(sorted(months.items())), seeds, self.quarter.name, code_digest()])
-        kept = self.settings.cache / "restated" / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
+        kept = self.home.settings.cache / "restated" / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
         if not kept.exists():
             self._build(election)
-            with open_publication(self.site.build_file) as opened:
+            with open_publication(self.home.site.build_file) as opened:
                 values = values_of(opened, self.quarter)
             kept.parent.mkdir(parents=True, exist_ok=True)
             durable.write_json(kept, {name: None if value is None else f"{value:f}" for name, value in values.items()})
         return {name: None if text is None else Decimal(text) for name, text in json.loads(kept.read_bytes()).items()}
 
     def _build(self, election: Election) -> None:
-        self.say(f"Building a step of {self.quarter.name} below {self.site.root}; the publication is not touched.")
+        self.say(f"Building a step of {self.quarter.name} below {self.home.site.root}; the publication is not touched.")
         self.last = build_tables(
-            self.site,
-            self.settings,
-            self.landing,
+            self.home,
             election,
             months_before=f"{self.quarter.end:%Y-%m}",
             seeds=self.seeds,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from dagster_project.failures import UsageError
+from dagster_project.base.failures import UsageError
 
 PUBLIC_KEY = "public-key.pem"
 
@@ -14,12 +14,14 @@ def public_key_of(key_file: Path) -> bytes:
     """The public key of a private one, as PEM."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-    return _private(key_file).public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    key: bytes = _private(key_file).public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    return key
 
 
 def sign(key_file: Path, data: bytes) -> bytes:
     """64 bytes over the data."""
-    return _private(key_file).sign(data)
+    signature: bytes = _private(key_file).sign(data)
+    return signature
 
 
 def is_signed_by(public_key: bytes, signature: bytes, data: bytes) -> bool:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from dagster_project import durable, modes
+from dagster_project.base import durable, modes
 from dagster_project.landing.deriving.contents import Contents
 from dagster_project.landing.records import Generation
 from dagster_project.landing.shelf import Shelf

@@ -21,10 +21,11 @@ from connectors.deliveries import Delivery, Refusal, refusal_of
 from connectors.errors import ConnectorError
 from connectors.layouts.accounting import Counts
 from connectors.stores import ObjectInfo
-from dagster_project import clock, durable
+from dagster_project.base import clock, durable
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
 from dagster_project.landing.fetching import Fetched, Staged, fetch, folder_in
 from dagster_project.landing.index import Indexes
+from dagster_project.landing.judging.judge import lacks_verdict
 from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, Tombstone, content_hash_of, encode
 from dagster_project.landing.shelf import Shelf
 from dagster_project.landing.sources import open_source
@@ -93,9 +94,12 @@ class Landing:
         return self.known.contents(generation, version) or self._derive_again(source, generation, version)
 
     def contents_on_shelf(self, source: SourceSettings, generation: Generation) -> Contents:
-        """What the present code made of a generation; NotDerivedError when it has not yet. Reads no Parquet, writes nothing."""
+        """What the present code made of a generation; NotDerivedError when it has not yet, or has not judged it.
+
+        Reads no Parquet, writes nothing.
+        """
         contents = self.known.contents(generation, connector_version(generation.kind))
-        if contents is None:
+        if contents is None or lacks_verdict(source, contents):
             raise NotDerivedError(generation.path)
         return contents
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dagster_project.failures import UsageError
+from dagster_project.base.failures import UsageError
 from dagster_project.landing.land import Landing
 from dagster_project.landing.store import LocalLanding
 from dagster_project.settings import Settings

@@ -4,7 +4,7 @@ Runs in every refresh, so it must stay cheap: it imports neither Dagster nor dbt
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from connectors.layouts.accounting import Counts, look
 from connectors.registry import connector_for
 from connectors.stores.google_locations import other_days
 from dagster_project.landing.fetching import batches
+from dagster_project.landing.judging.judge import Candidate, judge
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.records import RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
 from dagster_project.landing.sources import TABLES, Span, open_source, span_of
@@ -119,7 +120,10 @@ def unreadable_problems(plan: Plan, landed: Iterable[Landed]) -> list[Problem]:
 
 
 def land_all(landing: Landing, plan: Plan, on_landed: Callable[[Landed], None] | None = None) -> list[Landed]:
-    """Land a plan: deliveries oldest first, then new refusals, then the withdrawal of refusals whose object is gone."""
+    """Land a plan: deliveries oldest first, then new refusals, then the withdrawal of refusals whose object is gone.
+
+    Bills and carbon are judged at the end, together.
+    """
     landing.recover()
     results = []
     for landed in chain(
@@ -137,7 +141,16 @@ def land_all(landing: Landing, plan: Plan, on_landed: Callable[[Landed], None] |
     for source in plan.whole:
         if source.name not in unreadable:
             mark_loaded(landing, source)
-    return results
+    return _judged(landing, plan, results)
+
+
+def _judged(landing: Landing, plan: Plan, results: list[Landed]) -> list[Landed]:
+    """The results with the verdicts on what was landed."""
+    sources = {source.name: source for source, _ in plan.new}
+    landed = [(one, one.generation, one.contents) for one in results if one.generation and one.contents]
+    judged = judge(landing, (Candidate(sources[one.source], generation, contents) for one, generation, contents in landed))
+    found = {id(one): judged[generation.path] for one, generation, _ in landed if generation.path in judged}
+    return [replace(one, contents=found.get(id(one), one.contents)) for one in results]
 
 
 def is_wanted(source: SourceSettings, item: Delivery | Refusal) -> bool:

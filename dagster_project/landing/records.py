@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from dagster_project.failures import SourceError
+from dagster_project.base.failures import SourceError
 
 RECORD = "_generation.json"
 REFUSED = "_refused"

@@ -9,8 +9,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
-from dagster_project import durable
-from dagster_project.failures import SourceError
+from dagster_project.base import durable
+from dagster_project.base.failures import SourceError
 
 RECORD = "restatements.jsonl"
 

@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from dagster_project import clock
-from dagster_project.failures import SourceError
+from dagster_project.base import clock
+from dagster_project.base.failures import SourceError
+from dagster_project.base.months import BILL_CLOSES_AFTER, carbon_final_from, month_end, months_between
 from dagster_project.landing.land import Landing
 from dagster_project.landing.records import Generation, Tombstone, calendar_month
-from dagster_project.months import BILL_CLOSES_AFTER, carbon_final_from, month_end, months_between
 from dagster_project.settings import SourceSettings
 
 HASH = re.compile(r"\b[0-9a-f]{64}\b")

@@ -13,8 +13,8 @@ from pathlib import Path
 from connectors.errors import ConnectorError
 from connectors.stores import ObjectInfo
 from connectors.stores.s3 import S3Bucket
-from dagster_project import durable, modes
-from dagster_project.failures import SourceError
+from dagster_project.base import durable, modes
+from dagster_project.base.failures import SourceError
 from dagster_project.landing.records import RECORD, REFUSED, TOMBSTONE, Generation, LandedObject, encode, safe_name
 from dagster_project.landing.store import SourceLanding, Stamp, clear, source_landing
 from dagster_project.landing.verifying import difference, hash_of, require_same

@@ -1,20 +1,23 @@
 """The shelf: what our code made of each landed generation, below home/cache/derived. It can be deleted at any time.
 
-One folder per generation and connector version, with `contents.json` and the typed copies. A folder appears whole, by one
-rename. When the connector's code changes nothing on the shelf fits any more, and the landing derives anew from the bytes it
-kept; so a corrected connector reaches what was landed before, and two homes with the same exports and code agree.
+One folder per generation and connector version, with `contents.json` and the typed copies; of bills and carbon also what judging
+reads and leaves. A folder appears whole, by one rename; its verdict comes later and is found with it. When the connector's code
+changes nothing on the shelf fits any more, and the landing derives anew from the bytes it kept; so a corrected connector reaches
+what was landed before, and two homes with the same exports and code agree.
 """
 
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
-from dagster_project import durable
-from dagster_project.landing.deriving.contents import Contents, ParquetPart
+from dagster_project.base import durable
+from dagster_project.landing.deriving.contents import PROFILE, Contents, ParquetPart, Profile
 from dagster_project.landing.records import Generation, decode, encode
 from dagster_project.landing.store import clear
 
 CONTENTS = "contents.json"
+VALIDATION = "validation.json"
 
 
 class Shelf:
@@ -49,9 +52,25 @@ class Shelf:
             made.rename(target)
             durable.sync(target.parent)
 
+    def profile(self, generation: Generation, contents: Contents) -> Profile:
+        """What the rows of a bill or of carbon are like."""
+        path = self._made(generation, contents) / PROFILE
+        profile: Profile = decode(path.read_bytes(), Profile, str(path))
+        return profile
+
+    def judge(self, generation: Generation, contents: Contents, validation: dict[str, Any]) -> None:
+        """Keep the verdict in the contents, and beside them the validation that it rests on."""
+        folder = self._made(generation, contents)
+        durable.write_json(folder / VALIDATION, validation)  # first: a verdict has its validation
+        durable.write(folder / CONTENTS, encode(contents))
+
+    def validation(self, generation: Generation, contents: Contents) -> bytes:
+        """The validation of a delivery that was judged."""
+        return (self._made(generation, contents) / VALIDATION).read_bytes()
+
     def path(self, generation: Generation, contents: Contents, part: ParquetPart) -> Path:
         """Where a typed copy is."""
-        return self._folder(generation) / contents.connector_version / part.file
+        return self._made(generation, contents) / part.file
 
     def remove(self, generation: Generation) -> None:
         """Forget everything made of a generation."""
@@ -72,6 +91,9 @@ class Shelf:
         contents: Contents = decode(data, Contents, str(folder / CONTENTS))
         is_whole = all(part.is_original or (folder / part.file).exists() for part in contents.parts)
         return contents if contents.content_hash == generation.content_hash and is_whole else None
+
+    def _made(self, generation: Generation, contents: Contents) -> Path:
+        return self._folder(generation) / contents.connector_version
 
     def _folder(self, generation: Generation) -> Path:
         return self.root / generation.path

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from connectors.stores import ObjectStore, StoreOptions, TableReading
 from connectors.stores.opening import open_store
-from dagster_project import clock
+from dagster_project.base import clock
+from dagster_project.base.months import first_day, month_end
 from dagster_project.landing.records import partition_day, partition_month
-from dagster_project.months import first_day, month_end
 from dagster_project.settings import SourceSettings
 
 TABLES = "bq://"

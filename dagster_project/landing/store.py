@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Protocol
 
 from connectors.deliveries import Delivery
-from dagster_project import durable
-from dagster_project.failures import SourceError
+from dagster_project.base import durable
+from dagster_project.base.failures import SourceError
 from dagster_project.landing.records import (
     RECORD,
     REFUSED,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from connectors.deliveries import Delivery
 from connectors.errors import ConnectorError, Place
-from dagster_project.failures import TrainledgerError, machine_failure
+from dagster_project.base.failures import TrainledgerError, machine_failure
 
 LOG = logging.getLogger("trainledger")  # `--debug` shows it
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from dagster_project.failures import SourceError
+from dagster_project.base.failures import SourceError
 from dagster_project.landing.records import Generation, LandedObject
 
 

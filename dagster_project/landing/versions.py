@@ -9,7 +9,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from connectors.registry import modules_of
+from connectors.registry import DESCRIPTORS, modules_of
 
 ENGINES = ("duckdb", "pyarrow", "polars", "msgspec")  # they read the bytes, write the copies, hash the rows
 
@@ -27,8 +27,8 @@ def connector_version(kind: str) -> str:
     """Twelve hex digits that change with the code, and with the engines, that read a kind's exports."""
     here = Path(__file__).resolve().parent
     root = here.parent.parent
-    summing_up = [*sorted((here / "deriving").glob("*.py")), here.parent / "kinds.py", here.parent / "months.py"]
-    digest = hashlib.sha256(" ".join(version(engine) for engine in ENGINES).encode())
+    summing_up = [*sorted((here / "deriving").glob("*.py")), here.parent / "base" / "months.py"]
+    digest = hashlib.sha256(f"{[version(engine) for engine in ENGINES]} {DESCRIPTORS[kind]}".encode())
     for path in [*modules_of(kind), *summing_up]:
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:12]

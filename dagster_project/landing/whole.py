@@ -7,7 +7,7 @@ known is not read again.
 
 from __future__ import annotations
 
-from dagster_project import durable
+from dagster_project.base import durable
 from dagster_project.landing.land import Landing
 from dagster_project.settings import SourceSettings
 

@@ -1,6 +1,6 @@
 """`published/docs/index.html`: every published table and column on one page, from the published file alone.
 
-Written with a publication, so that it says what that file holds; no scripts or fonts from elsewhere. dbt's own pages are made
+Written with a publication, so that it shows what that file holds; no scripts or fonts from elsewhere. dbt's own pages are made
 on demand (commands/dbt_by_hand.py) and lie beside it. Reports are in reports/.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from dagster_project import durable, modes
+from dagster_project.base import durable, modes
 from dagster_project.publishing.relations import Relation, relations
 from dagster_project.publishing.tables import PublishedTable
 

@@ -1,4 +1,4 @@
-"""What the published file says of its own contract, and the bare names under which every client finds its tables.
+"""What the published file states of its own contract, and the bare names under which every client finds its tables.
 
 `ops.contract` lists the sections of the public contract that this version holds to. Which tables and columns those are is
 written in the YAML beside the models.

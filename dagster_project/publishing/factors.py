@@ -1,4 +1,4 @@
-"""Which emission factors of a published file run out soon, in words. Whether it is soon, the caller's clock says."""
+"""Which emission factors of a published file run out soon, in words. Whether it is soon, the caller's clock states."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FROM newest INNER JOIN marts.dim_emission_factors AS factors USING (factor_id)
 WHERE factors.valid_to <= CAST($at AS DATE) + {A_QUARTER}
 GROUP BY factors.valid_to ORDER BY factors.valid_to
 """
-REMEDY = "From then on months have no modelled emissions there; docs/methodology/factors.md says how to put in a newer one"
+REMEDY = "From then on months have no modelled emissions there; docs/methodology/factors.md describes how to put in a newer one"
 
 
 def expiring_factors(published_file: Path, at: datetime) -> list[str]:

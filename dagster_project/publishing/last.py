@@ -30,7 +30,7 @@ Contents = dict[str, tuple[int, int, int]]  # of each part its rows and two sums
 
 @dataclass(frozen=True, slots=True)
 class Last:
-    """The publication that readers have now: its DuckDB file, and what PUBLICATION.json says of it."""
+    """The publication that readers have now: its DuckDB file, and what PUBLICATION.json states of it."""
 
     file: Path
     record: Mapping[str, Any]
@@ -55,10 +55,10 @@ def last_publication(file: Path, record: Path, code_version: str, tables: Collec
     """The publication in a folder, if the present code made it, whole, of the same tables."""
     if not (file.is_file() and record.is_file()):
         return None
-    said = json.loads(record.read_bytes())
+    recorded = json.loads(record.read_bytes())
     wanted = {"publisher": publisher(), "code_version": code_version, "build_id": _build_of(file)}
-    is_ours = all(said.get(name) == value for name, value in wanted.items()) and set(said["tables"]) == set(tables)
-    return Last(file, said) if is_ours else None
+    is_ours = all(recorded.get(name) == value for name, value in wanted.items()) and set(recorded["tables"]) == set(tables)
+    return Last(file, recorded) if is_ours else None
 
 
 def _build_of(file: Path) -> str | None:
@@ -123,7 +123,7 @@ def definition(columns: Sequence[Column]) -> str:
 
 
 def declared_key(columns: Sequence[Column], key: Sequence[str]) -> str:
-    """The key as a constraint, if no column of it may be null and the table is not kept by month: see ADR 0052."""
+    """The key as a constraint, if no column of it may be null and the table is not kept by month: see ADR 0001."""
     required = {name for name, _, nullable in columns if not nullable}
     if not key or not required.issuperset(key) or any(name == MONTH for name, *_ in columns):
         return ""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagster_project.failures import GateError
+from dagster_project.base.failures import GateError
 from dagster_project.publishing.digest import MONTH, literal, quoted
 from dagster_project.publishing.last import Last, condition_of
 from dagster_project.publishing.parts import LINK, file_name, keep_part, write_part

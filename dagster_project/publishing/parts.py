@@ -14,7 +14,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagster_project import durable
+from dagster_project.base import durable
 from dagster_project.publishing.digest import MONTH, WHOLE, literal
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dagster_project import durable, modes
+from dagster_project.base import durable, modes
 from dagster_project.publishing.catalogue import write_catalogue
 from dagster_project.publishing.contract import CONTRACT, write_bare_names, write_contract
 from dagster_project.publishing.digest import MONTH, WHOLE, TableDigest, literal, quoted, table_digest, whole_digest
@@ -53,7 +53,7 @@ MOST_GROWTH = 2  # replaced rows leave holes: a file that grew to twice what it 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What PUBLICATION.json says about a publication besides its tables."""
+    """What PUBLICATION.json states about a publication besides its tables."""
 
     build_id: str
     fingerprint: str
@@ -80,7 +80,7 @@ def publish(
     months: Collection[date] | None = None,
     statements: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Publish a build file that no one has open for writing. Returns what PUBLICATION.json says.
+    """Publish a build file that no one has open for writing. Returns what PUBLICATION.json states.
 
     `statements` are the SELECTs of report models, by name: of a view it is all there is.
     `months` are those the build built; every other month that is published row for row stays as it is. None: nothing stays.
@@ -242,7 +242,7 @@ def _write_table(
 def _kept(
     connection: duckdb.DuckDBPyConnection, table: PublishedTable, target: Target, now: Contents, catalog: Catalog
 ) -> dict[str, tuple[int, str]]:
-    """Parts that nobody built again and whose rows in the copied file are those of the build, with rows and digest."""
+    """Parts that were not built again and whose rows in the copied file are those of the build, with rows and digest."""
     new = catalog["build", table.schema, table.name]
     if target.last is None or catalog.get(("", "marts", table.name)) != new:
         return {}
@@ -276,12 +276,12 @@ def row_order(key: Sequence[str], columns: Sequence[str]) -> str:
 
 def _comment(connection: duckdb.DuckDBPyConnection, tables: dict[str, Sequence[PublishedTable]]) -> None:
     """Give tables and columns their words, where a copied file has not got them yet."""
-    said = connection.execute(
+    comments = connection.execute(
         "select schema_name, table_name, '', comment from duckdb_tables() where database_name = current_database() union all"
         " select schema_name, view_name, '', comment from duckdb_views() where database_name = current_database() union all"
         " select schema_name, table_name, column_name, comment from duckdb_columns() where database_name = current_database()"
     ).fetchall()
-    present = {(schema, table, column): comment for schema, table, column, comment in said}
+    present = {(schema, table, column): comment for schema, table, column, comment in comments}
     for schema, of_schema in tables.items():
         for table in of_schema:
             for column, words in {"": table.description, **table.columns}.items():

@@ -1,6 +1,6 @@
 """Which published table points to which: columns that hold another table's key. For the page of entities and the catalogue.
 
-Only keys of small tables are declared to DuckDB (ADR 0052): this is for people, and a test asks the rows whether it is true.
+Only keys of small tables are declared to DuckDB (ADR 0001): this is for people, and a test asks the rows whether it is true.
 """
 
 from __future__ import annotations

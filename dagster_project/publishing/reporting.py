@@ -5,9 +5,9 @@ from datetime import date
 from pathlib import Path
 from typing import TypeVar
 
-from dagster_project import modes
-from dagster_project.failures import UsageError, writing_to
-from dagster_project.settings import Settings
+from dagster_project.base import modes
+from dagster_project.base.failures import UsageError, writing_to
+from dagster_project.settings import Reporting
 from reports import comparison
 from reports.errors import ReportError
 from reports.issue import Issue, Policy
@@ -15,10 +15,9 @@ from reports.quarterly import QuarterlyReport, render
 from reports.sheets import render_sheets
 
 
-def policy_of(settings: Settings) -> Policy:
+def policy_of(reporting: Reporting) -> Policy:
     """The configured restatement policy as reports print it."""
-    said = settings.reporting
-    return Policy(said.restatement_threshold, said.base_year, said.prepared_by, tuple(said.approved_by))
+    return Policy(reporting.restatement_threshold, reporting.base_year, reporting.prepared_by, tuple(reporting.approved_by))
 
 
 Report = TypeVar("Report", QuarterlyReport, comparison.Comparison)

@@ -32,8 +32,8 @@ def published_tables(manifest: dict[str, Any]) -> list[PublishedTable]:
         relation = node.get("alias") or node["name"]
         key, is_parquet_only = tuple(meta.get("key", ())), meta["published"] == "parquet"
         is_view = node["config"].get("materialized") == "view" and not is_parquet_only
-        told = node.get("description", "")
-        tables.append(PublishedTable(relation, node["schema"], key, told, words, is_view, is_parquet_only))
+        description = node.get("description", "")
+        tables.append(PublishedTable(relation, node["schema"], key, description, words, is_view, is_parquet_only))
     return sorted(tables, key=lambda table: table.name)
 
 
@@ -71,7 +71,7 @@ LISTED = PublishedTable(
         "kind": "Kind of the source, as in trainledger.yaml.",
         "listed": "Objects that its location holds; the other counts add up to it.",
         "delivered": "Objects of deliveries: data, and the manifests that name them.",
-        "refused": "Objects of deliveries that were refused before they were read; fct_quarantine says why.",
+        "refused": "Objects of deliveries that were refused before they were read; fct_quarantine has the reasons.",
         "bystanders": "Objects known to be no data by their names (docs/operations.md), or left out by a newer manifest.",
         "awaited": "Data files whose manifest may still come: nothing a day newer lies there.",
         "not_understood": "Everything else; if it looks like data, fct_quarantine has a row with reason not_understood.",
@@ -84,7 +84,7 @@ GATES = PublishedTable(
     "One row per gate of the published build: a test that it passed, or a warning.",
     {
         "build_id": BUILD_ID,
-        "gate": "dbt.<test>, gx.<suite>.<rule>, or dbt.models: all models were built.",
+        "gate": "dbt.<test>, gx.deliveries.<rule>, or dbt.models: all models were built.",
         "passed": "Whether it passed; a publication has passed all that block.",
         "failing_rows": "Rows that broke it.",
         "detail": "The first of them as JSON, or the error; null when it passed.",

@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from dagster_project.failures import UsageError, meant
-from dagster_project.kinds import Kind, built_kinds
+from dagster_project.base.failures import UsageError, meant
+from dagster_project.base.kinds import Kind, built_kinds
 from dagster_project.settings.model import Organisation, Reporting, Retention, Settings, SourceSettings, Strict
 
 _DEEP = 50  # no configuration has so many brackets in each other
@@ -85,7 +85,7 @@ def settings_of(document: dict[str, Any], path: Path) -> Settings:
     """Check a configuration already read; `path` is where relative paths start and what errors name."""
     path = path.absolute()
     sources = document.get("sources")
-    sources = sources if isinstance(sources, list) else []  # anything else is told below
+    sources = sources if isinstance(sources, list) else []  # anything else is reported below
     _refuse_kinds_not_built(sources, path)
     if document.get("carbon_weights") == "energy":  # an accepted setting that changed nothing would be a quiet lie
         raise _usage(
@@ -149,7 +149,7 @@ def _key_of(parts: Parts, document: dict[str, Any]) -> str:
 
 
 def _refuse_kinds_not_built(sources: list[Any], path: Path) -> None:
-    """A kind of the contract that this version cannot read yet is told apart from a kind that does not exist."""
+    """A kind of the contract that this version cannot read yet is distinguished from a kind that does not exist."""
     for source in sources:
         kind = source.get("kind") if isinstance(source, dict) else None
         if isinstance(kind, str) and kind in set(Kind) and kind not in built_kinds():

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from dagster_project.failures import UsageError
-from dagster_project.kinds import KINDS, Kind, KindFacts
-from dagster_project.modes import readers_mode
-from dagster_project.months import MONTHS
+from dagster_project.base.failures import UsageError
+from dagster_project.base.kinds import KINDS, Descriptor, Kind
+from dagster_project.base.modes import readers_mode
+from dagster_project.base.months import MONTHS
 
 SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 MEMORY_LIMIT = "1500MB"
@@ -69,10 +69,10 @@ class SourceSettings(Strict):
     impersonate: str | None = None  # a service account that the credentials of the default chain act as
     maximum_bytes_billed: Annotated[int, Field(ge=LEAST_BILLED)] = 100_000_000_000  # of each query; at list price about 0.6 USD
     look_back_days: Annotated[int, Field(ge=1, le=3650)] = (
-        95  # a look asks for these days of a bill; of carbon for all, unless said
+        95  # a look asks for these days of a bill; of carbon for all, unless set
     )
-    billing_project: str | None = None  # pays for the queries; the table's own project unless said
-    dataset_location: str | None = None  # asked of BigQuery unless said
+    billing_project: str | None = None  # pays for the queries; the table's own project unless set
+    dataset_location: str | None = None  # asked of BigQuery unless set
     months: str | None = None  # '2026-04', '2026-04..' or '2026-04..2026-09': other months are not read, or do not count
     book: bool | None = None  # true: this source is the book where it covers; false: never
     retention: Retention = Retention()
@@ -101,7 +101,7 @@ class SourceSettings(Strict):
         return self
 
     @property
-    def facts(self) -> KindFacts:
+    def facts(self) -> Descriptor:
         """The line's knowledge of this source's kind."""
         return KINDS[self.kind]
 

@@ -53,16 +53,14 @@ def limit_memory(limit: str) -> None:
 
 
 def tell(event: Any) -> None:
-    """Print an event of dbt as a line of JSON where somebody waits for it: what became of a node, a warning, an error."""
-    if event.info.level in ("warn", "error") or event.info.name in ("LogModelResult", "LogSeedResult", "LogTestResult"):
-        from dbt_common.events.functions import msg_to_json
-
-        sys.stdout.write(f"{msg_to_json(event)}\n")  # in one piece: two threads that print mix their lines
+    """Print a warning or an error of dbt, for the message of who started it."""
+    if event.info.level in ("warn", "error"):
+        sys.stdout.write(f"{event.info.msg}\n")  # in one piece: two threads that print mix their lines
         sys.stdout.flush()
 
 
 def run(arguments: list[str], manifest: Any = None) -> int:
-    """Run one dbt command and tell its events. Returns dbt's exit code: 1 when a model or test failed, 2 when dbt did not work.
+    """Run one dbt command and print its warnings and errors. Returns 1 when a model or test failed, 2 when dbt did not work.
 
     Of its artifacts a run leaves run_results.json only: the manifest, of megabytes, is where the project was parsed.
     """

@@ -8,8 +8,8 @@ from dataclasses import astuple
 
 import duckdb
 
+from dagster_project.base.kinds import KINDS, Kind
 from dagster_project.election.election import Election
-from dagster_project.kinds import KINDS, Kind
 from dagster_project.landing.land import Landing
 from dagster_project.settings import SourceSettings
 

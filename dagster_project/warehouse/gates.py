@@ -1,18 +1,18 @@
 """Gates: what a build must pass before anyone may read it, kept as rows of ops.gate_results.
 
-A gate is a dbt data test, an expectation of a Great Expectations suite, or `dbt.models` (every model was built). This
-module turns their results into rows, keeps them with the build, and refuses a build of which an expected gate is absent
-or failed. What the tests and suites say is in dbt/ and expectations.py.
+A gate is a dbt data test, `dbt.models` (every model was built), or a rule by which deliveries were judged (verdicts.py). This
+module turns results into rows, keeps them with the build, and refuses a build of which an expected gate is absent or failed.
+What the tests ask is in dbt/.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from dagster_project.failures import GateError
+from dagster_project.base.failures import GateError
 from dagster_project.warehouse.nodes import SHOWN_ROWS, NodeResult
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def blocking_tests(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     return [node for node in _tests(manifest) if is_blocking(node)]
 
 
-def is_blocking(node: dict[str, Any]) -> bool:
+def is_blocking(node: Mapping[str, Any]) -> bool:
     """Whether a data test is of severity error."""
     return str(node["config"].get("severity", "error")).lower() == "error"
 
@@ -66,9 +66,9 @@ def expected_dbt_gates(manifest: dict[str, Any]) -> set[str]:
 
 
 def dbt_gates(nodes: Iterable[NodeResult]) -> list[GateResult]:
-    """Turn what became of one `dbt build` into gates: one for all models and seeds together, one for each test."""
+    """Turn what became of a build's nodes into gates: one for all models and seeds together, one for each test."""
     nodes = list(nodes)
-    found = [GateResult(f"dbt.{node.name}", node.status == "pass", node.failures, node.detail) for node in nodes if node.is_test]
+    found = [GateResult(f"dbt.{node.name}", node.is_sound, node.failures, node.detail) for node in nodes if node.is_test]
     broken = broken_models(nodes)
     found.append(GateResult(MODELS_GATE, not broken, len(broken), "; ".join(broken[:SHOWN_ROWS]) or None))
     return sorted(found, key=lambda gate: gate.gate)
@@ -76,7 +76,7 @@ def dbt_gates(nodes: Iterable[NodeResult]) -> list[GateResult]:
 
 def broken_models(nodes: Iterable[NodeResult]) -> list[str]:
     """Models and seeds that were not built, what is broken before what was skipped because of it."""
-    broken = [f"{node.name} {node.detail}" for node in nodes if not node.is_test and node.status not in ("success", "pass")]
+    broken = [f"{node.name} {node.detail}" for node in nodes if not (node.is_test or node.is_sound)]
     return sorted(broken, key=lambda text: " skipped: " in text)
 
 

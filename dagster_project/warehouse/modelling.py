@@ -1,4 +1,4 @@
-"""The dbt project as a thing that can be run: where it is, its manifest, its environment, one `dbt build`.
+"""The dbt project as a thing that can be run: where it is, its manifest, its environment, one command of dbt.
 
 dbt runs as a process of its own: an import of dbt costs seconds, and inside this process it would keep the build file open.
 What the models say is SQL and lives in dbt/.
@@ -12,18 +12,18 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from dagster_project import durable
-from dagster_project.dbt_project import project_folder, project_hash, shared_target
-from dagster_project.failures import TrainledgerError
+from dagster_project.base import durable
+from dagster_project.base.dbt_project import project_folder, project_hash, shared_target
+from dagster_project.base.failures import MachineError, TrainledgerError
 from dagster_project.settings import MEMORY_LIMIT
 
 MANIFEST = "manifest.json"
@@ -61,24 +61,14 @@ def dbt_executable(target: Path) -> Path:
     return launcher
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """One model, seed or test that dbt just finished: the how-manieth of how many."""
-
-    name: str
-    number: int
-    total: int
-
-
 def run_dbt(
     arguments: list[str],
     build_file: Path,
     target: Path,
-    on_node: Callable[[Finished], None] | None = None,
     memory_limit: str = MEMORY_LIMIT,
 ) -> subprocess.CompletedProcess[str]:
     """Run one dbt command; its exit code 1 (a model or test failed) is the caller's to judge, 2 (dbt did not work) is raised."""
-    return run_process([str(dbt_executable(target))], arguments, build_file, target, on_node, memory_limit)
+    return run_process([str(dbt_executable(target))], arguments, build_file, target, memory_limit)
 
 
 def run_process(
@@ -86,39 +76,25 @@ def run_process(
     arguments: Sequence[str],
     build_file: Path,
     target: Path,
-    on_node: Callable[[Finished], None] | None = None,
     memory_limit: str = MEMORY_LIMIT,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program that runs one dbt command on this project and tells its events."""
+    """Run a program that runs one dbt command on this project and prints its warnings and errors."""
     project = str(project_folder())
     command = [*program, *arguments, "--project-dir", project, "--profiles-dir", project]
     surroundings = {**os.environ, **environment(build_file, target, memory_limit), "TRAINLEDGER_TELL_EVENTS": "1"}
-    # errors go to the same pipe: a second one nobody reads could fill up and stop dbt
-    with subprocess.Popen(
-        command, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", cwd=target
-    ) as process:
-        output = [_reported(line, on_node) for line in process.stdout or ()]
-    done = subprocess.CompletedProcess(command, process.returncode, "".join(output), "")
+    # errors in the same pipe, in their order
+    out, err = subprocess.PIPE, subprocess.STDOUT
+    done = subprocess.run(command, env=surroundings, stdout=out, stderr=err, text=True, errors="replace", cwd=target, check=False)
+    if done.returncode < 0:
+        what = f"dbt was ended from outside ({signal.Signals(-done.returncode).name}), as the system does when memory is short"
+        raise MachineError(what, remedy="Lower `memory_limit` in the configuration or end other programs, then run it again.")
     if done.returncode not in (0, 1):
         raise ModelsError(f"dbt {arguments[0]} did not work: {_last_lines(done)}", where=project)
     return done
 
 
-def _reported(line: str, on_node: Callable[[Finished], None] | None) -> str:
-    """Tell of a finished node in dbt's events, and return the line as people read it."""
-    try:
-        event = json.loads(line)
-        name, data, words = event["info"]["name"], event["data"], event["info"]["msg"]
-    except (ValueError, KeyError, TypeError):  # no event: a warning of Python, a traceback
-        return line
-    total = data.get("total") or data.get("num_models")  # dbt's events of tests name it otherwise than those of models
-    if on_node and name in ("LogModelResult", "LogSeedResult", "LogTestResult") and total:
-        on_node(Finished(data["node_info"]["node_name"], data["index"], total))
-    return f"{words}\n"
-
-
 def _last_lines(done: subprocess.CompletedProcess[str]) -> str:
-    return "\n".join((done.stdout + done.stderr).strip().splitlines()[-8:])
+    return "\n".join(done.stdout.strip().splitlines()[-8:])
 
 
 def parsed_project(home: Path) -> Path:
@@ -129,8 +105,7 @@ def parsed_project(home: Path) -> Path:
     before goes.
     """
     shelf = shared_target() or home / "cache"
-    versions = "".join(metadata.version(name) for name in ("dbt-core", "dbt-duckdb"))
-    folder = shelf / f"parsed-{hashlib.sha256(f'{project_hash()}{versions}'.encode()).hexdigest()[:16]}"
+    folder = shelf / f"parsed-{hashlib.sha256(f'{project_hash()}{_versions()}'.encode()).hexdigest()[:16]}"
     if folder.exists():
         return folder
     shelf.mkdir(parents=True, exist_ok=True)
@@ -153,6 +128,11 @@ def parsed_project(home: Path) -> Path:
     return folder
 
 
+@functools.cache
+def _versions() -> str:
+    return "".join(metadata.version(name) for name in ("dbt-core", "dbt-duckdb"))
+
+
 def lend_parse_state(parsed: Path, target: Path) -> None:
     """Give a target folder that dbt has not used yet the parse state, so that its first build need not parse."""
     state = target / PARSE_STATE
@@ -163,7 +143,8 @@ def lend_parse_state(parsed: Path, target: Path) -> None:
 
 @functools.lru_cache(maxsize=2)
 def _read(manifest: Path) -> dict[str, Any]:
-    return json.loads(manifest.read_bytes())
+    document: dict[str, Any] = json.loads(manifest.read_bytes())
+    return document
 
 
 def project(home: Path) -> dict[str, Any]:

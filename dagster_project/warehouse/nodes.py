@@ -23,11 +23,16 @@ class NodeResult:
     unique_id: str
     name: str
     resource_type: str
-    status: str  # dbt's word: success, pass, fail, warn, error, skipped
+    status: str  # dbt's word: success, pass, fail, warn, error, skipped; or unchanged
     seconds: float
     rows: int | None = None
     failures: int = 0
     detail: str | None = None  # the first failing rows, or the error
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it was built or passed, in this build or in the one since which nothing of it changed."""
+        return self.status in ("success", "pass", "unchanged")
 
     @property
     def is_test(self) -> bool:

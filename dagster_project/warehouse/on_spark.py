@@ -11,15 +11,16 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dagster_project import durable
-from dagster_project.failures import UsageError
+from dagster_project.base import durable
+from dagster_project.base.failures import UsageError
 from dagster_project.warehouse import modelling
-from dagster_project.warehouse.report_models import FOLDER
+from dagster_project.warehouse.nodes import NodeResult, node_results
+from dagster_project.warehouse.report_models import FOLDERS
 from dagster_project.warehouse.site import Site
 
 if TYPE_CHECKING:
@@ -37,7 +38,10 @@ def require(engine: str) -> None:
     if engine != SPARK:
         return
     if find_spec("pyspark") is None or find_spec("dbt.adapters.spark") is None:
-        what, remedy = "'engine: spark' needs the extra `scale`, which is not installed", "Run `pip install 'trainledger[scale]'`"
+        what, remedy = (
+            "'engine: spark' needs the extra `scale`, which is not installed",
+            "Run `pip install pyspark 'dbt-spark<1.12'`",
+        )
     elif shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         what, remedy = "'engine: spark' needs Java, and there is none here", "Install Java 17 or newer, or set JAVA_HOME"
     else:
@@ -53,7 +57,7 @@ def folder_of(site: Site, build_id: str) -> Path:
 
 def write_plan(site: Site, build_id: str, rules: Rules, landing: Landing, election: Election) -> None:
     """Tell Spark what schema raw is made of, as SQL in its dialect. The small tables it takes from the build file itself."""
-    from dagster_project.kinds import built_kinds
+    from dagster_project.base.kinds import built_kinds
     from dagster_project.landing.deriving.typed_select import empty_select
     from dagster_project.warehouse import raw
 
@@ -97,29 +101,27 @@ def in_spark_sql(text: str) -> str:
     return select.sql("spark")
 
 
-def run_dbt(
-    arguments: Sequence[str],
-    site: Site,
-    build_id: str,
-    on_node: Callable[[modelling.Finished], None] | None,
-    connect: Callable[[], Any],
-) -> None:
-    """Run dbt on Spark in a process of its own, then take the tables that readers get into the build file."""
+def run_dbt(site: Site, build_id: str, connect: Callable[[], Any]) -> list[NodeResult]:
+    """Run dbt on Spark in a process of its own, all but the models of reports, and take the tables that readers get into the
+    build file. They are a few hundred rows made of a few thousand, which Spark takes minutes to plan: DuckDB runs them."""
     folder = folder_of(site, build_id)
     site.target.mkdir(parents=True, exist_ok=True)
-    program = [sys.executable, "-P", str(Path(__file__).with_name("spark_process.py")), str(os.getpid()), str(folder)]
-    modelling.run_process(program, [*arguments, "--target", SPARK], site.build_file, site.target, on_node)
     path = site.target / "run_results.json"
+    path.unlink(missing_ok=True)  # an old result must not pass for this build's
+    program = [sys.executable, "-P", str(Path(__file__).with_name("spark_process.py")), str(os.getpid()), str(folder)]
+    others = [f"path:models/{folder}" for folder in FOLDERS]
+    chosen = [*modelling.BUILD_ARGUMENTS, "--full-refresh", "--exclude", *others, "--target", SPARK]
+    modelling.run_process(program, chosen, site.build_file, site.target)
     results = json.loads(path.read_bytes())
     with connect() as connection:
         _take(connection, _marts(site), folder, {result["unique_id"]: result for result in results["results"]})
-    durable.write_json(path, results)
+        return node_results(modelling.project(site.root), results, connection)
 
 
 def _marts(site: Site) -> list[dict[str, Any]]:
     """Published tables that Spark makes; report models are DuckDB's, and a published view is made anew in the published file."""
     nodes = modelling.project(site.root)["nodes"].values()
-    models = [node for node in nodes if node["resource_type"] == "model" and not node["path"].startswith(FOLDER)]
+    models = [node for node in nodes if node["resource_type"] == "model" and not node["path"].startswith(FOLDERS)]
     how = [(node, node["config"]["materialized"], node["config"].get("meta", {}).get("published")) for node in models]
     return [node for node, kind, published in how if published == "parquet" or (published and kind != "view")]
 

@@ -20,15 +20,18 @@ from msgspec.structs import astuple
 
 from connectors.formats.schema import Schema
 from connectors.registry import connector_for
+from dagster_project.base.kinds import KINDS, Kind, built_kinds
+from dagster_project.base.months import first_day
 from dagster_project.election.election import Election
 from dagster_project.election.months import is_read_by, payer_months
-from dagster_project.election.run_tags import TAG_COLUMNS, run_tag, tag_key
+from dagster_project.election.run_tags import run_tag, tag_key
 from dagster_project.election.winners import Elected
-from dagster_project.kinds import KINDS, Kind, built_kinds
+from dagster_project.landing.deriving.contents import Contents, MeasureTotal
+from dagster_project.landing.deriving.measures import ROW_COUNT
 from dagster_project.landing.deriving.typed_select import Read, parts_select, quoted, read_parquet, typed_columns
 from dagster_project.landing.land import Landing
-from dagster_project.months import first_day
 from dagster_project.settings import Rules
+from dagster_project.warehouse import states
 
 OF_MONTHS = ("bill", "carbon", "telemetry")  # facts whose models are built by month
 KEPT = ("runs",)  # facts that come in many small files and are asked for all months
@@ -67,7 +70,6 @@ TABLES: dict[str, dict[str, str]] = {
         "line_count": "BIGINT",
         "billed_cost": "DECIMAL(38, 12)",
     },
-    "read_deliveries": {"source_name": "VARCHAR", "content_hash": "VARCHAR"},  # by this build
     "measure_totals": {  # of the deliveries that this build reads
         "source_name": "VARCHAR",
         "kind": "VARCHAR",
@@ -112,14 +114,16 @@ def create_raw(
     turned: Sequence[date] = (),
 ) -> None:
     """Create or replace everything in schema raw, in one transaction. Of the months that `turned` only the status is new."""
-    con.execute("SET TimeZone = 'UTC'")  # naive times in our tables are UTC, whatever the machine thinks
-    con.execute("BEGIN")
+    con.execute("SET TimeZone = 'UTC'; BEGIN")  # naive times in our tables are UTC, whatever the machine thinks
+    made = states.raw_state({kind: rows_of(kind, rules, []) for kind in built_kinds()})
+    if made not in states.read(con).values():
+        con.execute("DROP SCHEMA IF EXISTS raw CASCADE")  # rows are kept from build to build, as the present code reads them
     con.execute("CREATE SCHEMA IF NOT EXISTS raw")
     read = read_members(election, months)
     files = {kind: landed_files(landing, read, kind) for kind in built_kinds()}
     con.execute(f"CREATE TABLE IF NOT EXISTS {FILES} ({_declared(FILE_COLUMNS)})")
     con.execute(f"CREATE OR REPLACE TEMP TABLE files_before AS FROM {FILES}")
-    _fill(con, FILES, FILE_COLUMNS, [row for found in files.values() for row, _ in found])
+    fill(con, FILES, FILE_COLUMNS, [row for found in files.values() for row, _ in found])
     for kind, found in files.items():
         if KINDS[kind].fact in KEPT:
             _keep_rows(con, kind, rules, found)
@@ -127,7 +131,8 @@ def create_raw(
             con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
     rows = _small_tables(rules, election, months) | {"status_months": [(month,) for month in sorted(turned)]}
     for name, columns in TABLES.items():
-        _fill(con, f"raw.{name}", columns, rows[name])
+        fill(con, f"raw.{name}", columns, rows[name])
+    states.write(con, [made, *states.raw_states(made, election, rows)])
     con.execute("COMMIT")
 
 
@@ -135,7 +140,7 @@ def show_rows(con: duckdb.DuckDBPyConnection, rules: Rules, landing: Landing, me
     """Create or replace the view of a kind with the rows of some generations, elected or not: to look at rows, not to build."""
     con.execute("CREATE SCHEMA IF NOT EXISTS raw")
     found = landed_files(landing, members, kind)
-    _fill(con, FILES, FILE_COLUMNS, [row for row, _ in found])
+    fill(con, FILES, FILE_COLUMNS, [row for row, _ in found])
     con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
 
 
@@ -144,7 +149,6 @@ def _small_tables(rules: Rules, election: Election, months: Sequence[date]) -> d
     return {
         "quarantine": _quarantine(election),
         "delivery_totals": _delivery_totals(election),
-        "read_deliveries": [(m.generation.source, m.generation.content_hash) for m in read_members(election, months)],
         "measure_totals": _measure_totals(election, {f"{month:%Y-%m}" for month in months}),
         "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in rules.run_tag_keys))),
         "settings": [(rules.carbon_weights, rules.reporting_currency)],
@@ -247,7 +251,7 @@ def _flags(kind: Kind) -> list[tuple[str, str]]:
 
 def _run_tag(kind: Kind, rules: Rules) -> list[tuple[str, str]]:
     """`_run_tag`: the first configured run tag that a bill line carries, in each spelling its provider allows for the key."""
-    return [("_run_tag", run_tag(kind, rules.run_tag_keys, "typed"))] if kind in TAG_COLUMNS else []
+    return [("_run_tag", run_tag(kind, rules.run_tag_keys, "typed"))] if KINDS[kind].tag_column else []
 
 
 def _quarantine(election: Election) -> list[tuple[Any, ...]]:
@@ -279,11 +283,18 @@ def _measure_totals(election: Election, months: set[str]) -> list[tuple[Any, ...
         for member in election.members
         if is_read_by(member, months)
         for landed in [member.generation]
-        for total in member.contents.measures
+        for total in _counted(member.contents)
     ]
 
 
-def _fill(con: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
+def _counted(contents: Contents) -> list[MeasureTotal]:
+    """The control totals of a delivery, its rows among them."""
+    rows = [MeasureTotal(*ROW_COUNT, contents.rows, None)] if contents.rows else []
+    return [*contents.measures, *rows]
+
+
+def fill(con: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
+    """Create or replace a small table with some rows."""
     con.execute(f"CREATE OR REPLACE TABLE {table} ({_declared(columns)})")
     if filled := list(rows):  # by column: thousands of run records are ten thousands of totals
         values = [list(column) for column in zip(*filled, strict=True)]

@@ -1,69 +1,50 @@
 """The SELECT of every report model, as the published file can run it: dbt's compiled text with the names of published tables.
 
-Report models read published models and seeds only, directly or through ephemeral ones, which dbt writes into them. So their text
-is the same in every build of one version of the code, and is kept beside the parsed project. What a publication does with it is
+Report models read published models and seeds only, directly or through the tables that they have in common, whose SELECTs are
+written before theirs. So their text is the same in every build of one version of the code. What a publication does with it is
 publishing/statements.py.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dagster_project import durable
 from dagster_project.publishing.digest import quoted
-from dagster_project.warehouse import modelling
-
-if TYPE_CHECKING:
-    from dagster_project.warehouse.site import Site
+from dagster_project.warehouse import modelling, statements
+from dagster_project.warehouse.nodes import NodeResult
+from dagster_project.warehouse.statements import Statement
 
 FOLDER = "marts/reports/"  # below dbt/models
-SELECTOR = f"path:models/{FOLDER}"
-RESULTS = "run_results.json"
-FILE = "report_models.json"
+IN_COMMON = "intermediate/reporting/"  # tables of a build, not published, that report models alone read
+FOLDERS = (FOLDER, IN_COMMON)
+WITH = re.compile(r"(?:\s|--[^\n]*\n)*with\s", re.IGNORECASE)
 
 
-def keep(site: Site, results: list[dict[str, Any]]) -> None:
-    """Keep the statements that dbt has just compiled for DuckDB, for builds that start no dbt."""
-    compiled = {result["unique_id"]: result["compiled_code"] for result in results if result.get("compiled_code")}
-    manifest, kept = modelling.project(site.root), _file(site)
-    if not kept.exists() and compiled.keys() >= _models(manifest).keys():
-        durable.write_json(kept, published_statements(manifest, compiled))
+def select_texts(home: Path) -> dict[str, str]:
+    """The SELECT of every report model, by name."""
+    return published_statements(modelling.project(home), statements.compiled(home))
 
 
-def statements(site: Site) -> dict[str, str]:
-    """The statements by model, as a build of this version of the code has left them."""
-    return json.loads(_file(site).read_bytes())
-
-
-def build(site: Site, arguments: Sequence[str], on_node: Callable[[modelling.Finished], None] | None) -> None:
-    """Build the report models on DuckDB, of tables that another engine made, and add what became of them to its results.
-
-    They are a few hundred rows made of a few thousand: Spark took minutes to plan a comparison that DuckDB ends in a second.
-    """
-    target, place = site.target / "reports", site.target / RESULTS
-    modelling.lend_parse_state(modelling.parsed_project(site.root), target)
-    nodes = modelling.project(site.root)["nodes"].values()
-    seeds = [
-        node["name"] for node in nodes if node["resource_type"] == "seed" and node["config"].get("meta", {}).get("published")
-    ]
-    chosen = ["--select", SELECTOR, *seeds]
-    modelling.run_dbt([*arguments, *chosen], site.build_file, target, on_node, site.memory_limit)
-    results = json.loads(place.read_bytes())
-    known = {result["unique_id"] for result in results["results"]}
-    more = json.loads((target / RESULTS).read_bytes())["results"]
-    results["results"] += [result for result in more if result["unique_id"] not in known]
-    durable.write_json(place, results)
+def left_to_duckdb(home: Path, done: Iterable[NodeResult]) -> list[Statement]:
+    """What a build on another engine leaves: report models and what they have in common, tests not asked, published seeds."""
+    asked, nodes = {node.unique_id for node in done if node.is_test}, modelling.project(home)["nodes"]
+    others = {key for key, node in nodes.items() if node["resource_type"] == "seed" and node["config"]["meta"].get("published")}
+    chosen = _models(modelling.project(home), *FOLDERS).keys() | others
+    return [one for one in statements.statements(home) if one.unique_id in chosen or (one.is_test and one.unique_id not in asked)]
 
 
 def published_statements(manifest: Mapping[str, Any], compiled: Mapping[str, str]) -> dict[str, str]:
     """The compiled text of every report model over `marts.<table>`; one that reads what is not published is refused."""
     published = [node for node in manifest["nodes"].values() if (node["config"].get("meta") or {}).get("published")]
+    in_common = {
+        node["relation_name"]: (node["name"], compiled[key].strip()) for key, node in _models(manifest, IN_COMMON).items()
+    }
     found = {}
-    for unique_id, node in _models(manifest).items():
-        text = compiled[unique_id].strip()
+    for unique_id, node in _models(manifest, FOLDER).items():
+        text = _standing_alone(compiled[unique_id].strip(), in_common)
         for other in published:
             text = text.replace(other["relation_name"], f"marts.{quoted(other.get('alias') or other['name'])}")
         database = node["relation_name"].partition(".")[0]
@@ -74,14 +55,25 @@ def published_statements(manifest: Mapping[str, Any], compiled: Mapping[str, str
     return found
 
 
-def _models(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _standing_alone(text: str, in_common: Mapping[str, tuple[str, str]]) -> str:
+    """A SELECT with each table in common that it reads, directly or through another, written before it under the table's name."""
+    written: dict[str, str] = {}
+
+    def write(reader: str) -> None:
+        for relation, (name, select) in in_common.items():
+            if relation in reader and name not in written:
+                write(select)
+                written[name] = f"{name} as (\n{select}\n)"
+
+    write(text)
+    if written:
+        begun = WITH.match(text)
+        text = f"with {', '.join(written.values())}{', ' if begun else ' '}{text[begun.end() :] if begun else text}"
+    for relation, (name, _) in in_common.items():
+        text = text.replace(relation, name)
+    return text
+
+
+def _models(manifest: Mapping[str, Any], *folders: str) -> dict[str, Any]:
     nodes = manifest["nodes"].items()
-    return {
-        key: node
-        for key, node in nodes
-        if node["resource_type"] == "model" and node["path"].startswith(FOLDER) and node["config"]["materialized"] != "ephemeral"
-    }
-
-
-def _file(site: Site) -> Path:
-    return modelling.parsed_project(site.root) / FILE
+    return {key: node for key, node in nodes if node["resource_type"] == "model" and node["path"].startswith(folders)}

@@ -61,10 +61,6 @@ class Site:
         """The readers' DuckDB file."""
         return self.published / FILE_NAME
 
-    def evidence(self, build_id: str) -> Path:
-        """Where validations of a build are kept."""
-        return self.root / "evidence" / build_id
-
     def publication(self) -> dict[str, Any] | None:
         """The last commit record, if the file it speaks of is there."""
         record = self.published / COMMIT_RECORD

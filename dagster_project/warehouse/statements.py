@@ -1,155 +1,199 @@
-"""The statements of a build by months as dbt laid them out, kept so that the next such build need not start dbt.
+"""The statements of a build as dbt lays them out: once for each version of the dbt project, kept beside the parsed project.
 
-dbt turns the models into SQL. For one version of the code that is the same SQL in every build of months, save the months
-themselves, and starting dbt to have it again costs more than the statements of a small build. So the first build of months that
-passes is kept, statement by statement in the order in which dbt ran them, and later ones run those. Where any of them fails, or a
-test finds rows, nothing is decided here: dbt builds the same months again and tells in its own words what is wrong. Full builds
-and builds on Spark are always dbt's, and `--full` shows that both ways end in the same bytes (ADR 0039).
+dbt turns models, seeds and tests into SQL, and for one version of the project that is the same SQL in every home and every build,
+save the months that a build is of. So dbt compiles it once, in a folder without any data, and runner.py runs it in every build
+on DuckDB. What a statement is lives here; when it is run, and what of a build need not be run, does not.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
-import logging
-import os
 import re
-import time
-from collections.abc import Callable
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dagster_project import durable
+from dagster_project.base import durable
+from dagster_project.base.dbt_project import project_folder
+from dagster_project.base.kinds import built_kinds
+from dagster_project.landing.deriving.measures import ROW_COUNT
+from dagster_project.publishing.digest import literal, quoted
 from dagster_project.warehouse import gates, modelling
 
-if TYPE_CHECKING:
-    import duckdb
-
-    from dagster_project.warehouse.builds import Build
-    from dagster_project.warehouse.site import Site
-
-LOG = logging.getLogger("trainledger")
 BY_MONTH = "by_month"
-MONTHS = re.compile(r"/\* months \*/.*?/\* end of months \*/")  # written by replace_months in dbt/macros/by_month.sql
+SEED = "seed"
+TEST = "test"
+VIEW = "view"
+RUN = (BY_MONTH, "table", VIEW, SEED, TEST)
+WHOLE = re.compile(r"/\* whole \*/.*?/\* end of whole \*/", re.S)  # in dbt/macros/by_month.sql: only where a table is built whole
+RELATION = re.compile(r'"build"\."(\w+)"\."(\w+)"|\b(raw)\.(\w+)')
+ONE_CONSTRAINT = {"not_null": "not null"}
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What dbt ran for one model or test. `sql` of a test counts its failing rows; `kind` is a materialisation, or test."""
+    """What is run for one model, seed or test. `sql` selects its rows; those of a test are the ones that must not be."""
 
     unique_id: str
     name: str
-    kind: str
-    relation: str | None
+    kind: str  # a materialisation, seed or test
+    schema: str
     sql: str
-    shows_status: bool = False  # also built again for months of which only the status is new
-    warning: str | None = None  # of a test that blocks nothing: the query of its rows
+    reads: tuple[str, ...]  # 'schema.table'
+    columns: tuple[tuple[str, str, str], ...] = ()  # of a contract, or of a seed: name, type, constraint
+    also_replaced: str | None = None  # by month: rows of several months, replaced by every build that has a month
+    shows_status: bool = False  # by month: also built again for months of which only the status is new
+    blocks: bool = True  # a test: whether its rows stop the build
 
-    def of(self, build: Build) -> str | None:
-        """The SQL for the months of a build; None where there is nothing to do."""
-        if self.kind == BY_MONTH:
-            months = sorted({*build.months, *(build.turned if self.shows_status else ())})
-            dates = ", ".join(f"date '{month}'" for month in months)
-            return MONTHS.sub(dates, self.sql) if months else None
-        if self.kind == "test":
-            return self.sql
-        return f"drop {self.kind} if exists {self.relation}; {self.sql}"
+    @property
+    def relation(self) -> str:
+        """The name by which others read it."""
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def is_test(self) -> bool:
+        """Whether it is a data test."""
+        return self.kind == TEST
+
+    @property
+    def definition(self) -> str:
+        """sha256 over all that is run."""
+        return hashlib.sha256(repr(asdict(self)).encode()).hexdigest()
+
+    def whole(self) -> str:
+        """The SQL that makes the view or table, which is not there."""
+        if self.kind == VIEW:
+            return f"create view {self.relation} as (\n{self.sql}\n)"
+        if not self.columns:
+            return f"create table {self.relation} as (\n{self.sql}\n)"
+        declared = ", ".join(f"{quoted(name)} {kind} {constraint}" for name, kind, constraint in self.columns)
+        names = ", ".join(quoted(name) for name, *_ in self.columns)
+        rows = f"select {names} from (\n{self.sql}\n) as rows_of_all_months"
+        return f"create table {self.relation} ({declared}); insert into {self.relation} ({names}) {rows}"
+
+    def replaced(self, months: Iterable[str]) -> str:
+        """The condition of the rows that a build of some months replaces."""
+        dates = ", ".join(f"date '{month}'" for month in sorted(months))
+        of_months = f"usage_month in ({dates})"
+        return f"({of_months} or {self.also_replaced})" if self.also_replaced else of_months
+
+    def of_months(self, months: Collection[str]) -> str:
+        """The SQL that takes some months out of a table and puts in the rows that the query has for them."""
+        condition = self.replaced(months)
+        rows = f"select * from (\n{WHOLE.sub('', self.sql)}\n) as rows_of_all_months where {condition}"
+        return f"delete from {self.relation} where {condition}; insert into {self.relation} by name {rows}"
 
 
-def keep(site: Site, build: Build, run_results: dict[str, Any], connection: duckdb.DuckDBPyConnection) -> None:
-    """Keep the statements of a build of months that dbt just ended, if everything was built and every test passed."""
-    results = run_results["results"]
-    if build.is_full or not build.months or any(result["status"] not in ("success", "pass", "warn") for result in results):
-        return
-    nodes = modelling.project(site.root)["nodes"]
-    kept = [_statement(nodes[result["unique_id"]], site.target, result["compiled_code"]) for result in results]
-    folder, measures = modelling.parsed_project(site.root), _measures(connection)
-    for outdated in set(folder.glob("statements-*.json")) - set(folder.glob(_names(build))):
-        outdated.unlink(missing_ok=True)
-    kinds = hashlib.sha256(repr(measures).encode()).hexdigest()[:16]
-    document = {"measures": measures, "statements": [asdict(statement) for statement in kept]}
-    durable.write_json(folder / _names(build).replace("*", kinds), document)
+def compiled(home: Path) -> dict[str, str]:
+    """The SELECT of every model and test by unique id, as dbt compiles it."""
+    kept = modelling.parsed_project(home) / f"compiled-{_measures_hash()}.json"
+    if not kept.exists():
+        for outdated in kept.parent.glob("compiled-*.json"):
+            outdated.unlink(missing_ok=True)
+        durable.write_json(kept, _compile(kept.parent))
+    texts: dict[str, str] = json.loads(kept.read_bytes())
+    return texts
 
 
-def _statement(node: dict[str, Any], target: Path, compiled: str) -> Statement:
-    folder = target / "run" / node["package_name"]
-    config = node["config"]
-    is_test = node["resource_type"] == "test"
-    place = Path(node["original_file_path"])
+def statements(home: Path) -> list[Statement]:
+    """Every statement of a build, in an order in which each has what it reads; a test as soon as all it reads is there."""
+    texts, nodes = compiled(home), modelling.project(home)["nodes"]
+    found = {node["unique_id"]: _statement(node, texts.get(node["unique_id"], "")) for node in nodes.values() if _is_run(node)}
+    return _in_order(found)
+
+
+def _is_run(node: Mapping[str, Any]) -> bool:
+    return node["resource_type"] in (TEST, SEED) or node["config"]["materialized"] in RUN
+
+
+def _in_order(statements: Mapping[str, Statement]) -> list[Statement]:
+    makers = {one.relation: one for one in statements.values() if not one.is_test}
+    graph = {relation: [read for read in one.reads if read in makers] for relation, one in sorted(makers.items())}
+    waiting = {one: {read for read in one.reads if read in makers} for one in statements.values() if one.is_test}
+    order = [test for test, reads in waiting.items() if not reads]
+    for relation in TopologicalSorter(graph).static_order():
+        order.append(makers[relation])
+        for test in [test for test, reads in waiting.items() if relation in reads]:
+            waiting[test].remove(relation)
+            if not waiting[test]:
+                order.append(test)
+    return order
+
+
+def _statement(node: Mapping[str, Any], text: str) -> Statement:
+    config, kind = node["config"], node["resource_type"]
+    meta = config.get("meta") or {}
+    if kind == SEED:
+        columns, text = _seed(node)
+    else:
+        columns = _contract(node) if (config.get("contract") or {}).get("enforced") and config["materialized"] != VIEW else ()
     return Statement(
         node["unique_id"],
-        node["name"],
-        "test" if is_test else config["materialized"],
-        node["relation_name"],
-        (folder / place if place.suffix == ".sql" else folder / place / f"{node['alias']}.sql").read_text(),
-        shows_status=(config.get("meta") or {}).get("rebuilt_for") == "status",
-        warning=compiled if is_test and not gates.is_blocking(node) else None,
+        node["name"] if kind == TEST else node["alias"],
+        kind if kind in (TEST, SEED) else config["materialized"],
+        node["schema"],
+        text,
+        tuple(sorted({f"{schema or raw}.{table or own}" for schema, table, raw, own in RELATION.findall(text)})),
+        columns,
+        meta.get("also_replaced"),
+        meta.get("rebuilt_for") == "status",
+        kind != TEST or gates.is_blocking(node),
     )
 
 
-def run(
-    site: Site, build: Build, connection: duckdb.DuckDBPyConnection, on_node: Callable[[modelling.Finished], None] | None
-) -> list[dict[str, Any]] | None:
-    """Run the kept statements; what became of each in the shape of dbt's results. None: there are none, or dbt must tell more."""
-    statements = None if build.is_full else _kept(site, build, connection)
-    if statements is None:
-        return None
+def _contract(node: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
+    """The columns as the contract declares them, in its order."""
+    return tuple(
+        (name, column["data_type"], " ".join(ONE_CONSTRAINT[rule["type"]] for rule in column.get("constraints", [])))
+        for name, column in node["columns"].items()
+    )
+
+
+def _seed(node: Mapping[str, Any]) -> tuple[tuple[tuple[str, str, str], ...], str]:
+    """Columns in the order of the file, and the SELECT of its rows; an empty cell is null."""
+    place, types = node["original_file_path"], node["config"]["column_types"]
+    with (project_folder() / place).open(newline="") as file:
+        columns = tuple((name, types[name], "") for name in next(csv.reader(file)))
+    declared = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind, _ in columns)
+    file = literal(str(project_folder() / place))
+    rows = f"select * from read_csv({file}, header = true, delim = ',', quote = '\"', columns = {{{declared}}})"
+    return columns, f"{rows} -- {node['checksum']['checksum']}"
+
+
+def _measures() -> Iterator[tuple[str, str, str, int]]:
+    """Kind, name, type and decimals of every declared measure, and of the rows themselves: one test is written out by them."""
+    from connectors.registry import connector_for
+
+    for kind in built_kinds():
+        schema = connector_for(kind).SCHEMA
+        yield from ((str(kind), one.name, one.type, schema.measures[one.name]) for one in schema if one.name in schema.measures)
+        yield str(kind), *ROW_COUNT
+
+
+def _measures_hash() -> str:
+    return hashlib.sha256(repr(list(_measures())).encode()).hexdigest()[:16]
+
+
+def _compile(parsed: Path) -> dict[str, str]:
+    """Let dbt compile the project in a folder of its own, over a file that has every measure and no table of a build."""
     import duckdb
 
-    if threads := os.environ.get("TRAINLEDGER_THREADS"):  # as in dbt/profiles.yml
-        connection.execute(f"set threads = {int(threads)}")
-    results = []
-    for number, statement in enumerate(statements, 1):
-        try:
-            result = _run(statement, build, connection)
-        except duckdb.Error as error:  # where it is not the statement's fault alone, dbt meets it too and ends with it
-            LOG.warning("%s, kept from an earlier build, failed; dbt builds these months again: %s", statement.name, error)
-            return None
-        if result is None:
-            return None
-        results.append(result)
-        if on_node:
-            on_node(modelling.Finished(statement.name, number, len(statements)))
-    return results
+    from dagster_project.warehouse.raw import TABLES, fill
 
-
-def _run(statement: Statement, build: Build, connection: duckdb.DuckDBPyConnection) -> dict[str, Any] | None:
-    """Run one statement in a transaction of its own. None where a test that blocks found rows."""
-    started, failures = time.monotonic(), 0
-    if sql := statement.of(build):
-        with connection.cursor() as cursor:
-            cursor.begin()
-            cursor.execute(sql)
-            if statement.kind == "test":
-                failures, *_ = cursor.fetchone() or (1,)
-            cursor.commit()
-    if failures and statement.warning is None:
-        return None
-    return {
-        "unique_id": statement.unique_id,
-        "status": "warn" if failures else "pass" if statement.kind == "test" else "success",
-        "execution_time": time.monotonic() - started,
-        "failures": failures,
-        "compiled_code": statement.warning,
-    }
-
-
-def _kept(site: Site, build: Build, connection: duckdb.DuckDBPyConnection) -> list[Statement] | None:
-    needed = {tuple(measure) for measure in _measures(connection)}
-    for path in sorted(modelling.parsed_project(site.root).glob(_names(build))):
-        document = json.loads(path.read_bytes())
-        if needed <= {tuple(measure) for measure in document["measures"]}:
-            return [Statement(**kept) for kept in document["statements"]]
-    return None
-
-
-def _names(build: Build) -> str:
-    """The files of one version of the code."""
-    return f"statements-{build.code_version[:16]}-*.json"
-
-
-def _measures(connection: duckdb.DuckDBPyConnection) -> list[Any]:
-    """The measures with control totals. One test is written out by them; one that no delivery of a build has adds nothing."""
-    found = connection.execute("select distinct kind, measure, column_type, decimals from raw.measure_totals order by all")
-    return [list(measure) for measure in found.fetchall()]
+    with tempfile.TemporaryDirectory(prefix=".compiling-", dir=parsed) as work:
+        target = Path(work)
+        with duckdb.connect(str(target / "build.duckdb")) as connection:
+            connection.execute("create schema raw")
+            rows = [("", kind, "", "", name, of_type, decimals, 0, "") for kind, name, of_type, decimals in _measures()]
+            fill(connection, "raw.measure_totals", TABLES["measure_totals"], rows)
+        modelling.lend_parse_state(parsed, target)
+        done = modelling.run_dbt(["compile"], target / "build.duckdb", target)
+        results = json.loads((target / "run_results.json").read_bytes())["results"]
+        if done.returncode != 0:
+            raise modelling.ModelsError(f"The dbt project does not compile: {done.stdout}", where=str(project_folder()))
+    return {result["unique_id"]: result["compiled_code"] for result in results if result["compiled_code"]}

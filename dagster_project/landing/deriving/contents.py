@@ -12,6 +12,8 @@ from connectors.deliveries import Refusal
 from connectors.errors import ExportContentError, ExportSchemaError
 from dagster_project.landing.records import RowRefusal
 
+PROFILE = "profile.json"
+JUDGED = ("bill", "carbon")  # the kinds of facts that have a profile and a verdict
 WRONG_FOR_GOOD = (ExportSchemaError, ExportContentError)  # the bytes are wrong; any other error may pass and is no judgement
 
 
@@ -87,6 +89,22 @@ class MeasureTotal(msgspec.Struct, frozen=True):
     total: str | None  # null: no value is small enough for an exact figure
 
 
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """What the rows of a bill or of carbon are like, for judging the delivery: too long for what every look reads."""
+
+    accounts: list[str]
+    line_types: dict[str, int]  # rows of each, '' where a row names none
+    filled: dict[str, int]  # declared column -> rows that have a value in it; numbers are in the control totals
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """How a delivery of a bill or of carbon was judged by landing.judging: the rules it does not meet, with what was found."""
+
+    version: str  # of the rules
+    previous: str | None = None  # content hash of the delivery that it was held against
+    failed: dict[str, str] = {}
+
+
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
     """What one version of a connector made of one generation.
 
@@ -104,6 +122,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     controls: Controls = Controls()
     measures: list[MeasureTotal] = []
     is_taken: bool = True
+    verdict: Verdict | None = None  # null: not judged yet, or of a kind that is not judged
 
 
 def row_refusal(refusal: Refusal) -> RowRefusal:

@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 
-from dagster_project.kinds import Kind
+from dagster_project.base.kinds import KINDS, Kind
 from dagster_project.landing.deriving.contents import BillMonth, Commitment, Controls, highest_version
 from dagster_project.landing.deriving.controls_runs import (
     RUN_KEYS,
@@ -210,19 +210,19 @@ def _fx_rates(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list
     return [Controls(rate_months=dict(rates[place])) for place in range(len(partitions))]
 
 
-CONTROLS: dict[Kind, KindControls] = {
-    Kind.AWS_CUR: KindControls(AWS_CUR, _aws_cur),
-    Kind.AWS_CARBON: KindControls(AWS_CARBON, _aws_carbon),
-    Kind.GCP_BILLING: KindControls(GCP_BILLING, _gcp_billing),
-    Kind.GCP_FOCUS: KindControls(GCP_FOCUS, _gcp_billing),
-    Kind.GCP_CARBON: KindControls(GCP_CARBON, _gcp_carbon),
-    Kind.TRAINING_RUNS: KindControls(RUN_KEYS, run_controls),
-    Kind.NEURON_MONITOR: KindControls(SAMPLE_KEYS, sample_controls),
-    Kind.TPU_MONITORING: KindControls(SAMPLE_KEYS, sample_controls),
-    Kind.XPROF: KindControls(SAMPLE_KEYS, sample_controls),
-    Kind.NEURON_POWER: KindControls(SAMPLE_KEYS, sample_controls),
-    Kind.GPU_MONITORING: KindControls(SAMPLE_KEYS, sample_controls),
-    Kind.POWER_METERS: KindControls(SAMPLE_KEYS, sample_controls),
-    Kind.FX_RATES: KindControls(FX_RATES, _fx_rates),
-    Kind.USER_INPUTS: KindControls(USER_KEYS, user_controls),
+# records of runs and samples have one shape each, whatever their kind; bills, carbon and inputs are of their kind's own
+BY_FACT = {"runs": KindControls(RUN_KEYS, run_controls), "telemetry": KindControls(SAMPLE_KEYS, sample_controls)}
+BY_KIND = {
+    "aws_cur": KindControls(AWS_CUR, _aws_cur),
+    "aws_carbon": KindControls(AWS_CARBON, _aws_carbon),
+    "gcp_billing": KindControls(GCP_BILLING, _gcp_billing),
+    "gcp_focus": KindControls(GCP_FOCUS, _gcp_billing),
+    "gcp_carbon": KindControls(GCP_CARBON, _gcp_carbon),
+    "fx_rates": KindControls(FX_RATES, _fx_rates),
+    "user_inputs": KindControls(USER_KEYS, user_controls),
 }
+
+
+def controls_of(kind: Kind) -> KindControls:
+    """The controls of a kind's deliveries."""
+    return BY_FACT.get(KINDS[kind].fact) or BY_KIND[kind]

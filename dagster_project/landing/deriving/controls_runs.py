@@ -9,9 +9,9 @@ from typing import Any
 
 import duckdb
 
+from dagster_project.base.months import months_touched
 from dagster_project.landing.deriving.contents import Controls, Figures
 from dagster_project.landing.deriving.one_reading import DIGEST, GROUPS, Asked, by_delivery
-from dagster_project.months import months_touched
 
 # SQL finds what a gauge's point covers from the points of two days around it; a day more leaves no edge to think about
 POINT_REACH = timedelta(days=3)

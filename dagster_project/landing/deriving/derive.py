@@ -17,11 +17,12 @@ from connectors.deliveries import Converted, Part, refusal_of
 from connectors.errors import ExportContentError, Place
 from connectors.formats.schema import Schema
 from connectors.registry import connector_for
-from dagster_project.failures import machine_failure
-from dagster_project.kinds import Kind
+from dagster_project.base.failures import machine_failure
+from dagster_project.base.kinds import Kind
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
-from dagster_project.landing.deriving.controls import CONTROLS
+from dagster_project.landing.deriving.controls import controls_of
 from dagster_project.landing.deriving.one_reading import Sums, read_once, sums
+from dagster_project.landing.deriving.profile import with_profile, write_profiles
 from dagster_project.landing.deriving.typed_select import file_list, parts_select
 from dagster_project.landing.fetching import Fetched
 
@@ -81,7 +82,7 @@ class Deriver:
         return [next(described) if one.converted else one.made for one in begun]
 
     def _described(self, kind: Kind, begun: list[_Begun]) -> list[Contents]:
-        schema, controls = connector_for(kind).SCHEMA, CONTROLS[kind]
+        schema, controls = connector_for(kind).SCHEMA, controls_of(kind)
         parts = [one.converted.parts for one in begun if one.converted]
         with self._engine.cursor() as con:  # a connection of its own: what it makes goes with it
             paths = [part.path for of_one in parts for part in of_one]
@@ -91,9 +92,10 @@ class Deriver:
             there = {name for physical in columns.values() for name in physical}
             measures = {name: decimals for name, decimals in schema.measures.items() if name in there}
             files = [{str(part.path): columns[part.path] for part in of_one} for of_one in parts]
-            read_once(con, schema, files, controls.asked, measures)
+            read_once(con, schema, files, with_profile(kind, schema, controls.asked), measures)
             added = sums(con, schema, measures, len(begun))
             read = controls.read(con, [one.fetched.delivery.partition for one in begun])
+            write_profiles(con, kind, schema, [one.fetched.made for one in begun])
             return [
                 replace(
                     one.made,
@@ -163,7 +165,7 @@ def _fault_of(kind: Kind, parts: tuple[Part, ...], schema: Schema, store_uri: st
                     rows = parts_select(Schema(columns), [(str(part.path), physical)], hashed=True)
                     con.execute(f"SELECT max(_hash), max(_row_number) FROM ({rows}) GROUP BY _file").fetchall()
                 # the engine may reach a damaged page only in the order in which the one reading comes to it
-                read_once(con, schema, [{str(part.path): physical}], CONTROLS[kind].asked, schema.measures)
+                read_once(con, schema, [{str(part.path): physical}], controls_of(kind).asked, schema.measures)
         except duckdb.Error as error:
             name = type(error).__name__
             what = f"column {column} cannot be read as declared" if column else "it is damaged and cannot be read as Parquet"

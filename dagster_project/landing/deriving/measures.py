@@ -12,6 +12,7 @@ from dagster_project.landing.deriving.contents import MeasureTotal
 from dagster_project.landing.deriving.exact_sql import OTHERS, exact_sums, exact_total
 from dagster_project.landing.deriving.typed_select import TEXT_SUFFIX, quoted
 
+ROW_COUNT = ("row_count", "Rows", 0)  # name, type and decimals under which the rows themselves are among the control totals
 COUNT = "__count"  # behind the name of a measure
 
 

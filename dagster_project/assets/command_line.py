@@ -1,0 +1,141 @@
+"""What the command line does, as Dagster shows it: a refresh is a run of the job `refresh`, a report a materialisation.
+
+A refresh is written while it goes on, each event with the time at which it happened. Nothing is computed here. What Dagster
+cannot take fails no refresh: one line states why the UI does not show it.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from dagster_project.assets import names, results
+from dagster_project.assets.instance import prepare_instance
+from dagster_project.assets.internals import REPOSITORY, WrittenRun, end_dead_runs
+from dagster_project.assets.partitions import register_ledger, register_source_months
+from dagster_project.assets.steps import failure_of
+from dagster_project.base import modes
+from dagster_project.base.failures import TrainledgerError
+from dagster_project.warehouse import modelling, steps
+from dagster_project.warehouse.home import Home
+from dagster_project.warehouse.site import Site
+
+if TYPE_CHECKING:
+    from reports.comparison import Comparison
+
+Say = Callable[[str], None]
+PAUSE = 2.0  # seconds between two commits: each costs some hundredths of one, and a page asks anew less often
+
+
+class RefreshRun:
+    """A refresh as a run that grows with it. From the first event on that Dagster cannot take, nothing more is shown."""
+
+    def __init__(self, home: Home, say: Say) -> None:
+        self._home, self._say = home, say
+        self._run: WrittenRun | None = None
+        self._written = 0.0
+
+    def begin(self, opened: ExitStack, started: float) -> None:
+        """List the run, as begun at an instant of the system's clock: Dagster orders runs by it."""
+        with _excused(self._give_up):
+            instance = opened.enter_context(_instance(self._home.root))
+            end_dead_runs(instance)
+            self._run = WrittenRun(instance, names.BY_COMMAND_LINE | REPOSITORY, started)
+            self._run.begin(names.LOOK, started)
+            self._write(self._run)
+
+    @cached_property
+    def _manifest(self) -> dict[str, Any]:
+        """The project's, looked up once and not for each of some hundred steps."""
+        return modelling.project(self._home.root)
+
+    def show(self, step: steps.Step) -> None:
+        """Add what came of a step."""
+        if run := self._run:
+            with _excused(self._give_up):
+                manifest = self._manifest
+                if isinstance(step, steps.Looked):
+                    register_source_months(run.instance, self._home.sources, self._home.landing)
+                if isinstance(step, steps.Published):
+                    register_ledger(run.instance, step.record["units"])
+                now = time.time()
+                for event in results.events_of(step, self._home, manifest):
+                    run.add(event, now)
+                if isinstance(step, steps.Looked):
+                    run.begin(names.BUILD, now)
+                if now - self._written > PAUSE:
+                    self._write(run)
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Close the run, which failed with an error or not."""
+        if run := self._run:
+            with _excused(self._give_up):
+                run.end(time.time(), _failure(error) if error else None, is_interrupted=not isinstance(error, Exception))
+                self._write(run)
+
+    def _write(self, run: WrittenRun) -> None:
+        run.write()
+        self._written = time.time()
+
+    def _give_up(self, why: str) -> None:
+        self._run = None
+        self._say(why)
+
+
+@contextmanager
+def refresh_run(home: Home, started: float, say: Say) -> Iterator[RefreshRun]:
+    """The run of one refresh, which ends with the block and as it ends."""
+    run = RefreshRun(home, say)
+    with ExitStack() as opened:
+        run.begin(opened, started)
+        try:
+            yield run
+        except BaseException as error:
+            run.end(error)
+            raise
+        run.end()
+
+
+def show_report(home: Path, quarter: str, html: Path, status: str, say: Say) -> None:
+    """Show one rendered quarter."""
+    with _excused(say), _instance(home) as instance:
+        record = Site.of_home(home).publication()
+        register_ledger(instance, record["units"] if record else {})
+        instance.report_runless_asset_event(results.report_materialization(quarter, html, status))
+
+
+def show_comparison(home: Path, report: "Comparison", say: Say) -> None:
+    """Show one rendered comparison."""
+    with _excused(say), _instance(home) as instance:
+        instance.report_runless_asset_event(results.comparison_materialization(report))
+
+
+def _failure(error: BaseException) -> dg.Failure:
+    if isinstance(error, TrainledgerError):
+        return failure_of(error)
+    return dg.Failure(f"{type(error).__name__}: {error}")
+
+
+@contextmanager
+def _instance(home: Path) -> Iterator[dg.DagsterInstance]:
+    with modes.owner_alone():
+        prepare_instance(home)
+        with dg.DagsterInstance.get() as instance:
+            yield instance
+
+
+@contextmanager
+def _excused(say: Say) -> Iterator[None]:
+    """Whatever goes wrong with Dagster's files is no reason to fail a command that is done, and none to be silent."""
+    try:
+        yield
+    except Exception as error:
+        words = str(error).splitlines()[0] if str(error) else "no message"
+        say(
+            "The Dagster UI does not show this: its instance below the home could not be written"
+            f" ({type(error).__name__}: {words}). What was landed and published is not affected."
+        )

@@ -1,0 +1,159 @@
+"""The line from raw views to the publication as one multi-asset: it runs the steps of `trainledger refresh`, and shows each.
+
+As a whole it builds what changed and publishes it. Of its parts, gates and publication publish the build under way; chosen models
+and tests are run as they are now, which is no build and is never published.
+"""
+
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from itertools import islice
+from typing import Any
+
+import dagster as dg
+
+from dagster_project.assets import names, results
+from dagster_project.assets.columns import kept_columns, learn_columns
+from dagster_project.assets.partitions import register_ledger
+from dagster_project.assets.specs import model_specs, test_specs
+from dagster_project.assets.steps import PACKAGE, WriterLock, code_references, explained
+from dagster_project.base.failures import GateError
+from dagster_project.settings import Settings, SourceSettings
+from dagster_project.warehouse import building, builds, runner, statements, states, steps
+from dagster_project.warehouse.home import Home
+from dagster_project.warehouse.site import Site
+
+BY_HAND = (
+    "Models are run outside a build: the result is NOT published, and the next refresh builds everything again."
+    " To build and publish, run the job `refresh`."
+)
+NO_BUILD = "There is no build under way: the last publication is what was built last. Run the job `refresh`."
+
+
+class BuildConfig(dg.Config):
+    """How much to build."""
+
+    full: bool = False
+
+
+def line_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefinition:
+    """Raw views, models, seeds and tests, gates, the publication."""
+
+    @dg.multi_asset(
+        name=names.BUILD,
+        specs=[
+            *_raw_specs(settings.sources, manifest),
+            *model_specs(manifest, kept_columns(settings.home)),
+            *_release_specs(manifest),
+        ],
+        check_specs=test_specs(manifest),
+        can_subset=True,
+        pool=names.POOL,
+    )
+    def build(context: dg.AssetExecutionContext, config: BuildConfig, writer: WriterLock) -> Iterator[Any]:
+        """Build what changed since the publication, pass the gates, publish. Where nothing changed, nothing is done."""
+        home, chosen = Home.of(settings), context.selected_asset_keys
+        if not context.is_subset:
+            going = building.refresh_steps(home, full=config.full)
+        elif chosen and chosen <= {names.GATES, names.PUBLICATION}:
+            going = _publish(home.site, chosen)
+        else:
+            going = _by_hand(home.site, manifest, context)
+        own = chosen | context.selected_asset_check_keys
+        with explained():
+            for event in followed(context, going, home, manifest):
+                if results.key_of(event) in own:
+                    yield results.as_result(event)
+                else:
+                    context.log_event(event)  # checks are taken too
+
+    return build
+
+
+def followed(
+    context: dg.AssetExecutionContext, going: Iterator[steps.Step], home: Home, manifest: dict[str, Any]
+) -> Iterator[results.Event]:
+    """The events of a refresh while it goes on."""
+    for step in going:
+        if isinstance(step, steps.Started):
+            context.log.info(f"Build {step.build.build_id}, months: {results.months_text(step.build)}")
+        if isinstance(step, steps.Published):
+            learn_columns(home.site, manifest)
+            register_ledger(context.instance, step.record["units"])
+        yield from results.events_of(step, home, manifest)
+
+
+def _publish(site: Site, chosen: AbstractSet[dg.AssetKey]) -> Iterator[steps.Step]:
+    """Publish the build under way if every gate passed, or with the gates alone only ask them."""
+    under_way = builds.current(site)
+    if under_way is None:
+        raise dg.Failure(NO_BUILD)
+    yield from islice(building.publish_steps(site, under_way), None if names.PUBLICATION in chosen else 1)
+
+
+def _by_hand(site: Site, manifest: dict[str, Any], context: dg.AssetExecutionContext) -> Iterator[steps.Step]:
+    """Run the chosen models and tests as they are now, without gates: what they leave is no build."""
+    chosen = {
+        unique_id
+        for unique_id, node in manifest["nodes"].items()
+        if (
+            names.check_of_test(manifest, node) in context.selected_asset_check_keys
+            if node["resource_type"] == "test"
+            else names.node_key(node) in context.selected_asset_keys
+        )
+    }
+    if not chosen:
+        raise dg.Failure("Raw views are created for a build of all that reads them, never alone. Run the job `refresh`.")
+    if context.selected_asset_keys:  # a test alone changes nothing
+        context.log.warning(BY_HAND)
+        builds.mark_partial(site)
+    run = [one for one in statements.statements(site.root) if one.unique_id in chosen]
+    with building.opened(site) as connection:
+        states.forget(connection, run)
+        for number, node in enumerate(runner.run(run, builds.partial(site), connection), 1):
+            yield steps.NodeEnded(None, node, number, len(run))
+            if not (node.is_sound or node.is_test):
+                raise GateError(f"{node.name} was not built: {node.detail}", where=str(site.build_file))
+
+
+def _raw_specs(sources: Iterable[SourceSettings], manifest: dict[str, Any]) -> Iterator[dg.AssetSpec]:
+    """One asset for each table of schema raw that the dbt project names."""
+    described = {source["name"]: source.get("description", "") for source in manifest["sources"].values()}
+    by_kind: dict[str, list[dg.AssetKey]] = {}
+    for source in sources:
+        by_kind.setdefault(str(source.kind), []).append(names.landing_key(source.name))
+    for table in names.raw_tables(manifest):
+        yield dg.AssetSpec(
+            names.raw_key(table),
+            deps=[names.NEW_DELIVERIES, *by_kind.get(table, [])],
+            description=described[table],
+            group_name="raw",
+            kinds={"duckdb", "parquet"},
+            owners=names.OWNERS,
+            metadata={"dagster/table_name": f"raw.{table}", **code_references(PACKAGE / "warehouse/raw.py")},
+            skippable=True,
+        )
+
+
+def _release_specs(manifest: dict[str, Any]) -> Iterator[dg.AssetSpec]:
+    """The gates of all marts, and the publication behind them."""
+    marts = sorted({key for node in manifest["nodes"].values() if (key := names.node_key(node)).path[0] == "marts"})
+    yield dg.AssetSpec(
+        names.GATES,
+        deps=marts,
+        group_name="gates",
+        description="Permission to publish: every gate of the build passed, the tests of its models among them.",
+        owners=names.OWNERS,
+        metadata=code_references(PACKAGE / "warehouse/gates.py"),
+        skippable=True,
+    )
+    yield dg.AssetSpec(
+        names.PUBLICATION,
+        deps=[names.GATES],
+        group_name="publication",
+        kinds={"duckdb", "parquet"},
+        description="The file that readers hold and the Parquet beside it. Only a build with every gate passed is published; else"
+        " the run fails with the gates and their first rows, and the last publication stays.",
+        owners=names.OWNERS,
+        metadata=code_references(PACKAGE / "warehouse/building.py"),
+        skippable=True,
+    )

@@ -1,0 +1,126 @@
+"""Run records as teams write them (`*.run.json`) and as SageMaker (DescribeTrainingJob) and Vertex AI (CustomJob) answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dagster_project.demo.clock import MICRO, NOW, iso, iso_micro
+from dagster_project.demo.files import put_json
+from dagster_project.demo.organisation import NODE_CHIPS, SOFTWARE, STEADY, TAG_KEY, generator
+from dagster_project.demo.simulation import Hold, Run
+
+HOLD_SPELLED_OUT = 3  # every third node repeats its own times; the others take those of the attempt
+
+
+def write_runs(root: Path, runs: list[Run], provider_name: str) -> None:
+    for run in runs:
+        last = run.attempts[-1]
+        end = NOW - 3_900 if last.end is None else last.end // MICRO  # the record of an open run was written an hour ago
+        if run.record in JOB_RECORDS:
+            record = JOB_RECORDS[run.record](run, last.holds[0], last.start // MICRO, end)
+            put_json(root / run.record / f"{run.recorded_id}.json", record, end + 300)
+        else:
+            name = run.recorded_id.replace("/", "_")
+            put_json(root / run.workload.team / f"{name}.run.json", run_record(run, provider_name), end + 300)
+
+
+def run_record(run: Run, provider_name: str) -> dict[str, object]:
+    workload = run.workload
+    tokens = tokens_of(run)
+    lost = sum(attempt.state in ("failed", "interrupted") for attempt in run.attempts)
+    random = generator("result", run.recorded_id)
+    better = -1 if workload.target_direction == "min" else 1
+    is_open = run.attempts[-1].end is None
+    least = 0.004 if workload.workload_key in STEADY else -0.004
+    return {
+        "training_run_id": run.recorded_id,
+        "aliases": [{"system": system, "id": alias} for system, alias in run.aliases],
+        "provider_name": provider_name,
+        "workload_key": workload.workload_key,
+        "pair_key": run.pair_key,
+        "model_name": workload.model_name,
+        "framework": workload.framework,
+        **SOFTWARE.get(workload.workload_key, {}),
+        "team": workload.team,
+        "tokens": tokens,
+        "useful_tokens": tokens * (100 - 3 * lost) // 100,
+        "steps": tokens // 4_194_304,
+        "model_flops": float(6 * workload.parameters * tokens),
+        "target_metric": workload.target_metric,
+        "target_direction": workload.target_direction,
+        "target_value": workload.target_value,
+        "final_value": None if is_open else round(workload.target_value * (1 + better * random.uniform(least, 0.03)), 4),
+        "tags": run.tags,
+        "attempts": [
+            {
+                "attempt_id": attempt.attempt_id,
+                "state": attempt.state,
+                "started_at": iso_micro(attempt.start),
+                "ended_at": None if attempt.end is None else iso_micro(attempt.end),
+                "nodes": [_node(hold, number) for number, hold in enumerate(attempt.holds)],
+            }
+            for attempt in run.attempts
+        ],
+    }
+
+
+def tokens_of(run: Run) -> int:
+    if run.tokens is not None:
+        return run.tokens
+    chip_seconds = 0
+    for hold in (hold for attempt in run.attempts for hold in attempt.holds):
+        end = NOW * MICRO if hold.end is None else hold.end
+        chip_seconds += (end - hold.start) // MICRO * (hold.chips or NODE_CHIPS[hold.instance_type])
+    return int(chip_seconds * run.workload.tokens_per_chip_second * run.speed) // 1_024 * 1_024
+
+
+def _node(hold: Hold, number: int) -> dict[str, object]:
+    node: dict[str, object] = {"resource_id": hold.resource_id, "accelerator_type": hold.instance_type, "chips": hold.chips}
+    if number % HOLD_SPELLED_OUT == 0 and hold.end is not None:
+        node |= {"started_at": iso_micro(hold.start), "ended_at": iso_micro(hold.end)}
+    return node
+
+
+def sagemaker_record(run: Run, hold: Hold, start: int, end: int) -> dict[str, object]:
+    """The fields of DescribeTrainingJob that matter, with times as the AWS CLI prints them."""
+    job = hold.resource_id
+    times = {"CreationTime": start - 486, "TrainingStartTime": start, "TrainingEndTime": end, "LastModifiedTime": end + 21}
+    return {
+        "TrainingJobName": run.recorded_id,
+        "TrainingJobArn": job,
+        "TrainingJobStatus": "Completed",
+        "SecondaryStatus": "Completed",
+        "HyperParameters": {"model": run.workload.model_name, "epochs": "12"},
+        "AlgorithmSpecification": {"TrainingImage": "synthetic/neuronx-training:2.1", "TrainingInputMode": "File"},
+        "RoleArn": f"arn:aws:iam::{job.split(':')[4]}:role/synthetic-training",
+        "ResourceConfig": {"InstanceType": f"ml.{hold.instance_type}", "InstanceCount": run.node_count, "VolumeSizeInGB": 200},
+        "StoppingCondition": {"MaxRuntimeInSeconds": 172_800},
+        **{name: iso(second).replace("Z", "+00:00") for name, second in times.items()},
+        "EnableManagedSpotTraining": False,
+        "TrainingTimeInSeconds": end - start,
+        "BillableTimeInSeconds": end - start,
+    }
+
+
+def vertex_record(run: Run, hold: Hold, start: int, end: int) -> dict[str, object]:
+    """The fields of a CustomJob that matter; a replica count is text there, and a TPU shows in the machine type only."""
+    pool = {
+        "machineSpec": {"machineType": "ct5lp-hightpu-8t", "tpuTopology": "2x4"},
+        "replicaCount": str(run.node_count),
+        "diskSpec": {"bootDiskType": "hyperdisk-balanced", "bootDiskSizeGb": 100},
+        "containerSpec": {"imageUri": "synthetic/maxtext-tuning:5.0", "args": [f"--model={run.workload.model_name}"]},
+    }
+    return {
+        "name": hold.resource_id,
+        "displayName": run.recorded_id,
+        "jobSpec": {"workerPoolSpecs": [pool], "scheduling": {"timeout": "604800s", "strategy": "STANDARD"}},
+        "state": "JOB_STATE_SUCCEEDED",
+        "createTime": iso(start - 512),
+        "startTime": iso(start),
+        "endTime": iso(end),
+        "updateTime": iso(end + 37),
+        "labels": {TAG_KEY: run.run_id, "cost_center": run.workload.team},
+    }
+
+
+JOB_RECORDS = {"sagemaker": sagemaker_record, "vertex": vertex_record}

@@ -1,0 +1,178 @@
+"""Will runs get their cost? What a bill's newest month states of its accelerators: for whom, on which machine, in which hour."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from connectors.formats.schema import TextMap
+from connectors.registry import connector_for
+from dagster_project.base.failures import meant
+from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, percent, share, some
+from dagster_project.doctor.evidence import Evidence
+from dagster_project.doctor.reading import Reading
+from dagster_project.election.run_tags import tag_key
+
+_NO_TAGS = {"product", "system_labels", "project_labels", "project_ancestors"}  # of the provider's own, and of whole projects
+_HOURLY = {
+    "AWS": "Create the export with time granularity HOURLY",
+    "Google Cloud": "Export the bill as BigQuery has it, unsummed",
+}
+_RESOURCES = {
+    "AWS": "Create the export with resource IDs included",
+    "Google Cloud": "Export the detailed table, gcp_billing_export_resource_v1_...",
+}
+
+
+def ask_bill(evidence: Evidence, bill: Reading, run_tag_keys: list[str]) -> Iterator[Check]:
+    """The questions about one bill."""
+    sql = "SELECT count(*), count(*) FILTER (is_accelerator) FROM usage_lines WHERE source_name = $source"
+    lines, accelerators = evidence.row(sql, source=bill.source.name)
+    if not lines:
+        message = "no row of use in what was read"
+        yield _answer(bill, "cost", "warning", message, "It cannot be answered yet.")
+        return
+    answers = list(_cost(evidence, bill))
+    if not accelerators:
+        month = evidence.month(bill)
+        message = f"no accelerator among {counted(lines, 'row')} of use in {month}"
+        remedy = "Is this the bill of the account that trains?" + ("" if bill.is_whole else " Only a part of it was read.")
+        answers = [_answer(bill, "cost", "warning", message, remedy, {"month": month, "rows": 0})]
+    yield from answers
+    yield _tags(evidence, bill, run_tag_keys, is_needed=any(answer.outcome != "ok" for answer in answers))
+    yield _resources(evidence, bill)
+    yield _granularity(evidence, bill)
+
+
+def _answer(
+    bill: Reading, question: str, outcome: Outcome, message: str, remedy: str = "", facts: dict[str, Any] | None = None
+) -> Check:
+    about = f"{question.replace('_', ' ')} of {bill.source.name}"
+    return Check(about, outcome, message, remedy, True, question, {"source": bill.source.name, **(facts or {})})
+
+
+def _cost(evidence: Evidence, bill: Reading) -> Iterator[Check]:
+    """Which share of the accelerators' cost has a tag, or a record of who held the machine; by rows where nothing has a price."""
+    sql = """
+        WITH lines AS (
+            SELECT *, line_id IN (SELECT line_id FROM held_lines) AS is_held
+            FROM accelerator_lines WHERE source_name = $source
+        )
+        SELECT
+            currency, sum(row_count), coalesce(sum(cost), 0),
+            coalesce(sum(cost) FILTER (run_tag IS NOT NULL), 0),
+            coalesce(sum(cost) FILTER (run_tag IS NULL AND is_held), 0),
+            coalesce(sum(row_count) FILTER (run_tag IS NOT NULL), 0),
+            coalesce(sum(row_count) FILTER (run_tag IS NULL AND is_held), 0)
+        FROM lines GROUP BY currency ORDER BY currency
+    """
+    month = evidence.month(bill)
+    for currency, rows, cost, tagged, held, tagged_rows, held_rows in evidence.rows(sql, source=bill.source.name):
+        whole, by_tag, by_record = (cost, tagged, held) if cost > 0 else (rows, tagged_rows, held_rows)
+        met = share(by_tag + by_record, whole)
+        of = f"{cost:,.2f} {currency} at list price" if cost > 0 else counted(rows, "row")
+        parts = f"{percent(share(by_tag, whole))} by tag, {percent(share(by_record, whole))} by record"
+        rest = _without_a_run(evidence, bill, currency)
+        message = f"{percent(met)} of {of} for accelerators in {month} meets a run ({parts})"
+        facts = {
+            "month": month,
+            "currency": currency,
+            "list_cost": str(cost),
+            "rows": int(rows),
+            "share": met,
+            "share_by_tag": share(by_tag, whole),
+            "share_by_record": share(by_record, whole),
+            "without_a_run": [{"resource_id": name, "list_cost": str(amount)} for name, amount, _ in rest],
+        }
+        if by_tag + by_record == whole:
+            yield _answer(bill, "cost", "ok", message, "", facts)
+            continue
+        named = some([f"{name or 'rows without resource'} ({amount:,.2f})" for name, amount, _ in rest], rest[0][2])
+        remedy = "Tag these machines with the run's id, or write a run record for them; unused time stays idle."
+        yield _answer(bill, "cost", "warning", f"{message}; without a run: {named}", remedy, facts)
+
+
+def _without_a_run(evidence: Evidence, bill: Reading, currency: str) -> list[tuple[Any, ...]]:
+    """The dearest resources that neither a tag nor a record gives to a run, with their cost, and how many there are."""
+    sql = f"""
+        SELECT names[1], coalesce(sum(cost), 0), count(*) OVER () FROM accelerator_lines
+        WHERE source_name = $source AND currency = $currency AND run_tag IS NULL
+            AND line_id NOT IN (SELECT line_id FROM held_lines)
+        GROUP BY ALL ORDER BY 2 DESC, 1 LIMIT {KEPT}
+    """
+    return evidence.rows(sql, source=bill.source.name, currency=currency)
+
+
+def _tags(evidence: Evidence, bill: Reading, keys: list[str], *, is_needed: bool) -> Check:
+    """Whether a configured run tag is there; where records find all cost, it is not needed."""
+    declared = [column.name for column in connector_for(bill.source.kind).SCHEMA if column.type == TextMap]
+    columns = [name for name in declared if name not in _NO_TAGS]
+    sql = "SELECT count(*), count(run_tag) FROM usage_lines WHERE source_name = $source"
+    rows, tagged = evidence.row(sql, source=bill.source.name)
+    names = " UNION ".join(
+        f"SELECT unnest(map_keys({name})) AS name FROM raw.{bill.source.kind} WHERE _source_name = $source" for name in columns
+    )
+    found = [name for (name,) in evidence.rows(f"{names} ORDER BY name", source=bill.source.name)]
+    # an export's query may make single tags columns of their own: resource_tags_user_team
+    has_column = any(name == column or name.startswith(f"{column}_") for name in bill.columns for column in columns)
+    facts = {"run_tag_keys": keys, "rows": rows, "tagged_rows": tagged, "has_column": has_column}
+    facts["tags"] = found[:KEPT]
+    wanted = ", ".join(keys)
+    if tagged:
+        return _answer(bill, "run_tag", "ok", f"{wanted} on {tagged:,} of {counted(rows, 'row')} of use", "", facts)
+    if bill.source.facts.provider_name == "AWS":
+        remedy = "Activate the cost-allocation tag in the payer account, or correct run_tag_keys; records work without it."
+    else:
+        remedy = "Set the label on what you train on, or correct run_tag_keys; records work without it."
+    outcome: Outcome = "warning" if is_needed else "ok"
+    if not facts["has_column"]:
+        remedy = f"Add the column to the export. {remedy}"
+        message = f"the export has no column {bill.source.facts.tag_column}"
+        return _answer(bill, "run_tag", outcome, message, remedy if is_needed else "", facts)
+    spelt = {tag_key(name).removeprefix("user_"): name for name in found}
+    near = next((text for key in keys if (text := meant(tag_key(key), spelt))), "")
+    message = f"no row carries {wanted}{near or '; tags on it: ' + (some(found) or 'none')}"
+    return _answer(bill, "run_tag", outcome, message, remedy if is_needed else "", facts)
+
+
+def _resources(evidence: Evidence, bill: Reading) -> Check:
+    """Whether rows name the machine: a record meets a bill by nothing else."""
+    sql = """
+        SELECT count(*), count(*) FILTER (len(list_filter(names, lambda name: name <> '')) > 0)
+        FROM usage_lines
+        WHERE source_name = $source AND is_accelerator = (
+            SELECT bool_or(is_accelerator) FROM usage_lines WHERE source_name = $source
+        )
+    """
+    rows, named = evidence.row(sql, source=bill.source.name)
+    facts = {"rows": rows, "rows_with_resource": named, "share": share(named, rows)}
+    message = f"{percent(share(named, rows))} of {counted(rows, 'row')} name their machine"
+    if named == rows:
+        return _answer(bill, "resource_ids", "ok", message, "", facts)
+    remedy = f"{_RESOURCES[bill.source.facts.provider_name or '']}: without it a record meets no cost."
+    return _answer(bill, "resource_ids", "warning", message, remedy, facts)
+
+
+def _granularity(evidence: Evidence, bill: Reading) -> Check:
+    """Whether rows are of hours: a row of a day or month is shared by all who held the machine in it."""
+    sql = """
+        SELECT
+            CASE
+                WHEN to_at <= from_at + INTERVAL 1 HOUR THEN 'hourly'
+                WHEN to_at <= from_at + INTERVAL 1 DAY THEN 'daily'
+                ELSE 'monthly'
+            END AS granularity,
+            count(*)
+        FROM usage_lines
+        WHERE source_name = $source AND is_accelerator = (
+            SELECT bool_or(is_accelerator) FROM usage_lines WHERE source_name = $source
+        )
+        GROUP BY ALL ORDER BY 2 DESC, 1
+    """
+    found = dict(evidence.rows(sql, source=bill.source.name))
+    main, rows = next(iter(found)), sum(found.values())
+    message = f"{main}, {found[main]:,} of {counted(rows, 'row')}"
+    facts = {"granularity": main, "rows": found}
+    if set(found) == {"hourly"}:
+        return _answer(bill, "granularity", "ok", message, "", facts)
+    provider = bill.source.facts.provider_name or ""
+    remedy = f"{_HOURLY[provider]}: a longer row is divided among all runs of its time, with low confidence."
+    return _answer(bill, "granularity", "warning", message, remedy, facts)

@@ -1,0 +1,278 @@
+"""What a table of BigQuery would say to a refresh, asked before it: login, table, columns, bytes and price, permissions.
+
+All of it is free: the table is described, queries are tried without being run, a stream is opened and not read. The first fault
+that would stop a refresh ends the questions, for those behind it would repeat it. Rows are read elsewhere, and here is decided
+whether they may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import ROUND_UP, Decimal
+from typing import TYPE_CHECKING, Any
+
+from connectors.deliveries import Delivery
+from connectors.errors import ConnectorError
+from connectors.stores import ObjectStore
+from connectors.stores.google_errors import grant
+from connectors.stores.google_locations import table_location
+from dagster_project.base.clock import now
+from dagster_project.base.failures import meant
+from dagster_project.base.months import first_day
+from dagster_project.doctor.checks import KEPT, Check, counted, size, some
+from dagster_project.landing.land import Landing
+from dagster_project.landing.records import partition_day
+from dagster_project.landing.sources import TABLES, Span, span_of
+from dagster_project.landing.whole import is_loaded
+from dagster_project.settings import SourceSettings
+
+if TYPE_CHECKING:
+    from connectors.gcp.tables import TableReading
+    from connectors.stores.bigquery import TableStore
+
+# on demand, of the multi-regions US and EU; others and editions differ: https://cloud.google.com/bigquery/pricing
+USD_PER_TIB = Decimal("6.25")
+LEAST_BILLED = 10 << 20  # of each table and query
+STOPPED_AFTER = timedelta(days=2)  # Google writes a billing table several times a day
+_TYPES = {"TABLE": "a table", "VIEW": "a view", "MATERIALIZED_VIEW": "a materialized view"}
+_NO_DATA = (date(2006, 1, 1), date(2006, 1, 2))  # a day before any bill: where days are pruned it reads nothing
+
+
+def is_table(source: SourceSettings) -> bool:
+    """Whether a source is read from a table of BigQuery."""
+    return source.location.startswith(TABLES)
+
+
+def next_span(landing: Landing, source: SourceSettings) -> Span:
+    """The days that the next refresh will ask for: all of them until the source was loaded whole."""
+    return span_of(source, is_loaded=is_loaded(landing, source))
+
+
+def check_table(source: SourceSettings, store: ObjectStore) -> Iterator[Check]:
+    """Everything that can be known before a query runs. Nothing follows a problem."""
+    from connectors.gcp.tables import READINGS
+    from connectors.stores.bigquery import TableStore
+
+    reading = READINGS.get(source.kind)
+    if not isinstance(store, TableStore) or reading is None:
+        return  # the listing refuses it, in words of its own
+    try:
+        for check in _questions(source, store, reading):
+            yield check
+            if check.outcome == "problem":
+                return
+    except ConnectorError as error:
+        yield _problem(source, store, error)
+
+
+def check_newest(source: SourceSettings, store: ObjectStore, delivery: Delivery, limit: int) -> tuple[Check, bool]:
+    """What reading the newest partition would cost, and whether it may be read only to look at it: up to the cap and `limit`."""
+    from connectors.gcp.tables import READINGS
+    from connectors.stores.bigquery import TableStore
+
+    assert isinstance(store, TableStore)
+    day = partition_day(delivery.partition) or first_day(delivery.partition[:7])
+    about, name = f"bytes of {source.name}", f"the partition of {day}"
+    sql = READINGS[source.kind].rows_sql(table_location(source.location).name, store.describe(), day)
+    number = store.dry_run(sql)
+    if number > source.maximum_bytes_billed:
+        return _above_cap(source, f"a read of {name}", number), False
+    facts = {"partition": delivery.partition, "bytes": number, "maximum_bytes_billed": source.maximum_bytes_billed}
+    message = f"a read of {name}, the newest, takes {size(number)}, about {_price(number)}"
+    if number > limit:
+        message += f"; that is more than {size(limit)}, so it is not read here"
+    return Check(about, "ok", message, "", True, "bytes", facts), number <= limit
+
+
+def _questions(source: SourceSettings, store: TableStore, reading: TableReading) -> Iterator[Check]:
+    yield _login(source, store)
+    description = store.describe()
+    if description.get("type", "TABLE") not in _TYPES:
+        return  # the listing refuses it
+    yield from _table(source, reading, description)
+    yield _columns(source, reading, description)
+    yield from _bytes(source, store, reading, description)
+    yield _permissions(source, store, description)
+
+
+def _problem(source: SourceSettings, store: TableStore, error: ConnectorError) -> Check:
+    """What refused to answer, in plain words where Google's own are not, and by name what a permission is granted on."""
+    plain = {
+        "no_credentials": "Google takes no login of this machine",
+        "role_denied": f"this login may not act as {source.impersonate}",
+        "quota_exceeded": "a quota is used up",
+    }.get(error.reason)
+    message = f"{plain}; {error.message}" if plain else error.message
+    if error.reason == "missing_table":
+        message = _nearest(source, store) or error.message
+    return Check(source.name, "problem", message, _named(source, error.remedy), True, "source", {"reason": error.reason})
+
+
+def _named(source: SourceSettings, remedy: str) -> str:
+    """A remedy with the names of the places that it speaks of."""
+    table = table_location(source.location)
+    names = {
+        "the project that pays": f"{source.billing_project or table.project}, the project that pays",
+        "on the dataset": f"on the dataset {table.full_dataset}",
+        "the service account of `impersonate`": f"the service account {source.impersonate}",
+    }
+    for words, named in names.items():
+        remedy = remedy.replace(words, named)
+    return remedy
+
+
+def _login(source: SourceSettings, store: TableStore) -> Check:
+    from connectors.stores.google_permissions import logged_in_as
+
+    name = logged_in_as(source.location, store.options)
+    facts = {"login": name or None, "is_impersonated": source.impersonate is not None, "endpoint_url": source.endpoint_url}
+    if source.endpoint_url:
+        message = f"{source.endpoint_url} is asked without a login"
+    else:
+        message = f"Google knows this login as {name}" if name else "Google takes this login, which names no account"
+        message += ", by impersonation" if source.impersonate else ""
+    return Check(f"login of {source.name}", "ok", message, "", True, "login", facts)
+
+
+def _table(source: SourceSettings, reading: TableReading, description: Mapping[str, Any]) -> Iterator[Check]:
+    """What the table is; what of it will be lost; whether Google still writes it."""
+    about, kind = f"table of {source.name}", description.get("type", "TABLE")
+    axis, clustered = reading.axis_of(description), (description.get("clustering") or {}).get("fields", [])
+    rows = int(description.get("numRows") or 0)
+    facts = {
+        "type": kind,
+        "location": description.get("location"),
+        "read_by": axis.column,
+        "unit": axis.unit,
+        "clustered_by": clustered,
+        "rows": rows if kind == "TABLE" else None,
+    }
+    message = f"{source.location} is {_TYPES[kind]} in {description.get('location', 'no known location')}"
+    message += f", read by the {axis.unit.lower()} of {axis.column}"
+    message += f", clustered by {some(clustered)}" if clustered else ""
+    message += f", {counted(rows, 'row')}" if kind == "TABLE" else ""
+    yield Check(about, "ok", message, "", True, "table", facts)
+    yield from _expiring(source, description, about)
+    written = datetime.fromtimestamp(int(description.get("lastModifiedTime") or 0) / 1000, UTC)
+    if kind == "TABLE" and not reading.is_by_month and description.get("lastModifiedTime") and written < now() - STOPPED_AFTER:
+        message = f"nothing was written into it since {written:%Y-%m-%d %H:%M} UTC; Google writes several times a day"
+        remedy = "See whether the export was switched off, or goes to another table now (Billing, Billing export)."
+        yield _warning(about, message, remedy, reason="export_stopped", last_modified=written.isoformat())
+
+
+def _expiring(source: SourceSettings, description: Mapping[str, Any], about: str) -> Iterator[Check]:
+    divided = description.get("timePartitioning") or {}
+    days = int(divided.get("expirationMs") or 0) // 86_400_000
+    if 0 < days < source.look_back_days:
+        message = f"its partitions are deleted after {days} days: what Google corrects in older ones is lost"
+        remedy = f"Set the expiration of partitions to never, or at least to {source.look_back_days} days (look_back_days)."
+        yield _warning(about, message, remedy, reason="table_expires", partitions_expire_after_days=days)
+    if description.get("expirationTime"):
+        at = datetime.fromtimestamp(int(description["expirationTime"]) / 1000, UTC)
+        message, remedy = f"the whole table is deleted on {at:%Y-%m-%d}", "Set the table's expiration to never."
+        yield _warning(about, message, remedy, reason="table_expires", expires_at=at.isoformat())
+
+
+def _warning(about: str, message: str, remedy: str, *, reason: str, **facts: Any) -> Check:
+    return Check(about, "warning", message, remedy, True, "table", {"reason": reason, **facts})
+
+
+def _columns(source: SourceSettings, reading: TableReading, description: Mapping[str, Any]) -> Check:
+    names, unknown = reading.columns_of(description, source.location)
+    shape = reading.shape
+    known = dict.fromkeys(path.partition(".")[0] for path in (*shape.columns, *shape.maps, *shape.records))
+    absent = [name for name in known if name not in names]
+    message = f"{counted(len(names), 'column')}, with all that must be there"
+    message += f"; not there, as in older tables: {some(absent)}" if absent else ""
+    message += f"; kept and not read, as they are unknown: {some(unknown)}" if unknown else ""
+    facts = {"columns": len(names), "absent": absent, "unknown_columns": list(unknown[:KEPT])}
+    return Check(f"columns of {source.name}", "ok", message, "", True, "columns", facts)
+
+
+def _bytes(source: SourceSettings, store: TableStore, reading: TableReading, description: Mapping[str, Any]) -> Iterator[Check]:
+    """What the next look reads, and whether it reads the days that it names alone."""
+    table, options, cap = table_location(source.location).name, store.options, source.maximum_bytes_billed
+    try:
+        number = store.dry_run(reading.look_sql(table, description, options.first_day, options.end_day))
+        is_pruned = _is_divided(reading, description) or not store.dry_run(reading.look_sql(table, description, *_NO_DATA))
+    except ConnectorError as error:
+        if error.reason == "permission_denied" and (missing := _missing(source, store)):
+            yield _lacks(source, missing)
+            return
+        raise
+    if number > cap:
+        yield _above_cap(source, "the next look", number, ", or give it fewer `months`")
+        return
+    since = f"at the days since {options.first_day}" if options.first_day else "at all days, as they were not all landed yet"
+    message = f"the next look, {since}, reads {size(number)}, about {_price(number)} on demand; no query may read more than"
+    facts = {"look_bytes": number, "first_day": str(options.first_day or "") or None, "maximum_bytes_billed": cap}
+    about = f"bytes of {source.name}"
+    yield Check(about, "ok", f"{message} {size(cap)} (maximum_bytes_billed)", "", True, "bytes", facts)
+    if not is_pruned:
+        remedy = "Name a table that is divided by day, as Google's own is, or divide the table behind the view."
+        message = "each look and each read goes through the whole table or view, whatever days are asked for"
+        yield _warning(about, message, remedy, reason="no_pruning", look_bytes=number)
+
+
+def _is_divided(reading: TableReading, description: Mapping[str, Any]) -> bool:
+    divided = description.get("timePartitioning")
+    return divided is not None and reading.axis_of(description).column == divided.get("field", "_PARTITIONTIME")
+
+
+def _above_cap(source: SourceSettings, what: str, number: int, otherwise: str = "") -> Check:
+    cap = source.maximum_bytes_billed
+    needed = (int(number * 1.01) // 10**9 + 1) * 10**9  # BigQuery rounds up what it bills
+    remedy = f"Write `maximum_bytes_billed: {needed}` for this source (about {_price(number)} each time){otherwise}."
+    facts = {"reason": "above_byte_cap", "bytes": number, "maximum_bytes_billed": cap, "needed": needed}
+    message = f"{what} would take {size(number)}, and maximum_bytes_billed is {size(cap)}: it is not run"
+    return Check(f"bytes of {source.name}", "problem", message, remedy, True, "bytes", facts)
+
+
+def _price(number: int) -> str:
+    usd = Decimal(max(number, LEAST_BILLED)) * USD_PER_TIB / (1 << 40)
+    return f"{usd.quantize(Decimal('0.01'), ROUND_UP)} USD"
+
+
+def _permissions(source: SourceSettings, store: TableStore, description: Mapping[str, Any]) -> Check:
+    """What a refresh needs and did not need yet: the rows of the table, and a stream of the Storage API for large partitions."""
+    from connectors.stores.google_permissions import try_stream
+
+    if missing := _missing(source, store):
+        return _lacks(source, missing)
+    column = description["schema"]["fields"][0]["name"]
+    is_table = description.get("type", "TABLE") == "TABLE"
+    is_known = is_table and try_stream(store.reader, source.location, column, store.options)
+    message = "it may describe the table and run queries"
+    message += ", and stream rows" if is_known else "; whether it may stream rows is shown by the first large partition"
+    facts = {"may_stream": is_known or None}
+    return Check(f"permissions of {source.name}", "ok", message, "", True, "permissions", facts)
+
+
+def _missing(source: SourceSettings, store: TableStore) -> list[str]:
+    from connectors.stores.google_permissions import lacking
+
+    return lacking(store.client, source.location, store.options)
+
+
+def _lacks(source: SourceSettings, missing: list[str]) -> Check:
+    facts = {"reason": "permission_denied", "missing": missing}
+    message = f"this login lacks {some(missing)} on {source.location}"
+    return Check(
+        f"permissions of {source.name}", "problem", message, _named(source, grant("describe")), True, "permissions", facts
+    )
+
+
+def _nearest(source: SourceSettings, store: TableStore) -> str:
+    """What of a table's name is not there, with the name that may be meant; '' where it is listed after all."""
+    from connectors.stores.google_permissions import neighbours
+
+    table = table_location(source.location)
+    what, names = neighbours(store.client, table, store.options)
+    if table.table in names or (what == "dataset" and table.dataset in names):  # it is there, and may not be looked into
+        return ""
+    known = {"table": f"no table {table.table} in {table.full_dataset}", "dataset": f"no dataset {table.full_dataset}"}
+    if what not in known:
+        return f"{source.location}: there is no such project, or it shows this login nothing"
+    there = f", which has {some(names)}" if what == "table" and names else ""
+    return f"{source.location}: there is {known[what]}{there}{meant(table.table if what == 'table' else table.dataset, names)}"

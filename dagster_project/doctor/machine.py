@@ -1,0 +1,78 @@
+"""Whether this machine can hold a home: folders that may be written, a local disk, room. Nothing is written to find out."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from connectors.errors import ConnectorError
+from connectors.stores.opening import open_store
+from dagster_project.doctor.checks import Check
+from dagster_project.settings import Settings
+
+LITTLE_SPACE = 10 << 30
+SPACE_NEEDED = "A landing needs about the size of its exports, a build about a tenth of it."
+NETWORK_DISKS = re.compile(r"nfs|cifs|smb|sshfs|s3fs|gcsfuse|goofys|9p|afs|ceph|gluster|lustre|beegfs")
+
+
+def check_machine(settings: Settings) -> Iterator[Check]:
+    """Home, landing and disk."""
+    place = _nearest(settings.home)
+    if not _may_write(place):
+        yield _not_writable("home", place)
+        return
+    disk = _file_system(place)
+    if disk and NETWORK_DISKS.search(disk):
+        message = f"{settings.home} is on a network disk ({disk}), where locks and renames are not safe"
+        yield Check("home", "problem", message, "Use a local disk.", question="home")
+    else:
+        message = f"{settings.home} is writable{f' and on a local disk ({disk})' if disk else ''}"
+        yield Check("home", "ok", message, question="home", facts={"folder": str(settings.home), "disk": disk})
+    yield _check_landing(settings)
+    free = shutil.disk_usage(place).free
+    is_little = free < LITTLE_SPACE
+    message = f"{free / (1 << 30):.1f} GB are free"
+    facts = {"free_bytes": free}
+    outcome, remedy = ("warning", SPACE_NEEDED) if is_little else ("ok", "")
+    yield Check("disk space", outcome, message, remedy, question="disk_space", facts=facts)  # type: ignore[arg-type]
+
+
+def _check_landing(settings: Settings) -> Check:
+    facts = {"location": settings.landing}
+    if "://" in settings.landing:
+        try:
+            next(iter(open_store(settings.landing, base=settings.base).list_objects()), None)
+        except ConnectorError as error:
+            return Check("landing", "problem", error.message, error.remedy, question="landing", facts=facts)
+        message = f"{settings.landing} can be listed; writing is tried by the first refresh only"
+        return Check("landing", "ok", message, question="landing", facts=facts)
+    place = _nearest(Path(settings.landing))
+    if not _may_write(place):
+        return _not_writable("landing", place)
+    return Check("landing", "ok", f"{settings.landing} is writable", question="landing", facts=facts)
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder itself, or the first above it that is there."""
+    return next(place for place in (folder, *folder.parents) if place.exists())
+
+
+def _may_write(place: Path) -> bool:
+    return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+
+
+def _not_writable(about: str, place: Path) -> Check:
+    message = f"{place} is not a folder this user may write"
+    remedy = f"Give another {about} or its permission."
+    return Check(about, "problem", message, remedy, question=about, facts={"folder": str(place)})
+
+
+def _file_system(place: Path) -> str | None:
+    """Type of the file system a folder is on, where the system shows."""
+    mounts = Path("/proc/self/mounts")
+    if not mounts.exists():
+        return None
+    types = {point: kind for _, point, kind, *_ in map(str.split, mounts.read_text().splitlines())}
+    above = [point for point in types if place.resolve().is_relative_to(point)]
+    return types[max(above, key=len)] if above else None

@@ -1,0 +1,271 @@
+"""What a source has: its location listed, its newest month read as a landing would read it, in a temporary folder.
+
+Bounded: of a large month some files are read, and what was read is reported. What the rows say of runs is asked elsewhere.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+
+from connectors.deliveries import Delivery, Refusal
+from connectors.errors import ConnectorError
+from connectors.layouts.accounting import Counts, look, nothing_there
+from connectors.layouts.shards import orphan_shards
+from connectors.registry import connector_for
+from connectors.stores import ObjectStore
+from connectors.telemetry.samples import facts_of
+from dagster_project.base.clock import now
+from dagster_project.base.failures import meant
+from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, size, some
+from dagster_project.doctor.google import check_newest, check_table, is_table, next_span
+from dagster_project.landing.deriving.derive import Deriver
+from dagster_project.landing.fetching import Fetched
+from dagster_project.landing.opening import open_landing
+from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
+from dagster_project.landing.planning import is_wanted
+from dagster_project.landing.records import RowRefusal, calendar_month, file_names, partition_day
+from dagster_project.landing.sources import open_source
+from dagster_project.landing.surprises import surprise_of
+from dagster_project.settings import MEMORY_LIMIT, Settings, SourceSettings
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+BYTES = {"bill": 1 << 30, "carbon": 1 << 28}  # read of one source; telemetry and records are parsed line by line
+OTHER_BYTES = 1 << 27
+FILES = 2000
+PAGE = 1000  # keys of one answer of S3
+ORPHANS = "orphan_shards"
+REFUSALS = 3  # of one source; `refresh` shows all
+
+
+@dataclass(slots=True)
+class Reading:
+    """One source as far as it was read."""
+
+    source: SourceSettings
+    months: list[str] = field(default_factory=list)  # of all its deliveries; none where files are known by no month
+    newest: str = ""
+    files: list[tuple[Path, str, dict[str, str]]] = field(default_factory=list)  # Parquet, its object, its columns
+    rows: int = 0
+    objects_read: int = 0
+    objects_there: int = 0
+    bytes_read: int = 0
+    bytes_there: int = 0
+    unknown_columns: set[str] = field(default_factory=set)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the newest month was read."""
+        return self.objects_read == self.objects_there
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that any file that was read has."""
+        return {name for _, _, columns in self.files for name in columns}
+
+
+def read_source(settings: Settings, source: SourceSettings, folder: Path, reading: Reading) -> Iterator[Check]:
+    """Yield what is to be known of a source, and fill `reading`."""
+    base = settings.base
+    try:
+        span = next_span(open_landing(settings), source) if is_table(source) else None
+        store = open_source(base, source, span)
+        if is_table(source):
+            checks = list(check_table(source, store))
+            yield from checks
+            if any(check.outcome == "problem" for check in checks):
+                return
+        connector = connector_for(source.kind)
+        found, counts = look(source.kind, connector.find_deliveries, getattr(connector, "LAYOUTS", ()), store)
+        found = [item for item in found if is_wanted(source, item)]
+        deliveries = [item for item in found if isinstance(item, Delivery)]
+        yield from _refusals(source, [item for item in found if isinstance(item, Refusal)], is_all=not deliveries)
+        if not deliveries:
+            if not found:
+                yield _nothing(base, source, store, counts)
+            return
+        wanted = _newest(source, deliveries, reading)
+        yield from _half_exported(source, deliveries)
+        yield from _orphans(source, store, deliveries)
+        if is_table(source):
+            check, is_read = check_newest(source, store, wanted[0], BYTES[source.facts.fact])
+            yield check
+            if check.outcome == "problem":
+                return
+            yield from _read(store, wanted, folder, reading, wanted[:1] if is_read else [])
+        else:
+            yield from _read(store, wanted, folder, reading, wanted)
+    except BaseException as error:  # whatever is wrong with one source, the others are looked at
+        surprise = surprise_of(error, source.name, None, folder)
+        yield Check(source.name, "problem", surprise.message, surprise.remedy, True, "source", {"reason": surprise.reason})
+
+
+def _refusals(source: SourceSettings, refusals: Sequence[Refusal], *, is_all: bool) -> Iterator[Check]:
+    for refusal in refusals[:REFUSALS]:
+        yield _finding(source, "problem" if is_all else "warning", refusal)
+    if len(refusals) > REFUSALS:
+        message = f"{counted(len(refusals) - REFUSALS, 'more object')} refused"
+        yield Check(source.name, "warning", message, "`trainledger refresh` names them all.", True, "refusal")
+
+
+def _nothing(base: Path, source: SourceSettings, store: ObjectStore, counts: Counts) -> Check:
+    """Why there is neither a delivery nor a refusal, and which prefix is meant."""
+    what, remedy = nothing_there(store.uri, counts) or (
+        f"{store.uri}: nothing of the configured months ({source.months})",
+        "Correct `months`, or wait for the provider.",
+    )
+    what += _meant(base, source)
+    return Check(source.name, "problem", what, remedy, True, "source", {"listed": counts.listed, "bystanders": counts.bystanders})
+
+
+def _meant(base: Path, source: SourceSettings) -> str:
+    """The prefix beside an empty one whose name is nearest to it, by one page of a listing."""
+    above, _, name = source.location.rstrip("/").rpartition("/")
+    if not source.location.startswith("s3://") or above == "s3:/":
+        return ""
+    try:
+        store = open_source(base, source.model_copy(update={"location": above}))
+        names = {info.key.partition("/")[0] for info in islice(store.list_objects(), PAGE) if "/" in info.key}
+    except ConnectorError:  # these credentials may see the prefix alone
+        return ""
+    return meant(name, names - {name})
+
+
+def _half_exported(source: SourceSettings, deliveries: list[Delivery]) -> Iterator[Check]:
+    exported = {one.partition: one.published_at for one in sorted(deliveries, key=lambda one: one.published_at)}
+    months = partial_months(source, exported, now())
+    if months:
+        facts = {"reason": REASON, "months": [month.facts() for month in months[:KEPT]]}
+        yield Check(source.name, "warning", f"half exported: {in_words(months)}", REMEDY, True, REASON, facts)
+
+
+def _orphans(source: SourceSettings, store: ObjectStore, deliveries: list[Delivery]) -> Iterator[Check]:
+    """Files that one EXPORT DATA cannot have written, in any partition: the listing shows."""
+    if source.facts.provider_name != "Google Cloud" or source.facts.fact not in BYTES:
+        return
+    latest = {one.partition: one for one in sorted(deliveries, key=lambda one: one.published_at)}
+    found = [refusal for one in latest.values() for refusal in orphan_shards(one, store.uri)]
+    for refusal in found[:REFUSALS]:
+        yield _finding(source, "warning", refusal)
+    if len(found) > REFUSALS:
+        message = f"{counted(len(found) - REFUSALS, 'more partition')} with files that are not of one export"
+        yield Check(source.name, "warning", message, found[0].remedy, True, "refusal", {"reason": ORPHANS})
+
+
+def _newest(source: SourceSettings, deliveries: list[Delivery], reading: Reading) -> list[Delivery]:
+    """The deliveries of the newest month, the newest one of each partition; of files without months all, newest first."""
+    latest = {delivery.partition: delivery for delivery in sorted(deliveries, key=lambda one: one.published_at)}
+    if source.facts.fact in ("runs", "inputs"):
+        return sorted(latest.values(), key=lambda one: one.published_at, reverse=True)
+    months = {partition: _month_of(delivery) for partition, delivery in latest.items()}
+    reading.months = sorted(set(months.values()))
+    reading.newest = reading.months[-1]
+    first = reading.newest
+    if any(partition_day(partition) for partition in latest):  # days: what was used late in a month lies in the next one's
+        first = reading.months[-2:][0]
+    return [delivery for partition, delivery in sorted(latest.items(), reverse=True) if months[partition] >= first]
+
+
+def _month_of(delivery: Delivery) -> str:
+    """The month of a partition; of a file that of its name, else that of its time."""
+    if month := calendar_month(delivery.partition):
+        return month
+    started = facts_of(delivery.objects[0].key).started_at
+    at = delivery.published_at if started is None else _EPOCH + timedelta(microseconds=started)
+    return f"{at:%Y-%m}"
+
+
+def _read(
+    store: ObjectStore, deliveries: list[Delivery], folder: Path, reading: Reading, allowed: list[Delivery]
+) -> Iterator[Check]:
+    """Read those of the deliveries that may be read, as far as there is room for them."""
+    source = reading.source
+    deriver = Deriver(folder / "spill", MEMORY_LIMIT)
+    reading.objects_there = sum(len(delivery.objects) for delivery in deliveries)
+    reading.bytes_there = sum(info.size for delivery in deliveries for info in delivery.objects)
+    refused = 0
+    for number, delivery in enumerate(_bounded(allowed, BYTES.get(source.facts.fact, OTHER_BYTES), reading)):
+        here = folder / str(number)
+        try:
+            findings = _read_one(store, delivery, here, deriver, reading)
+        except BaseException as error:
+            findings = [_finding(source, "problem", surprise_of(error, source.name, delivery, here))]
+            deriver = Deriver(folder / "spill", MEMORY_LIMIT)  # an engine that met a surprise may be of no more use
+        yield from findings[: max(REFUSALS - refused, 0)]
+        refused += len(findings)
+    if refused > REFUSALS:
+        message = f"{counted(refused - REFUSALS, 'more finding')} in what was read"
+        yield Check(source.name, "warning", message, "`trainledger refresh` names them all.", True, "refusal")
+    yield _summary(reading)
+
+
+def _bounded(deliveries: list[Delivery], limit: int, reading: Reading) -> Iterator[Delivery]:
+    """The deliveries with as many of their objects as may be read."""
+    for delivery in deliveries:
+        objects = []
+        for info in delivery.objects:
+            if reading.bytes_read + info.size <= limit and reading.objects_read < FILES:
+                objects.append(info)
+                reading.bytes_read += info.size
+                reading.objects_read += 1
+        if objects:
+            yield replace(delivery, objects=tuple(objects))
+
+
+def _read_one(store: ObjectStore, delivery: Delivery, folder: Path, deriver: Deriver, reading: Reading) -> list[Check]:
+    """Fetch and derive a delivery as a landing would; what is wrong with it is returned."""
+    originals, made = folder / "originals", folder / "made"
+    for place in (originals, made):
+        place.mkdir(parents=True)
+    names = file_names([info.key for info in delivery.objects])
+    files = {key: originals / name for key, name in names.items()}
+    for info in delivery.objects:
+        store.fetch(info, files[info.key])
+    contents = deriver.derive(Fetched(delivery, files, made, ""), store.uri, "")
+    if contents.is_taken:
+        reading.rows += contents.rows
+        reading.unknown_columns.update(contents.unknown_columns)
+        reading.files += [
+            ((originals if part.is_original else made) / part.file, part.source_object, part.columns) for part in contents.parts
+        ]
+    # of a delivery that is taken they are remarks
+    outcome: Outcome = "warning" if contents.is_taken else "problem"
+    shown = (refusal for refusal in contents.refusals if refusal.reason != ORPHANS)  # a part of the files was read; see _orphans
+    return [_finding(reading.source, outcome, refusal) for refusal in shown]
+
+
+def _finding(source: SourceSettings, outcome: Outcome, of: ConnectorError | RowRefusal | Refusal) -> Check:
+    facts = {"reason": of.reason, "source_object": of.source_object}
+    return Check(source.name, outcome, of.message, of.remedy, True, "refusal", facts)
+
+
+def _summary(reading: Reading) -> Check:
+    """One line: what is there, and what of it was read."""
+    source, newest = reading.source, reading.newest
+    there = (
+        f"{counted(len(reading.months), 'month')}, the newest is {newest}" if newest else counted(reading.objects_there, "file")
+    )
+    what = "partition" if is_table(source) else "file"
+    read = f"read {reading.objects_read:,} of {counted(reading.objects_there, what)}"
+    if not reading.is_whole and what == "file":  # how large the partitions of a table are is not listed
+        read += f" ({size(reading.bytes_read)} of {size(reading.bytes_there)})"
+    unknown = sorted(reading.unknown_columns)
+    named = f", {counted(len(unknown), 'unknown column')} ({some(unknown)})" if unknown else ""
+    facts = {
+        "kind": str(source.kind),
+        "months": reading.months,
+        "newest_month": newest or None,
+        "objects": reading.objects_there,
+        "objects_read": reading.objects_read,
+        "bytes": reading.bytes_there,
+        "bytes_read": reading.bytes_read,
+        "rows_read": reading.rows,
+        "unknown_columns": unknown,
+    }
+    if not reading.objects_read:
+        message = f"{source.kind}, {there}; its {what}s are too large to be read only to look at them"
+        return Check(source.name, "warning", message, "`trainledger refresh` reads them.", True, "source", facts)
+    return Check(
+        source.name, "ok", f"{source.kind}, {there}; {read}, {counted(reading.rows, 'row')}{named}", "", True, "source", facts
+    )

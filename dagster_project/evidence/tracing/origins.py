@@ -1,0 +1,77 @@
+"""What is found behind figures, in one table: rows of landed objects and of seeds, deliveries, and what each gave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from dagster_project.base.failures import UsageError, writing_to
+
+COLUMNS = {
+    "kind": "varchar",  # bill, carbon, record, sample, seed, delivery
+    "of_table": "varchar",
+    "source_name": "varchar",
+    "object": "varchar",
+    "first_row": "bigint",
+    "last_row": "bigint",
+    "row_count": "bigint",
+    "delivery_content_hash": "varchar",
+    "object_sha256": "varchar",
+    "usage_month": "date",
+    "training_run_id": "varchar",
+    "reason": "varchar",
+    "attribution_rule": "varchar",
+    "share": "varchar",
+    "charge_group_id": "varchar",
+    "amount": "decimal(38, 12)",
+    "unit": "varchar",
+    "detail": "varchar",
+}
+ORDER = "kind, of_table, source_name, object, first_row, training_run_id, reason, charge_group_id, detail"
+
+
+def create(connection: duckdb.DuckDBPyConnection) -> None:
+    """The empty table."""
+    connection.execute(f"create table origins ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})")
+
+
+def add(connection: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[Any] = ()) -> None:
+    """Add the rows of a query by their names; a row that is there already is not added again."""
+    connection.execute(
+        f"create or replace temp table found as select * from origins limit 0; insert into found by name {query}", parameters
+    )
+    connection.execute("insert into origins from (from found except from origins)")
+
+
+def summary(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """Rows and objects by kind and table."""
+    cursor = connection.execute(
+        "select kind, of_table, cast(sum(row_count) as bigint) as rows, count(distinct (source_name, object)) as objects"
+        " from (select distinct kind, of_table, source_name, object, first_row, row_count from origins) group by all order by all"
+    )
+    return [dict(zip(("kind", "of_table", "rows", "objects"), row, strict=True)) for row in cursor.fetchall()]
+
+
+def first(connection: duckdb.DuckDBPyConnection, limit: int) -> list[dict[str, Any]]:
+    """The first rows of each kind."""
+    cursor = connection.execute(
+        f"select * from origins qualify row_number() over (partition by kind order by {ORDER}) <= {limit} order by {ORDER}"
+    )
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def write(connection: duckdb.DuckDBPyConnection, target: Path) -> int:
+    """All of them, as Parquet or CSV by the name of the file. Returns how many."""
+    forms = {".parquet": "format parquet, compression zstd", ".csv": "format csv, header"}
+    if target.suffix not in forms:
+        raise UsageError("--out needs a name that ends in .parquet or .csv", where=str(target))
+    with writing_to(target):
+        target.open("ab").close()
+        name = str(target).replace("'", "''")
+        connection.execute(f"copy (from origins order by {ORDER}) to '{name}' ({forms[target.suffix]})")
+    (count,) = connection.execute("select count(*) from origins").fetchone() or (0,)
+    return int(count)

@@ -1,0 +1,1 @@
+"""Deliveries of bills and of carbon against their declared shape and their own history."""

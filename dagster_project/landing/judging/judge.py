@@ -1,0 +1,179 @@
+"""Judging deliveries of bills and of carbon: once their rows are derived and before they can be elected, all in one batch.
+
+A verdict is derived data: it is kept on the shelf with what our code made of the delivery, and made again when that is, or when
+the rules change. So every build, earlier view and evidence pack that elects the delivery finds the same one. What follows from a
+verdict is decided by those who read it; today a rule that is not met is a warning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from connectors.registry import connector_for
+from dagster_project.base.months import first_day, month_end
+from dagster_project.landing.deriving.contents import JUDGED, Contents, Profile, Verdict
+from dagster_project.landing.judging.rules import FEW, RULES
+from dagster_project.landing.records import Generation, calendar_month
+
+if TYPE_CHECKING:
+    from dagster_project.landing.land import Landing
+    from dagster_project.settings import SourceSettings
+
+CURRENCY = re.compile("[A-Z]{3}")
+SHOWN = 3
+Measured = dict[str, float | None]
+
+
+class Candidate(NamedTuple):
+    """A delivery with what is known of its rows."""
+
+    source: SourceSettings
+    generation: Generation
+    contents: Contents
+
+
+@cache
+def rules_version() -> str:
+    """Twelve hex digits that change with what is asked and with how it is worked out."""
+    here = Path(__file__).resolve().parent
+    digests = (hashlib.sha256(path.read_bytes()).digest() for path in sorted(here.glob("*.py")))
+    return hashlib.sha256(b"".join(digests)).hexdigest()[:12]
+
+
+def lacks_verdict(source: SourceSettings, contents: Contents) -> bool:
+    """Whether a delivery is still to be judged."""
+    if source.facts.fact not in JUDGED or not contents.is_taken:
+        return False
+    return contents.verdict is None or contents.verdict.version != rules_version()
+
+
+def judge(landing: Landing, deliveries: Iterable[Candidate]) -> dict[str, Contents]:
+    """Judge those that lack a verdict, in one batch; their contents with it, by the path of the generation."""
+    wanted = [one for one in deliveries if lacks_verdict(one.source, one.contents)]
+    if not wanted:
+        return {}
+    from dagster_project.landing.judging.expectations import validate  # loads Great Expectations
+
+    records = {one.generation.source: landing.read(one.generation.source).generations for one in wanted}
+    previous = [_previous(landing, one, records[one.generation.source]) for one in wanted]
+    found = [_measured(landing, one, before) for one, before in zip(wanted, previous, strict=True)]
+    judged: dict[str, Contents] = {}
+    for one, before, (measures, names), validation in zip(wanted, previous, found, validate([m for m, _ in found]), strict=True):
+        failed = {rule.name for rule, result in zip(RULES, validation["results"], strict=True) if not result["success"]}
+        verdict = Verdict(
+            version=rules_version(),
+            previous=before and before.generation.content_hash,
+            failed={rule.name: _in_words(rule.measure, measures, names) for rule in RULES if rule.name in failed},
+        )
+        contents = replace(one.contents, verdict=verdict)
+        of_delivery = {
+            "source": one.generation.source,
+            "partition": one.generation.partition,
+            "content_hash": one.generation.content_hash,
+            "previous_content_hash": verdict.previous,
+            "connector_version": contents.connector_version,
+        }
+        landing.shelf.judge(one.generation, contents, of_delivery | validation)
+        judged[one.generation.path] = contents
+    return judged
+
+
+def _previous(landing: Landing, one: Candidate, records: Iterable[Generation]) -> Candidate | None:
+    """The delivery before this one in its partition, of other bytes and taken by the present code, if it is still landed."""
+    mine = one.generation
+    older = [g for g in records if g.partition == mine.partition and g.order < mine.order and g.content_hash != mine.content_hash]
+    for generation in sorted(older, key=lambda g: g.order, reverse=True):
+        contents = landing.contents(one.source, generation)
+        if contents.is_taken:
+            return Candidate(one.source, generation, contents)
+    return None
+
+
+def _measured(landing: Landing, one: Candidate, before: Candidate | None) -> tuple[Measured, dict[str, Sequence[str]]]:
+    """The measures of a delivery that the rules look at, and for those that count something the names of what was counted."""
+    contents, profile = one.contents, landing.shelf.profile(one.generation, one.contents)
+    schema, controls, facts = connector_for(one.source.kind).SCHEMA, contents.controls, one.source.facts
+    filled = _filled(contents, profile)
+    known = {value.lower() for column in schema if column.name == facts.line_type_column for value in column.known}
+    names: dict[str, Sequence[str]] = {
+        "unknown_line_types": [name for name in profile.line_types if name and name.lower() not in known] if known else [],
+        "empty_columns": [c.name for c in schema if c.required and contents.rows and not filled.get(c.name)],
+        "odd_currencies": sorted({month.currency for month in controls.months if not CURRENCY.fullmatch(month.currency)}),
+    }
+    measures: Measured = {"timely_lines_ratio": _timely(one)}
+    if before:
+        profile_before, controls_before = landing.shelf.profile(before.generation, before.contents), before.contents.controls
+        lost = {*profile_before.accounts} - {*profile.accounts}
+        is_many = before.contents.rows >= FEW
+        measures["rows_ratio_to_previous"] = round(contents.rows / before.contents.rows, 3) if is_many else None
+        measures["accounts_ratio_to_previous"] = _left(lost, profile_before.accounts)
+        names["lost_payers"] = sorted({*controls_before.payers} - {*controls.payers})
+        names["lost_currencies"] = sorted({m.currency for m in controls_before.months} - {m.currency for m in controls.months})
+        filled_before = _filled(before.contents, profile_before)
+        names["changed_columns"] = _changed(
+            contents, before.contents, [name for name in filled_before if filled_before[name]], filled
+        )
+        names["emptied_columns"] = _emptied(filled, contents.rows, filled_before, before.contents.rows)
+        names["accounts_ratio_to_previous"] = sorted(lost)
+    counted = {name: float(len(found)) for name, found in names.items() if name not in measures}
+    return {rule.measure: (measures | counted).get(rule.measure) for rule in RULES}, names
+
+
+def _timely(one: Candidate) -> float | None:
+    """The share of the lines of a bill that are of the month of its partition, or of the one before or after."""
+    month = calendar_month(one.generation.partition)
+    lines = sum(total.line_count for total in one.contents.controls.months)
+    if month is None or not lines:
+        return None
+    months = {month, f"{first_day(month) - timedelta(days=1):%Y-%m}", f"{month_end(month):%Y-%m}"}
+    return round(sum(total.line_count for total in one.contents.controls.months if total.usage_month in months) / lines, 3)
+
+
+def _left(lost: Iterable[str], of: Sequence[str]) -> float | None:
+    return round(1 - len([*lost]) / len(of), 3) if of else None
+
+
+def _filled(contents: Contents, profile: Profile) -> dict[str, int]:
+    """Rows with a value by column: the numbers' from the control totals, which have no row where there is none."""
+    return profile.filled | {total.name: total.value_count for total in contents.measures}
+
+
+def _changed(contents: Contents, before: Contents, used: Iterable[str], filled: dict[str, int]) -> list[str]:
+    """Columns with values in the delivery before that this one has not, or has values in of another type.
+
+    A column without a value has whatever type its writer gives to nothing.
+    """
+    types, types_before = _types(contents), _types(before)
+    is_other = (name for name in used if name not in types or (filled.get(name) and types[name] != types_before.get(name)))
+    return sorted(is_other) if types else []
+
+
+def _types(contents: Contents) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for part in contents.parts:
+        for name, kind in part.columns.items():
+            found.setdefault(name, set()).add(kind)
+    return found
+
+
+def _emptied(filled: dict[str, int], rows: int, filled_before: dict[str, int], rows_before: int) -> list[str]:
+    """Columns of which less than half of the share of rows is left that had a value in the delivery before."""
+    if rows < FEW or rows_before < FEW:
+        return []
+    shares = ((name, filled.get(name, 0) / rows, count / rows_before) for name, count in filled_before.items())
+    return sorted(name for name, share, before in shares if before >= 0.1 and share < before / 2)
+
+
+def _in_words(measure: str, measures: Measured, names: dict[str, Sequence[str]]) -> str:
+    """What was found: the number, and the first of what it counts."""
+    found = names.get(measure, [])
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return f"{measure} {measures[measure]:g}" + (f": {', '.join(found[:SHOWN])}{more}" if found else "")

@@ -1,0 +1,60 @@
+"""What is asked of a delivery of a bill or of carbon before it may count, as expectations over one row of numbers per delivery.
+
+The numbers are worked out in judge.py; null means that a question does not apply, and meets every expectation. What the connector
+refuses (a missing column, a wrong type, a required value that is null) is not asked again. None of these rules blocks: each is
+about what usually is so, and a bill may well be unlike the one before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SUITE = "deliveries"
+FEW = 1000  # rows of a delivery that may well halve in the next one
+EVERY_ONE_JUDGED = f"gx.{SUITE}.every_delivery_was_judged"  # the one gate about the judging itself, which a build must pass
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One expectation: its name, the measure it looks at, the Great Expectations type and its arguments."""
+
+    name: str
+    measure: str
+    expectation: str
+    arguments: Mapping[str, Any]
+
+    @property
+    def gate(self) -> str:
+        """The gate that shows it."""
+        return f"gx.{SUITE}.{self.name}"
+
+    @property
+    def in_words(self) -> str:
+        """The rule as people read it."""
+        return f"{self.name.replace('_', ' ').capitalize()}. A warning: it blocks nothing."
+
+
+def _none(name: str, measure: str) -> Rule:
+    return Rule(name, measure, "ExpectColumnValuesToBeInSet", {"value_set": [0]})
+
+
+def _half(name: str, measure: str) -> Rule:
+    return Rule(name, measure, "ExpectColumnValuesToBeBetween", {"min_value": 0.5})
+
+
+RULES = (
+    # its shape
+    _none("every_line_is_of_a_known_type", "unknown_line_types"),
+    _none("every_required_column_has_a_value", "empty_columns"),
+    _none("every_currency_is_a_code", "odd_currencies"),
+    _half("most_use_is_of_the_time_of_the_delivery", "timely_lines_ratio"),
+    # its history: against the delivery before it in its partition
+    _half("rows_do_not_collapse_against_the_previous_delivery", "rows_ratio_to_previous"),
+    _half("accounts_do_not_collapse_against_the_previous_delivery", "accounts_ratio_to_previous"),
+    _none("payers_of_the_previous_delivery_are_there", "lost_payers"),
+    _none("currencies_of_the_previous_delivery_are_there", "lost_currencies"),
+    _none("columns_are_those_of_the_previous_delivery", "changed_columns"),
+    _none("columns_keep_their_values_against_the_previous_delivery", "emptied_columns"),
+)

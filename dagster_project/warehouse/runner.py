@@ -1,0 +1,208 @@
+"""Runs the statements of a build on DuckDB: those that can give other rows than lie there, one after another.
+
+A model is left as it is where its statement is what it was, and so are the contents of all it reads, of all months: it was
+written of the same, so it would be written the same. Where what it reads has changed, a table by month gets the months of the
+build, which the units decide (election/units.py). Rows that come out as they were do not count as a change, and what reads them
+is left as it is: there the wave ends. A table and its state are written in one transaction, so a build that was killed goes on
+behind its last table. Which statements there are is written in statements.py, what a result means for a publication in gates.py.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from dagster_project.base.failures import machine_failure
+from dagster_project.publishing.last import contents
+from dagster_project.warehouse import states
+from dagster_project.warehouse.nodes import NodeResult, first_rows
+from dagster_project.warehouse.statements import BY_MONTH, SEED, VIEW, Statement
+from dagster_project.warehouse.states import State
+
+if TYPE_CHECKING:
+    from dagster_project.warehouse.builds import Build
+
+THREADS = "2"  # as in dbt/profiles.yml
+MONTHS_OF_BUILD = {"raw.build_months", "raw.status_months"}  # they choose rows of a table by month and are no contents of it
+BROKEN = ("error", "fail", "skipped")
+
+
+def run(statements: Sequence[Statement], build: Build, connection: duckdb.DuckDBPyConnection) -> Iterator[NodeResult]:
+    """Run what must be run, and yield what became of every model, seed and test as it ends."""
+    connection.execute(f"set TimeZone = 'UTC'; set threads = {int(os.environ.get('TRAINLEDGER_THREADS', THREADS))}")
+    runner = _Runner(build, connection)
+    runner.create_schemas(statements)
+    for statement in statements:
+        yield runner.result(statement)
+    runner.keep_passed()
+
+
+def remove_others(statements: Sequence[Statement], connection: duckdb.DuckDBPyConnection) -> None:
+    """Remove what another version of the project made in the schemas of the models."""
+    made = {one.relation for one in statements if not one.is_test}
+    for relation, kind in _relations(connection).items():
+        if relation.partition(".")[0] in {one.schema for one in statements if not one.is_test} and relation not in made:
+            connection.execute(f"drop {kind} {relation}")
+
+
+def _relations(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Every table and view, and which of both it is."""
+    found = connection.execute(
+        "select schema_name || '.' || table_name, 'table' from duckdb_tables() where not internal union all"
+        " select schema_name || '.' || view_name, 'view' from duckdb_views() where not internal"
+    ).fetchall()
+    return dict(found)
+
+
+class _Runner:
+    """One build: the versions of the contents so far, and what is broken."""
+
+    def __init__(self, build: Build, connection: duckdb.DuckDBPyConnection) -> None:
+        self.build = build
+        self.connection = connection
+        self.states = states.read(connection)
+        self.there = _relations(connection)
+        self.makers: dict[str, Statement] = {}
+        self.above: dict[str, set[str]] = {}  # of each model all models and seeds that it is made of
+        self.broken: dict[str, str] = {}  # models that were not built, and why
+        self.failed: list[tuple[str, set[str]]] = []  # tests that stop the build, and the models they read
+        self.passed: list[State] = []
+
+    def create_schemas(self, statements: Sequence[Statement]) -> None:
+        """Create the schemas of models and seeds that are not there."""
+        for schema in sorted({one.schema for one in statements if not one.is_test}):
+            self.connection.execute(f"create schema if not exists {schema}")
+
+    def _drop(self, relation: str) -> None:
+        if kind := self.there.pop(relation, None):
+            self.connection.execute(f"drop {kind} {relation}")
+
+    def result(self, statement: Statement) -> NodeResult:
+        """Run one statement, or say why it is not run."""
+        started = time.monotonic()
+        reads = {read for read in statement.reads if read in self.makers}
+        above = reads.union(*(self.above[read] for read in reads))
+        if not statement.is_test:
+            self.makers[statement.relation], self.above[statement.relation] = statement, above
+        rows: int | None
+        detail: str | None
+        if cause := self._cause(statement, above):
+            status, rows, failures, detail = "skipped", None, 0, f"skipped: {cause}"
+        else:
+            try:
+                status, rows, failures, detail = self._test(statement) if statement.is_test else self._model(statement)
+            except duckdb.Error as error:
+                if machine_failure(error):
+                    raise
+                status, rows, failures, detail = "error", None, 0, f"error: {' '.join(str(error).split())[:500]}"
+        self._note(statement, status, reads)
+        kind = "test" if statement.is_test else "seed" if statement.kind == SEED else "model"
+        seconds = time.monotonic() - started
+        return NodeResult(statement.unique_id, statement.name, kind, status, seconds, rows, failures, detail)
+
+    def _cause(self, statement: Statement, above: set[str]) -> str | None:
+        """Why a statement cannot be run: what it is made of was not built, or failed a test of nothing else."""
+        for relation in sorted(above & self.broken.keys()):
+            return f"{self.broken[relation]} was not built"
+        if not statement.is_test:
+            return next((f"{test} failed" for test, reads in self.failed if reads and reads <= above), None)
+        return None
+
+    def _note(self, statement: Statement, status: str, reads: set[str]) -> None:
+        if status not in BROKEN:
+            return
+        if not statement.is_test:
+            self.broken[statement.relation] = statement.name
+        elif statement.blocks and status != "skipped":
+            self.failed.append((statement.name, reads))
+
+    def _inputs(self, statement: Statement) -> str:
+        """The contents of all that a statement reads, and the engine that runs it."""
+        chosen = MONTHS_OF_BUILD if statement.kind == BY_MONTH or statement.is_test else set()
+        versions = [(read, self._version(read)) for read in statement.reads if read not in chosen]
+        return states.sha256(duckdb.__version__, versions)
+
+    def _version(self, relation: str) -> str:
+        """What nobody keeps a state of may have changed."""
+        state = self.states.get(relation)
+        return state.version if state else self.build.build_id
+
+    def _is_same(self, statement: Statement, key: str) -> bool:
+        """Whether it is there and its statement is the one by which it was made."""
+        state = self.states.get(key)
+        is_there = statement.is_test or self.there.get(key) == ("view" if statement.kind == VIEW else "table")
+        return is_there and state is not None and state.definition == statement.definition
+
+    def _model(self, statement: Statement) -> tuple[str, int | None, int, str | None]:
+        key, inputs = statement.relation, self._inputs(statement)
+        is_same, before = self._is_same(statement, key), self.states.get(key)
+        if is_same and before and before.inputs == inputs and not (self.build.is_forced and statement.kind == BY_MONTH):
+            return "unchanged", None, 0, None
+        if statement.kind == VIEW:  # as new as what it reads
+            return self._write(statement, State(key, statement.definition, inputs, states.sha256(statement.definition, inputs)))
+        months = self._months(statement) if is_same and statement.kind == BY_MONTH else None
+        version = self.build.build_id if before is None or months is None or months else before.version
+        return self._write(statement, State(key, statement.definition, inputs, version), before, months)
+
+    def _months(self, statement: Statement) -> list[str]:
+        return sorted({*self.build.months, *(self.build.turned if statement.shows_status else ())})
+
+    def _write(
+        self, statement: Statement, state: State, before: State | None = None, months: list[str] | None = None
+    ) -> tuple[str, int | None, int, str | None]:
+        """Write a view or table and its state. The version stays where the rows are what they were."""
+        relation, there, is_view = statement.relation, dict(self.there), statement.kind == VIEW
+        self.connection.begin()
+        try:
+            condition = statement.replaced(months) if months else "true"
+            old = self._sums(relation, condition) if before and relation in there and not is_view and months != [] else None
+            if months is None:
+                self._drop(relation)
+                self.connection.execute(statement.whole())
+                self.there[relation] = "view" if is_view else "table"
+            elif months:
+                self.connection.execute(statement.of_months(months))
+            if old is not None and before and self._sums(relation, condition) == old:
+                state = State(state.node, state.definition, state.inputs, before.version)
+            states.write(self.connection, [state])
+            self.connection.commit()
+        except BaseException:
+            self.connection.rollback()
+            self.there = there
+            raise
+        self.states[relation] = state
+        if months == []:
+            return "unchanged", None, 0, None
+        return "success", None if is_view else self._count(relation), 0, None
+
+    def _sums(self, relation: str, condition: str) -> Any:
+        """Columns and sums over the hashes of some rows: equal where the rows are."""
+        rows = f"(from {relation} where {condition})"
+        columns = [(name, str(kind)) for name, kind, *_ in self.connection.execute(f"from {rows} limit 0").description]
+        return columns, contents(self.connection, rows, columns)
+
+    def _count(self, relation: str) -> int:
+        (count,) = self.connection.execute(f"select count(*) from {relation}").fetchone() or (0,)
+        return int(count)
+
+    def _test(self, statement: Statement) -> tuple[str, int | None, int, str | None]:
+        key, inputs = statement.unique_id, self._inputs(statement)
+        before = self.states.get(key)
+        if before and self._is_same(statement, key) and before.inputs == inputs and not self.build.is_forced:
+            return "unchanged", None, 0, f"unchanged since {before.version}"
+        (failures,) = self.connection.execute(f"select count(*) from (\n{statement.sql}\n) as failing").fetchone() or (1,)
+        if not failures:
+            self.passed.append(State(key, statement.definition, inputs, self.build.build_id))
+            return "pass", None, 0, None
+        detail = first_rows(self.connection, statement.sql)
+        return "fail" if statement.blocks else "warn", None, int(failures), detail
+
+    def keep_passed(self) -> None:
+        """Keep which tests passed, once all have been asked: one that is asked again costs little."""
+        self.connection.begin()
+        states.write(self.connection, self.passed)
+        self.connection.commit()
