@@ -50,12 +50,12 @@ class Comparison:
     def counted(self) -> str:
         """verdicts 2 tpu, 40 undecided; claims of vendors 1 supported, 22 no data."""
         parts = (("verdicts", self.verdicts), ("claims of vendors", self.claims))
-        told = (
+        remarks = (
             f"{name} " + ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in counts.items())
             for name, counts in parts
             if counts
         )
-        return "; ".join(told)
+        return "; ".join(remarks)
 
 
 def _window(publication: Publication, start: date | None, end: date | None) -> Window:

@@ -1,4 +1,4 @@
-"""The order of a quarterly report: which sections there are, and what stands in each.
+"""The order of a quarterly report: which sections there are, and what is in each.
 
 A chapter is a function of a publication, a quarter and its headline figures. A table that the publication does not have is left
 out, and so is a chapter without anything to show.

@@ -17,5 +17,9 @@ class ModelError(ReportError):
     """The publication has no such model."""
 
 
+class FontError(ReportError):
+    """A font of the PDF is absent, or its file is another than the one that reports are set in."""
+
+
 class WindowError(ReportError):
     """The dates are not dates, are in the wrong order, or no run ended between them."""

@@ -1,4 +1,4 @@
-"""What is configured or decided about a report and stands in no published file: the restatement policy, and who issued it.
+"""What is configured or decided about a report and is in no published file: the restatement policy, and who issued it.
 
 Issuing is an act of two people. This module keeps its words; the act itself, its evidence pack and its chain are the line's.
 """

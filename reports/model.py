@@ -1,6 +1,6 @@
 """What a report is made of before it has a look: tables with their SQL, figures with their reason, sections in order.
 
-A column's `kind` is what it holds (and so how it is aligned, rounded and labelled); its `note` says in words what a null
+A column's `kind` is what it holds (and so how it is aligned, rounded and labelled); its `note` states in words what a null
 there means.
 """
 
@@ -61,7 +61,7 @@ ENDINGS = {
 
 
 def kind_of(key: str) -> str:
-    """A measure's name ends in its unit, so the name tells the kind: effective_cost is money, region_id a code."""
+    """A measure's name ends in its unit, so the name shows the kind: effective_cost is money, region_id a code."""
     return next((kind for kind, endings in ENDINGS.items() if key.endswith(tuple(endings.split()))), "text")
 
 
@@ -106,10 +106,10 @@ class TableSpec:
     _: KW_ONLY
     method: str
     empty: str = "No rows."
-    is_dropped_when_empty: bool = False  # where an answer is to nobody's question: costs of one currency need no conversion
+    is_dropped_when_empty: bool = False  # where there is no question to answer: costs of one currency need no conversion
     page_rows: int = 40  # more rows are in the data file alone; the page counts them
     is_ranked: bool = False  # the largest first: of a long table the first ten stand in the text, all in an appendix
-    is_data_only: bool = False  # in the data files and never on a page: what has only names that nobody outside knows
+    is_data_only: bool = False  # in the data files and never on a page: what has only names unknown outside
 
     @property
     def row_key(self) -> tuple[str, ...]:
@@ -122,12 +122,12 @@ class TableSpec:
         return replace(self, title=fill(self.title), sql=fill(self.sql), columns=columns, method=fill(self.method))
 
 
-ROWS_IN_TEXT, TEN = 12, 10  # a longer table is an appendix; what stands of a ranked one in its place
+ROWS_IN_TEXT, TEN = 12, 10  # a longer table is an appendix; what is of a ranked one in its place
 
 
 @dataclass(frozen=True)
 class Table:
-    """The spec of a quarter and its answer. `code` is the reference code on paper; `absent` says why there is no answer."""
+    """The spec of a quarter and its answer. `code` is the reference code on paper; `absent` is the reason for no answer."""
 
     spec: TableSpec
     rows: tuple[Row, ...] = ()

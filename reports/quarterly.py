@@ -54,7 +54,7 @@ def render(
 ) -> QuarterlyReport:
     """Render a quarter of a published file into `<out>/<quarter>/`.
 
-    What the file itself does not hold is said by the caller: `status_note` is printed on the cover, such as an as-of time;
+    What the file itself does not hold is reported by the caller: `status_note` is printed on the cover, such as an as-of time;
     `policy` and `issue` in the sections on restatements and evidence.
     """
     from reports.page import pdf, workbook  # a refresh knows reports and renders none: it does not load what sets them

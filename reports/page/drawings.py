@@ -50,7 +50,7 @@ def _fitting(text: str, write: Callable[[str], str]) -> str:
 
 
 def labels(svg: Element, write: Callable[[str], str]) -> list[dict[str, Any]]:
-    """The words of a drawing and where they stand: typst sets them, as it shapes every script and tells a reader each letter."""
+    """The words of a drawing and where they stand: typst sets them, as it shapes every script and shows a reader each letter."""
     return [
         {
             "x": float(text.attributes["x"]),

@@ -69,7 +69,7 @@ def _signed(value: Decimal) -> str:
 
 
 def tile(figure: Figure) -> Tile:
-    """The figure, what stands around it, the last quarter, and its change or the reason why none is shown."""
+    """The figure, what is around it, the last quarter, and its change or the reason why none is shown."""
     lines = []
     if figure.value is None:
         number, unit = EN_DASH, ""
@@ -100,7 +100,7 @@ def _with_code(text: str) -> Markup:
 
 
 def _placed(table: Table) -> dict[str, Any]:
-    """A table where it belongs, or what stands there of one that is an appendix."""
+    """A table where it belongs, or what is there of one that is an appendix."""
     if not table.is_long:
         return {"table": layout.page_table(table), "of": table, "appendix": ""}
     return {"table": layout.excerpt(table), "of": table, "appendix": table.code}

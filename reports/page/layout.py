@@ -15,7 +15,7 @@ from reports.publication import Row
 from reports.quarter import short_month_name
 
 NOTE_MARKS = "abcdefghijklmnop"
-# a header says what its numbers are in
+# a header shows what its numbers are in
 UNITS_OF_KINDS = {
     "ratio": "%",
     "hours": "h",
@@ -186,7 +186,7 @@ def _currencies(table: Table) -> list[str]:
 
 
 def _of_rows(table: Table, columns: list[Column]) -> dict[str, str]:
-    """What numbers of several units are in: the one unit of all rows, or that of the row, where a column says it."""
+    """What numbers of several units are in: the one unit of all rows, or that of the row, where a column states it."""
     names = ("unit", "unit_or_currency", "billing_currency")
     name = next((name for name in names if table.rows and name in table.rows[0]), "")
     found = {row[name] for row in table.rows} if name else set()

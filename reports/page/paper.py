@@ -1,4 +1,4 @@
-"""What the HTML page says, as blocks for paper: the same headings, sentences, drawings and tables in the same order.
+"""What the HTML page states, as blocks for paper: the same headings, sentences, drawings and tables in the same order.
 
 The page is the one place that knows what a report consists of; a new section, table or sentence there is on paper without a line
 here. Left out is what only a screen has: the menu, links to files, the SQL behind each figure. A drawing keeps its description
@@ -87,7 +87,7 @@ class Paper:
                 if run.get("to") not in places:
                     run.pop("to", None)
         code = ""
-        for block in reversed(blocks):  # a drawing stands above its table
+        for block in reversed(blocks):  # a drawing is above its table
             if block["kind"] == "table":
                 code = block["code"] or code
             if block["kind"] == "chart":

@@ -1,6 +1,6 @@
 """The PDF: the blocks of the page set by typst, tagged (PDF/UA-1), in fonts that come with the code.
 
-Nothing of the machine reaches the bytes: its fonts are ignored, and the document has no date but what its text says.
+Nothing of the machine reaches the bytes: its fonts are ignored, and the document has no date but what its text states.
 """
 
 import json
@@ -21,7 +21,7 @@ CODE_POINTS = (
     "‹U+1F680› stands for a character that nobody sees, or that the fonts of this document do not have; names are whole in the "
     "data files."
 )
-NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # typst wants one; the document is told to have none
+NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # typst wants one; the document is given none
 
 
 def document(html: str, record: dict[str, Any]) -> bytes:

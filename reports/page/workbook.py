@@ -152,10 +152,10 @@ def _contents(
     )
     for n, line in enumerate([*lines, record["scope_sentence"]], 1):
         sheet.write_string(n, 0, _text(line), bold if line == record["scope_sentence"] else None)
-    said = [sentence.text for section in sections for sentence in section.sentences]
-    for n, line in enumerate(said, len(lines) + 3):
+    sentences = [sentence.text for section in sections for sentence in section.sentences]
+    for n, line in enumerate(sentences, len(lines) + 3):
         sheet.write_string(n, 0, _text(line))
-    top = len(lines) + len(said) + 4
+    top = len(lines) + len(sentences) + 4
     for n, (title, width) in enumerate((("Table", 16), ("Title", 70), ("Section", 30), ("Rows", 8), ("Not shown because", 60))):
         sheet.write_string(top, n, title, look.of(bold=True, bottom=1))
         sheet.set_column(n, n, width)

@@ -1,4 +1,4 @@
-"""The comparison's tables about dates that somebody asked for: those of the quarterly report, said of these dates.
+"""The comparison's tables about dates that somebody asked for: those of the quarterly report, asked about these dates.
 
 A quarterly table speaks of its quarter and of the four quarters that end with it; here both are the same span.
 """
@@ -22,7 +22,7 @@ LEAD = (
     "less. A side is named where five pairs or more agree, the power of the chips is not assumed, and less is left without a run "
     "than the sides differ."
 )
-SAID_OF_A_QUARTER = {
+WORDS_OF_A_QUARTER = {
     "cast($end - interval 1 year as date)": "$start",
     verdicts.SPAN: "'these dates'",
     "the four quarters to the end of $quarter": "these dates",
@@ -33,18 +33,18 @@ Ask = Callable[[TableSpec], Table]
 Query = Callable[[str], tuple[Row, ...]]
 
 
-def said_of_dates(text: str) -> str:
+def words_of_dates(text: str) -> str:
     """A query or sentence of the quarterly report, of one span alone."""
-    for of_quarter, of_dates in SAID_OF_A_QUARTER.items():
+    for of_quarter, of_dates in WORDS_OF_A_QUARTER.items():
         text = text.replace(of_quarter, of_dates)
     return text
 
 
 def of_dates(spec: TableSpec) -> TableSpec:
-    """Without the column that says which of the two spans a row is about."""
+    """Without the column that shows which of the two spans a row is about."""
     columns = tuple(column for column in spec.columns if column.key != "span")
     key = tuple(name for name in spec.key if name != "span")
-    sql, method, empty = map(said_of_dates, (spec.sql, spec.method, spec.empty))
+    sql, method, empty = map(words_of_dates, (spec.sql, spec.method, spec.empty))
     return replace(spec, columns=columns, key=key, sql=sql, method=method, empty=empty)
 
 
@@ -55,7 +55,7 @@ def side_by_side(ask: Ask, query: Query) -> Section:
     rated = tuple(row for row in tables[verdicts.BY_KPI.id].rows if row["factor_view"] == "chip")
     pairs = tables[verdicts.PAIRS.id].rows if verdicts.PAIRS.id in tables else ()
     drawn = tuple(map(_of_dates, ratio_chart(pairs, rated)))
-    apart = tuple(map(verdicts.disagreement, query(said_of_dates(verdicts.DISAGREEMENT))))
+    apart = tuple(map(verdicts.disagreement, query(words_of_dates(verdicts.DISAGREEMENT))))
     return Section(
         "side_by_side",
         verdicts.TITLE,

@@ -143,7 +143,7 @@ where ranked.position <= 10
 order by ranked.billing_currency, ranked.position""",
     columns=(
         *columns(position="No.", training_run_id="Run"),
-        Column("accelerator_family", "Platform", is_data_only=True),  # the type tells it
+        Column("accelerator_family", "Platform", is_data_only=True),  # the type shows it
         *columns(team="Team", model_name="Model", accelerator_type="Accelerator", state="State", attempt_count="Attempts"),
         *columns(billing_currency="Currency", effective_cost="Effective cost", billed_cost="Billed cost"),
         *bounded("facility_energy_kwh", "Facility energy", "energy", NO_MONTH),

@@ -57,7 +57,7 @@ def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -
     tables = answered(publication, quarter, emissions.TOTALS_TWICE, *coverage, OTHERS, *costs)
     totals = tables.get(emissions.TOTALS_TWICE.id)
     if totals and all(value is None for row in totals.rows for key, value in row.items() if key.endswith("_kgco2e")):
-        del tables[totals.id]  # nothing but dashes: a sentence says what is missing
+        del tables[totals.id]  # nothing but dashes: a sentence names what is missing
     lost = answer(publication, quarter, LOST_WORK_BY_CAUSE)
-    said = sentences(quarter, figures, tables.get(COVERAGE_OF_THE_BILL.id), None if lost.absent else lost)
-    return Section("glance", "At a glance", tables=tuple(tables.values()), sentences=said)
+    found = sentences(quarter, figures, tables.get(COVERAGE_OF_THE_BILL.id), None if lost.absent else lost)
+    return Section("glance", "At a glance", tables=tuple(tables.values()), sentences=found)

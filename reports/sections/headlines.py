@@ -21,7 +21,7 @@ BOUNDS = "Low and high are plausible bounds that err together."
 
 @dataclass(frozen=True)
 class Words:
-    """What a figure is called, what stands around it, and how it is made."""
+    """What a figure is called, what is around it, and how it is made."""
 
     label: str
     whole_label: str

@@ -1,4 +1,4 @@
-"""What a model's sheet says: all that was spent on the model, of every run and attempt (EU AI Act, Annex XI, 1 (2)(d) and (e)).
+"""What a model's sheet states: all that was spent on the model, of every run and attempt (EU AI Act, Annex XI, 1 (2)(d) and (e)).
 
 A sheet is of a model's whole life as far as it has been published, not of a quarter. Its figures are rows, and the text on
 method is made of them.
@@ -83,7 +83,7 @@ class Sheet:
 
     @property
     def is_measured(self) -> bool:
-        """Whether an own meter stands behind every month; everything else is an estimate."""
+        """Whether an own meter is behind every month; everything else is an estimate."""
         return all(row["is_measured"] for row in self.hardware)
 
     @property

@@ -1,4 +1,4 @@
-"""Section 8: what issued reports said, what is known now, and why it differs; and the policy that decides whether to restate.
+"""Section 8: what issued reports stated, what is known now, and why it differs; and the policy that decides whether to restate.
 
 The rows are marts.fct_restatements, worked out by `trainledger restatements`; they are added up here and nothing else.
 """

@@ -85,7 +85,7 @@ def period_columns(key: str, kind: str, group: str, note: str = "not recorded") 
 
 
 # CTEs that end in `presence`: every payer that a configured source has ever had, and every payer of this or the last quarter, x
-# every month of the quarter, with its bill and its carbon; a source that has delivered nothing so far stands for a payer nobody
+# every month of the quarter, with its bill and its carbon; a source that has delivered nothing so far means a payer nobody
 # knows yet.
 # A month whose carbon export was delivered empty is published: no emissions is an answer.
 PRESENCE = """months as (

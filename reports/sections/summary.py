@@ -1,7 +1,7 @@
 """The first page in sentences: what it cost, what it used, which emissions we disclose, how sure, what changed.
 
 Each sentence is a template filled from headline figures; each number in it is one of theirs, with its id. Read aloud, the page
-takes a minute. What is unknown is said, with the reason that the figure's row gives.
+takes a minute. What is unknown is reported, with the reason that the figure's row gives.
 """
 
 from decimal import Decimal
@@ -54,7 +54,7 @@ def _joined(several: list[Parts]) -> Parts:
 
 
 class Page:
-    """The headline figures of a quarter by name; each method is one statement, or none where it says nothing."""
+    """The headline figures of a quarter by name; each method is one statement, or none where it states nothing."""
 
     def __init__(self, quarter: Quarter, figures: list[Figure], coverage: Table | None, lost: Table | None) -> None:
         self.quarter, self.coverage, self.lost = quarter, coverage, lost
@@ -92,9 +92,9 @@ class Page:
     def idle(self) -> Parts:
         """Idle machines and unused commitments, which no run carries, cost 14 600 USD; failed attempts 3 200 USD."""
         idle = [figure for figure in self.known("idle_cost") if figure.value]
-        said: Parts = []
+        parts: Parts = []
         if idle:
-            said = [
+            parts = [
                 "Idle machines and unused commitments, which no run carries, cost ",
                 *_joined([[_number(one)] for one in idle]),
             ]
@@ -103,8 +103,9 @@ class Page:
             [f"{row['cause']} attempts ", _cell(self.lost, row, "effective_cost", str(row["billing_currency"]))] for row in rows
         ]
         if lost:
-            said += ["; of the cost of runs, " if said else "Of the cost of runs, ", *_joined(lost), " are of work that was lost"]
-        return [*said, "."] if said else []
+            beginning = "; of the cost of runs, " if parts else "Of the cost of runs, "
+            parts += [beginning, *_joined(lost), " are of work that was lost"]
+        return [*parts, "."] if parts else []
 
     def energy(self) -> Parts:
         """The runs used 56.1 (41.5-101) MWh at the facility, modelled, and held chips for 181 000 h."""
@@ -112,10 +113,10 @@ class Page:
             return []
         energy = next(iter(self.of.get("facility_energy", ())), None)
         if energy is None or energy.value is None:
-            said: Parts = ["The energy of the runs is not stated: ", self.reason("facility_energy")]
+            parts: Parts = ["The energy of the runs is not stated: ", self.reason("facility_energy")]
             if energy and energy.known:
-                said += ["; ", energy.known_label, " it was ", _number(energy, "known")]
-            return [*said, "."]
+                parts += ["; ", energy.known_label, " it was ", _number(energy, "known")]
+            return [*parts, "."]
         hours = self.one("reserved_chip_hours")
         held: Parts = [" and held chips for ", _number(hours)] if hours else []
         return ["The runs used ", _number(energy), " at the facility, modelled,", *(held or [" in all"]), "."]
@@ -158,7 +159,7 @@ class Page:
     def _whole_bill(self) -> Parts:
         """; of the whole bill 71.2 % carries energy and 84.0 % emissions."""
         totals = [row for row in self.coverage.rows if row["is_total"] and row["effective_cost"]] if self.coverage else []
-        said: list[Parts] = [
+        parts: list[Parts] = [
             [
                 f"of the whole bill in {row['billing_currency']} " if len(totals) > 1 else "of the whole bill ",
                 _cell(self.coverage, row, "energy_coverage_ratio", "1"),
@@ -168,7 +169,7 @@ class Page:
             ]
             for row in totals
         ]
-        return ["; ", *_joined(said)] if said else []
+        return ["; ", *_joined(parts)] if parts else []
 
     def changes(self) -> Parts:
         """Against 2026Q2 the cost fell by 7.7 %; what is not compared, with its reason."""
