@@ -1,6 +1,7 @@
 """Run the measures and write results/latest.json and its page: `python -m benchmarks [--quick] [--only NAME ...]`.
 
-A measure that cannot run here is listed with its reason; a run of some measures keeps the others as they were.
+A measure that cannot run here is listed with its reason; a run of some measures keeps the others as they were, each with the
+code, time and load it was measured with. `--page` writes the page alone, which greys what is of other code than today's.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from benchmarks.families import FAMILIES
 from benchmarks.homes import Bench, Product
-from benchmarks.machine import machine, versions
+from benchmarks.machine import machine, stamp, tree, versions
 from benchmarks.measures import CannotMeasure, Family, row
 from benchmarks.page import write_page
 from benchmarks.process import CommandFailed
@@ -29,6 +30,7 @@ def read_family(bench: Bench, family: Family, only: set[str]) -> list[dict[str, 
     if not specs:
         return []
     known: dict[str, Any] = {}
+    before = stamp()
     reason = "its family ended without it"
     try:
         for name, reading in family.read(bench):
@@ -41,7 +43,7 @@ def read_family(bench: Bench, family: Family, only: set[str]) -> list[dict[str, 
         reason = f"{type(fault).__name__}: {fault}"
     if specs.keys() - known.keys():
         say(f"{family.name}: {reason}")
-    return [row(spec, known.get(name), reason, is_quick=bench.is_quick) for name, spec in specs.items()]
+    return [row(spec, known.get(name), reason, is_quick=bench.is_quick) | before for name, spec in specs.items()]
 
 
 def say(text: str) -> None:
@@ -70,6 +72,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         "--work", type=Path, default=Path("trainledger-benchmarks"), help="inputs and homes; kept for the next run"
     )
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--page", action="store_true", help="write the page of the last results again; nothing is run")
     parser.add_argument("--list", action="store_true", help="the names and goals, nothing is run")
     return parser.parse_args(arguments)
 
@@ -86,10 +89,13 @@ def main() -> None:
     bench = Bench(asked.work.resolve(), Product(), asked.quick, asked.rounds or (1 if asked.quick else 2), asked.with_50m)
     target = asked.results / "latest.json"
     before = json.loads(target.read_text()) if target.exists() else {}
+    if asked.page:
+        write_page(before, asked.results / "index.html", tree())
+        return
     asked.results.mkdir(parents=True, exist_ok=True)
     for document in measure_all(bench, set(asked.only), before):
         target.write_text(json.dumps(document, indent=1) + "\n")
-        write_page(document, asked.results / "index.html")
+        write_page(document, asked.results / "index.html", tree())
         say(f"written: {target}")
 
 

@@ -14,6 +14,7 @@ import argparse
 import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.inputs.cur_columns import SCHEMA
 from benchmarks.inputs.fleet import BLOCK_HOURS, Fleet, draw_fleet, write_records
-from demo.files import put, put_json
+from dagster_project.demo.files import put, put_json
 
 HERE = Path(__file__).parent / "inputs"
 EXPORT, CARBON, PAYER = "bench-cur", "bench-carbon", "004217390156"
@@ -150,7 +151,7 @@ def _fill(engine: duckdb.DuckDBPyConnection, rows: int, month: datetime, seed: i
 _TEXTS = {"resource_id", "instance_type", "region_id", "zone", "purchase", "block_arn", "tag"}
 
 
-def _table(engine: duckdb.DuckDBPyConnection, name: str, columns: str, values: list[tuple]) -> None:
+def _table(engine: duckdb.DuckDBPyConnection, name: str, columns: str, values: list[tuple[Any, ...]]) -> None:
     names = columns.split(", ")
     kinds = [pa.string() if column in _TEXTS else pa.float64() if column == "rate" else pa.int64() for column in names]
     lists = [pa.array([row[i] for row in values], type=kind) for i, kind in enumerate(kinds)]

@@ -47,14 +47,14 @@ def run(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
-    peak, told = _Peak(process.pid), bytearray()
-    listener = threading.Thread(target=lambda: told.extend(process.stdout.read() if process.stdout else b""), daemon=True)
+    peak, stated = _Peak(process.pid), bytearray()
+    listener = threading.Thread(target=lambda: stated.extend(process.stdout.read() if process.stdout else b""), daemon=True)
     listener.start()
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)  # or Popen would wait for a process that is gone
     listener.join(timeout=5)  # a process left behind may keep the pipe open
-    output = told.decode(errors="replace")
+    output = stated.decode(errors="replace")
     done = Run(usage.ru_utime + usage.ru_stime, wall, peak.end(), usage.ru_oublock * BLOCK, process.returncode, output)
     if done.exit_code not in ok:
         raise CommandFailed(f"{' '.join(str(part) for part in command[-4:])} ended with {done.exit_code}: {output[-600:]}")

@@ -64,10 +64,10 @@ def _server(exports: Path) -> Iterator[tuple[str, str, int]]:
     """The addresses of its REST API and of its Storage API, and how many rows it has."""
     process = subprocess.Popen([sys.executable, SERVER, exports], stdout=subprocess.PIPE, text=True)
     try:
-        told = process.stdout.readline().split() if process.stdout else []
-        if len(told) != 3:
+        stated = process.stdout.readline().split() if process.stdout else []
+        if len(stated) != 3:
             raise CannotMeasure("the server of the table did not start")
-        yield told[0], told[1], int(told[2])
+        yield stated[0], stated[1], int(stated[2])
     finally:
         process.terminate()
         process.wait()

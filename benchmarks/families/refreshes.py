@@ -41,9 +41,9 @@ def read_refreshes(bench: Bench) -> Iterator[tuple[str, Reading]]:
         news.append(home.refresh())
         before = home.written()
         quiet.append(home.refresh())
-        told = _written_reason(before, home)
+        stated = _written_reason(before, home)
     yield "one_small_delivery", Reading(cpu(news), None, peak(news), _beside(news))
-    yield "nothing_new", Reading(cpu(quiet), None, peak(quiet), _beside(quiet), told)
+    yield "nothing_new", Reading(cpu(quiet), None, peak(quiet), _beside(quiet), stated)
     yield "nothing_new_20000", _many(bench)
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 
-from demo.files import put_json
+from dagster_project.demo.files import put_json
 
 CLUSTER = 4
 BLOCK_HOURS = 240
@@ -23,10 +24,10 @@ CHIPS = {"trn1.32xlarge": 16, "trn2.48xlarge": 16}
 class Fleet:
     """Rows for the tables nodes, holds and jobs of aws_month.sql, and the run records that belong to them."""
 
-    nodes: list[tuple] = field(default_factory=list)
-    holds: list[tuple] = field(default_factory=list)
-    jobs: list[tuple] = field(default_factory=list)
-    records: list[dict] = field(default_factory=list)
+    nodes: list[tuple[Any, ...]] = field(default_factory=list)
+    holds: list[tuple[Any, ...]] = field(default_factory=list)
+    jobs: list[tuple[Any, ...]] = field(default_factory=list)
+    records: list[dict[str, Any]] = field(default_factory=list)
 
 
 def draw_fleet(seed: int, month: datetime, machines: int, payer: str) -> Fleet:
@@ -82,7 +83,14 @@ def _draw_job(fleet: Fleet, random: Random, month: datetime, hours: int, cluster
     fleet.records.append(_record(run_id, random, "trn1.32xlarge", nodes, times, [{"system": "sagemaker", "id": arn}]))
 
 
-def _record(run_id: str, random: Random, kind: str, nodes: list[tuple], times: tuple[datetime, datetime], aliases: list) -> dict:
+def _record(
+    run_id: str,
+    random: Random,
+    kind: str,
+    nodes: list[tuple[Any, ...]],
+    times: tuple[datetime, datetime],
+    aliases: list[dict[str, str]],
+) -> dict[str, Any]:
     start, end = (f"{time:%Y-%m-%dT%H:%M:%SZ}" for time in times)
     tokens = int((times[1] - times[0]).total_seconds()) * 1_450 * sum(chips for _, _, chips in nodes)
     return {
@@ -115,7 +123,7 @@ def _record(run_id: str, random: Random, kind: str, nodes: list[tuple], times: t
     }
 
 
-def write_records(root: Path, month: datetime, records: list[dict]) -> None:
+def write_records(root: Path, month: datetime, records: list[dict[str, Any]]) -> None:
     for record in records:
         ended = datetime.fromisoformat(record["attempts"][-1]["ended_at"]).astimezone(UTC)
         name = record["training_run_id"]

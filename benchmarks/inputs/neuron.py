@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from demo.files import put
+from dagster_project.demo.files import put
 
 _MARK = "@collected_at@"
 PERIOD_S, DRAWN = 5, 24  # documents drawn anew for a host, then repeated with other times

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from benchmarks.inputs import neuron
-from demo.files import put, put_json
+from dagster_project.demo.files import put, put_json
 
 HOUR = timedelta(hours=1)
 MINUTES, LINES = 60, 3_600 // neuron.PERIOD_S

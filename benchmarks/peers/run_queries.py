@@ -9,11 +9,12 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 if __name__ == "__main__":
-    told: dict[str, dict] = {}
+    told: dict[str, dict[str, Any]] = {}
     with duckdb.connect(sys.argv[1], read_only=True) as engine:
         for name in sys.argv[3:]:
             text, seconds, rows = Path(name).read_text(), [], 0
