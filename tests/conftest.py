@@ -13,17 +13,22 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 
+from tests import nightly
+from tests.measured import pytest_runtest_logreport, pytest_runtest_makereport, pytest_runtest_setup, pytest_terminal_summary
 from tests.warm import run_trainledger
+
+__all__ = ["pytest_runtest_logreport", "pytest_runtest_makereport", "pytest_runtest_setup", "pytest_terminal_summary"]
 
 COMMAND_SECONDS = 900
 # Hypothesis fails an example that takes 0.2 s, as any may on a busy machine; speed is measured in benchmarks
-settings.register_profile("no deadline", deadline=None)
-settings.load_profile("no deadline")
+settings.register_profile("every commit", deadline=None, max_examples=40)
+settings.register_profile("nightly", deadline=None, max_examples=1000)
+settings.load_profile("nightly" if nightly.IS_NIGHTLY else "every commit")
 # the oracle makes millions of small objects: Python's own threshold of 700 is a tenth of its time
 gc.set_threshold(100_000, 50, 100)
 
 
-# about how many processor seconds a file takes, where that says more than the number of its slow tests (44 tests may ask one
+# about how many processor seconds a file takes, where that has more than the number of its slow tests (44 tests may ask one
 # build, and one test may build six times). The first that asks for the demo begins early: others would wait for it.
 SECONDS = {
     "test_kills.py": 230,
@@ -52,8 +57,43 @@ SECONDS = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first: then no worker is left with a long one when the other has nothing more to do."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Every draw starts from one seed, which the header names: the same tree draws the same, and so does every worker."""
+    os.environ.setdefault("PROOF_SEED", str(nightly.seed()))
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        os.environ["PROOF_OF_A_COMMIT"] = "1"  # workers are given files by name
+    if config.getoption("hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = str(nightly.seed())
+
+
+def pytest_report_header() -> str:
+    of = (
+        "everything of nightly"
+        if nightly.IS_NIGHTLY
+        else f"left to other commits: {', '.join(sorted(left_to_others())) or 'nothing'}"
+    )
+    return f"draws: PROOF_SEED={nightly.seed()}, {of}"
+
+
+def left_to_others() -> set[str]:
+    """Of the files that take turns those that this commit leaves out, where no file was asked for by name."""
+    files = nightly.PARTS["turns"].tests
+    return {*files} - {*nightly.drawn(len(files) // 2, files)} if "PROOF_OF_A_COMMIT" in os.environ else set()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is proved less often; the longest files first, so that no worker is left with one when others are done."""
+    if not nightly.IS_NIGHTLY:
+        files = {nightly.ROOT / file for file in left_to_others()}
+        left_out = {item for item in items if item.path in files or item.get_closest_marker("nightly")}
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=[*left_out])
+        for item in items:
+            proved = item.get_closest_marker("proved_by")
+            if proved and nightly.is_proved(proved.args[0]):
+                of = nightly.record()[proved.args[0]]["date"]
+                item.add_marker(pytest.mark.skip(reason=f"proved on {of}, and nothing that it reads changed: tests/nightly.json"))
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     items.sort(key=lambda item: -SECONDS.get(item.path.name, slow[item.path]))
 

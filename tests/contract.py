@@ -19,7 +19,7 @@ def flat(columns: list[Any]) -> Iterator[str]:
 def in_force(base: dict[str, Any], more: dict[str, Any], sections: Collection[str]) -> dict[str, Any]:
     """Tables and enumerations that hold once these sections are done.
 
-    A section gives a table a new key or columns, adds columns, lets columns be null, or only says something in a note.
+    A section gives a table a new key or columns, adds columns, lets columns be null, or only states something in a note.
     """
     merged = copy.deepcopy(base)
     if sections:

@@ -1,6 +1,7 @@
 """Whatever a bill holds, every cent of it ends in a run, a residual or the quarantine, and the ledger and the oracle agree where.
 
-Real: the legacy CUR and the CUR 2.0 sample of ../shared. Drawn: exports of tests/oracle/any_bill.py.
+Real: the legacy CUR and the CUR 2.0 sample of ../shared. Drawn: exports of tests/oracle/any_bill.py, of which
+each commit draws a few.
 """
 
 import csv
@@ -10,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tests import nightly
 from tests.conftest import Command
 from tests.oracle.any_bill import write_any_exports
 from tests.oracle.builders import Exports
@@ -33,7 +35,7 @@ def sample_rows(name: str) -> list[dict]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", nightly.drawn(3, range(8)))
 def test_the_oracle_itself_loses_nothing_of_a_drawn_bill(tmp_path: Path, seed: int) -> None:
     exports = Exports(tmp_path)
     write_any_exports(exports, seed)
@@ -55,7 +57,7 @@ def test_the_oracle_itself_loses_nothing_of_a_drawn_bill(tmp_path: Path, seed: i
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [2026, 2027])
+@pytest.mark.parametrize("seed", nightly.drawn(1, [2026, 2027]))
 def test_the_ledger_and_the_oracle_agree_on_a_drawn_bill(tmp_path: Path, trainledger: Command, seed: int) -> None:
     exports = Exports(tmp_path)
     write_any_exports(exports, seed)

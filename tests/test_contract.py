@@ -109,7 +109,7 @@ def columns_of(con: duckdb.DuckDBPyConnection, schema: str, table: str) -> dict[
 
 
 def views_of(con: duckdb.DuckDBPyConnection) -> set[str]:
-    """Published views: the catalog says of all their columns that they may be null."""
+    """Published views: the catalog states of all their columns that they may be null."""
     return {name for (name,) in con.execute("select view_name from duckdb_views() where schema_name = 'marts'").fetchall()}
 
 
@@ -221,7 +221,7 @@ def test_nothing_is_published_that_the_contract_does_not_name(published: duckdb.
     assert found - named == set()
 
 
-def test_the_file_says_which_sections_of_the_contract_it_holds_to(published: duckdb.DuckDBPyConnection) -> None:
+def test_the_file_shows_which_sections_of_the_contract_it_holds_to(published: duckdb.DuckDBPyConnection) -> None:
     found = published.execute("select contract_version, section from ops.contract order by section").fetchall()
     assert found == [(read("contract-2.yml")["version"], section) for section in sorted(SECTIONS)]
 

@@ -7,18 +7,16 @@ The rules are in decimals.py; the project is compiled on empty raw tables: neith
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
-from dagster_project.dbt_project import project_folder
-from dagster_project.warehouse import modelling
+from dagster_project.base.dbt_project import project_folder
+from dagster_project.warehouse import modelling, statements
 from tests.decimals import Tables, cut_figures, misplaced_columns
 from tests.energy import raw_tables
-from tests.warm import run_dbt
 
 BILL = {"cost": "decimal(38, 12)", "mass": "decimal(38, 9)", "units": "decimal(38, 0)", "hours": "bigint"}
 KNOWN: Tables = {"raw": {"bill": BILL}}
@@ -61,10 +59,7 @@ def test_no_model_and_no_test_gives_decimals_away_on_spark(tmp_path: Path) -> No
     tables: Tables = {"raw": {}}
     for table, column, kind in rows:
         tables["raw"].setdefault(table, {})[column] = kind
-    assert run_dbt(["compile"], build_file, tmp_path).returncode == 0
-    nodes = modelling.project(tmp_path)["nodes"]
-    results = json.loads((tmp_path / "run_results.json").read_bytes())["results"]
-    texts = {result["unique_id"]: result.get("compiled_code") for result in results}
+    nodes, texts = modelling.project(tmp_path)["nodes"], statements.compiled(tmp_path)
     cut, misplaced, read = [], [], 0
     for unique_id in in_order(nodes):
         node = nodes[unique_id]

@@ -1,6 +1,6 @@
 """The promise of docs/contract.md, asked of every published table: a plain SUM over a filter on one currency is right.
 
-Every table with exact amounts (DECIMAL) stands here, with its filter, beside the book: the money of the bill, the masses of the
+Every table with exact amounts (DECIMAL) is here, with its filter, beside the book: the money of the bill, the masses of the
 provider, the energy of the runs. A table that is not listed fails, so that a new one is thought about.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dagster_project.dbt_project import project_folder
+from dagster_project.base.dbt_project import project_folder
 
 pytestmark = pytest.mark.slow
 

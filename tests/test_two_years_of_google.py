@@ -105,7 +105,7 @@ def published(tmp_path_factory: pytest.TempPathFactory, trainledger: Command) ->
     return found
 
 
-def test_the_account_is_what_it_is_said_to_be() -> None:
+def test_the_account_is_what_it_should_be() -> None:
     rows = Years(SEED).rows
     used_row = [row for row in rows if row.row["cost_type"] == "regular"]
     assert max((row.came - row.row["usage_start_time"].date()).days for row in used_row) == 60
@@ -179,7 +179,7 @@ def test_price_labels_and_ancestry_are_those_of_the_time_of_use_and_divide_nothi
 
 
 @pytest.mark.parametrize("account", EXAMPLES)
-def test_googles_worked_example_costs_what_google_says(published: list[Published], account: str) -> None:
+def test_googles_worked_example_costs_what_google_states(published: list[Published], account: str) -> None:
     for one in published:
         for measure in ("billed_cost", "effective_cost"):
             assert sum(row[measure] for row in one.ledger(account)) == Decimal(TOTALS[account])

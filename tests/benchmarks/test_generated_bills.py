@@ -63,13 +63,13 @@ def test_every_generated_delivery_lands_and_its_control_totals_are_exact(folder:
     assert set(organisation.outcomes()) == {"landed"}
     members = organisation.line.elect().members
     [cur] = [member for member in members if member.source.name == "bench-cur"]
-    told = {total.name: Decimal(total.total) for total in cur.contents.measures if total.total is not None}
-    columns = [name for name in told if name in WRITTEN.names]
+    stated = {total.name: Decimal(total.total) for total in cur.contents.measures if total.total is not None}
+    columns = [name for name in stated if name in WRITTEN.names]
     assert len(columns) == 14
     table = pq.ParquetDataset(sorted((folder / "exports/bench-cur/data").rglob("*.parquet"))).read(columns)
     for name in columns:
         written = sum(Decimal(repr(value)) for value in table[name].to_pylist() if value is not None)
-        assert told[name] == written, name
+        assert stated[name] == written, name
 
 
 def generate_clock(folder: Path) -> str:
@@ -89,7 +89,7 @@ def test_a_line_is_found_by_its_id_and_interval_and_not_by_its_id(bill: duckdb.D
 
 
 def test_generated_rows_are_as_irregular_as_real_ones(bill: duckdb.DuckDBPyConnection) -> None:
-    """The bounds are those of real bills of a like size: benchmarks/README.md says which and how they grow."""
+    """The bounds are those of real bills of a like size: benchmarks/README.md shows which and how they grow."""
     ids = one(bill, "count(distinct identity_line_item_id)")
     shape = "line_item_line_item_type, line_item_usage_type, line_item_operation, line_item_product_code, pricing_term"
     assert ids > 989 / 19_946 * ROWS  # a real export of 19,946 rows has 989

@@ -1,7 +1,8 @@
-"""The runner: what a process cost, what becomes of a figure, and the document that tells it."""
+"""The runner: what a process cost, what becomes of a figure, and the document that shows it."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from benchmarks import __main__ as runner
 from benchmarks import compare
 from benchmarks.homes import Bench, Home, Product
+from benchmarks.machine import tree
 from benchmarks.measures import AT_LEAST, CannotMeasure, Family, Reading, Spec, row
 from benchmarks.page import of_goal, write_page
 from benchmarks.process import CommandFailed, run
@@ -117,10 +119,34 @@ def test_goals_point_both_ways() -> None:
 def test_the_page_shows_every_measure_and_asks_no_other_host(tmp_path: Path) -> None:
     known = row(Spec("known", "a known one", "CPU s", 3), Reading(6.0, 1.0, 5.0), None, is_quick=False)
     missing = row(Spec("missing", "a missing one", "MB", 3), None, "no <server>", is_quick=False)
-    write_page({"machine": {"cores": 2}, "versions": {"duckdb": "1"}, "measures": [known, missing]}, tmp_path / "index.html")
+    write_page({"machine": {"cores": 2}, "versions": {"duckdb": "1"}, "measures": [known, missing]}, tmp_path / "index.html", "t")
     text = (tmp_path / "index.html").read_text()
     assert all(part in text for part in ("<svg", "a known one", "a missing one", "no &lt;server&gt;", "missed", "not judged"))
     assert "http" not in text and "<script" not in text
+
+
+def test_each_measure_carries_its_code_time_and_load_and_the_page_greys_what_is_of_other_code(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    family = some_family(lambda bench: iter([("new", Reading(1.0))]), Spec("old", "", "", 3), Spec("new", "", "", 3))
+    monkeypatch.setattr(runner, "FAMILIES", (family,))
+    old = row(family.specs[0], Reading(2.0), None, is_quick=False) | {"tree": "of-july", "measured_at": "2026-07-01T00:00Z"}
+    [document] = runner.measure_all(bench, {"new"}, {"measures": [old]})
+    kept, fresh = document["measures"]
+    assert kept == old
+    assert fresh["tree"] == tree() and fresh["measured_at"] > old["measured_at"] and fresh["load_before"] >= 0
+    write_page(document, tmp_path / "index.html", tree())
+    rows = [line for line in (tmp_path / "index.html").read_text().splitlines() if line.startswith("<tr") and "<td" in line]
+    assert ['class="older"' in line for line in rows] == [True, False]
+    assert "2026-07-01T00:00Z" in rows[0] and "of-july" in rows[0]
+
+
+def test_a_met_goal_of_the_committed_page_has_a_date() -> None:
+    """A figure without its code and day once passed for today's: 6.6 seconds were shown as met where a release took 9.3."""
+    measures = json.loads((runner.RESULTS / "latest.json").read_text())["measures"]
+    assert all({"tree", "measured_at", "load_before"} <= one.keys() for one in measures)
+    page = (runner.RESULTS / "index.html").read_text()
+    assert page.count('class="older"') >= sum(one["tree"] is None for one in measures)
 
 
 def test_nothing_written_is_seen_by_the_files_of_the_home(tmp_path: Path) -> None:

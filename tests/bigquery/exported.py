@@ -45,7 +45,7 @@ def microseconds(instant: dt.datetime) -> str:
 
 @dataclass
 class Exported:
-    """A table divided by the day its rows were loaded, or what `described` says of it."""
+    """A table divided by the day its rows were loaded, or what `described` states of it."""
 
     days: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # by the first day of a partition
     schema: pa.Schema = BILLING

@@ -53,7 +53,7 @@ class RestFake:
     asked: list[dict[str, Any]] = field(default_factory=list)  # bodies of queries
     results: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # by job
     unlisted: Sequence[str] = ()  # datasets whose tables whoever asks may not list
-    permissions: Sequence[str] | None = None  # of whoever asks, on any table; None where it is not told
+    permissions: Sequence[str] | None = None  # of whoever asks, on any table; None where it is not reported
 
     def look_up(self, path: Sequence[str]) -> Mapping[str, Any] | Failure:
         """A table, the names of those that are there, or the result of a job: projects/P/queries/JOB."""
@@ -92,7 +92,7 @@ class RestFake:
         return found if isinstance(found, Failure) else {"kind": "bigquery#table", "tableReference": reference, **found}
 
     def query(self, project: str, body: dict[str, Any]) -> Mapping[str, Any] | Failure:
-        """A query that is answered at once, or a job; a dry run is a job that only says how much it would read."""
+        """A query that is answered at once, or a job; a dry run is a job that only shows how much it would read."""
         self.asked.append(body)
         if self.answer and not self.answers:
             self.answers.append(self.answer(text_of(body)))

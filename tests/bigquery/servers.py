@@ -59,7 +59,7 @@ def bigquery_emulator(folder: Path, project: str = "acme-billing") -> Iterator[E
 
 @contextmanager
 def _running(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process for as long as it is needed; what it says is in server.log."""
+    """A process for as long as it is needed; what it states is in server.log."""
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
     try:
@@ -83,7 +83,7 @@ def storage_emulator(folder: Path) -> Iterator[str]:
 
 
 def analysed(tables: Mapping[str, Sequence[Mapping[str, Any]]], statements: Sequence[str]) -> list[str | None]:
-    """What a GoogleSQL analyser says against each statement; None where nothing. Columns are named as in the REST API."""
+    """What a GoogleSQL analyser states against each statement; None where nothing. Columns are named as in the REST API."""
     question = json.dumps({"tables": tables, "statements": list(statements)})
     script = Path(__file__).with_name("analyse.py")
     finished = subprocess.run(

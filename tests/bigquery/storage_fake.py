@@ -1,4 +1,4 @@
-"""A fake of BigQuery's Storage Read API over gRPC, in this process: it streams Arrow batches, and breaks off where it is told to.
+"""A fake of BigQuery's Storage Read API over gRPC, in this process: it streams Arrow batches, and breaks off where asked to.
 
 The unmodified client reads from it. The emulator answers a table as one message, which a stream of 14,000 wide rows is too
 large for; this one has as many messages as there are batches, and remembers from which rows on it was asked.

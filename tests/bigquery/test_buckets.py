@@ -80,7 +80,7 @@ def test_an_object_that_was_removed_after_the_listing_changed(server: str, bucke
         store.fetch(info, tmp_path / "copy")
 
 
-def test_a_bucket_that_is_not_there_is_told(server: str) -> None:
+def test_a_bucket_that_is_not_there_is_reported(server: str) -> None:
     with pytest.raises(SourceUnreadableError) as caught:
         list(open_store("gs://acme-typo/x", base=Path(), options=StoreOptions(endpoint_url=server)).list_objects())
     assert caught.value.reason == "missing_bucket"
@@ -174,9 +174,9 @@ def test_doctor_names_the_role_that_a_bucket_wants_before_a_refresh_meets_it(con
     config = tmp_path / "trainledger.yaml"
     config.write_text(json.dumps({"organisation": {"name": "Example AG"}, "home": "./home", "sources": [source]}))
     result = CliRunner().invoke(app, ["doctor", "--json", "--config", str(config)])
-    [told] = [check for check in json.loads(result.stdout)["checks"] if check["about"] == "google"]
-    assert (result.exit_code, told["outcome"], told["facts"]) == (3, "problem", {"reason": "permission_denied"})
-    assert "roles/storage.objectViewer" in told["remedy"]
+    [stated] = [check for check in json.loads(result.stdout)["checks"] if check["about"] == "google"]
+    assert (result.exit_code, stated["outcome"], stated["facts"]) == (3, "problem", {"reason": "permission_denied"})
+    assert "roles/storage.objectViewer" in stated["remedy"]
 
 
 def test_bytes_that_are_not_those_stored_are_not_taken(conditional: Any, tmp_path: Path) -> None:

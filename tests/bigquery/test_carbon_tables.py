@@ -1,4 +1,4 @@
-"""Carbon in a table: a delivery is a month, told by the fingerprints of its rows, published when its partition was written."""
+"""Carbon in a table: a delivery is a month, stated by the fingerprints of its rows, published when its partition was written."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def organisation(url: str, tmp_path: Path) -> Organisation:
     return Organisation(tmp_path, {"name": "carbon", "kind": "gcp_carbon", "location": f"bq://{TABLE}", "endpoint_url": url})
 
 
-def test_a_month_is_told_by_its_fingerprint_and_dated_by_its_partition(carbon: Exported, url: str) -> None:
+def test_a_month_is_identified_by_its_fingerprint_and_dated_by_its_partition(carbon: Exported, url: str) -> None:
     infos = list(store_of(url, "gcp_carbon").list_objects())
     assert [(info.key, info.last_modified) for info in infos] == [
         ("_PARTITIONTIME=2022-03-01/rows.parquet", instant("2026-05-01")),
@@ -88,7 +88,7 @@ def test_months_without_market_based_figures_and_rows_without_a_project_stay_as_
     ]
 
 
-def test_repeats_of_a_backfill_are_there_once_and_told(organisation: Organisation, carbon: Exported) -> None:
+def test_repeats_of_a_backfill_are_there_once_and_reported(organisation: Organisation, carbon: Exported) -> None:
     carbon.days["2022-03-01"] *= 2
     landed = organisation.refresh()
     assert organisation.raw("select count(*) from raw.gcp_carbon where usage_month = date '2022-03-01'") == [(1,)]
@@ -102,7 +102,7 @@ def test_a_backfill_of_an_old_month_is_found_without_a_look_back(organisation: O
     assert organisation.outcomes() == {"landed": 2}
 
 
-def test_a_look_back_that_is_said_takes_months_whole_and_months_bounds_both_ends(
+def test_a_look_back_that_is_set_takes_months_whole_and_months_bounds_both_ends(
     url: str, carbon: Exported, tmp_path: Path
 ) -> None:
     source = {

@@ -44,7 +44,7 @@ def millis(day: str) -> str:
 
 
 class Asked:
-    """A table, the source that names it, and what doctor says."""
+    """A table, the source that names it, and what doctor states."""
 
     def __init__(self, folder: Path, url: str, bill: Exported, patch: pytest.MonkeyPatch) -> None:
         self.folder, self.bill, self.rest, self.patch = folder, bill, bill.rest, patch
@@ -88,7 +88,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
         yield Asked(tmp_path, url, bill, monkeypatch)
 
 
-def test_a_table_that_can_be_read_is_told_with_bytes_and_price_and_one_partition_of_it_is_read(asked: Asked) -> None:
+def test_a_table_that_can_be_read_is_reported_with_bytes_and_price_and_one_partition_of_it_is_read(asked: Asked) -> None:
     asked.described_as(clustering={"fields": ["currency"]}, lastModifiedTime=millis("2026-07-04"))
     code, checks = asked.checks()
     assert code == 0 and {check["outcome"] for check in checks} <= {"ok", "warning"}
@@ -126,12 +126,12 @@ def columns_told(checks: list[dict[str, Any]]) -> str:
     return str(found)
 
 
-def test_columns_that_an_older_table_lacks_and_those_that_nobody_knows_are_named(asked: Asked) -> None:
+def test_columns_that_an_older_table_lacks_and_unknown_ones_are_named(asked: Asked) -> None:
     fields = [field for field in BILLING if field.name not in ("tags", "subscription")]
     asked.bill.schema = pa.schema([*fields, BILLING.field("cost").with_name("brand_new")])
     asked.described_as()
     said = columns_told(asked.checks()[1])
-    assert "all that must be there" in said and "nobody knows them: brand_new" in said
+    assert "all that must be there" in said and "as they are unknown: brand_new" in said
     assert "not there, as in older tables: " in said and "tags" in said
 
 
@@ -255,7 +255,7 @@ def test_a_fault_is_found_before_a_query_runs(asked: Asked, name: str) -> None:
     assert asked.run == []
 
 
-def test_a_partition_above_the_cap_is_not_read_and_the_number_to_write_is_told(asked: Asked) -> None:
+def test_a_partition_above_the_cap_is_not_read_and_the_number_to_write_is_reported(asked: Asked) -> None:
     asked.bytes["read"] = 120_000_000_000
     code, checks = asked.checks()
     [problem] = [check for check in checks if check["outcome"] == "problem"]
@@ -326,7 +326,7 @@ def test_what_a_person_sees_fits_100_columns_and_nothing_is_written(asked: Asked
 
 
 @pytest.mark.parametrize(("name", "told"), [(READER, READER), ("default", ""), (None, "")])
-def test_a_login_is_told_by_its_name_where_it_has_one(name: str | None, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_login_is_identified_by_its_name_where_it_has_one(name: str | None, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class Login(AnonymousCredentials):
         service_account_email = name
 

@@ -29,7 +29,8 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud import bigquery, storage
 
 from dagster_project.commands.query import digests
-from demo.gcp.table import FOLDER, ROWS, SCHEMA, TIMES, Table
+from dagster_project.demo.gcp.table import FOLDER, ROWS, SCHEMA, TIMES, Table
+from dagster_project.warehouse import statements
 from tests.bigquery.account import Days, write_account
 from tests.bigquery.servers import bigquery_emulator, must_be_installed, storage_emulator
 from tests.conftest import Command
@@ -39,7 +40,6 @@ from tests.oracle.compare import differences, report
 from tests.oracle.google_builders import GoogleExports
 from tests.oracle.oracle import Oracle
 from tests.shared import SHARED
-from tests.warm import run_dbt
 
 pytestmark = pytest.mark.slow
 needs_samples = pytest.mark.skipif(
@@ -157,23 +157,22 @@ def test_no_row_of_the_account_is_held_back(as_parquet: Path) -> None:
     assert query(as_parquet, "select * from marts.fct_quarantine") == []
 
 
-# what rows that a fee covers have in common, what another column of the order says, and what becomes of a row by its share
+# what rows that a fee covers have in common, what another column of the order states, and what becomes of a row by its share
 SAID_OTHERWISE = {
     *("line_id", "attribution_line_id", "source_name", "provider_name", "payer_account_id", "usage_month", "billing_currency"),
     *("is_usage", "is_part_of_usage", "sub_account_id", "is_accelerator_type"),  # the last two: machine_place, cost_component
     *("effective_cost", "weight", "is_weight_borrowed", "contracted_cost", "has_invoice"),
-    "delivery_content_hash",  # by which delivery a row came, not what it says: four ways deliver one row under four hashes
+    "delivery_content_hash",  # by which delivery a row came, not what it states: four ways deliver one row under four hashes
 }
 
 
 def test_whatever_decides_about_a_charge_of_google_decides_between_rows_of_one_time(as_parquet: Path, tmp_path: Path) -> None:
-    """A column of evidence that is new in int_gcp_charges belongs into the macro said_of."""
+    """A column of evidence that is new in int_gcp_charges belongs into the macro deciding_order."""
     build_file = shutil.copyfile(as_parquet / "build.duckdb", tmp_path / "build.duckdb")
     with duckdb.connect(str(build_file)) as connection:
         columns = connection.execute("select column_name from duckdb_columns() where table_name = 'int_gcp_charges'").fetchall()
-    run_dbt(["compile", "--select", "int_gcp_commitment_shares"], build_file, tmp_path)
-    [compiled] = json.loads((tmp_path / "run_results.json").read_bytes())["results"]
-    [order] = re.findall(r"order by (lines\.charge_period_start.*?lines\.source_object)", compiled["compiled_code"], re.DOTALL)
+    [compiled] = [text for name, text in statements.compiled(tmp_path).items() if name.endswith(".int_gcp_commitment_shares")]
+    [order] = re.findall(r"order by (lines\.charge_period_start.*?lines\.source_object)", compiled, re.DOTALL)
     assert {name for (name,) in columns} - {*re.findall(r"lines\.(\w+)", order)} - SAID_OTHERWISE == set()
 
 

@@ -62,7 +62,7 @@ def error_of(store: TableStore, listed: ObjectInfo | None = None, folder: Path |
         (described(BILLING, type="SNAPSHOT"), "bad_location", "Name the table that Google exports to"),
     ],
 )
-def test_a_table_that_cannot_be_described_or_read_is_told_before_a_query(
+def test_a_table_that_cannot_be_described_or_read_is_reported_before_a_query(
     bill: Exported, url: str, table: Any, reason: str, remedy: str
 ) -> None:
     bill.rest.tables = {TABLE: table}
@@ -122,7 +122,7 @@ def test_queries_run_where_the_table_lies_and_the_payer_pays(bill: Exported, url
     assert read["jobReference"]["projectId"] == "acme-pays"
 
 
-def test_a_required_column_that_lacks_is_told_before_a_query(bill: Exported, url: str) -> None:
+def test_a_required_column_that_lacks_is_reported_before_a_query(bill: Exported, url: str) -> None:
     bill.rest.tables = {TABLE: described(NOT_THERE, **bill.more)}
     error = error_of(store_of(url))
     assert isinstance(error, ExportSchemaError) and error.column_name == "cost"
@@ -186,7 +186,7 @@ def test_a_view_that_does_not_tell_when_it_changed_is_refused(bill: Exported, ur
     assert error.reason == "bad_location" and "export_time" in error.remedy
 
 
-def test_a_kind_that_is_read_from_no_table_is_told(url: str) -> None:
+def test_a_kind_that_is_read_from_no_table_is_reported(url: str) -> None:
     error = error_of(TableStore(f"bq://{TABLE}", StoreOptions(endpoint_url=url)))
     assert error.reason == "bad_location" and "docs/sources" in error.remedy
 
@@ -204,7 +204,7 @@ def test_a_request_or_job_that_failed_at_google_is_asked_again_by_the_client_its
 
 
 class Login(Credentials):
-    """A login whose renewal ends as it is told."""
+    """A login whose renewal ends as it is set."""
 
     def __init__(self, error: Exception | None = None) -> None:
         super().__init__()
@@ -243,7 +243,7 @@ def asked_by(monkeypatch: pytest.MonkeyPatch, login: Credentials | Exception, **
         (Login(RefreshError("invalid_grant")), {"impersonate": "reader@acme"}, "no_credentials", "gcloud auth"),
     ],
 )
-def test_a_login_that_is_missing_or_expired_is_told(
+def test_a_login_that_is_missing_or_expired_is_reported(
     monkeypatch: pytest.MonkeyPatch, login: Any, options: dict[str, Any], reason: str, remedy: str
 ) -> None:
     error = asked_by(monkeypatch, login, **options)

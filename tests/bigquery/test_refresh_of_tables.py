@@ -1,4 +1,4 @@
-"""A refresh of a company with a bill in a table that refuses: it is told, and all else is published."""
+"""A refresh of a company with a bill in a table that refuses: it is reported, and all else is published."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def bill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Exported]:
         yield exported
 
 
-def test_a_table_that_refuses_is_told_and_the_other_sources_are_published(
+def test_a_table_that_refuses_is_reported_and_the_other_sources_are_published(
     bill: Exported, tmp_path: Path, trainledger: Command
 ) -> None:
     bill.rest.answers.append(Failure(403, "quotaExceeded"))
     done = trainledger("refresh", "--config", tmp_path / "trainledger.yaml", now=NOW)
     assert done.returncode == 3, done.stdout + done.stderr
-    told = f"Unreadable or quarantined: table: bq://{TABLE}: the query failed with quotaExceeded. Wait until the quota"
-    assert told in done.stdout + done.stderr
+    stated = f"Unreadable or quarantined: table: bq://{TABLE}: the query failed with quotaExceeded. Wait until the quota"
+    assert stated in done.stdout + done.stderr
     sums = "select payer_account_id, sum(provider_total) from marts.fct_reconciliation where measure = 'billed_cost' group by all"
     assert [(payer, f"{cost:.2f}") for payer, cost in query(tmp_path / "home", sums)] == [(OTHER, "8.10")]

@@ -35,7 +35,7 @@ def capped(**more: Any) -> bigquery.QueryJobConfig:
     return bigquery.QueryJobConfig(maximum_bytes_billed=10_000_000_000, labels={"product": "trainledger"}, **more)
 
 
-def test_a_described_table_says_by_what_it_is_read() -> None:
+def test_a_described_table_states_by_what_it_is_read() -> None:
     with RestFake({TABLE: described(BILLING, timePartitioning={"type": "DAY"})}).client() as client:
         description = client.get_table(TABLE).to_api_repr()
     assert BILL.axis_of(description) == INGESTION
@@ -55,7 +55,7 @@ def test_the_look_is_one_capped_and_labelled_query() -> None:
     assert (asked["maximumBytesBilled"], asked["labels"]) == ("10000000000", {"product": "trainledger"})
 
 
-def test_a_dry_run_says_how_much_would_be_read() -> None:
+def test_a_dry_run_shows_how_much_would_be_read() -> None:
     fake = RestFake(answers=[Rows(DAYS, processed=3_000_000_000)])
     with fake.client() as client:
         assert client.query(LOOK, job_config=capped(dry_run=True)).total_bytes_processed == 3_000_000_000
@@ -71,7 +71,7 @@ def test_a_dry_run_says_how_much_would_be_read() -> None:
         (Failure(403, "billingNotEnabled"), "permission_denied"),
     ],
 )
-def test_a_refused_query_is_asked_once_and_told_by_googles_word(failure: Failure, reason: str) -> None:
+def test_a_refused_query_is_asked_once_and_identified_by_googles_word(failure: Failure, reason: str) -> None:
     fake = RestFake(answers=[failure])
     with fake.client() as client, pytest.raises(GoogleAPICallError) as caught:
         client.query_and_wait(LOOK, job_config=capped())
@@ -83,7 +83,7 @@ def test_a_refused_query_is_asked_once_and_told_by_googles_word(failure: Failure
     ("failure", "reason"),
     [(Failure(404, "notFound"), "missing_table"), (Failure(403, "accessDenied"), "permission_denied")],
 )
-def test_a_table_that_cannot_be_described_is_told(failure: Failure, reason: str) -> None:
+def test_a_table_that_cannot_be_described_is_reported(failure: Failure, reason: str) -> None:
     fake = RestFake({TABLE: failure})
     with fake.client() as client, pytest.raises(GoogleAPICallError) as caught:
         client.get_table(TABLE)
@@ -97,7 +97,7 @@ class Expired(Credentials):
         raise RefreshError("invalid_grant")
 
 
-def test_an_expired_login_is_told_by_the_name_of_its_error() -> None:
+def test_an_expired_login_is_identified_by_the_name_of_its_error() -> None:
     with RestFake().client(Expired()) as client, pytest.raises(RefreshError) as caught:
         client.get_table(TABLE)
     assert meaning_of(type(caught.value).__name__, "describe", TABLE)[0] == "no_credentials"

@@ -45,7 +45,7 @@ def test_a_stream_that_is_cut_goes_on_behind_the_last_whole_batch() -> None:
     assert fake.offsets == [0, 4, 6]
 
 
-def test_a_denied_session_is_told_as_such() -> None:
+def test_a_denied_session_is_reported_as_such() -> None:
     with (
         StorageFake(batches(1, rows=1), denied="bigquery.readsessions.create").client() as client,
         pytest.raises(PermissionDenied),

@@ -127,12 +127,12 @@ def test_a_full_refresh_plans_with_all_days(organisation: Organisation, monkeypa
             refreshing.refresh(organisation.settings, full=full, say=lambda _: None)
 
 
-def test_a_table_without_partitions_is_told_as_empty(organisation: Organisation, bill: Exported) -> None:
+def test_a_table_without_partitions_is_reported_as_empty(organisation: Organisation, bill: Exported) -> None:
     bill.days.clear()
     assert organisation.refresh() == []
     counts = organisation.line.landing.counts("google")
-    told = counts and nothing_there(f"bq://{TABLE}", counts)
-    assert told and told[0].endswith("no partition in the days that were asked for")
+    stated = counts and nothing_there(f"bq://{TABLE}", counts)
+    assert stated and stated[0].endswith("no partition in the days that were asked for")
 
 
 def test_a_refused_day_that_the_look_back_leaves_out_stays_refused(

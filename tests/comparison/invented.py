@@ -64,7 +64,7 @@ def pairs(ratios: Iterable[float], **more: Any) -> list[dict[str, Any]]:
 
 
 def decided(connection: duckdb.DuckDBPyConnection, *rows: dict[str, Any], shares: tuple[str, str] = ("0e0", "0e0")) -> list[Any]:
-    """Rows as dicts of (workload, KPI, view): what the published statement says of these pairs."""
+    """Rows as dicts of (workload, KPI, view): what the published statement states of these pairs."""
     empty(connection)
     connection.executemany(
         f"insert into temp.invented values ({', '.join('?' * len(PAIR))})", [list(row.values()) for row in rows]

@@ -70,9 +70,9 @@ def test_twelve_pairs_find_a_ratio_of_1_2(claims) -> None:
     assert wrong == 0
 
 
-def test_the_page_tells_these_numbers(claims) -> None:
+def test_the_page_shows_these_numbers(claims) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "methodology" / "comparison.md").read_text(encoding="utf-8")
     for size in SIZES:
-        told = " | ".join(f"{claims[kind, size, 1.0][0]:.1%}".removesuffix("%") for kind in STANDARD)
-        assert f"| {size} | {told} |" in page, f"{size} | {told}"
+        stated = " | ".join(f"{claims[kind, size, 1.0][0]:.1%}".removesuffix("%") for kind in STANDARD)
+        assert f"| {size} | {stated} |" in page, f"{size} | {stated}"
     assert f"in {claims['normal', 12, 1.2][0]:.0%} of cases".replace("%", " %") in page

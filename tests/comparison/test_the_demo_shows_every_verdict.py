@@ -1,4 +1,4 @@
-"""The finished demo: every kind of verdict, and the workloads that its README tells of."""
+"""The finished demo: every kind of verdict, and the workloads that its README has."""
 
 from __future__ import annotations
 

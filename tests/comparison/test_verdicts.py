@@ -37,7 +37,7 @@ def test_the_cheaper_side_is_named_with_its_ratio_and_interval(decide) -> None:
     assert tpu["pairs_needed"] == 0 and tpu["ratio_corner_low"] is None
 
 
-def test_an_interval_that_includes_1_is_undecided_and_says_how_many_pairs_would_decide(decide) -> None:
+def test_an_interval_that_includes_1_is_undecided_and_shows_how_many_pairs_would_decide(decide) -> None:
     [row] = decide(*pairs((0.9, 1.02, 0.95, 1.01, 0.94)))
     assert said(row) == ("undecided", "none") and row["ratio_low"] < 1 < row["ratio_high"]
     assert row["pairs_needed"] == 22  # with the t quantile of five pairs, so a few too many
@@ -104,7 +104,7 @@ def test_a_modelled_figure_without_bounds_claims_nothing(decide) -> None:
     assert said(decide(*pairs(LOW, kpi=ENERGY))[0]) == ("undecided", "power")
 
 
-def test_assumed_power_is_told_before_the_corners_and_before_a_mixed_basis(decide) -> None:
+def test_assumed_power_is_reported_before_the_corners_and_before_a_mixed_basis(decide) -> None:
     [row] = decide(*pairs((0.1,) * 5, kpi=ENERGY, bounds=1.1, is_power_assumed=True, basis_class="mixed"))
     assert said(row) == ("undecided", "assumed_power") and "measured interval" in row["reason"]
     assert said(decide(*pairs(LOW, is_power_assumed=True))[0]) == ("tpu", "none")  # cost rests on no watt

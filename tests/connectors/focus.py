@@ -1,6 +1,6 @@
 """Small FOCUS exports of Google Cloud with nested records, as EXPORT DATA writes them, and the fixtures of the samples that way.
 
-`focus_of` says what Google writes in FOCUS for a row of the detailed export: BilledCost is its cost with its credits.
+`focus_of` is what Google writes in FOCUS for a row of the detailed export: BilledCost is its cost with its credits.
 """
 
 from __future__ import annotations

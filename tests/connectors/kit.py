@@ -55,7 +55,7 @@ CARBON: dict[str, Any] = {
 
 
 def table(*rows: Mapping[str, Any], types: Mapping[str, pa.DataType] | None = None) -> pa.Table:
-    """Rows as a table: dictionaries become maps, everything else the type Arrow sees unless `types` says otherwise."""
+    """Rows as a table: dictionaries become maps, everything else the type Arrow sees unless `types` has another."""
     columns = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         values = [row.get(name) for row in rows]
@@ -79,7 +79,7 @@ def write_bytes(path: Path, content: bytes) -> Path:
 
 
 def write_csv(path: Path, text: str) -> Path:
-    """Write CSV text, compressed as the file's name says."""
+    """Write CSV text, compressed as the file's name ends."""
     content = text.encode()
     return write_bytes(path, gzip.compress(content, mtime=0) if path.name.endswith(".gz") else content)
 

@@ -52,7 +52,7 @@ def test_the_counts_add_up_to_what_is_listed_whatever_lies_there(
     parts = (counts.delivered, counts.refused, counts.bystanders, counts.awaited, counts.not_understood)
     assert counts.listed == sum(parts) == len(keys)
     if counts.listed > counts.bystanders:
-        assert counts.delivered or refusals, "something lies there, and nothing is said"
+        assert counts.delivered or refusals, "something lies there, and nothing is reported"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_manifest_that_is_not_a_day_late_is_awaited_and_no_finding(tmp_path: P
 
 @pytest.mark.skipif(SHARED is None, reason=SHARED_REASON)
 @pytest.mark.parametrize(
-    ("kind", "sample", "said"),
+    ("kind", "sample", "named"),
     [
         ("aws_cur", "aws/focus-1.0__FOCUS-Sample-Data__focus_sample.csv", "a FOCUS file"),
         ("aws_carbon", "aws/ccft-console-annual__carbon-json__cloud_example_1.csv", "a carbon report of the AWS console"),
@@ -99,12 +99,12 @@ def test_a_manifest_that_is_not_a_day_late_is_awaited_and_no_finding(tmp_path: P
         ("training_runs", "telemetry/neuron_monitor_prometheus_inf1_excerpt.prom", "a neuron_monitor"),
     ],
 )
-def test_real_files_in_a_wrong_place_are_recognised(tmp_path: Path, kind: str, sample: str, said: str) -> None:
+def test_real_files_in_a_wrong_place_are_recognised(tmp_path: Path, kind: str, sample: str, named: str) -> None:
     assert SHARED
     path = SHARED / "samples" / sample
     (tmp_path / path.name).write_bytes(path.read_bytes())
     [refusal], counts = seen(kind, tmp_path)
-    assert f"this looks like {said}" in refusal.message
+    assert f"this looks like {named}" in refusal.message
     assert counts.not_understood == 1
 
 
@@ -125,7 +125,7 @@ def test_a_manifest_has_no_say_in_what_its_files_look_like(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("names", "location", "said"),
+    ("names", "location", "named"),
     [
         ([], "s3://bucket/prefix", "s3://bucket/prefix: nothing below this prefix"),
         ([], "./runs", "./runs: nothing in this folder"),
@@ -133,12 +133,12 @@ def test_a_manifest_has_no_say_in_what_its_files_look_like(tmp_path: Path) -> No
         (["a.run.json"], "./runs", None),
     ],
 )
-def test_a_location_with_nothing_to_read_is_said_to_be_empty_and_is_no_refusal(
-    tmp_path: Path, names: list[str], location: str, said: str | None
+def test_a_location_with_nothing_to_read_is_named_empty_and_is_no_refusal(
+    tmp_path: Path, names: list[str], location: str, named: str | None
 ) -> None:
     for name in names:
         (tmp_path / name).write_text("x")
     refusals, counts = seen("training_runs", tmp_path)
-    told = nothing_there(location, counts)
-    assert refusals == [] and (told and told[0]) == said
-    assert told is None or "Correct `location`" in told[1]
+    stated = nothing_there(location, counts)
+    assert refusals == [] and (stated and stated[0]) == named
+    assert stated is None or "Correct `location`" in stated[1]

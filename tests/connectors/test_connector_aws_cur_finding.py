@@ -80,7 +80,7 @@ def test_a_half_written_execution_is_refused_and_the_others_stand(tmp_path: Path
     assert refused.published_at == dt.datetime(2026, 5, 2, 22, 56, 48, 277000, tzinfo=dt.UTC)
 
 
-def test_one_fault_told_by_two_manifests_is_one_refusal(tmp_path: Path) -> None:
+def test_one_fault_in_two_manifests_is_one_refusal(tmp_path: Path) -> None:
     folder = tmp_path / "cur"
     keys = execution(folder, LATE, "cur-00001.snappy.parquet")
     write_manifest(folder / META / "cur-Manifest.json", keys)
@@ -157,7 +157,7 @@ def test_the_identity_follows_every_object_and_the_manifest(tmp_path: Path) -> N
 
 
 class _BucketAt:
-    """A folder that says it is a bucket, with a chosen age of its data: in a bucket times are the provider's."""
+    """A folder that pretends to be a bucket, with a chosen age of its data: in a bucket times are the provider's."""
 
     uri = "s3://bucket/cur"
 

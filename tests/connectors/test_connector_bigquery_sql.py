@@ -36,7 +36,7 @@ def test_a_look_at_everything_still_filters_partitions() -> None:
     assert re.search(r"WHERE `_PARTITIONTIME` >= TIMESTAMP '2006-01-01 ", partitions_sql(TABLE, INGESTION, "export_time"))
 
 
-def test_a_table_without_an_export_time_is_told_by_its_rows() -> None:
+def test_a_table_without_an_export_time_is_known_by_its_rows() -> None:
     text = partitions_sql(TABLE, MONTHLY, None, APRIL)
     assert "DATE_TRUNC(`usage_month`, MONTH) AS day" in text and "`usage_month` >= DATE '2026-04-01'" in text
     # a sum: in an exclusive or, a row that comes twice would be as none

@@ -36,7 +36,7 @@ def test_columns_are_read_by_name_as_far_as_the_table_has_them() -> None:
     assert unknown == ()
 
 
-def test_a_column_nobody_declared_is_read_and_told() -> None:
+def test_an_undeclared_column_is_read_and_reported() -> None:
     given = BILLING.append(pa.field("sustainability", pa.struct({"grams": pa.float64()})))
     columns, unknown = BILL.columns_of(described(given), URI)
     assert columns[-1] == "sustainability" and unknown == ("sustainability.grams",)
@@ -71,13 +71,13 @@ def test_a_bill_is_read_by_what_divides_its_table_else_by_the_time_of_use(divide
     assert BILL.changes_by(description) == "export_time"
 
 
-def test_carbon_is_read_by_its_month_and_told_by_its_rows() -> None:
+def test_carbon_is_read_by_its_month_and_known_by_its_rows() -> None:
     description = described(CARBON_EXPORT, timePartitioning={"type": "DAY"})
     assert CARBON.axis_of(description) == Axis("usage_month", "DATE", "MONTH")
     assert CARBON.changes_by(description) is None
 
 
-def test_a_view_without_the_time_of_export_is_told_by_its_rows() -> None:
+def test_a_view_without_the_time_of_export_is_known_by_its_rows() -> None:
     schema = BILLING.remove(BILLING.get_field_index("export_time"))
     assert BILL.changes_by(described(schema)) is None
 

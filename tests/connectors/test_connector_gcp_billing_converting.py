@@ -191,7 +191,7 @@ def test_account_level_rows_have_no_project_and_the_empty_project_number_stays_e
     assert (unassociated["project_id"], unassociated["project_number"]) == (None, "")
 
 
-def test_the_first_of_a_repeated_label_stands_and_the_repeat_is_told(tmp_path: Path) -> None:
+def test_the_first_of_a_repeated_label_counts_and_the_repeat_is_reported(tmp_path: Path) -> None:
     twice = [
         {"key": "training_run_id", "value": "run-a"},
         {"key": "team", "value": "x"},
@@ -270,7 +270,7 @@ def test_labels_that_are_json_text_are_no_labels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 4, 500])
-def test_a_cut_file_is_told(tmp_path: Path, size: int) -> None:
+def test_a_cut_file_is_reported(tmp_path: Path, size: int) -> None:
     path = write_partition(tmp_path / "bill", DAY, line())
     path.write_bytes(path.read_bytes()[:size])
     with pytest.raises(ExportContentError, match="cut off") as refused:

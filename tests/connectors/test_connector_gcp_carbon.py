@@ -69,10 +69,10 @@ def test_rows_that_a_backfill_repeated_count_once_across_the_files_of_a_month(tm
     result = converted(KIND, tmp_path / "carbon", tmp_path / "landing")
     assert [(row["line_number"], row["location_location"]) for row in rows_of(result)] == [(1, "us-west4-a"), (2, "us-west4-b")]
     assert [part.source_object.rpartition("/")[2] for part in result.parts] == ["a.parquet"]  # nothing is left of the other
-    told = [
+    stated = [
         (remark.source_object.rpartition("/")[2], remark.reason, remark.row_number, remark.value) for remark in result.refusals
     ]
-    assert told == [("a.parquet", "repeated_row", 3, "1 rows"), ("b.parquet", "repeated_row", 1, "1 rows")]
+    assert stated == [("a.parquet", "repeated_row", 3, "1 rows"), ("b.parquet", "repeated_row", 1, "1 rows")]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_row_of_another_month_is_refused_because_its_own_month_has_it_too(tmp_
     assert (refused.value.reason, refused.value.row_number) == ("contradicts_partition", 2)
 
 
-def test_the_export_before_july_2022_is_told_by_its_missing_columns(tmp_path: Path) -> None:
+def test_the_export_before_july_2022_is_known_by_its_missing_columns(tmp_path: Path) -> None:
     old = CARBON.remove(CARBON.get_field_index("usage_month")).append(pa.field("month", pa.date32()))
     write_partition(tmp_path / "carbon", DAY, emission(), schema=old)
     with pytest.raises(ExportSchemaError, match="missing columns usage_month"):

@@ -1,4 +1,4 @@
-"""Google's FOCUS export arrives in the columns that the detailed export has for them, and what it bills is what it says."""
+"""Google's FOCUS export arrives in the columns that the detailed export has for them, and what it bills is what it has."""
 # ruff: noqa: DTZ001 - Parquet holds naive times, and they are UTC
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def test_a_row_has_the_columns_of_the_detailed_export_and_its_own(tmp_path: Path
     }  # fmt: skip
 
 
-def test_whatever_the_detailed_export_has_is_a_column_here_but_what_focus_says_in_another_way() -> None:
+def test_whatever_the_detailed_export_has_is_a_column_here_but_what_focus_has_in_another_way() -> None:
     otherwise = {"cost", "adjustment_type", "adjustment_mode", "transaction_type"}
     assert set(billing_columns.SCHEMA.names) - set(SCHEMA.names) == otherwise
 
@@ -87,7 +87,7 @@ def test_a_billing_period_is_a_month_wherever_its_midnight_is(tmp_path: Path, st
     assert one["invoice_month"] == month
 
 
-def test_columns_that_are_absent_are_null_and_new_ones_are_told(tmp_path: Path) -> None:
+def test_columns_that_are_absent_are_null_and_new_ones_are_reported(tmp_path: Path) -> None:
     needed = {"BillingAccountId", "BillingCurrency", "BilledCost", "ChargeCategory", "ChargePeriodStart", "ChargePeriodEnd"}
     schema = pa.schema([field for field in FOCUS if field.name in needed])
     write_partition(tmp_path / "few", DAY, focus_line(), schema=schema)
@@ -107,7 +107,7 @@ def test_json_lines_become_the_rows_of_parquet(tmp_path: Path) -> None:
     assert {name for row in parquet for name, value in row.items() if value is not None} == set(found[0])
 
 
-def test_a_label_that_stands_twice_is_told_and_its_first_value_taken(tmp_path: Path) -> None:
+def test_a_label_that_is_there_twice_is_reported_and_its_first_value_taken(tmp_path: Path) -> None:
     pairs = [{"Key": "team", "Value": "a"}, {"Key": "team", "Value": "b"}]
     write_partition(tmp_path / "bill", DAY, focus_line(x_Labels=pairs), schema=FOCUS)
     result = converted(KIND, tmp_path / "bill", tmp_path / "landing")
@@ -179,7 +179,7 @@ def test_a_partition_may_be_named_by_its_date_and_a_second_folder_of_a_day_is_re
 # --- the table
 
 
-def test_a_table_is_read_by_the_day_it_was_loaded_and_told_by_the_time_of_its_export() -> None:
+def test_a_table_is_read_by_the_day_it_was_loaded_and_known_by_the_time_of_its_export() -> None:
     whole = described(FOCUS, timePartitioning={"type": "DAY"})
     assert READING.axis_of(whole) == INGESTION
     assert READING.axis_of(described(FOCUS)).column == "ChargePeriodStart", "of a view"

@@ -38,7 +38,7 @@ def test_a_missing_permission_names_the_role_of_its_step(action: Action, role: s
         ("something new", "source_unreadable", "again"),
     ],
 )
-def test_a_code_is_told_by_googles_word_for_it(code: str, reason: str, words: str) -> None:
+def test_a_code_is_known_by_googles_word_for_it(code: str, reason: str, words: str) -> None:
     found, remedy = meaning_of(code, "query", TABLE)
     assert found == reason and words in remedy and remedy.endswith(".")
 

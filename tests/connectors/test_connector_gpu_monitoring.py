@@ -1,4 +1,4 @@
-"""GPUs by DCGM, nvidia-smi and NVML: units, scales, missing, error and zero are told apart, and copies count once."""
+"""GPUs by DCGM, nvidia-smi and NVML: units, scales, missing, error and zero differ, and copies count once."""
 # ruff: noqa: DTZ001 - Parquet holds naive times, and they are UTC
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def test_a_scrape_without_a_time_needs_one_in_its_name(tmp_path: Path) -> None:
     assert reasons(read(tmp_path, 'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 5\n', "host=i-1/dcgm.prom")) == {"missing_time": "1 left out"}
 
 
-def test_scrapes_without_times_in_one_file_are_told_apart(tmp_path: Path) -> None:
+def test_scrapes_without_times_in_one_file_are_kept_apart(tmp_path: Path) -> None:
     """Appended to one file they would all be of one instant: the name of the file dates the first."""
     scrapes = "".join(f'DCGM_FI_DEV_POWER_USAGE{{gpu="0"}} {watts}\n' for watts in (300, 300, 700, 500))
     result = read(tmp_path, scrapes, f"host=i-1/{SCRAPE}")
@@ -198,16 +198,16 @@ def test_a_line_of_nvidia_smi_that_is_none_is_left_out_by_name(tmp_path: Path, l
     assert (result.rows, reasons(result)) == (0, {reason: "1 left out"})
 
 
-def test_fields_that_nobody_names_and_that_are_not_ours_are_not_guessed(tmp_path: Path) -> None:
+def test_fields_without_names_that_are_not_ours_are_not_guessed(tmp_path: Path) -> None:
     """The third field of our query is an id; here it is watts and the fifth a temperature."""
     result = read(tmp_path, "2026/04/01 00:00:30.000, 0, 300.00, 97, 61, 4096, 1980\n", "host=i-1/smi.csv")
     assert (result.rows, reasons(result)) == (0, {"bad_text": "1 left out"})
 
 
-def test_a_zone_that_is_none_and_a_file_of_nobody_are_refused(tmp_path: Path) -> None:
+def test_a_zone_that_is_none_and_a_file_without_an_owner_are_refused(tmp_path: Path) -> None:
     text = f"{HEADER}\n2026/04/01 00:00:30.000, 0, GPU-0, x, 67 W, 40 %, y\n"
     assert list(reasons(read(tmp_path, text, "host=i-1/timezone=Middle%2FEarth/smi.csv", "zone"))) == ["bad_time"]
-    assert list(reasons(read(tmp_path, text, "smi.csv", "nobody"))) == ["missing_host"]
+    assert list(reasons(read(tmp_path, text, "smi.csv", "unowned"))) == ["missing_host"]
 
 
 def test_a_recorders_line_is_a_reading_per_gpu(tmp_path: Path) -> None:

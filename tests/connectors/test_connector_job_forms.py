@@ -76,7 +76,7 @@ def test_a_multi_node_batch_job_has_its_attempts_and_its_children_as_nodes(tmp_p
 NEURONX = "763104351884.dkr.ecr.us-west-2.amazonaws.com/pytorch-training-neuronx:2.1.2-neuronx-py310-sdk2.20.0-ubuntu20.04"
 
 
-def test_the_name_of_a_container_of_aws_tells_the_versions_in_it(tmp_path: Path) -> None:
+def test_the_name_of_a_container_of_aws_has_the_versions_in_it(tmp_path: Path) -> None:
     versions = {"framework": "pytorch", "framework_version": "2.1.2", "sdk_name": "neuron", "sdk_version": "2.20.0"}
     arn = "arn:aws:sagemaker:us-west-2:1:training-job/a"
     sagemaker: dict[str, Any] = {

@@ -96,7 +96,7 @@ def test_a_column_that_no_row_has_is_as_a_column_that_the_table_lacks(tmp_path: 
     assert "resource_name" not in row and "sku_description" in row
 
 
-def test_a_field_nobody_declared_is_told(tmp_path: Path) -> None:
+def test_an_undeclared_field_is_reported(tmp_path: Path) -> None:
     write_lines(tmp_path / "bill", DAY, line(sustainability={"grams": 1.5}, price={"new_price": 1.0}))
     assert converted(KIND, tmp_path / "bill", tmp_path / "landed").unknown_columns == ("sustainability.grams",)
 
@@ -154,7 +154,7 @@ def test_a_file_of_many_blocks_keeps_its_rows_in_order(tmp_path: Path, monkeypat
     assert [(row["line_number"], row["cost"]) for row in rows] == [(n + 1, float(n)) for n in range(40)]
 
 
-def test_a_packed_file_that_is_cut_off_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packed_file_that_is_cut_off_is_reported_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the cut is met in the middle of the reading, in a call from Arrow."""
     monkeypatch.setattr("connectors.formats.json_records._HEAD", 1000)
     path = write_lines(tmp_path / "bill", DAY, *[line(cost=float(n)) for n in range(1000)], name="part.json.gz")

@@ -93,7 +93,7 @@ def test_a_jobset_with_its_pods_is_a_run_of_two_attempts_on_the_hosts_of_a_slice
 
 def test_order_repetition_and_lines_of_a_file_change_nothing(tmp_path: Path) -> None:
     objects = [JOBSET, *PODS]
-    told = {
+    stated = {
         "list": json.dumps(listed(*objects)),
         "shuffled": json.dumps(listed(*random.Random(4).sample(objects, len(objects)))),
         "twice": json.dumps(listed(*objects, *objects)),
@@ -101,13 +101,13 @@ def test_order_repetition_and_lines_of_a_file_change_nothing(tmp_path: Path) -> 
         "array": json.dumps(objects),
     }
     found = {}
-    for name, content in told.items():
+    for name, content in stated.items():
         result = read(tmp_path / name, content.encode(), "a.json")
         found[name] = {json.dumps(row, sort_keys=True, default=str) for row in [*part(result, "attempt"), *part(result, "node")]}
     assert all(rows == found["list"] and len(rows) == 10 for rows in found.values())
 
 
-def test_a_node_object_tells_the_machine_of_the_bill_and_its_type(tmp_path: Path) -> None:
+def test_a_node_object_names_the_machine_of_the_bill_and_its_type(tmp_path: Path) -> None:
     """On EKS a node's name is its address; NeuronCores are two to a chip of Trainium1, and three cores are two chips held."""
     machine = {
         "kind": "Node", "metadata": {"name": "ip-10-0-0-1.ec2.internal", "labels": {INSTANCE_TYPE: "trn1.32xlarge"}},
@@ -133,7 +133,7 @@ def test_a_node_object_tells_the_machine_of_the_bill_and_its_type(tmp_path: Path
         assert part(result, "run")[0]["provider_name"] == "AWS"
 
 
-def test_a_job_that_fails_is_suspended_or_runs_says_so(tmp_path: Path) -> None:
+def test_a_job_that_fails_is_suspended_or_runs_has_that_state(tmp_path: Path) -> None:
     ends = {
         "failed": ([condition("Failed", 20)], ("failed", at(20))),
         "suspended": ([condition("Suspended", 10)], ("interrupted", at(10))),

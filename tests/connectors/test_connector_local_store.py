@@ -26,7 +26,7 @@ def test_a_prefix_need_not_end_at_a_folder(tmp_path: Path) -> None:
     assert [info.key for info in store_of(tmp_path).list_objects("data/x=1")] == ["data/x=1/f", "data/x=10/f"]
 
 
-def test_a_misspelt_folder_is_told_with_the_one_that_is_meant(tmp_path: Path) -> None:
+def test_a_misspelt_folder_is_named_with_the_one_that_is_meant(tmp_path: Path) -> None:
     (tmp_path / "hourly-cur").mkdir()
     (tmp_path / "runs").mkdir()
     with pytest.raises(SourceUnreadableError) as caught:
@@ -113,6 +113,6 @@ def test_names_are_given_as_configured_and_not_as_paths_of_this_machine(tmp_path
     assert open_store(".", base=tmp_path / "cur").uri.endswith("/cur")
 
 
-def test_a_scheme_nobody_reads_is_named() -> None:
+def test_an_unknown_scheme_is_named() -> None:
     with pytest.raises(SourceUnreadableError, match="ftp://"):
         open_store("ftp://host/x", base=Path())

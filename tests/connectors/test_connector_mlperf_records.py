@@ -29,7 +29,7 @@ def sized(benchmark: str, batch: int, length: int | None) -> list[str]:
     return more + ([event(START, "max_sequence_length", length)] if length else [])
 
 
-def test_the_description_of_the_system_says_the_machines_and_the_log_the_run(tmp_path: Path) -> None:
+def test_the_description_of_the_system_names_the_machines_and_the_log_the_run(tmp_path: Path) -> None:
     """Logs of Trillium say that their platform is tpu-v5p."""
     log = event(START, "submission_platform", "tpu-v5p") + "\n" + run_log(100, event(START, "submission_org", "Google"))
     result = read(tmp_path, log)
@@ -56,7 +56,7 @@ def test_an_aborted_run_is_stopped_and_one_without_a_start_is_none(tmp_path: Pat
     [
         (GPT3, 8 * 2048 * 3, 8 * 2048 * 6, 8 * 2048 * 6, 6),  # blocks of whole steps of tokens: it counts tokens
         (GPT3, 24, 48, 48 * 2048, 6),  # blocks that are no multiple of batch and length: it counts sequences, all of them full
-        (("bert", 8, 512), 24, 48, None, 6),  # padded sequences: nobody knows their tokens
+        (("bert", 8, 512), 24, 48, None, 6),  # padded sequences: their tokens are unknown
         (("stable_diffusion", 8, None), 24, 47, None, None),  # no whole number of steps
     ],
 )

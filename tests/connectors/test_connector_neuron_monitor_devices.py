@@ -56,7 +56,7 @@ def test_several_runtimes_per_core_add_up_and_stop_at_a_full_core() -> None:
     assert ratios(runtime(30, 80), runtime(40, 90)) == [0.85]
 
 
-def test_idle_cores_and_cores_nobody_lists_count_zero() -> None:
+def test_idle_cores_and_unlisted_cores_count_zero() -> None:
     # 60 on one of two cores of the first device, nothing at all on the second
     assert ratios(runtime(60), devices=2) == [0.3, 0.0]
 
@@ -76,7 +76,7 @@ def test_cores_belong_to_devices_in_order() -> None:
 )
 def test_an_error_means_unknown_and_not_zero(broken: dict[str, Any]) -> None:
     assert ratios(broken) == [None]
-    assert ratios(runtime(50, 50), broken, devices=2) == [None, None]  # nobody knows which cores the broken one holds
+    assert ratios(runtime(50, 50), broken, devices=2) == [None, None]  # which cores the broken one holds is unknown
 
 
 def test_an_error_of_another_group_does_not_matter() -> None:

@@ -66,7 +66,7 @@ def test_a_process_that_ended_and_another_that_began_do_not_move_the_clock(tmp_p
 
 
 def test_groups_that_contradict_each_other_about_the_time_are_left_out_by_name(tmp_path: Path) -> None:
-    """Each line repeats the last counters, also where they did not come again: which of them are new is not told."""
+    """Each line repeats the last counters, also where they did not come again: which of them are new is not known."""
     both = of_groups(vcpu_usage=2.0, neuroncore_counters=5.0)
     result = read(tmp_path, *[both] * 3, key="run=r/host=h/20260401T120000Z.jsonl")
     (remark,) = result.refusals
@@ -149,7 +149,7 @@ def test_the_same_document_of_two_runs_that_share_a_node_has_one_hash(tmp_path: 
         ('{"a":' * 100_000, "too_deep"),
     ],
 )
-def test_a_line_that_says_nothing_is_left_out_and_counted(tmp_path: Path, line: Any, reason: str) -> None:
+def test_a_line_without_a_sample_is_left_out_and_counted(tmp_path: Path, line: Any, reason: str) -> None:
     good = wrapped(document(runtime(50, 50)))
     result = read(tmp_path, good, line, good, line)
     assert [row["line_number"] for row in rows_of(result)] == [1, 3]

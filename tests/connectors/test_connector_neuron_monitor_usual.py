@@ -86,7 +86,7 @@ def with_rates(*flops: float | None) -> dict[str, Any]:
     return made
 
 
-def told(result: Converted) -> tuple[list[str], list[tuple[Any, ...]]]:
+def outcome_of(result: Converted) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Rows as written, so that also the sign of a zero counts, and what was left out."""
     return [repr(row) for row in rows_of(result)], [
         (one.reason, one.row_number, one.value, one.message) for one in result.refusals
@@ -105,10 +105,10 @@ def test_both_ways_read_every_document_alike(
 ) -> None:
     lines = [one if is_bare else wrapped(one, f"2026-04-01T12:00:{5 * n:02}Z") for n, one in enumerate(documents, start=1)]
     folder = tmp_path_factory.mktemp("ways")
-    usual = told(read(folder / "usual", *lines, key="host=h/20260401T120000Z.jsonl"))
+    usual = outcome_of(read(folder / "usual", *lines, key="host=h/20260401T120000Z.jsonl"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(neuron_monitor, "usual_devices", lambda document: None)
-        careful = told(read(folder / "careful", *lines, key="host=h/20260401T120000Z.jsonl"))
+        careful = outcome_of(read(folder / "careful", *lines, key="host=h/20260401T120000Z.jsonl"))
     assert usual == careful
 
 

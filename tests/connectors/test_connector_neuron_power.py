@@ -61,8 +61,8 @@ def exported(
 
 
 def point(value: Any, statistic: str | None = "avg", at: int = EPOCH + 5, **more: Any) -> dict[str, Any]:
-    said = {} if statistic is None else {"aws__neuron__power__statistic": statistic}
-    return {"timeUnixNano": str(at * 10**9), "asDouble": value, "attributes": attributes(**said, **more)}
+    stated = {} if statistic is None else {"aws__neuron__power__statistic": statistic}
+    return {"timeUnixNano": str(at * 10**9), "asDouble": value, "attributes": attributes(**stated, **more)}
 
 
 @pytest.mark.skipif(SHARED is None, reason=SHARED_REASON)
@@ -71,7 +71,7 @@ def test_a_real_file_with_notes_gives_its_two_minutes_and_counts_the_readings_wi
 
     1787754540 s is 2026-08-26 14:29 UTC and ends the first minute; its mean is 1.57 %, which is 0.0157 of full power, and so is
     that of the minute after it. The eleven lines under "DURING" and the loaded 0.86,25.00,18.86 among them have no epoch: 18.86 %
-    was measured, and nobody can say when.
+    was measured at an unknown time.
     """
     assert SHARED is not None
     content = (SHARED / "samples/telemetry/neuron_sysfs_power_inf2_xlarge.txt").read_bytes()
@@ -125,7 +125,7 @@ def test_a_line_that_cannot_be_true_is_left_out_by_name(tmp_path: Path, text: st
     assert (result.rows, list(reasons(result))) == (0, [reason])
 
 
-def test_a_line_that_froze_counts_once_and_says_nothing_of_later_minutes(tmp_path: Path) -> None:
+def test_a_line_that_froze_counts_once_and_not_for_later_minutes(tmp_path: Path) -> None:
     text = f"POWER_STATUS_VALID,{EPOCH},0.86,25.00,18.86"
     hour = [recorded(text, collected_at=f"2026-04-01T00:{minute:02}:30Z") for minute in range(60)]
     (row,) = rows_of(read(tmp_path, lines(*hour)))
@@ -145,7 +145,7 @@ def test_dumps_name_the_device_before_the_line_above_it_or_in_the_key(tmp_path: 
     (row,) = rows_of(read(tmp_path, line, "run=a/neuron7.log", "key"))
     assert (row["device_index"], row["host_id"], row["run_key"]) == (7, None, "a")
     assert reasons(read(tmp_path, line, "host=i-1/power.txt", "none")) == {"missing_device": "1 left out"}
-    assert reasons(read(tmp_path, line, "neuron7.txt", "nobody")) == {"missing_host": "1 left out"}
+    assert reasons(read(tmp_path, line, "neuron7.txt", "unowned")) == {"missing_host": "1 left out"}
 
 
 def test_a_live_reading_is_a_point_and_takes_the_greater_die(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_points_of_one_minute_count_once(tmp_path: Path) -> None:
     assert row["sample_end"] == MIDNIGHT
 
 
-def test_devices_that_the_receiver_does_not_name_are_told_by_the_order_of_the_drivers_folders(tmp_path: Path) -> None:
+def test_devices_that_the_receiver_does_not_name_are_known_by_the_order_of_the_drivers_folders(tmp_path: Path) -> None:
     """The receiver walks neuron0, neuron1, neuron10, neuron11, neuron2, ... and writes no device beside the value."""
     folders = sorted(range(12), key=str)
     points = [one for number in folders for one in (point(0.9, "max"), point(number / 100))]

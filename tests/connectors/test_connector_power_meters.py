@@ -1,4 +1,4 @@
-"""Meters of nodes: our own rows, Redfish, CodeCarbon; units, missing, error and zero told apart. MLPerf has a file of its own."""
+"""Meters of nodes: our own rows, Redfish, CodeCarbon; units, missing, error and zero differ. MLPerf has a file of its own."""
 # ruff: noqa: DTZ001 - Parquet holds naive times, and they are UTC
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def test_codecarbon_is_a_counter_since_the_start_of_its_run(tmp_path: Path) -> N
     assert not result.refusals
 
 
-def test_times_without_a_zone_are_read_as_utc_and_said_so(tmp_path: Path) -> None:
+def test_times_without_a_zone_are_read_as_utc_with_a_remark(tmp_path: Path) -> None:
     line = f"{CODECARBON}\n2026-04-01T12:00:00,p,,100,0.001,1,FRA,3.0.1\n"
     result = read(tmp_path, line, "run=my-run/emissions.csv")
     (row,) = rows_of(result)

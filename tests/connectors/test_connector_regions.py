@@ -1,4 +1,4 @@
-"""Telemetry says where its machine stands, by a region or by a zone; what is neither says nothing and costs no sample."""
+"""Telemetry names where its machine is, by a region or by a zone; what is neither names nothing and costs no sample."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def test_a_run_without_nodes_is_kept_with_a_remark(tmp_path: Path) -> None:
     assert [(one.reason, one.source_object) for one in result.refusals] == [("run_without_node", "a.run.json")]
 
 
-def test_fields_nobody_reads_are_counted(tmp_path: Path) -> None:
+def test_unread_fields_are_counted(tmp_path: Path) -> None:
     assert read(tmp_path, RECORD | {"mood": "good"}).unknown_columns == ("mood",)
 
 

@@ -1,4 +1,4 @@
-"""MaxText's logs, goodput entries and the environment of a profile: how far a run got, as its own log tells."""
+"""MaxText's logs, goodput entries and the environment of a profile: how far a run got, by its own log."""
 # ruff: noqa: DTZ001 - Parquet holds naive times, and they are UTC
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ def test_a_log_without_its_configuration_gives_what_its_rates_say(tmp_path: Path
 
 
 def test_metrics_by_step_are_read_and_evaluations_are_no_steps(tmp_path: Path) -> None:
-    told = {
+    stated = {
         "learning/loss": 2.5,
         "perf/step_time_seconds": 2.0,
         "perf/per_device_tflops": 100.0,
         "perf/per_device_tokens": 8192.0,
     }
     lines = [
-        told | {"step": 0.0, "run_name": "a"},
-        told | {"step": 1.0, "run_name": "a"},
+        stated | {"step": 0.0, "run_name": "a"},
+        stated | {"step": 1.0, "run_name": "a"},
         {"learning/loss": 2.4, "step": 2.0, "run_name": "a"},  # a batch that still grows has no figures of speed
         {"eval/avg_loss": 2.4, "learning/loss": 0.0, "step": 2.0, "run_name": "a"},
-        told | {"step": 0.0, "run_name": "b"},
+        stated | {"step": 0.0, "run_name": "b"},
     ]
     content = "\n".join(json.dumps(line) for line in lines)
     result = read(tmp_path, content.encode(), "metrics_step_000000_to_step_000002.txt")
@@ -108,7 +108,7 @@ def test_goodput_entries_become_moments_and_spans(tmp_path: Path) -> None:
     assert result.refusals == ()  # a log names no machines by its nature
 
 
-def test_a_profile_says_which_run_it_is_of_by_its_folder_alone(tmp_path: Path) -> None:
+def test_a_profile_has_its_run_from_its_folder_alone(tmp_path: Path) -> None:
     table = [{"cols": [], "rows": []}, {"p": {"device_type": "TPU v6 Lite", "host_count": "4", "device_core_count": "16"}}]
     result = read(tmp_path / "1", table, "run=llama/plugins/profile/s/overview_page.json")
     assert picked(part(result, "run"), "recorded_id", "provider_name") == [("llama", "Google Cloud")]

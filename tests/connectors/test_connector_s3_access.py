@@ -1,4 +1,4 @@
-"""Who may read a bucket, and what a refusal says: roles, credentials, permissions, endpoints, and never a secret."""
+"""Who may read a bucket, and what a refusal names: roles, credentials, permissions, endpoints, and never a secret."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_no_credentials_are_named(s3: Any, endpoint: str, monkeypatch: pytest.Mo
         ("GetObject", "InvalidObjectState", 403, "archived_object", "Restore"),
     ],
 )
-def test_a_refused_call_says_which_permission_is_missing_and_tells_no_secret(
+def test_a_refused_call_names_the_missing_permission_and_no_secret(
     s3: Any, endpoint: str, tmp_path: Path, operation: str, code: str, status: int, reason: str, remedy: str
 ) -> None:
     put(s3, "p/cur/f")
@@ -73,7 +73,7 @@ def test_a_refused_call_says_which_permission_is_missing_and_tells_no_secret(
         ("AuthorizationHeaderMalformed", {"Error": {"Code": "AuthorizationHeaderMalformed", "Region": "eu-central-1"}}),
     ],
 )
-def test_the_region_that_s3_expects_is_told(code: str, answer: dict[str, Any]) -> None:
+def test_the_region_that_s3_expects_is_named(code: str, answer: dict[str, Any]) -> None:
     error = ClientError({"Error": {"Code": code}} | answer, "ListObjectsV2")
     failure = S3Store("s3://bucket/exports")._failure(error)
     assert failure.reason == "wrong_region"

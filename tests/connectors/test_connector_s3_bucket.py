@@ -90,7 +90,7 @@ def test_an_object_that_is_gone_is_named_and_one_that_was_listed_has_changed(s3:
     ("operation", "permission"),
     [("PutObject", "s3:PutObject"), ("CreateMultipartUpload", "s3:PutObject"), ("DeleteObject", "s3:DeleteObject")],
 )
-def test_a_write_that_is_refused_names_its_permission_and_tells_no_secret(
+def test_a_write_that_is_refused_names_its_permission_and_no_secret(
     bucket: S3Bucket, tmp_path: Path, operation: str, permission: str
 ) -> None:
     (tmp_path / "small").write_bytes(b"x")

@@ -1,4 +1,4 @@
-"""A schema says what is missing, what has another type and what nobody declared, all at once and by name."""
+"""A schema names what is missing, what has another type and what is not declared, all at once and by name."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ def test_types_that_lose_or_mean_something_else_are_refused(name: str, type_: pa
     assert (caught.value.reason, caught.value.column_name, caught.value.value) == ("wrong_type", name, str(type_))
 
 
-def test_a_file_that_gives_fewer_rows_than_its_footer_tells_of_is_refused() -> None:
+def test_a_file_that_gives_fewer_rows_than_its_footer_counts_is_refused() -> None:
     """A damaged column may end early, and its reader says nothing."""
     batches = pa.table({"a": [1, 2]}).to_batches()
     file = SimpleNamespace(metadata=SimpleNamespace(num_rows=3), iter_batches=lambda *_, **__: batches)
-    with pytest.raises(ExportContentError, match="footer tells of 3 rows, and it has 2"):
+    with pytest.raises(ExportContentError, match="footer counts 3 rows, and it has 2"):
         list(read_rows(file, ["a"], Rows("key", "uri")))

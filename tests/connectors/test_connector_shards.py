@@ -1,4 +1,4 @@
-"""Files that one EXPORT DATA cannot have written are told by their names and times, and their rows stay."""
+"""Files that one EXPORT DATA cannot have written are known by their names and times, and their rows stay."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOON = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)
 
 
-def told_of(*files: tuple[str, dt.timedelta]) -> list[tuple[str, str]]:
+def remarks_on(*files: tuple[str, dt.timedelta]) -> list[tuple[str, str]]:
     infos = tuple(ObjectInfo(f"_PARTITIONTIME=2026-04-01/{name}", 9, name, NOON - before) for name, before in files)
     delivery = Delivery("gcp_billing", "2026-04-01", "id", NOON, infos)
     return [(one.reason, str(one.value)) for one in orphan_shards(delivery, "gs://acme/bill")]
@@ -32,17 +32,17 @@ NOW = dt.timedelta()
 
 
 def test_the_files_of_one_export_are_no_remark() -> None:
-    assert told_of((part(0), NOW), (part(1), dt.timedelta(hours=5)), (part(2), NOW)) == []
-    assert told_of((part(0, "json.gz"), NOW), (part(1, "json.gz"), NOW)) == []
-    assert told_of((part(0), NOW), ("other-000000000000.parquet", NOW)) == []
+    assert remarks_on((part(0), NOW), (part(1), dt.timedelta(hours=5)), (part(2), NOW)) == []
+    assert remarks_on((part(0, "json.gz"), NOW), (part(1, "json.gz"), NOW)) == []
+    assert remarks_on((part(0), NOW), ("other-000000000000.parquet", NOW)) == []
 
 
 def test_files_without_the_numbers_of_an_export_say_nothing() -> None:
-    assert told_of(("a.parquet", NOW), ("b.parquet", 9 * DAY), ("20260401.parquet", DAY)) == []
+    assert remarks_on(("a.parquet", NOW), ("b.parquet", 9 * DAY), ("20260401.parquet", DAY)) == []
 
 
 def test_files_left_over_from_a_larger_export_are_named() -> None:
-    [(reason, value)] = told_of((part(0), NOW), (part(1), NOW), (part(2), 3 * DAY), (part(3), 3 * DAY))
+    [(reason, value)] = remarks_on((part(0), NOW), (part(1), NOW), (part(2), 3 * DAY), (part(3), 3 * DAY))
     assert reason == "orphan_shards"
     assert value == "part-000000000002.parquet, part-000000000003.parquet of 2026-04-28, beside files of 2026-05-01"
 
@@ -51,12 +51,12 @@ def test_files_left_over_from_a_larger_export_are_named() -> None:
     ("numbers", "missing"), [((1,), "no part-000000000000.parquet,"), ((0, 1, 3), "no part-000000000002.parquet,")]
 )
 def test_a_file_that_lacks_between_the_others_is_named(numbers: tuple[int, ...], missing: str) -> None:
-    [(reason, value)] = told_of(*((part(number), NOW) for number in numbers))
+    [(reason, value)] = remarks_on(*((part(number), NOW) for number in numbers))
     assert reason == "orphan_shards" and value.startswith(missing)
 
 
 def test_a_number_beyond_reason_is_no_work() -> None:
-    [(_, value)] = told_of((part(999_999_999_999), NOW))
+    [(_, value)] = remarks_on((part(999_999_999_999), NOW))
     assert value.startswith("no part-000000000000.parquet")
 
 

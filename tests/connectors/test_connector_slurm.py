@@ -190,13 +190,13 @@ def test_one_broken_job_is_refused_and_the_others_are_taken(tmp_path: Path) -> N
 def test_the_order_and_repetition_of_jobs_and_steps_change_nothing() -> None:
     steps = [step("extern", 100, ALL), step("batch", 9, ALL[:1]), step(0, 90, ALL)]
     jobs = [job(*steps, job_id=number, comment="") for number in (1, 2)]
-    told = {tuple(map(str, row.items())) for run in runs_of([answer(*jobs)]) for row in slurm_rows(run)}
+    stated = {tuple(map(str, row.items())) for run in runs_of([answer(*jobs)]) for row in slurm_rows(run)}
     for seed in range(5):
         mixed = copy.deepcopy(jobs)
         random.Random(seed).shuffle(mixed)
         for one in mixed:
             random.Random(seed).shuffle(one["steps"])
-        assert {tuple(map(str, row.items())) for run in runs_of([answer(*mixed)]) for row in slurm_rows(run)} == told
+        assert {tuple(map(str, row.items())) for run in runs_of([answer(*mixed)]) for row in slurm_rows(run)} == stated
 
 
 def test_the_table_of_sacct_gives_what_its_json_gives(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_a_figure_that_is_none_of_them_is_refused_by_its_row_and_column(tmp_path
     assert (refused.value.row_number, refused.value.column_name, refused.value.reason) == (2, column, "wrong_value")
 
 
-def test_the_figure_of_a_run_stands_beside_that_of_the_region(tmp_path: Path) -> None:
+def test_the_figure_of_a_run_is_kept_beside_that_of_the_region(tmp_path: Path) -> None:
     write_csv(tmp_path / "inputs/own.csv", f"{ALL_INPUTS}pue,a,1.1,ratio,x,,,,,,\npue,a,1.2,ratio,x,run-a,,,,,\n")
     assert len(rows_of(converted("user_inputs", tmp_path / "inputs", tmp_path / "landing"))) == 2
 

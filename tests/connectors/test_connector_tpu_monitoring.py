@@ -82,7 +82,7 @@ def test_an_empty_start_is_no_start(tmp_path: Path) -> None:
     ("unit", "value", "ratio"),
     [("percent", 50.0, 0.5), ("%", 50.0, 0.5), ("1", 0.5, 0.5), ("10^2.%", 0.5, 0.5), ("%", 100.4, 1.0)],
 )
-def test_the_unit_says_whether_a_full_chip_reads_one_or_a_hundred(tmp_path: Path, unit: str, value: float, ratio: float) -> None:
+def test_the_unit_decides_if_a_full_chip_reads_one_or_a_hundred(tmp_path: Path, unit: str, value: float, ratio: float) -> None:
     (row,) = rows_of(read(tmp_path, answer(duty(point({"doubleValue": value}), unit=unit))))
     assert row["utilisation_ratio"] == ratio
 
@@ -136,7 +136,7 @@ def test_metrics_that_prove_the_same_chip_alive_are_one_observation(tmp_path: Pa
     assert len(rows) == 4 and len({row["document_hash"] for row in rows}) == 1
 
 
-def test_cutting_an_answer_into_others_changes_nothing_but_where_it_stands(tmp_path: Path) -> None:
+def test_cutting_an_answer_into_others_changes_nothing_but_its_place(tmp_path: Path) -> None:
     points = [point({"doubleValue": float(n)}, f"2026-04-01T12:{n:02}:00Z") for n in range(60)]
     whole = rows_of(read(tmp_path / "whole", answer(duty(*points))))
     pieces = [json.dumps(answer(duty(*points[start : start + 7]))) for start in range(0, 60, 7)]

@@ -14,7 +14,7 @@ import pytest
 
 import connectors
 from connectors import registry
-from connectors.registry import KINDS, MODULES, modules_of
+from connectors.registry import DESCRIPTORS, KINDS, modules_of
 
 PACKAGE = Path(connectors.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -56,7 +56,7 @@ def reached_from(module: str) -> set[Path]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_files_of_a_kind_are_all_that_its_module_imports(kind: str) -> None:
-    assert set(modules_of(kind)) == reached_from(MODULES[kind])
+    assert set(modules_of(kind)) == reached_from(f"connectors.{DESCRIPTORS[kind].module}")
     assert list(modules_of(kind)) == sorted(modules_of(kind))
 
 
@@ -93,7 +93,7 @@ def test_a_change_in_a_helper_changes_exactly_the_kinds_that_import_it(tmp_path:
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
 
     def versions() -> dict[str, str]:
-        closures = {kind: registry._closure(MODULES[kind], copy) for kind in KINDS}
+        closures = {kind: registry._closure(registry._module_of(kind), copy) for kind in KINDS}
         return {kind: hashlib.sha256(b"".join(p.read_bytes() for p in paths)).hexdigest() for kind, paths in closures.items()}
 
     before = versions()
@@ -105,8 +105,8 @@ def test_a_change_in_a_helper_changes_exactly_the_kinds_that_import_it(tmp_path:
 
 def test_asking_for_files_imports_no_connector() -> None:
     program = (
-        "import sys\nfrom connectors.registry import KINDS, MODULES, modules_of\n"
-        "heavy = {*MODULES.values(), 'pyarrow', 'boto3'}\n"
+        "import sys\nfrom connectors.registry import DESCRIPTORS, KINDS, modules_of\n"
+        "heavy = {*(f'connectors.{one.module}' for one in DESCRIPTORS.values()), 'pyarrow', 'boto3'}\n"
         "print(sum(len(modules_of(kind)) > 9 for kind in KINDS), sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)

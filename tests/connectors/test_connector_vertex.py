@@ -191,7 +191,7 @@ def test_every_name_of_a_generation_means_one_type(name: str | None, type_: str 
         ({"acceleratorType": "TPU_V9", "acceleratorCount": 8}, [("v9", 8, 2)]),
     ],
 )
-def test_a_generation_that_nobody_knows_keeps_its_name_and_chips(machine: dict[str, Any], expected: list[Any]) -> None:
+def test_an_unknown_generation_keeps_its_name_and_chips(machine: dict[str, Any], expected: list[Any]) -> None:
     assert nodes(job({"machineSpec": machine, "replicaCount": 2})) == expected
 
 

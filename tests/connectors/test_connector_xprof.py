@@ -14,7 +14,7 @@ import pytest
 
 from connectors.deliveries import Converted
 from connectors.layouts.accounting import look
-from connectors.power.counters import meter_of
+from connectors.power.counters import meter_of, pieces_of
 from connectors.registry import connector_for
 from tests.connectors.kit import converted, rows_of, store_of, write_bytes
 from tests.connectors.xspaces import CLASSES, KEY, START, counter, device, space_of
@@ -140,7 +140,7 @@ def space_without_host() -> Any:
 
 
 def test_lines_count_from_the_session_or_from_1970(tmp_path: Path) -> None:
-    """The schema says from 1970; profilers write the difference to the start of the session."""
+    """By the schema it counts from 1970; profilers write the difference to the start of the session."""
     expected = rows_of(read(tmp_path, profile()))
     space = profile()
     for plane in space.planes:
@@ -159,7 +159,7 @@ def real_and_chip() -> bytes:
     return REAL.read_bytes() + chip.SerializeToString()
 
 
-def test_a_real_profile_of_jax_says_when_its_lines_were(tmp_path: Path) -> None:
+def test_a_real_profile_of_jax_has_the_times_of_its_lines(tmp_path: Path) -> None:
     """JAX 0.10.2 took three seconds of a CPU, from 20:40:31.317105100 on. A chip's plane is put behind them."""
     nothing = read(tmp_path, REAL.read_bytes())
     assert (nothing.rows, nothing.refusals) == (0, ())
@@ -170,7 +170,7 @@ def test_a_real_profile_of_jax_says_when_its_lines_were(tmp_path: Path) -> None:
     assert row["power_w"] == pytest.approx(350 / 3, abs=1e-4)
 
 
-def test_without_a_session_its_folder_says_when_it_was(tmp_path: Path) -> None:
+def test_without_a_session_its_folder_has_its_time(tmp_path: Path) -> None:
     space = profile()
     del space.planes[1]
     assert {row["sample_start"] for row in rows_of(read(tmp_path, space))} == {at(2)}
@@ -178,7 +178,7 @@ def test_without_a_session_its_folder_says_when_it_was(tmp_path: Path) -> None:
     assert (result.rows, [refusal.reason for refusal in result.refusals]) == (0, ["missing_time"])
 
 
-def test_a_sample_that_says_how_long_it_lasted_proves_no_more(tmp_path: Path) -> None:
+def test_a_sample_with_a_duration_proves_no_more(tmp_path: Path) -> None:
     assert joules(rows_of(read(tmp_path, profile()))) == 1500
     space = space_of(100)
     line = counter(device(space), CORE, [(0, 100), (1, 200), (50, 100), (51, 300)], durations=True)
@@ -189,6 +189,13 @@ def test_a_sample_that_says_how_long_it_lasted_proves_no_more(tmp_path: Path) ->
         (at(0), at(2), 150),
         (at(50), at(52), 200),
     ]
+
+
+def test_a_silence_of_a_second_is_covered_and_a_longer_one_is_not() -> None:
+    """A sample of 0 s to 1 s and the next one at 2 s: a second without a sample, which the first one's watts hold for."""
+    second = 10**12  # picoseconds
+    assert pieces_of([(0, second, 100.0), (2 * second, second, 200.0)], None)[0] == (0, 2 * second, 100.0)
+    assert pieces_of([(0, second, 100.0), (2 * second + 1, second, 200.0)], None)[0] == (0, second, 100.0)
 
 
 def test_the_last_sample_holds_no_longer_than_others_did(tmp_path: Path) -> None:
@@ -248,7 +255,7 @@ def test_a_plane_that_names_its_chip_is_of_that_chip(tmp_path: Path) -> None:
     assert row["device_index"] == 3
 
 
-def test_power_in_another_unit_or_of_no_known_chip_is_told_of(tmp_path: Path) -> None:
+def test_power_in_another_unit_or_of_no_known_chip_is_reported(tmp_path: Path) -> None:
     space = space_of(10)
     plane = device(space)
     counter(plane, "HBM FW Power Meter PL1(mW)", [(0, 20_000), (5, 20_000)])
@@ -260,12 +267,12 @@ def test_power_in_another_unit_or_of_no_known_chip_is_told_of(tmp_path: Path) ->
     assert {refusal.reason for refusal in result.refusals} == {"wrong_unit", "unknown_chip"}
 
 
-def test_a_profile_without_power_says_what_to_switch_on(tmp_path: Path) -> None:
+def test_a_profile_without_power_names_what_to_switch_on(tmp_path: Path) -> None:
     space = space_of(10)
     device(space)
     (refusal,) = read(tmp_path, space).refusals
     assert refusal.reason == "no_power" and "tpu_power_trace_level" in refusal.remedy
-    assert read(tmp_path / "cpu", space_of(10)).refusals == ()  # a profile of no TPU says nothing of one
+    assert read(tmp_path / "cpu", space_of(10)).refusals == ()  # a profile of no TPU is no profile without power
 
 
 def test_the_trace_beside_a_hosts_profile_is_not_read_again(tmp_path: Path) -> None:
@@ -292,5 +299,5 @@ def test_the_trace_beside_a_hosts_profile_is_not_read_again(tmp_path: Path) -> N
         ("read_power_meter_values", None),
     ],
 )
-def test_a_counters_name_says_meter_rail_and_timescale(name: str, expected: Any) -> None:
+def test_a_counters_name_holds_meter_rail_and_timescale(name: str, expected: Any) -> None:
     assert meter_of(name) == expected

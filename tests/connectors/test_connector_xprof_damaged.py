@@ -161,7 +161,7 @@ def test_something_else_under_the_name_of_a_profile_is_refused(tmp_path: Path) -
         assert result_of(tmp_path / str(place), content) is None
 
 
-def test_fields_that_nobody_asks_for_are_not_built() -> None:
+def test_fields_that_are_not_asked_for_are_not_built() -> None:
     """A plane of 20 MB of operations is one jump."""
     content = field(1, LENGTH, bytes(20 << 20)) + field(2, VARINT, b"\x05")
     assert list(fields(content, 0, len(content), {2: VARINT})) == [(2, 5, 0)]

@@ -64,7 +64,7 @@ def test_a_trace_gives_the_joules_of_its_profile(tmp_path: Path, form: str, key:
     }
 
 
-def test_a_trace_without_its_time_or_with_counters_left_out_is_told_of(tmp_path: Path) -> None:
+def test_a_trace_without_its_time_or_with_counters_left_out_is_reported(tmp_path: Path) -> None:
     trace = {"traceEvents": [PROCESS, *counters("pairs")]}
     assert reasons(read(tmp_path, trace, "downloads/trace.json")) == ["missing_time"]
     thinned = trace | {"showCounterMessage": "Only 10000 counter events are shown. Zoom in or pan to see more."}
@@ -110,7 +110,7 @@ def test_the_means_of_one_chip_are_its_energy_and_maxima_are_not(tmp_path: Path)
     assert joules(rows_of(read(tmp_path / "2", snake, "run=a/run_environment.json"))) == 40.5
 
 
-def test_a_page_that_is_no_chips_energy_says_why(tmp_path: Path) -> None:
+def test_a_page_that_is_no_chips_energy_is_refused_with_its_reason(tmp_path: Path) -> None:
     assert reasons(read(tmp_path / "1", page(deviceCoreCount=4))) == ["several_chips"]
     assert reasons(read(tmp_path / "2", page(hostCount=2))) == ["several_chips"]
     only_maxima = page(powerMetrics={"powerComponentMetrics": [{"componentName": "HBM", "maxPower": 60.5}]})

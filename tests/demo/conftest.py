@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from filelock import FileLock
 
-from demo.generate import write_demo
+from dagster_project.demo.generate import write_demo
 
 BILLS = ("payer-a-cur", "payer-b-cur")
 GOOGLE_BILL = "gcp-billing"

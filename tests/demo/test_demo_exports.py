@@ -12,10 +12,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from demo.clock import MONTHS, NOW
-from demo.files import number_text
-from demo.generate import write_demo
-from demo.organisation import UNIT, money
+from dagster_project.demo.clock import MONTHS, NOW
+from dagster_project.demo.files import number_text
+from dagster_project.demo.generate import write_demo
+from dagster_project.demo.organisation import UNIT, money
 
 
 def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
@@ -47,7 +47,7 @@ def test_a_scale_below_one_is_refused(tmp_path):
         write_demo(tmp_path, scale=0)
 
 
-def test_everything_says_that_it_is_synthetic(demo):
+def test_everything_states_that_it_is_synthetic(demo):
     assert "synthetic" in (demo.folder / "README.md").read_text()
     assert "Example AG (synthetic)" in (demo.folder / "trainledger.yaml").read_text()
     row = demo.rows("payer-b-cur", next(iter(demo.truth["objects"]["payer-b-cur"])))[0]

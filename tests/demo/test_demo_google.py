@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dagster_project.demo.clock import MONTHS
+from dagster_project.demo.gcp.account import money_of
+from dagster_project.demo.gcp.table import FOLDER, ROWS, SCHEMA
+from dagster_project.demo.organisation import PAIR_KEYS, UNIT
+from dagster_project.demo.simulation import normalise
 from dagster_project.settings import load_settings
-from demo.clock import MONTHS
-from demo.gcp.account import money_of
-from demo.gcp.table import FOLDER, ROWS, SCHEMA
-from demo.organisation import PAIR_KEYS, UNIT
-from demo.simulation import normalise
 from tests.bigquery.described import fields_like
 from tests.connectors.kit import converted
 
@@ -76,14 +76,14 @@ def costs_of_runs(demo, fees):
     return costs
 
 
-def test_sums_of_each_partition_are_told_exactly(demo):
-    told = {key.split("/")[0].split("=")[1]: answer for _, key, answer in demo.objects("gcp-billing")}
+def test_sums_of_each_partition_are_reported_exactly(demo):
+    stated = {key.split("/")[0].split("=")[1]: answer for _, key, answer in demo.objects("gcp-billing")}
     rows, cost, credits = defaultdict(int), defaultdict(Decimal), defaultdict(Decimal)
     for day, row, _ in demo.google_rows:
         rows[day] += 1
         cost[day] += number(row["cost"])
         credits[day] += sum(number(each["amount"]) for each in row["credits"])
-    for day, answer in told.items():
+    for day, answer in stated.items():
         assert (rows[day], cost[day], credits[day]) == (answer["rows"], Decimal(answer["cost"]), Decimal(answer["credits"])), day
     assert 25_000 < sum(rows.values()) < 45_000
     assert max(rows.values()) < 400
@@ -275,7 +275,7 @@ def log_ratios(demo, costs_of_runs):
     return found
 
 
-def test_pairs_cost_as_the_readme_says(log_ratios):
+def test_pairs_cost_as_the_readme_states(log_ratios):
     """98 % intervals of the mean: with seven degrees of freedom 2.998 standard errors."""
     counts = {workload: len(found) for workload, found in log_ratios.items()}
     assert counts == {workload: len(keys) for workload, keys in PAIR_KEYS.items()}

@@ -16,8 +16,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pytest
 
-from demo.clock import MONTHS
-from demo.simulation import normalise
+from dagster_project.demo.clock import MONTHS
+from dagster_project.demo.simulation import normalise
 
 NODE_CHIPS = {"trn1.32xlarge": 16, "trn2.48xlarge": 16, "v5e": 8, "v5p": 4, "v6e": 4, "trn2.3xlarge": 1, "p5.48xlarge": 8}
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -221,15 +221,15 @@ def sums(demo, documents):
     return sums
 
 
-def test_the_files_say_what_the_energy_truth_says(demo, sums):
+def test_the_files_show_what_the_energy_truth_states(demo, sums):
     reserved = defaultdict(Fraction)
     for (run, resource), holds in sums.holds.items():
         for start, end, chips in holds:
             for month, length in sums.times(resource, start, end):
                 reserved[run, month] += length * chips
-    told = {(run, month): answer for run, months in demo.truth["energy"].items() for month, answer in months.items()}
-    assert set(told) == {key for key in reserved if key[0] not in demo.truth["ambiguous_runs"]}
-    for key, answer in told.items():
+    stated = {(run, month): answer for run, months in demo.truth["energy"].items() for month, answer in months.items()}
+    assert set(stated) == {key for key in reserved if key[0] not in demo.truth["ambiguous_runs"]}
+    for key, answer in stated.items():
         assert Fraction(*answer["reserved"]) == reserved[key] / 10**6, key
         assert Fraction(*answer["observed"]) == sums.seen[key] / 10**6, key
         assert Fraction(*answer["busy"]) == sums.busy[key] / 10**6, key

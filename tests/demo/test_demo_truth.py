@@ -1,4 +1,4 @@
-"""The truth beside the demo: complete, exact, and told by the simulation."""
+"""The truth beside the demo: complete, exact, and reported by the simulation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import defaultdict
 from decimal import Decimal
 from fractions import Fraction
 
-from demo.simulation import normalise, occupied
+from dagster_project.demo.simulation import normalise, occupied
 
 ACCELERATOR = re.compile(r"(^|[:.])trn[12]\.")
 USAGE = ("Usage", "DiscountedUsage", "SavingsPlanCoveredUsage")
@@ -26,7 +26,7 @@ def is_latest(key: str) -> bool:
     return "2026-06/2026-07-13" not in key
 
 
-def test_rows_and_costs_of_each_object_are_told_exactly(demo):
+def test_rows_and_costs_of_each_object_are_reported_exactly(demo):
     total = 0
     for source, key, answer in demo.objects():
         rows = demo.rows(source, key)
@@ -147,5 +147,5 @@ def test_an_oversubscribed_node_still_adds_up_to_one():
     assert shares == {"a": 25 * SECOND, "b": 15 * SECOND}
 
 
-def test_chips_nobody_holds_are_nobody_s():
+def test_chips_no_run_holds_are_no_runs():
     assert occupied([(0, 60 * SECOND, 8, "a"), (0, 30 * SECOND, 8, "b")], 16) == {"a": 30 * SECOND, "b": 15 * SECOND}

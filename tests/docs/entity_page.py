@@ -15,13 +15,13 @@ PAGE = ROOT / "docs" / "entities.md"
 HEAD = """# Keys and relations
 
 Which tables of `marts` there are, what makes a row of each unique, and which column leads to which table. This page is made from
-the YAML beside the models (`python -m tests.docs.entity_page`); a test compares both, and asks the demo whether each relation is
-true. What tables and columns mean is in [the published tables in words](contract.md) and in the comments of the file.
+the YAML beside the models (`python -m tests.docs.entity_page`); a test compares both, and checks each relation on the demo.
+What tables and columns mean is in [the published tables in words](contract.md) and in the comments of the file.
 
 The published file declares the keys of tables without months as primary keys; those of the others cost too much there
-([0052](adr/0052-keys-of-small-tables-are-declared.md)), and it declares no foreign keys. `provider_name` belongs to every key of
-accounts, services and regions: an id alone may be of both providers. An empty text points to nothing. Tables that are in no
-diagram stand for themselves.
+([0001](adr/0001-a-published-snapshot-written-by-parts.md)), and it declares no foreign keys. `provider_name` belongs to every
+key of accounts, services and regions: an id alone may be of both providers. An empty text points to nothing. A table that is in
+no diagram points to none.
 """
 DIAGRAMS = {
     "Runs and what they carry": ("dim_training_runs",),
@@ -71,14 +71,14 @@ def page() -> str:
     """The whole page."""
     tables = {entity.name: entity for entity in entities()}
     every = list(relations({name: list(entity.columns) for name, entity in tables.items()}))
-    parts = [HEAD]
+    parts = [HEAD, "<!-- generated -->\n"]
     for title, parents in DIAGRAMS.items():
         parts.append(f"## {title}\n\n{_diagram(tables, [one for one in every if one.parent in parents])}\n")
     rows = ["## Every table", "", "| Table | Key | Points to |", "|---|---|---|"]
     for name, entity in tables.items():
         to = "; ".join(f"`{one.parent}` by `{', '.join(one.columns)}`" for one in every if one.child == name)
         rows.append(f"| `{name}` | {', '.join(f'`{column}`' for column in entity.key)} | {to} |")
-    return "\n".join([*parts, *rows]) + "\n"
+    return "\n".join([*parts, *rows, "", "<!-- end of generated -->"]) + "\n"
 
 
 if __name__ == "__main__":

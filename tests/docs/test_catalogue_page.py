@@ -38,7 +38,7 @@ def test_the_page_names_keys_relations_types_and_words_and_nothing_in_it_runs(fi
     assert page.count("may be null") == 3
 
 
-def test_a_page_that_says_the_same_is_left_alone_and_dbt_s_own_is_led_to(file: Path, tmp_path: Path) -> None:
+def test_a_page_that_states_the_same_is_left_alone_and_dbt_s_own_is_led_to(file: Path, tmp_path: Path) -> None:
     page = file.parent / "docs" / "index.html"
     write_catalogue(file, file.parent, [TABLE])
     os.utime(page, (1, 1))

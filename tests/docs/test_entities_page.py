@@ -1,4 +1,4 @@
-"""docs/entities.md says what the YAML says, and its relations are true of the demo's rows."""
+"""docs/entities.md shows what the YAML states, and its relations are true of the demo's rows."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from statistics import median
 
 import pytest
 
-from dagster_project.months import bill_closed_from, carbon_final_from, month_end
+from dagster_project.base.months import bill_closed_from, carbon_final_from, month_end
 from tests.oracle.google_builders import credits_of, tpu_hour
 from tests.oracle.google_examples import TOTALS, UNUSED
 from tests.oracle.google_lines import line_of
@@ -321,7 +321,7 @@ def test_ten_among_three_and_its_refund_cancel() -> None:
 
 
 def test_what_an_invoice_asks_beside_its_month_of_use() -> None:
-    told = [
+    stated = [
         ("2026-06-03", "202606", 100.0, {"credits": credits_of(PROMOTION=-20.0)}),
         ("2026-06-30", "202606", 8.0, {"cost_type": "tax"}),
         ("2026-06-29", "202607", 5.0, {}),
@@ -330,7 +330,7 @@ def test_what_an_invoice_asks_beside_its_month_of_use() -> None:
     ]
     lines = [
         line_of("gcp", "o", number, tpu_hour(f"{day}T10:00:00", cost, invoice={"month": month}, **columns))
-        for number, (day, month, cost, columns) in enumerate(told)
+        for number, (day, month, cost, columns) in enumerate(stated)
     ]
     assert [(row["provider_total"], row["difference"]) for row in invoice_rows(lines).values()] == [(88, 5), (55, -5)]
     has("cost", "| June | 83.00 | 88.00 | 5.00 |", "| July | 60.00 | 55.00 | -5.00 |", "| together | 143.00 | 143.00 | 0.00 |")

@@ -1,6 +1,6 @@
 """Nodes of sixteen chips with drawn runs and telemetry, and what each drew in all: nothing here knows who holds which chip.
 
-Half of the nodes are billed for two hours, so that time which nobody held is theirs too; of the others only held time counts.
+Half of the nodes are billed for two hours, so that time which no run held is theirs too; of the others only held time counts.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _draw(draw: random.Random, name: str, number: int) -> DrawnNode:
     nobody: list[str | None] = [None]
     keys = (nobody, list(runs), nobody + list(runs))[number % 3]
     streams = {key: _stream(draw) for key in keys}
-    # where nobody's key tells chips apart, watts are of the node's own numbers
+    # where no run's key separates chips, watts are of the node's own numbers
     watts = {place: draw.choice([30, 80, 120.5]) for place in streams[None] if draw.random() < 0.6} if number % 3 == 0 else {}
     wall = tuple(draw.randrange(500, 3000) for _ in range(MINUTES // STEP)) if number % 3 == 1 and number % 4 == 0 else ()
     return DrawnNode(name, runs, streams, number % 2 == 0, watts, wall)

@@ -23,7 +23,7 @@ def unknown_types(line: Line) -> None:
 
 
 def meetings(line: Line) -> None:
-    """A machine nobody held, a key nobody recorded, samples after a run, a machine that its record does not name."""
+    """A machine no run held, a key without a record, samples after a run, a machine that its record does not name."""
     line.samples(NEURON, hour("i-nobody"))
     line.run("odd-key", "AWS", ("i-odd-key", "trn1.2xlarge", 1, START, END))
     line.samples(NEURON, hour("i-odd-key"), key="somebody")

@@ -41,15 +41,15 @@ def record(run_id: str, system: str, line: Line) -> dict[str, object]:
 def slurm(line: Line, job: str, joules: float | None, start: datetime, end: datetime) -> None:
     """What connectors.runs.slurm lands of a job on two machines, by Slurm's names for them, with its joules together."""
     row = record(job, "slurm", line)
-    told = {"attempt_id": "1", "started_at": start, "ended_at": end} | row
+    stated = {"attempt_id": "1", "started_at": start, "ended_at": end} | row
     insert(line.connection, "training_runs", part="run", **row)
     insert(line.connection, "training_runs", part="alias", alias_system="slurm", alias_id=job, **row)
-    insert(line.connection, "training_runs", part="attempt", state="succeeded", **told)
+    insert(line.connection, "training_runs", part="attempt", state="succeeded", **stated)
     for number in (1, 2):
         machine = {"resource_id": f"{job}-{number}", "accelerator_type": NODE, "chips": 16, "node_count": 1}
-        insert(line.connection, "training_runs", part="node", **machine, **told)
+        insert(line.connection, "training_runs", part="node", **machine, **stated)
     if joules:
-        insert(line.connection, "training_runs", part="reading", energy_j=joules, meter="slurm", **told)
+        insert(line.connection, "training_runs", part="reading", energy_j=joules, meter="slurm", **stated)
 
 
 def outlets(line: Line) -> None:
@@ -72,5 +72,5 @@ def carbon(line: Line) -> None:
         line.run(name, "AWS", (f"i-{name}", NODE, None, START, END))
         for at, joules in ((40, 6e6), (20, 2.4e6), (60, 9.6e6), (40, 6e6)):
             blurred = START + timedelta(milliseconds=(at - 20) * 10)
-            told = {"series": "r", "counter_j": joules, "component": component, "run_key": name}
-            line.power("power_meters", [(None, None, blurred, START + at * MINUTE, joules / at / 60, told)], "codecarbon")  # type: ignore[list-item]
+            stated = {"series": "r", "counter_j": joules, "component": component, "run_key": name}
+            line.power("power_meters", [(None, None, blurred, START + at * MINUTE, joules / at / 60, stated)], "codecarbon")  # type: ignore[list-item]

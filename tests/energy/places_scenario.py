@@ -12,7 +12,7 @@ def write(line: Line) -> None:
         line.run(f"place-{name}", "AWS", (f"i-place-{name}", CHIP, 1, START, END))
         for region in regions:
             line.samples(NEURON, hour(f"i-place-{name}"), region=region)
-    # a bill stands before telemetry
+    # a bill comes before telemetry
     line.samples(NEURON, hour("i-billed"), key="billed", region="us-west-2")
     line.run("place-tpu", "Google Cloud", ("7171", "v6e", 1, START, END))
     line.samples(TPU, points("7171", [(0, 1.0)]), region="us-central1")

@@ -1,6 +1,6 @@
 """Runs with readings of power, each on a machine of its own: one Trainium1 chip for an hour, or a node of sixteen.
 
-Rows are told in several ways where the figures must be the same.
+Rows are reported in several ways where the figures must be the same.
 """
 
 from __future__ import annotations

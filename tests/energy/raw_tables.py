@@ -5,6 +5,7 @@ Their columns are those the connectors declare, so that a table here is never a 
 
 from __future__ import annotations
 
+import itertools
 from datetime import datetime, timedelta
 
 import duckdb
@@ -43,8 +44,13 @@ def create(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("insert into raw.settings values ('list_cost', 'USD')")
 
 
+ROW_NUMBERS = itertools.count(1)
+
+
 def insert(connection: duckdb.DuckDBPyConnection, table: str, **values: object) -> None:
-    """One row; what is not named is null."""
+    """One row; what is not named is null. Rows of run records are numbered as those of one file: each has a number of its own."""
+    if table == "training_runs":
+        values["_row_number"] = next(ROW_NUMBERS)
     marks = ", ".join("?" for _ in values)
     connection.execute(f"insert into raw.{table} ({', '.join(values)}) values ({marks})", list(values.values()))
 
@@ -112,8 +118,8 @@ class Line:
         """Telemetry rows: host, device, start (None for a point), end, utilisation; all state one type, device count, region."""
         meta = self.meta(table)
         texts = [f"{host}-{device}-{end}-{use}-{evidence}" for host, device, _, end, use in rows]
-        told = pa.table([*map(pa.array, zip(*rows, strict=True)), pa.array(texts)], names=[*SAMPLE, "document_hash"])
-        self.connection.register("told", told)  # one statement for all rows: each of its own costs a millisecond
+        stated = pa.table([*map(pa.array, zip(*rows, strict=True)), pa.array(texts)], names=[*SAMPLE, "document_hash"])
+        self.connection.register("told", stated)  # one statement for all rows: each of its own costs a millisecond
         self.connection.execute(
             f"insert into raw.{table} ({', '.join(SAMPLE)}, document_hash, _row_number, run_key, evidence, is_idle_by_absence, "
             "_source_name, _source_object, _published_at, accelerator_type, device_count, region_id, _is_book) "
@@ -128,14 +134,14 @@ class Line:
         Further columns of a row, as a rail or a driver's share, are in a dictionary at its end.
         """
         for host, device, start, end, watts, *more in rows:
-            told = shared | (more[0] if more else {})
-            text = f"{host}-{device}-{start}-{end}-{watts}-{sorted(told.items())}"
+            stated = shared | (more[0] if more else {})
+            text = f"{host}-{device}-{start}-{end}-{watts}-{sorted(stated.items())}"
             values = {
                 "host_id": host, "device_index": device, "sample_start": start, "sample_end": end, "power_w": watts,
                 "document_hash": text, "evidence": "power", "is_idle_by_absence": False, "meter": meter,
                 "boundary": "node" if device is None else "chip", "is_sampled": False,
                 "sdk_version": f"of {host} alone",  # else many machines of a type would calibrate the others' watts
-            } | told  # fmt: skip
+            } | stated  # fmt: skip
             insert(self.connection, table, **values, **self.meta(table))
 
     def bill_hour(self, resource: str, kind: str, start: datetime, account: str = "2") -> None:

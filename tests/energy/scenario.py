@@ -70,7 +70,7 @@ def same_story(line: Line) -> None:
     line.samples(
         NEURON, [(h, d, s + timedelta(seconds=0.2) if s > START else s, e, u) for h, d, s, e, u in hour("i-late")], key="late"
     )
-    # use before and after the run belongs to nobody
+    # use before and after the run belongs to no run
     line.samples(
         NEURON, hour("i-noisy") + series("i-noisy", 0, END, 30, 60, 1.0) + series("i-noisy", 0, START - 30 * MINUTE, 30, 60, 1.0)
     )
@@ -99,7 +99,7 @@ def gaps_and_idle(line: Line) -> None:
         line.run(name, "AWS", (f"i-{name}", CHIP, 1, START, END))
     line.samples(NEURON, [row for row in hour("i-gap") if row[2] != START + 30 * MINUTE], key="gap")
     line.samples(NEURON, [(*row[:4], None if row[2] == START + 30 * MINUTE else row[4]) for row in hour("i-error")], key="error")
-    # no chip of a second machine, which stands in another region: nothing is missing there
+    # no chip of a second machine, which is in another region: nothing is missing there
     line.run("nothing-elsewhere", "AWS", ("i-one-chip", CHIP, 1, START, END), ("i-no-chip", CHIP, 0, START, END))
     for machine, region in (("i-one-chip", "us-east-1"), ("i-no-chip", "us-west-2")):
         line.samples(NEURON, hour(machine), key="nothing-elsewhere", region=region)
@@ -136,7 +136,7 @@ def shared_nodes(line: Line) -> None:
         for node in ("i-two-of-four", "i-two-of-eight"):
             line.samples(NEURON, series(node, device, START, 1, 3600, 1.0 if device < 8 else 0.0))
 
-    # the second run comes after half the hour, and from then on nobody tells their samples apart
+    # the second run comes after half the hour, and from then on nothing distinguishes their samples
     cut = START + 30 * MINUTE
     line.run("joined", "AWS", ("i-joined", NODE, 16, START, cut), ("i-joined", NODE, 8, cut, END))
     line.run("joining", "AWS", ("i-joined", NODE, 8, cut, END))
@@ -153,7 +153,7 @@ def tpus(line: Line) -> None:
     line.samples(TPU, hour(f"{node}1", 1.0, 0) + hour(f"{node}1", 1.0, 1))
     line.run("tpu-error", "Google Cloud", (f"{node}2", "v6e", 4, START, END))
     line.samples(TPU, hour(f"{node}2", 1.0, 0) + hour(f"{node}2", None, 1))
-    # as Cloud Monitoring says it: duty cycles of chips at work alone, numbered by the slice; other metrics numbered by the host
+    # as Cloud Monitoring states it: duty cycles of chips at work alone, numbered by the slice; other metrics numbered by the host
     line.run("tpu-points", "Google Cloud", (f"{node}3", "v6e", 4, START, END))
     line.samples(TPU, points(f"{node}3", [(4, 1.0), (13, 1.0)]))
     line.samples(TPU, points(f"{node}3", [(chip, 0.0) for chip in range(4)]), evidence="presence")

@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dagster_project.warehouse import statements
 from tests.energy.conftest import Marts
 
 pytestmark = pytest.mark.slow
@@ -24,9 +25,9 @@ WATT = "mean_uw = mean_uw + 1000000, metered_uw_us = metered_uw_us + 1000000 * m
 
 
 @pytest.fixture
-def model(demo_home: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def model(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """The model as a full build runs it, over windows of thirty months that are drawn."""
-    [compiled] = (demo_home / "trainledger-home").glob("cache/dbt/compiled/*/models/**/int_power_calibrations.sql")
+    [compiled] = [text for name, text in statements.compiled(tmp_path).items() if name.endswith(".int_power_calibrations")]
     with duckdb.connect() as connection:
         connection.execute("attach ':memory:' as build; create schema build.raw; create schema build.intermediate; use build")
         connection.execute("create table raw.months (usage_month date); create table raw.build_months (usage_month date)")
@@ -42,7 +43,7 @@ def model(demo_home: Path) -> Iterator[duckdb.DuckDBPyConnection]:
                     " w * 1000000 * 900000000::decimal(38, 0), w * 1000000, ? from (select ?::decimal(9, 0) as w)",
                     [month, *row[:3], number, number, kind, row[3]],
                 )
-        connection.execute(f"create view calibrations as {compiled.read_text()}")
+        connection.execute(f"create view calibrations as {compiled}")
         yield connection
 
 
@@ -86,11 +87,11 @@ def test_a_run_of_the_same_type_and_software_takes_calibrated_watts_and_no_other
     assert watt_hours(marts, "calibrated") == [Decimal("178.2"), Decimal(198), Decimal("253.44")]
     for run in ("other-software", "no-software"):
         assert watt_hours(marts, run) == [Decimal(175), Decimal(247), Decimal(335)]
-    told = {run: marts.energy(run)["power_confidence"] for run in ("calibrated", "other-software", "no-software")}
-    assert told == {"calibrated": "calibrated", "other-software": "assumed", "no-software": "assumed"}
+    stated = {run: marts.energy(run)["power_confidence"] for run in ("calibrated", "other-software", "no-software")}
+    assert stated == {"calibrated": "calibrated", "other-software": "assumed", "no-software": "assumed"}
 
 
-def test_time_that_nobody_saw_takes_the_measured_mean_between_idle_and_full(marts: Marts) -> None:
+def test_time_that_was_not_seen_takes_the_measured_mean_between_idle_and_full(marts: Marts) -> None:
     # twelve windows at 84 W and twelve at 312 W are 198 W in the mean
     assert watt_hours(marts, "calibrated-unseen") == [Decimal("75.6"), Decimal(198), Decimal("399.36")]
     assert marts.energy("calibrated-unseen")["energy_basis"] == "time_model"

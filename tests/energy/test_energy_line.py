@@ -33,7 +33,7 @@ def test_an_hour_at_half_use_at_four_boundaries(marts) -> None:
 
 
 @pytest.mark.parametrize("told", ["shuffled", "twice", "rechunked", "jittered", "late", "noisy", "two-attempts"])
-def test_the_same_hour_told_otherwise_gives_the_same_figures(marts, told: str) -> None:
+def test_the_same_hour_recorded_otherwise_gives_the_same_figures(marts, told: str) -> None:
     assert marts.figures(told) == marts.figures("plain")
 
 
@@ -59,7 +59,7 @@ def test_a_gap_that_is_none_is_none_between_two_runs_and_two_months_too(marts) -
 
 
 @pytest.mark.parametrize("run_id", ["gap", "error"])
-def test_a_minute_nobody_saw_lowers_coverage_and_widens_the_bounds(marts, run_id: str) -> None:
+def test_a_minute_that_was_not_seen_lowers_coverage_and_widens_the_bounds(marts, run_id: str) -> None:
     row, plain = marts.energy(run_id), marts.energy("plain")
     assert row["telemetry_coverage_ratio"] == 0.983333333  # 59 of 60, cut
     # 59 minutes at 92.5 W and one at 121 W, in Wh: (59 x 92.5 + 121) / 60 = 92.975
@@ -75,7 +75,7 @@ def test_a_minute_nobody_saw_lowers_coverage_and_widens_the_bounds(marts, run_id
     assert row["energy_kwh_time_model"] > 0
 
 
-def test_without_telemetry_time_stands_for_use_and_nothing_is_called_busy(marts) -> None:
+def test_without_telemetry_time_means_use_and_nothing_is_called_busy(marts) -> None:
     row = marts.energy("unwatched")
     assert (row["chip_energy_kwh"], row["chip_energy_kwh_low"], row["chip_energy_kwh_high"]) == (
         D("0.121"),
@@ -96,7 +96,7 @@ def test_an_idle_hour_inside_the_window_adds_its_idle_power(marts) -> None:
     assert (row["busy_chip_hours"], row["telemetry_coverage_ratio"]) == (D("0.5"), 1.0)
 
 
-def test_runs_that_nobody_told_apart_carry_the_node_by_their_chips(marts) -> None:
+def test_runs_that_nothing_distinguishes_carry_the_node_by_their_chips(marts) -> None:
     # 8 of 16 chips busy: each run has 8 chips at half use, 8 x 92.5 W
     for run_id in ("mean-a", "mean-b"):
         assert marts.energy(run_id)["chip_energy_kwh"] == D("0.740")
@@ -109,7 +109,7 @@ def test_runs_with_telemetry_of_their_own_carry_their_own_chips(marts) -> None:
     assert marts.energy("keyed-b")["telemetry_coverage_ratio"] == 1.0
 
 
-def test_telemetry_of_its_own_earlier_in_the_month_tells_nothing_about_a_shared_node(marts) -> None:
+def test_telemetry_of_its_own_earlier_in_the_month_shows_nothing_about_a_shared_node(marts) -> None:
     # half an hour of the whole node, 8 of 16 chips busy, then 8 chips at the node's mean: 0.5 x 16 x 92.5 + 0.5 x 8 x 92.5 W
     assert (marts.energy("joined")["chip_energy_kwh"], marts.energy("joined")["busy_chip_hours"]) == (D("1.11"), D(6))
     assert (marts.energy("joining")["chip_energy_kwh"], marts.energy("joining")["busy_chip_hours"]) == (D("0.37"), D(2))
@@ -180,7 +180,7 @@ def test_two_machines_of_a_managed_job_are_two_however_they_are_called(marts) ->
 def test_all_kinds_of_machines_of_a_managed_job_count_and_none_has_free_chips(marts) -> None:
     pools, small = marts.energy("pools"), marts.energy("small-machine")
     assert (pools["reserved_chip_hours"], pools["idle_share_facility_energy_kwh"]) == (D(4 + 3 * 8), D(0))
-    # a machine of one v5e chip has no seven others that nobody used
+    # a machine of one v5e chip has no seven others that were not used
     assert (small["reserved_chip_hours"], small["idle_share_facility_energy_kwh"]) == (D(1), D(0))
 
 

@@ -44,13 +44,13 @@ def test_an_mlperf_power_log_is_measured_energy_without_its_switch(marts) -> Non
 
 
 @pytest.mark.parametrize("name", ["outlets", "counter"])
-def test_outlets_add_up_and_a_counter_says_what_was_used_between_looks(marts, name: str) -> None:
+def test_outlets_add_up_and_a_counter_shows_what_was_used_between_looks(marts, name: str) -> None:
     """In whichever order rows come, and however often."""
     row = marts.energy(name)
     assert (row["chip_host_energy_kwh"], row["energy_basis"]) == (D("3.2"), "measured")
 
 
-def test_codecarbon_tells_a_run_once_however_often_it_wrote_it(marts) -> None:
+def test_codecarbon_counts_a_run_once_however_often_it_wrote_it(marts) -> None:
     """2.4 MJ in 20 minutes, 6 MJ in 40 and 9.6 MJ in 60 are 2,000 W and then 3,000 W: 9.6 MJ in all."""
     row = marts.energy("carbon")
     assert (row["chip_host_energy_kwh"].quantize(D("1e-6")), row["energy_basis"]) == (

@@ -32,7 +32,7 @@ def test_what_lies_outside_the_meter_is_added_by_the_written_method(marts) -> No
     assert row["pue_source"] == "AWS sustainability page, 2025, fleet | user: measured at chip, meter 7, 2026-08-02"
 
 
-def test_an_own_pue_stands_before_the_providers(marts) -> None:
+def test_an_own_pue_comes_before_the_providers(marts) -> None:
     row = marts.energy("own-pue")
     assert row["facility_energy_kwh"] == D("0.154") * D("1.05") * D("1.5")
     assert (row["pue_ratio"], row["pue_source"]) == (1.5, "user: meter 7, 2026-08-02")
@@ -95,7 +95,7 @@ def test_own_figures_of_a_region_hold_for_its_runs_and_its_idle_machines(marts) 
     assert (row["pue_ratio"], row["power_confidence"]) == (1.5, "assumed")
 
 
-def test_figures_of_runs_and_regions_that_nobody_knows_are_named(marts) -> None:
+def test_figures_of_unknown_runs_and_regions_are_named(marts) -> None:
     rows = marts.rows("select * from marts.fct_quarantine where source_name = 'own' order by reason")
     assert [(row["reason"], row["column_name"], row["value"]) for row in rows] == [
         ("unknown_key", "key", "eu-sout-2"),

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("node", draw_nodes(), ids=lambda node: node.name)
 def test_runs_and_idle_reserve_of_any_node_are_its_integral(marts, node: DrawnNode) -> None:
     rows = [marts.energy(run) for run in node.runs]
-    told = sum(row["facility_energy_kwh"] + row["idle_share_facility_energy_kwh"] for row in rows)
-    assert abs(told - node.integral_kwh()) <= D("1e-9") * (len(rows) + 1)  # each run rounds once
+    stated = sum(row["facility_energy_kwh"] + row["idle_share_facility_energy_kwh"] for row in rows)
+    assert abs(stated - node.integral_kwh()) <= D("1e-9") * (len(rows) + 1)  # each run rounds once
 
 
 def test_two_runs_carry_the_busiest_chips_that_they_hold_together(marts) -> None:
@@ -26,7 +26,7 @@ def test_two_runs_carry_the_busiest_chips_that_they_hold_together(marts) -> None
         assert (row["busy_chip_hours"], row["telemetry_coverage_ratio"]) == (D(4), 1.0)
 
 
-def test_busy_chips_that_nobody_holds_keep_what_they_measured(marts) -> None:
+def test_busy_chips_that_no_run_holds_keep_what_they_measured(marts) -> None:
     row = marts.energy("two-of-eight")
     assert row["chip_energy_kwh"] == D("0.284")  # 2 x 142 W
     # fourteen free chips, six of them busy: 6 x 142 + 8 x 43 W and 14/16 of 523 W, x 1.05 x 1.14

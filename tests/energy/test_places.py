@@ -1,4 +1,4 @@
-"""Where a machine stands when no bill says it: what its telemetry or its record names, and nothing where they name two."""
+"""Where a machine is when no bill states it: what its telemetry or its record names, and nothing where they name two."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def test_telemetry_that_names_two_regions_or_none_leaves_it_unknown(marts, run_i
     assert (row["region_id"], row["modelled_location_based_kgco2e"]) == ("", None)
 
 
-def test_a_bill_of_the_machine_stands_before_its_telemetry(marts) -> None:
+def test_a_bill_of_the_machine_comes_before_its_telemetry(marts) -> None:
     assert marts.modelled("billed")["region_id"] == "us-east-1"

@@ -62,7 +62,7 @@ def test_a_window_counts_for_itself_alone(marts) -> None:
     assert (row["energy_basis"], row["telemetry_coverage_ratio"]) == ("utilisation_model", 1.0)
 
 
-def test_chips_of_a_type_that_nobody_knows_have_the_energy_that_was_metered(marts) -> None:
+def test_chips_of_a_type_that_is_unknown_have_the_energy_that_was_metered(marts) -> None:
     row = marts.energy("watts-of-unknown")
     assert (row["chip_energy_kwh"], row["facility_energy_kwh"], row["energy_basis"]) == (D("0.1"), None, "measured")
 
@@ -82,7 +82,7 @@ def test_zero_is_known_and_no_figure_is_not(marts) -> None:
 
 
 @pytest.mark.parametrize("told", ["shuffled-watts", "watts-twice", "rechunked-watts", "points-of-watts", "watts-by-key"])
-def test_the_same_watts_told_otherwise_give_the_same_figures(marts, told: str) -> None:
+def test_the_same_watts_recorded_otherwise_give_the_same_figures(marts, told: str) -> None:
     assert marts.figures(told) == marts.figures("watts")
 
 
@@ -120,7 +120,7 @@ def test_runs_and_idle_reserve_of_a_metered_node_are_its_reading(marts) -> None:
     assert held["facility_energy_kwh"] + held["idle_share_facility_energy_kwh"] == D("3.2") * IT * D("1.15")
 
 
-def test_a_meter_stands_before_an_estimate_and_covers_its_own_time_alone(marts) -> None:
+def test_a_meter_comes_before_an_estimate_and_covers_its_own_time_alone(marts) -> None:
     row = marts.energy("half-wall")
     # half an hour at 3,200 W, half at 16 x 92.5 + 523 W
     assert parts(row) == [D("1.6") * IT * PUE, 0, D("1.0015") * IT * PUE, 0]
@@ -140,7 +140,7 @@ def test_free_chips_keep_the_watts_that_were_measured_of_them(marts) -> None:
     assert row["idle_share_facility_energy_kwh"] == (D("0.6") + D("0.39225")) * IT * PUE
 
 
-def test_readings_of_machines_that_nobody_held_are_counted(marts) -> None:
+def test_readings_of_machines_that_no_run_held_are_counted(marts) -> None:
     for host in ("i-nobodys-wall", "i-nobodys-chip"):
         (row,) = marts.rows(f"select * from marts.fct_telemetry_matches where host = '{host}'")
         assert (row["training_run_id"], row["sample_count"], row["matched_sample_count"], row["reason"]) == ("", 60, 0, "no_run")

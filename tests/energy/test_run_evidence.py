@@ -1,4 +1,4 @@
-"""One run from what its schedulers and logs tell, and what is lost of it; evidence_scenario.py says what was told."""
+"""One run from what its schedulers and logs tell, and what is lost of it; evidence_scenario.py shows what was reported."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ def test_a_jobset_its_pods_its_logs_and_two_records_are_one_run(marts) -> None:
 
 
 def test_what_two_pieces_of_evidence_say_otherwise_is_a_conflict_and_our_own_record_is_chosen(marts) -> None:
-    told = {(row["field"], row["value_a"], row["value_b"], row["chosen"]) for row in of(marts, "fct_run_conflicts", "team-run-1")}
-    assert told == {
+    stated = {
+        (row["field"], row["value_a"], row["value_b"], row["chosen"]) for row in of(marts, "fct_run_conflicts", "team-run-1")
+    }
+    assert stated == {
         ("framework_version", "0.7.1", "0.7.2", "0.7.1"),
         ("team", "research", "core", "research"),
         ("steps", "6", "5", "6"),  # a step that was done twice is one

@@ -1,4 +1,4 @@
-"""Telemetry that fits no run or another machine is counted, and an accelerator type that nobody knows keeps what is known."""
+"""Telemetry that fits no run or another machine is counted, and an accelerator type that is unknown keeps what is known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from decimal import Decimal as D
 
 import pytest
 
-from dagster_project.kinds import KINDS, built_kinds
+from dagster_project.base.kinds import KINDS, built_kinds
 
 JULY = "2026-07-01"
 
@@ -26,7 +26,7 @@ def test_telemetry_of_a_machine_that_no_run_held_is_counted(marts) -> None:
     assert match(marts, "i-nobody") == ("", 60, 0, "no_run")
 
 
-def test_a_run_key_that_nobody_recorded_is_told_also_where_the_machine_is_known(marts) -> None:
+def test_a_run_key_that_was_not_recorded_is_reported_also_where_the_machine_is_known(marts) -> None:
     assert match(marts, "i-odd-key", "somebody") == ("odd-key", 60, 60, "unknown_run_key")
     assert match(marts, "i-elsewhere", "somebody") == ("", 60, 0, "unknown_run_key")
 
@@ -91,7 +91,7 @@ def test_what_two_samples_of_a_device_cover_counts_once(marts) -> None:
     ("run_id", "type_", "family", "chips"),
     [("next-generation", "v8t", "tpu", 4), ("next-trainium", "trn9.48xlarge", "trainium", 8)],
 )
-def test_a_type_that_nobody_knows_keeps_its_name_chips_and_hours_and_has_no_energy(marts, run_id, type_, family, chips) -> None:
+def test_a_type_that_is_unknown_keeps_its_name_chips_and_hours_and_has_no_energy(marts, run_id, type_, family, chips) -> None:
     (run,) = marts.rows(f"select * from marts.dim_training_runs where training_run_id = '{run_id}'")
     assert (run["accelerator_type"], run["accelerator_family"], run["chip_count"]) == (type_, family, chips)
     row = marts.energy(run_id)

@@ -58,7 +58,7 @@ def samples(exports: Exports, month: str, day: str) -> None:
 
 
 def record(exports: Exports, month: str, day: str, until: str = "11:00:00") -> None:
-    """Two runs of an hour, or of what of it the record says."""
+    """Two runs of an hour, or of what of it the record states."""
     folder = exports._source("runs", "training_runs")
     for name, node in (("a", "i-0aaa"), ("b", "i-0bbb")):
         end = until if name == "a" else "11:00:00"

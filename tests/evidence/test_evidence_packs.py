@@ -12,9 +12,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dagster_project.base.failures import UsageError
 from dagster_project.evidence.checking import Findings, opened_pack, verify_pack
 from dagster_project.evidence.manifest import MANIFEST, files_below, manifest_bytes, sha256_of, write_zip
-from dagster_project.failures import UsageError
+from reports.publication import open_folder
 
 pytestmark = pytest.mark.slow
 STOCK = """
@@ -57,13 +58,18 @@ def test_a_pack_holds_rows_sql_marts_seeds_hashes_versions_and_gates(pack: Path)
     assert not {*wanted, *more, *last} - set(names)
     gates = json.loads((pack / "gates.json").read_bytes())
     assert len(gates) > 20 and all(gate["passed"] for gate in gates)
+    validations = [json.loads(path.read_bytes()) for path in pack.glob("validations/*/*.json")]
+    with open_folder(pack / "data") as opened:
+        [elected] = opened.rows("select count(*) as n from ops.dim_deliveries where is_elected and kind ~ 'aws_c.*|gcp_.*'")
+    assert len(validations) == elected["n"] > 0
+    assert all(result["success"] for validation in validations for result in validation["results"])
     crate = json.loads((pack / "ro-crate-metadata.json").read_bytes())
     files = {entity["@id"]: entity for entity in crate["@graph"] if entity["@type"] == "File"}
     assert set(files) == set(names) - {MANIFEST, "ro-crate-metadata.json"}
     assert files["issue.json"]["sha256"] == sha256_of(pack / "issue.json")
 
 
-def test_a_pack_and_its_zip_are_verified_and_an_unsigned_one_is_told_integrity_only(pack: Path) -> None:
+def test_a_pack_and_its_zip_are_verified_and_an_unsigned_one_is_marked_integrity_only(pack: Path) -> None:
     for path in (pack, pack.with_suffix(".zip")):
         found = found_in(path)
         assert found.differences == [] and found.counts["figures"] > 500 and found.counts["rendered"] > 20
@@ -177,11 +183,11 @@ def test_a_link_in_a_pack_is_named_and_not_followed(copied_pack: Path, tmp_path:
     assert found_in(copied_pack).differences == ["gates.json: it is a link"]
 
 
-def test_another_version_of_a_renderer_is_told_and_is_no_difference(copied_pack: Path) -> None:
+def test_another_version_of_a_renderer_is_reported_and_is_no_difference(copied_pack: Path) -> None:
     issue = copied_pack / "issue.json"
-    said = json.loads(issue.read_bytes())
-    said["renderers"]["jinja2"] = "0.1"
-    issue.write_text(json.dumps(said))
+    stated = json.loads(issue.read_bytes())
+    stated["renderers"]["jinja2"] = "0.1"
+    issue.write_text(json.dumps(stated))
     seal(copied_pack)
     found = found_in(copied_pack)
     assert found.differences == [] and any("report/report.html is not compared: jinja2" in text for text in found.remarks)

@@ -16,4 +16,4 @@ def test_every_figure_of_the_demos_issued_report_is_verified_offline(demo_home: 
         found = verify_pack(archive, folder, differences)
     assert found.differences == []
     assert found.counts["figures"] > 5000 and found.counts["rendered"] > 40
-    assert found.said["status"] == "issued_preliminary" and found.said["approver"] == "Anton Approver (invented)"
+    assert found.issued["status"] == "issued_preliminary" and found.issued["approver"] == "Anton Approver (invented)"

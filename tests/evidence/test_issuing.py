@@ -46,7 +46,7 @@ def without_paper(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reports.page.workbook.document", lambda *_: b"PK")
 
 
-def test_the_first_report_says_who_when_and_that_rows_may_still_change(pack: Path) -> None:
+def test_the_first_report_names_who_when_and_that_rows_may_still_change(pack: Path) -> None:
     record = json.loads((pack / "report" / "report.json").read_bytes())
     assert record["status"] == "issued_preliminary"
     assert record["issue"]["approver"] == APPROVER and record["issue"]["issued_at"] == "2026-08-01T00:00:00Z"
@@ -98,7 +98,7 @@ def test_a_line_that_does_not_follow_the_one_before_is_named_and_nothing_more_is
     assert done.returncode == 1 and "issued.jsonl, line 2" in done.stderr
 
 
-def test_it_takes_two_people_and_each_refusal_says_what_is_missing(home: Path) -> None:
+def test_it_takes_two_people_and_each_refusal_shows_what_is_missing(home: Path) -> None:
     assert "may not approve" in (done := issue(home, approver="Somebody Else")).stderr and done.returncode == 2
     document = yaml.safe_load(home.read_text())
     home.write_text(yaml.safe_dump(document | {"reporting": {"approved_by": [APPROVER]}}))
@@ -151,7 +151,7 @@ def test_retention_keeps_every_bill_and_carbon_delivery_that_an_issued_report_re
     assert len(elected) == 6 and {content for (content,) in elected} <= cited
 
 
-def test_the_landing_gives_the_tables_again_and_another_landing_is_told(issued: Path, pack: Path, home: Path) -> None:
+def test_the_landing_gives_the_tables_again_and_another_landing_is_reported(issued: Path, pack: Path, home: Path) -> None:
     done = run_trainledger("verify", pack, "--from-landing", issued / "home")
     assert done.returncode == 0 and "tables rebuilt from the landing" in done.stdout
     landing = home.parent / "home" / "landing" / "cur"

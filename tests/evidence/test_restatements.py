@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dagster_project import code, dbt_project
+from dagster_project.base import code, dbt_project
 from dagster_project.landing.restated import Restated
 from reports.issue import Policy
 from reports.sections.restatements import decision, policy_words
@@ -105,7 +105,7 @@ def test_steps_follow_one_another_and_add_up_to_the_last_digit(restated: Path) -
     assert steps_of(restated / "home")["effective_cost"][-1].after == today[0][0]
 
 
-def test_the_command_says_was_is_decision_and_causes(restated: Path) -> None:
+def test_the_command_states_was_is_decision_and_causes(restated: Path) -> None:
     text = (restated / "told.txt").read_text()
     assert "2026Q2-1 2026Q2/glance/effective_cost: was 129.000000000000, is 120.500000000000 (restate): Bill 3.0" in text
     assert "figures of 1 issued reports are known otherwise now" in text
@@ -165,7 +165,7 @@ def test_the_threshold_is_of_the_cumulative_change_against_what_was_published(
     assert decision(values[0], values[1], Decimal("0.05")) == said
 
 
-def test_the_policy_is_words_and_what_is_not_configured_is_said() -> None:
+def test_the_policy_is_words_and_what_is_not_configured_is_reported() -> None:
     assert "No restatement policy" in policy_words(None)
     assert "Nobody is named as preparer" in policy_words(Policy())
     whole = policy_words(Policy(base_year=2026))

@@ -236,9 +236,9 @@ class Organisation:
         set_time(write_partition(self.folder / "exports" / source, day, *lines), at)
 
     def deliver_focus(self, day: str, *rows: dict[str, Any], at: str, source: str = "focus", **more: Any) -> None:
-        """The same rows as a partition of the FOCUS export; `more` is said of each in its words."""
-        told = [{**focus_of({**LINE, **row}), **more} for row in rows]
-        set_time(write_partition(self.folder / "exports" / source, day, *told, schema=FOCUS), at)
+        """The same rows as a partition of the FOCUS export; `more` is reported of each in its words."""
+        stated = [{**focus_of({**LINE, **row}), **more} for row in rows]
+        set_time(write_partition(self.folder / "exports" / source, day, *stated, schema=FOCUS), at)
 
     def deliver_google_carbon(self, month: str, *rows: dict[str, Any], at: str, source: str = "google-carbon") -> None:
         """Write one month of a Google carbon export, as of a time."""

@@ -177,7 +177,7 @@ def test_a_manifest_that_leaves_its_folder_is_refused_and_reads_nothing_outside(
     assert list(organisation.landing.rglob("_generation.json")) == []
 
 
-def test_an_unreadable_source_is_said_and_the_others_are_planned(tmp_path: Path) -> None:
+def test_an_unreadable_source_is_reported_and_the_others_are_planned(tmp_path: Path) -> None:
     organisation = Organisation(
         tmp_path, {"name": "cur", "kind": "aws_cur"}, {"name": "gone", "kind": "aws_cur", "location": "./nowhere"}
     )

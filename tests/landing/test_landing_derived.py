@@ -18,9 +18,11 @@ import pytest
 
 from connectors.deliveries import Converted, Delivery, Part
 from connectors.errors import ExportContentError, Place
-from connectors.registry import KINDS, connector_for
+from connectors.registry import DESCRIPTORS, KINDS, connector_for
+from dagster_project.base.code import code_version
 from dagster_project.commands.status import read_status
 from dagster_project.landing.land import NotDerivedError
+from dagster_project.landing.versions import connector_version
 from tests.landing.kit import Organisation, bill_line, instant, write_run
 from tests.landing.whole_company import SOURCES, whole_company
 
@@ -105,7 +107,7 @@ def test_the_shelf_may_be_deleted_and_is_made_again_without_the_provider(tmp_pat
     assert organisation.raw(UNBLENDED) == [(1.0,), (2.0,)]
 
 
-def test_a_look_makes_nothing_and_tells_that_something_is_to_be_made(tmp_path: Path) -> None:
+def test_a_look_makes_nothing_and_shows_that_something_is_to_be_made(tmp_path: Path) -> None:
     organisation = Organisation(tmp_path)
     organisation.deliver([bill_line()], at="2026-05-02")
     organisation.refresh()
@@ -245,3 +247,14 @@ def test_a_generation_that_new_code_falls_back_to_is_not_removed(
     refusing(monkeypatch, lambda delivery: delivery.published_at == instant("2026-04-20"), "stricter")
     assert pruned_months.raw(UNBLENDED) == [(1.0,)]
     assert prune(pruned_months.settings.sources, pruned_months.line.landing, pruned_months.issued, yes=True) == []
+
+
+def test_what_the_registry_has_of_a_kind_belongs_to_its_version_and_to_that_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def versions() -> tuple[dict[str, str], str]:
+        return {kind: connector_version.__wrapped__(kind) for kind in KINDS}, code_version.__wrapped__()
+
+    kinds, code = versions()
+    monkeypatch.setitem(DESCRIPTORS, "aws_cur", replace(DESCRIPTORS["aws_cur"], book_rank=3))
+    changed_kinds, changed_code = versions()
+    assert {kind for kind in KINDS if kinds[kind] != changed_kinds[kind]} == {"aws_cur"}
+    assert changed_code != code, "months are built again: another source may be the book"

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagster_project.election.winners import winner_of
-from dagster_project.failures import UsageError
-from dagster_project.landing.deriving.contents import version_order
-from dagster_project.landing.records import Generation
+from dagster_project.base.failures import UsageError
+from dagster_project.election.winners import View, in_force, winner_of, winners_of
+from dagster_project.landing.deriving.contents import Contents, version_order
+from dagster_project.landing.records import Generation, RefusalRecord, Tombstone
+from dagster_project.landing.store import SourceLanding
 from tests.landing.kit import PAYER, Organisation, bill_line, carbon_row, instant
 
 UNBLENDED = "select line_item_unblended_cost from raw.aws_cur order by 1"
@@ -53,12 +54,51 @@ def test_a_repeat_of_the_bytes_before_it_changes_nothing(drawn: list[tuple[int, 
     assert winner_of([*generations, repeat]).order == winner_of(generations).order
 
 
+def test_the_first_of_the_kept_repeats_replaces_a_removed_generation(tmp_path: Path) -> None:
+    """The bytes of 1 May were removed, and came again on the 3rd and the 5th: of those two the 3rd counts."""
+    source = Organisation(tmp_path).settings.sources[0]
+    removed, first, second = (generation(day, "a") for day in (1, 3, 5))
+    landed = SourceLanding([second, first], [Tombstone(generation=removed, removed_at=second.landed_at)])
+    contents = Contents(content_hash="a", connector_version="1")
+    (winner,), refusals = winners_of(source, landed, lambda _: contents, View())
+    assert (winner.generation, refusals) == (first, [])
+
+
+@pytest.mark.parametrize(("question", "moment"), [("as_of", "landed_at"), ("as_published", "published_at")])
+def test_what_came_at_the_very_instant_asked_about_was_known_and_a_microsecond_before_it_was_not(
+    question: str, moment: str
+) -> None:
+    bill = generation(9, "a", landed_day=11)
+    came = getattr(bill, moment)
+    assert View(**{question: came}).has_generation(bill)
+    assert not View(**{question: came - dt.datetime.resolution}).has_generation(bill)
+
+
+def test_a_refusal_that_was_withdrawn_at_the_very_instant_asked_about_is_no_longer_in_force() -> None:
+    refused, withdrawn = dt.datetime(2026, 6, 1, tzinfo=dt.UTC), dt.datetime(2026, 6, 2, tzinfo=dt.UTC)
+    record = RefusalRecord(
+        source="cur",
+        kind="aws_cur",
+        partition="2026-04",
+        identity="",
+        connector_version="1",
+        published_at=None,
+        refused_at=refused,
+        withdrawn_at=withdrawn,
+        refusals=[],
+    )
+    landed = SourceLanding(refusals=[record])
+    assert in_force(landed, View(as_of=refused)) == [record]
+    assert in_force(landed, View(as_of=withdrawn - dt.datetime.resolution)) == [record]
+    assert in_force(landed, View(as_of=withdrawn)) == []
+
+
 def test_versions_are_ordered_by_their_numbers() -> None:
     versions = ["v3.0.9", "v2.0.10", "v3.0.10", "v3.0.0", "1.0", "v3.1"]
     assert sorted(versions, key=version_order) == ["1.0", "v2.0.10", "v3.0.0", "v3.0.9", "v3.0.10", "v3.1"]
 
 
-def test_as_of_is_what_we_knew_and_as_published_what_the_provider_had_said(
+def test_as_of_is_what_we_knew_and_as_published_what_the_provider_had_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     organisation = Organisation(tmp_path)
@@ -76,7 +116,7 @@ def test_as_of_is_what_we_knew_and_as_published_what_the_provider_had_said(
         organisation.line.elect(as_of=instant("2026-05-09"), as_published=instant("2026-05-09"))
 
 
-def test_flags_of_an_as_of_election_are_as_of_its_instant_whatever_the_clock_says(
+def test_flags_of_an_as_of_election_are_as_of_its_instant_whatever_the_clock_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     organisation = Organisation(tmp_path)
@@ -107,7 +147,7 @@ def test_two_bills_of_one_payer_and_month_are_an_error_that_names_both(tmp_path:
 
 
 @pytest.mark.parametrize(("choice", "book"), [(True, "cur"), (False, "other")])
-def test_book_in_the_settings_says_which_of_two_counts_and_the_other_is_only_landed(
+def test_book_in_the_settings_shows_which_of_two_counts_and_the_other_is_only_landed(
     tmp_path: Path, choice: bool, book: str
 ) -> None:
     organisation = two_bills(tmp_path, book=choice)

@@ -12,7 +12,7 @@ import pytest
 
 from connectors.deliveries import Delivery
 from connectors.stores import ObjectInfo
-from dagster_project import durable
+from dagster_project.base import durable
 from dagster_project.landing import fetching, land, store
 from tests.landing.kit import Organisation, bill_line, instant, write_run
 

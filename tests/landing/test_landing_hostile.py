@@ -1,4 +1,4 @@
-"""One hostile delivery never stops the others: it lands right, or is refused by name; a surprise is told and tried again."""
+"""One hostile delivery never stops the others: it lands right, or is refused by name; a surprise is reported and tried again."""
 # ruff: noqa: DTZ001 - Parquet holds naive times, and they are UTC
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dagster_project.failures import MachineError, machine_failure
+from dagster_project.base.failures import MachineError, machine_failure
 from dagster_project.landing.deriving.derive import Deriver
 from dagster_project.landing.fetching import Fetched
 from tests.landing.kit import Organisation, bill_line, set_time
@@ -186,7 +186,7 @@ def test_what_the_machine_lacks_ends_the_refresh_by_name(tmp_path: Path, monkeyp
         organisation.refresh()
 
 
-def test_sqlite_and_duckdb_say_it_in_words_and_a_value_in_a_file_says_nothing(tmp_path: Path) -> None:
+def test_sqlite_and_duckdb_say_it_in_words_and_a_value_in_a_file_has_no_meaning(tmp_path: Path) -> None:
     import sqlite3
 
     import duckdb

@@ -13,9 +13,10 @@ import pytest
 from dagster_project.commands.refreshing import _current_election
 from dagster_project.landing import index, store
 from dagster_project.landing.land import NotDerivedError
+from dagster_project.landing.planning import make_plan
 from dagster_project.landing.records import RECORD
 from dagster_project.landing.retention import prune
-from dagster_project.warehouse.site import Site
+from dagster_project.warehouse.home import Home
 from tests.landing.kit import Organisation, bill_line, set_time, write_run
 
 pytestmark = pytest.mark.usefixtures("_clock")
@@ -74,7 +75,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def require_true(organisation: Organisation) -> None:
-    """The index says what the landing holds, record by record."""
+    """The index shows what the landing holds, record by record."""
     landing = organisation.line.landing
     for source in organisation.settings.sources:
         assert landing.read(source.name) == landing.store.read(source.name)
@@ -99,8 +100,8 @@ def test_a_refresh_without_news_asks_the_disk_about_each_record_once(
     asked: list[str] = []
     stat = os.stat
     monkeypatch.setattr(store, "stamp_of", lambda path: asked.append(str(path)) or store._stamp(stat(path)))
-    line = known.line
-    _current_election(known.settings, line.landing, Site.of_home(known.settings.home), line.plan())
+    home = Home.of(known.settings)
+    _current_election(home, make_plan(home.sources, known.settings.base, home.landing))
     records = [path for path in asked if path.endswith(RECORD)]
     assert len(records) == len(set(records)) == 6
 

@@ -61,7 +61,7 @@ def test_equal_rows_in_another_order_in_other_files_and_with_other_columns_have_
 def test_an_equal_map_in_another_order_gives_the_same_digest(tmp_path: Path) -> None:
     turned = [line | {"tags": list(reversed(line["tags"].items()))} for line in LINES]
     assert digest(tmp_path, turned) == digest(tmp_path, LINES)
-    assert digest(tmp_path, changed(2, tags=None)) == digest(tmp_path, LINES)  # nothing is said with either
+    assert digest(tmp_path, changed(2, tags=None)) == digest(tmp_path, LINES)  # nothing is reported with either
     spread = [{k: v for k, v in line.items() if k != "tags"} | {"tags_run": line["tags"].get("run")} for line in LINES]
     inside = [line | {"tags": {k: v for k, v in line["tags"].items() if k == "run"}} for line in LINES]
     assert digest(tmp_path, spread) == digest(tmp_path, inside)
@@ -79,7 +79,7 @@ def test_an_equal_map_in_another_order_gives_the_same_digest(tmp_path: Path) -> 
         changed(1, tags={"run": "r2"}),
         changed(2, tags={"": ""}),
         changed(2, resource=""),
-        # what belongs to one row stands in the other
+        # what belongs to one row is in the other
         [LINES[0] | {"tags": LINES[1]["tags"]}, LINES[1] | {"tags": LINES[0]["tags"]}, LINES[2]],
         [LINES[0] | {"resource": "i-2"}, LINES[1] | {"resource": "i-1"}, LINES[2]],
     ],

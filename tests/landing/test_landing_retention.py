@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dagster_project.failures import SourceError
+from dagster_project.base.failures import SourceError
 from dagster_project.landing.retention import prune
 from tests.landing.kit import Organisation, bill_line, instant
 
@@ -59,7 +59,7 @@ def test_what_an_issued_report_cites_stays(organisation: Organisation) -> None:
         days_that_go(organisation, yes=True)
 
 
-def test_what_went_leaves_a_tombstone_is_not_landed_again_and_the_election_stands(organisation: Organisation) -> None:
+def test_what_went_leaves_a_tombstone_is_not_landed_again_and_the_election_stays(organisation: Organisation) -> None:
     before = organisation.line.units(organisation.line.elect())
     days_that_go(organisation, yes=True)
     landed = organisation.line.landing.read("cur")

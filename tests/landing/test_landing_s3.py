@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from dagster_project.base.failures import SourceError
 from dagster_project.commands.verifying import verify_landing
-from dagster_project.failures import SourceError
 from dagster_project.landing.retention import prune
 from dagster_project.landing.store import SourceLanding
 from dagster_project.warehouse.building import compare_landed
@@ -120,7 +120,7 @@ def test_objects_without_their_record_are_no_generation_and_landing_again_comple
     assert organisation.raw(UNBLENDED) == [(1.0,)]
 
 
-def test_of_two_writers_the_first_record_stands(
+def test_of_two_writers_the_first_record_stays(
     organisation: Organisation, s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     organisation.deliver([bill_line(1.0)], at="2026-05-02")
@@ -155,7 +155,7 @@ def test_a_mirrored_file_that_lost_a_bit_is_fetched_again(organisation: Organisa
     mirrored.write_bytes(good[:-20] + b"x" * 20)
     line = organisation.line
     build = Build("b", "", "", "", {}, ["2026-04-01"], is_full=False)
-    compare_landed(build, organisation.settings, line.landing, line.elect())
+    compare_landed(line.landing, organisation.settings.sources, build, line.elect())
     assert not mirrored.exists()
     assert organisation.raw(UNBLENDED) == [(1.0,)] and mirrored.read_bytes() == good
 
@@ -186,7 +186,7 @@ def test_a_removed_generation_leaves_only_its_tombstone(
     assert organisation.raw(UNBLENDED) == [(2.0,)]
 
 
-def test_a_missing_bucket_is_said_with_what_is_needed(tmp_path: Path, s3: Any) -> None:
+def test_a_missing_bucket_is_reported_with_what_is_needed(tmp_path: Path, s3: Any) -> None:
     organisation = Organisation(tmp_path, landing="s3://no-such-bucket-here/x")
     with pytest.raises(SourceError, match=r"cannot be listed.*s3:PutObject"):
         organisation.line.elect()

@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from connectors.layouts.accounting import Counts
+from dagster_project.base.durable import write as write_durably
+from dagster_project.base.months import months_between
 from dagster_project.commands.status import SourceMonth, SourceStatus, Status, json_text, read_status
 from dagster_project.commands.status_table import table_text
-from dagster_project.durable import write as write_durably
 from dagster_project.landing.records import encode
-from dagster_project.months import months_between
 from tests.landing.kit import Organisation, bill_line, carbon_row, write_run
 
 
@@ -61,7 +61,7 @@ def test_a_closed_month_with_a_row_that_is_not_invoiced_is_preliminary_as_its_co
     assert states(organisation, "cur")["2026-05"] == "preliminary"
 
 
-def test_a_quarantined_month_shows_what_still_stands_and_why(organisation: Organisation) -> None:
+def test_a_quarantined_month_shows_what_is_still_published_and_why(organisation: Organisation) -> None:
     organisation.deliver([bill_line(day="2026-07-01")], at="2026-08-02", month="2026-07")
     organisation.refresh()
     organisation.deliver([bill_line(float("nan"), day="2026-07-01")], at="2026-08-03", month="2026-07")
@@ -138,7 +138,7 @@ def test_all_shows_every_month_and_every_finding_on_120_columns() -> None:
     assert text.count("quarantined source-1:") == 7 and "column_h" in text and "earlier months" not in text
 
 
-def test_an_empty_location_is_told_by_status_and_is_no_finding(organisation: Organisation) -> None:
+def test_an_empty_location_is_shown_by_status_and_is_no_finding(organisation: Organisation) -> None:
     organisation.deliver([bill_line(day="2026-07-01")], at="2026-08-02", month="2026-07")
     assert [landed.outcome for landed in organisation.refresh()] == ["landed"]
     text = table_text(read_status(organisation.settings), 400)

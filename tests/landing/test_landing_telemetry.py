@@ -99,7 +99,7 @@ def test_a_point_also_rebuilds_a_month_that_is_less_than_some_days_away(organisa
 
 
 def test_samples_of_a_run_without_end_rebuild_the_months_they_lie_in(organisation: Organisation) -> None:
-    """An open end is decided inside each month: what June shows says nothing about April."""
+    """An open end is decided inside each month: what June shows is no evidence of April."""
     node = {"resource_id": "node-1", "started_at": "2026-04-20T00:00:00Z"}
     write_run(organisation.folder / "exports/runs/open.run.json", "Open Run", at="2026-07-02", nodes=[node])
     write_points(organisation.folder / "exports/tpu/0.json", "2026-06-10T12:00:00Z", at="2026-07-03")
@@ -109,7 +109,7 @@ def test_samples_of_a_run_without_end_rebuild_the_months_they_lie_in(organisatio
     assert changed(organisation, before) == [JUNE]
 
 
-def test_the_date_of_a_run_records_file_says_nothing(organisation: Organisation) -> None:
+def test_the_date_of_a_run_records_file_has_no_meaning(organisation: Organisation) -> None:
     runs = organisation.folder / "exports/runs"
     write_run(runs / "open.run.json", "open", at="2026-07-02", nodes=[{"resource_id": "x", "started_at": "2026-05-20T00:00:00Z"}])
     organisation.refresh()

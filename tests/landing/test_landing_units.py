@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dagster_project.base.kinds import KINDS, Kind
 from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id
 from dagster_project.election.run_tags import tag_key
 from dagster_project.election.units import SHARED, turned_months
-from dagster_project.kinds import KINDS, Kind
 from tests.landing.kit import Organisation, bill_line, hour, set_time, write_points, write_run
 
 BLOCK = "arn:aws:ec2:us-east-1:012345678901:capacity-reservation/cr-0a1b2c3d4e5f60718"
@@ -95,7 +95,7 @@ def test_a_node_that_is_still_held_touches_no_month_in_which_no_sample_shows_it(
 def test_an_end_that_another_row_of_the_record_states_reaches_its_months(
     organisation: Organisation, before: dict[str, str]
 ) -> None:
-    """The node says when it began and its attempt when it ended: the holding reaches from the one to the other."""
+    """The node shows when it began and its attempt when it ended: the holding reaches from the one to the other."""
     path = organisation.folder / "exports/runs/b.run.json"
     node = {"resource_id": "i-6", "started_at": "2026-04-20T00:00:00Z"}
     write_run(path, "b", at="2026-06-02", nodes=[node])
@@ -237,7 +237,7 @@ def test_a_month_that_is_no_longer_there_is_still_one_to_build(organisation: Org
     assert SHARED in before
 
 
-def test_run_ids_are_matched_as_the_contract_says() -> None:
+def test_run_ids_are_matched_as_the_contract_states() -> None:
     assert normalised_run_id("Run A/7.Ünit_x-y") == "run-a-7--nit_x-y"
     assert normalised_run_id("x" * 80) == "x" * 63
     assert normalised_run_id("İzmir-1") == "i-zmir-1"  # its lower case is an i and a dot above, two characters

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from dagster_project.base.failures import SourceError, UsageError
 from dagster_project.commands.verifying import require_a_subject, verify_landing
-from dagster_project.failures import SourceError, UsageError
 from dagster_project.warehouse.building import compare_landed
 from dagster_project.warehouse.builds import Build
 from tests.landing.kit import Organisation, bill_line, write_run
@@ -56,7 +56,7 @@ def verified(organisation: Organisation, *, as_json: bool = False) -> tuple[int,
 def compared(organisation: Organisation, *months: dt.date, reads_all: bool = False) -> None:
     build = Build("b", "", "", "", {}, [month.isoformat() for month in months], is_full=False, reads_all=reads_all)
     line = organisation.line
-    compare_landed(build, organisation.settings, line.landing, line.elect())
+    compare_landed(line.landing, organisation.settings.sources, build, line.elect())
 
 
 def test_a_landing_whose_bytes_are_those_that_were_landed_passes(organisation: Organisation) -> None:

@@ -33,7 +33,8 @@ def test_a_build_of_one_month_opens_the_bills_of_that_month_alone(organisation: 
         assert ["BILLING_PERIOD=2026-05" in name for (name,) in files] == [True]
         months = "select distinct line_item_usage_start_date::date from raw.aws_cur"
         assert con.execute(months).fetchall() == [(MAY,)]
-        assert con.execute("select count(*) from raw.read_deliveries where source_name = 'cur'").fetchall() == [(1,)]
+        of_bills = "select sum(value_count) from raw.measure_totals where kind = 'aws_cur' and measure = 'row_count'"
+        assert con.execute(of_bills).fetchall() == [(1,)]
 
 
 def test_run_records_are_read_once_and_follow_what_is_elected(organisation: Organisation) -> None:

@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from connectors.aws.cur import SCHEMA
+from dagster_project.base.kinds import Kind
 from dagster_project.election.run_tags import run_tag
-from dagster_project.kinds import Kind
 from dagster_project.landing.deriving.typed_select import parts_select
 from tests.connectors.bills import CSV_HEADER, csv_export, csv_line
 from tests.connectors.kit import LINE, converted, rows_of, table, write_parquet

@@ -1,4 +1,4 @@
-"""A home that bad input comes to: what is good at first, what is doubtful, what is spoiled, and what was said each time."""
+"""A home that bad input comes to: what is good at first, what is doubtful, what is spoiled, and what was reported each time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMULA = '=HYPERLINK("http://example.org","x")'
 
 @dataclass(frozen=True)
 class Fault:
-    """What is done to the second delivery of a source of its own, and what must be said of it."""
+    """What is done to the second delivery of a source of its own, and what must be stated of it."""
 
     spoil: Callable[[Path], None]
     reason: str

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-SEED = 20260420
-FIRST_COMPILED = "models/staging/aws/stg_aws_cur__line_items.sql"  # dbt writes it early: its models have begun
+SEED = 20260422
 
 
 @dataclass(frozen=True)
@@ -32,10 +31,10 @@ class Instant:
 PLAN = (
     ("landing", "staged", 6, 0.06, False),
     ("landing", "staged", 2, 0.06, True),
-    ("build", "launcher", 1, 3.0, True),
-    ("build", "building", 6, 2.5, False),  # on the statements that are kept of the build before
-    ("build", "dbt_compiled", 2, 2.0, True),  # in dbt, which makes every full build
-    ("build", "evidence", 1, 0.5, False),
+    ("landing", "judged", 1, 0.02, False),  # a verdict is there, the others not yet
+    ("build", "building", 1, 2.0, True),
+    ("build", "building", 6, 2.0, False),
+    ("build", "written", 2, 1.0, True),  # while tables are written into a new file
     ("publish", "new_file", 2, 0.25, False),
     ("publish", "new_parts", 2, 0.25, False),
     ("publish", "file", 1, 0.01, False),
@@ -71,7 +70,7 @@ def killed_in_turn(instants: list[Instant]) -> list[list[Instant]]:
 
 
 def identity(path: Path) -> object:
-    """What tells a replaced file from the one before; None when there is none."""
+    """What shows a replaced file from the one before; None when there is none."""
     try:
         status = path.lstat()
     except FileNotFoundError:
@@ -105,10 +104,9 @@ def sign_of(instant: Instant, home: Path) -> Callable[[], bool]:
     published = home / "published"
     return {
         "staged": lambda: nth_staged(home / "landing/.staging", instant.nth),
-        "launcher": lambda: has_changed(home / "cache/dbt/dbt"),
         "building": lambda: has_changed(home / "building.json"),
-        "dbt_compiled": lambda: has_changed(home / "cache/dbt/compiled/trainledger" / FIRST_COMPILED),
-        "evidence": lambda: has_another(home / "evidence", "*"),
+        "written": lambda: has_changed(home / "build.duckdb.wal"),
+        "judged": lambda: has_another(home / "cache/derived", "*/*/*/*/validation.json"),
         "new_file": lambda: has_another(published, ".*.duckdb"),
         "new_parts": lambda: has_another(published, ".parquet-*"),
         "file": lambda: has_changed(published / "trainledger.duckdb"),

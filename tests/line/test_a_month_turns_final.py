@@ -12,11 +12,10 @@ import duckdb
 import pytest
 
 from dagster_project.commands.refreshing import refresh
-from dagster_project.warehouse import statements
-from dagster_project.warehouse.site import Site
+from dagster_project.warehouse.statements import Statement
 from tests.landing.kit import Organisation, bill_line, write_run
 from tests.line.kit import published_bytes
-from tests.warm import warm_dbt
+from tests.warm import without_dagster
 
 pytestmark = pytest.mark.slow
 NODE = "i-0123456789abcdef0"
@@ -26,7 +25,7 @@ OF_STATUS = {"int_bill_months", "int_held_slices", "int_run_months", "fct_traini
 
 
 def organisation_of_two_months(folder: Path) -> Organisation:
-    """Two invoiced hours of a node a month. In May its record says three."""
+    """Two invoiced hours of a node a month. In May its record states three."""
     kinds = {"cur": "aws_cur", "runs": "training_runs"}
     organisation = Organisation(folder, *({"name": name, "kind": kind} for name, kind in kinds.items()))
     for month, hours in ((HELD_AS_BILLED, 2), (HELD_LONGER, 3)):
@@ -48,17 +47,11 @@ def organisation_of_two_months(folder: Path) -> Organisation:
     return organisation
 
 
-def built_for(home: Path, month: str) -> set[str]:
-    """The tables of which dbt's last build wrote a month again: their statement names it."""
-    written = Site.of_home(home).target.glob("run/**/*.sql")
-    return {path.stem for path in written if f"date '{month}-01'" in path.read_text()}
-
-
 @pytest.fixture(scope="module")
 def turned(tmp_path_factory: pytest.TempPathFactory) -> Organisation:
     """Both months were preliminary when they were published."""
     organisation = organisation_of_two_months(tmp_path_factory.mktemp("turned"))
-    with pytest.MonkeyPatch.context() as patch, warm_dbt():
+    with pytest.MonkeyPatch.context() as patch, without_dagster():
         patch.setenv("TRAINLEDGER_NOW", "2026-05-10T00:00:00Z")
         assert refresh(organisation.settings, say=print).exit_code == 0
     return organisation
@@ -68,15 +61,20 @@ def test_of_a_month_that_turns_final_only_the_status_is_built_and_it_is_what_a_f
     turned: Organisation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-08-01T00:00:00Z")
-    monkeypatch.setattr(statements, "run", lambda *_: None)  # dbt writes those that are read below
-    home = turned.settings.home
-    with warm_dbt():
+    home, written, of_months = turned.settings.home, list[tuple[str, str]](), Statement.of_months
+
+    def noted(statement: Statement, months: list[str]) -> str:
+        written.extend((month, statement.name) for month in months)
+        return of_months(statement, months)
+
+    monkeypatch.setattr(Statement, "of_months", noted)
+    with without_dagster():
         done = refresh(turned.settings, say=print)
-        assert done.built
-        build = done.built.build
+        assert done.build
+        build = done.build
         assert not build.is_full
         assert (build.turned, build.months) == (["2026-04-01"], ["2026-05-01"]), "in May the final bill cuts an hour"
-        assert built_for(home, HELD_AS_BILLED) == OF_STATUS
+        assert {name for month, name in written if month == f"{HELD_AS_BILLED}-01"} == OF_STATUS
         published = published_bytes(home)
         refresh(turned.settings, full=True, say=print)
         assert published_bytes(home) == published

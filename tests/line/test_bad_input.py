@@ -35,11 +35,11 @@ def story(tmp_path_factory: pytest.TempPathFactory, trainledger: Command) -> Sto
         environment.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
         environment.setenv("AWS_SESSION_TOKEN", SECRET)
         exports = write_good(folder)
-        told = [refreshed(folder, trainledger)]
+        stated = [refreshed(folder, trainledger)]
         for happens in (add_doubtful, spoil_all):
             happens(exports)
-            told.append(refreshed(folder, trainledger))
-    return Story(folder, *told)
+            stated.append(refreshed(folder, trainledger))
+    return Story(folder, *stated)
 
 
 def quarantined(story: Story, source: str) -> list[tuple]:
@@ -74,8 +74,8 @@ def test_a_spoiled_delivery_is_named_listed_and_leaves_the_last_numbers(story: S
     assert line.startswith(f"Unreadable or quarantined: {name} 2026-04: {story.folder / 'exports' / name}/")
     assert fault.said in line
     assert line.endswith(remedy) and len(remedy) > 20
-    [told] = story.spoiled.status[name]["quarantined"]
-    assert (told["partition"], told["source_object"], told["row_number"], told["reason"]) == (
+    [stated] = story.spoiled.status[name]["quarantined"]
+    assert (stated["partition"], stated["source_object"], stated["row_number"], stated["reason"]) == (
         "2026-04", fault.source_object, fault.row_number, fault.reason,
     )  # fmt: skip
     assert [month["state"] for month in story.spoiled.status[name]["months"] if month["month"] == "2026-04"] == ["quarantined"]
@@ -176,9 +176,9 @@ def test_an_unknown_column_is_kept_counted_and_harmless(story: Story) -> None:
 
 
 def test_a_carbon_month_and_a_surplus_chunk_may_be_empty(story: Story) -> None:
-    [may] = [told for told in story.doubtful.status["carbon"]["months"] if told["month"] == "2026-05"]
+    [may] = [stated for stated in story.doubtful.status["carbon"]["months"] if stated["month"] == "2026-05"]
     assert (may["landed"], may["rows"], may["state"]) == (1, 0, "preliminary")
-    [april] = [told for told in story.doubtful.status["cur"]["months"] if told["month"] == "2026-04"]
+    [april] = [stated for stated in story.doubtful.status["cur"]["months"] if stated["month"] == "2026-04"]
     assert april["rows"] == 24 * 3 + 2 + 5
 
 
@@ -195,8 +195,8 @@ def test_a_bill_without_any_row_is_refused_by_name_and_everybody_else_is_publish
     refused = trainledger("refresh", "--config", folder / "trainledger.yaml", now=NOW)
     assert refused.returncode == 3, refused.stderr
     assert "cur-00001.snappy.parquet: the bill of 2026-05 has no rows." in refused.stderr and "Traceback" not in refused.stderr
-    told = "select source_object from marts.fct_quarantine where reason = 'no_rows' and source_name = 'cur'"
-    assert query(folder / "home", told) == [("data/BILLING_PERIOD=2026-05/cur-00001.snappy.parquet",)]
+    stated = "select source_object from marts.fct_quarantine where reason = 'no_rows' and source_name = 'cur'"
+    assert query(folder / "home", stated) == [("data/BILLING_PERIOD=2026-05/cur-00001.snappy.parquet",)]
     new = {name: digest for name, digest in published_bytes(folder / "home").items() if not name.startswith("fct_quarantine")}
     assert new.items() <= story.spoiled.parquet.items() and len(new) > 10
 
@@ -223,7 +223,7 @@ def test_account_numbers_keep_their_leading_zeros(story: Story) -> None:
     assert all(re.fullmatch(r"\d{12}", payer) for payer in payers)
 
 
-def test_refreshing_again_reads_nothing_again_says_the_same_and_writes_nothing(story: Story, trainledger: Command) -> None:
+def test_refreshing_again_reads_nothing_again_states_the_same_and_writes_nothing(story: Story, trainledger: Command) -> None:
     record = story.home / "published/PUBLICATION.json"
     before = record.read_bytes()
     again = trainledger("refresh", "--config", story.folder / "trainledger.yaml", now=NOW)
@@ -237,9 +237,9 @@ def test_refreshing_again_reads_nothing_again_says_the_same_and_writes_nothing(s
 
 
 def test_no_output_shows_a_traceback_or_a_secret(story: Story) -> None:
-    for told in (story.good, story.doubtful, story.spoiled):
-        assert "Traceback" not in told.text and "this is a bug" not in told.text
-        assert SECRET not in told.text + json.dumps(told.status)
+    for stated in (story.good, story.doubtful, story.spoiled):
+        assert "Traceback" not in stated.text and "this is a bug" not in stated.text
+        assert SECRET not in stated.text + json.dumps(stated.status)
     for path in [path for path in story.home.rglob("*.json") if path.is_file()]:
         assert SECRET not in path.read_text(errors="replace"), path
 

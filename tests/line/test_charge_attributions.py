@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dagster_project.failures import GateError
+from dagster_project.base.failures import GateError
 from dagster_project.publishing.digest import TableDigest
 from dagster_project.publishing.month_files import CELL, CELL_COLUMNS, write_files
 from dagster_project.publishing.tables import PublishedTable

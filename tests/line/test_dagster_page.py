@@ -18,10 +18,11 @@ from typing import Any
 
 import pytest
 
+from dagster_project.base.failures import GateError
 from dagster_project.settings import load_settings
 from tests.browser import open_page
+from tests.invented_build import FAILURE, ROWS, show, steps_of
 from tests.line.kit import query
-from tests.told import FAILURE, ROWS, build_of, tell
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
@@ -105,6 +106,12 @@ def latest_run(address: str) -> dict[str, Any]:
     return found["runsOrError"]["results"][0]
 
 
+def first_run(address: str) -> str:
+    """The id of the oldest run: the refresh of the demo."""
+    found = ask(address, "{runsOrError {... on Runs {results {runId}}}}")
+    return found["runsOrError"]["results"][-1]["runId"]
+
+
 def finished(address: str, longest: int) -> dict[str, Any]:
     """The newest run once it has ended."""
     for _ in range(longest):
@@ -127,6 +134,10 @@ def test_the_run_of_the_command_line_and_its_checks_are_on_the_page(dagster_ui: 
         page.goto(f"{dagster_ui}/locations/{LOCATION}/jobs/refresh/runs")
         page.get_by_text("started_by: command line").first.wait_for(timeout=60_000)
         page.get_by_text("Success").first.wait_for(timeout=60_000)
+        page.goto(f"{dagster_ui}/runs/{first_run(dagster_ui)}")
+        for step in ("new_deliveries", "build"):
+            page.get_by_text(step, exact=True).first.wait_for(timeout=60_000)
+        assert page.get_by_text("Unable to build execution plan").count() == 0
         page.goto(f"{dagster_ui}/assets/marts/fct_reconciliation?view=checks")
         page.get_by_text("assert_every_cell_adds_up").first.wait_for(timeout=60_000)
         page.get_by_text("Succeeded").first.wait_for(timeout=60_000)
@@ -178,7 +189,8 @@ def test_a_failed_gate_of_the_command_line_shows_its_rows(dagster_ui: str, line:
     monkeypatch.setenv("TRAINLEDGER_NOW", DEMO_NOW)
     monkeypatch.setenv("DAGSTER_HOME", "")
     settings = load_settings(line / "trainledger.yaml")
-    assert tell(settings, build_of(settings, FAILURE)) == []
+    with pytest.raises(GateError):
+        show(settings, steps_of(settings, FAILURE))
     run = latest_run(dagster_ui)
     assert run["status"] == "FAILURE"
     with open_page(viewport={"width": 1600, "height": 1000}) as page:

@@ -35,23 +35,23 @@ def in_numeric(value: Any) -> Any:
 def write_focus(exports: GoogleExports) -> Decimal:
     """The detailed export of a drawn account as FOCUS too, and the same as an account of its own; returns what the rows cost."""
     beside, alone = (exports._source(name, "gcp_focus") for name in ("focus-beside", "focus-alone"))
-    exports.sources[-2]["book"] = False  # as its rank says as well; the oracle knows no ranks
+    exports.sources[-2]["book"] = False  # as its rank states as well; the oracle knows no ranks
     total = Decimal(0)
     for path in sorted((exports.folder / "exports" / "gcp").glob("*/*.parquet")):
         schema = pq.read_schema(path)
         rows = [in_numeric(row) for row in pq.read_table(path).to_pylist()]
         pq.write_table(pa.Table.from_pylist(rows, schema), path)
         for location, account in ((beside, BILLING_ACCOUNT), (alone, OTHER_ACCOUNT)):
-            told = [focus_of(row) | {"BillingAccountId": account} for row in rows]
+            stated = [focus_of(row) | {"BillingAccountId": account} for row in rows]
             target = location / path.parent.name / path.name
             target.parent.mkdir()
-            pq.write_table(pa.Table.from_pylist(told, FOCUS), target)
+            pq.write_table(pa.Table.from_pylist(stated, FOCUS), target)
         for row in rows:
             total += sum((Decimal(str(one["amount"])) for one in row["credits"] or ()), Decimal(str(row["cost"])))
     for path in (exports.folder / "exports" / "gcp-carbon").glob("*/*.parquet"):  # a run of two payers wants carbon of both
-        told = pq.read_table(path)
-        other = [row | {"billing_account_id": OTHER_ACCOUNT} for row in told.to_pylist()]
-        pq.write_table(pa.concat_tables([told, pa.Table.from_pylist(other, told.schema)]), path)
+        stated = pq.read_table(path)
+        other = [row | {"billing_account_id": OTHER_ACCOUNT} for row in stated.to_pylist()]
+        pq.write_table(pa.concat_tables([stated, pa.Table.from_pylist(other, stated.schema)]), path)
     return total
 
 

@@ -14,8 +14,8 @@ import duckdb
 import pytest
 from pyarrow import parquet
 
+from dagster_project.base.failures import UsageError
 from dagster_project.commands.exporting import ACTIVITY, FOCUS, cell, export
-from dagster_project.failures import UsageError
 from tests.warm import run_trainledger
 
 
@@ -109,8 +109,8 @@ def test_exports_and_sheets_are_written_by_command(demo_home: Path, tmp_path: Pa
     assert run_trainledger("export", "focus", "--from", "2026-05", "--to", "2026-06", "--out", table, *config).returncode == 0
     months = {str(start.as_py())[:7] for start in parquet.read_table(table)["ChargePeriodStart"]}
     assert months == {"2026-05", "2026-06"}
-    told = run_trainledger("export", "activity", "--to", "2026-04", *config)
-    rows = list(csv.DictReader(io.StringIO(told.stdout)))
+    stated = run_trainledger("export", "activity", "--to", "2026-04", *config)
+    rows = list(csv.DictReader(io.StringIO(stated.stdout)))
     assert {row["period_start"] for row in rows} == {"2026-04-01"} and {row["period_end"] for row in rows} == {"2026-04-30"}
     assert {row["ghg_category"] for row in rows} == {"3.1"}
     sheets = run_trainledger("report", "model", "--model", "llm-8b", "--out", tmp_path / "models", *config)

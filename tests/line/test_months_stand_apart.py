@@ -22,7 +22,7 @@ NODE, IDLE, UNBILLED, LAST = "i-0aaa", "i-0idle", "i-0unbilled", "tpu-last-hour"
 
 
 def april(exports: GoogleExports) -> None:
-    """A shared node, a TPU VM, a node that a record names and no bill, one that nobody holds; telemetry of the first two."""
+    """A shared node, a TPU VM, a node that a record names and no bill, one that no run holds; telemetry of the first two."""
     hours = [f"2026-04-10T{at:02d}:00:00" for at in range(9, 14)]
     rows = [hour(at, 21.5, line_item_resource_id=node) for at in hours for node in (NODE, IDLE)]
     exports.bill(rows)

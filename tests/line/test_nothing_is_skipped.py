@@ -25,7 +25,7 @@ BYSTANDERS = ("_SUCCESS", ".DS_Store", "README.txt", "aws-programmatic-access-te
 
 
 class Told(NamedTuple):
-    """One refresh, and what stands afterwards."""
+    """One refresh, and what is afterwards."""
 
     folder: Path
     process: CompletedProcess
@@ -124,7 +124,7 @@ def test_a_console_report_of_carbon_is_recognised(told: Told) -> None:
     assert "give it a source of its own kind" in remedy
 
 
-def test_google_files_of_other_formats_are_told_without_a_word_of_manifests(told: Told) -> None:
+def test_google_files_of_other_formats_are_reported_without_a_word_of_manifests(told: Told) -> None:
     _, value, _, remedy = told.finding("gcp_billing")
     assert value == "2 files that are no Parquet: 1 .avro, 1 .csv (2026-04-01, 2026-04-02)"
     assert "Parquet" in remedy and "_PARTITIONTIME=" in remedy
@@ -132,7 +132,9 @@ def test_google_files_of_other_formats_are_told_without_a_word_of_manifests(told
 
 
 @pytest.mark.parametrize(("source", "counted"), [("neuron_monitor", (2, 0, 0, 0, 0, 2)), ("runs", (4, 1, 0, 0, 0, 3))])
-def test_prometheus_and_text_files_are_told_where_nobody_reads_them(told: Told, source: str, counted: tuple[int, ...]) -> None:
+def test_prometheus_and_text_files_are_reported_where_no_kind_reads_them(
+    told: Told, source: str, counted: tuple[int, ...]
+) -> None:
     _, value, reason, _ = told.finding(source)
     assert reason == "not_understood" and "1 .prom" in value and "1 .txt" in value
     assert told.counts(source) == counted
@@ -151,7 +153,7 @@ def test_status_shows_the_findings_and_the_counts(told: Told, trainledger: Comma
     assert "objects of nine: 9 listed, 0 delivered" in shown
 
 
-def test_a_second_refresh_says_the_same_and_writes_nothing(told: Told, trainledger: Command) -> None:
+def test_a_second_refresh_states_the_same_and_writes_nothing(told: Told, trainledger: Command) -> None:
     before = stamps(told.folder / "home")
     again = trainledger("refresh", "--config", told.folder / "trainledger.yaml", now=NOW)
     assert again.returncode == 3 and "the publication is up to date" in again.stderr

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests import nightly
 from tests.conftest import Command
 from tests.line.kit import query
 from tests.spark.two_clouds import write_two_clouds
@@ -27,7 +28,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_two_clouds(tmp_path_factory.mktemp("whole"))
 
 
-@pytest.fixture(scope="module", params=PARTS)
+@pytest.fixture(scope="module", params=nightly.drawn(2, [*PARTS]))
 def part(request: pytest.FixtureRequest, whole: Path, tmp_path_factory: pytest.TempPathFactory, trainledger: Command) -> tuple:
     """A home that reads some kinds of its sources; which, and where."""
     folder = tmp_path_factory.mktemp(request.param)

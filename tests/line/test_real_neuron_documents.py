@@ -69,7 +69,7 @@ def test_host_network_and_building_come_on_top(row: dict[str, object]) -> None:
     assert row["facility_energy_kwh"] == kwh(chips_and_host * D("1.05") * PUE) == D("0.000125457")
 
 
-def test_what_was_seen_is_told_apart_from_what_was_not(row: dict[str, object]) -> None:
+def test_what_was_seen_is_distinguished_from_what_was_not(row: dict[str, object]) -> None:
     assert row["telemetry_coverage_ratio"] == 0.74981825  # 2.999273 of 4 s
     seen = 43 * SEEN + (142 - 43) * USED + 33 * SEEN
     assert row["energy_kwh_utilisation_model"] == kwh(seen * D("1.05") * PUE)

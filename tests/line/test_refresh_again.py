@@ -82,6 +82,20 @@ def test_a_refresh_that_finds_nothing_new_writes_nothing_and_loads_no_engine(
     assert "LOADED []" in loaded.stdout
 
 
+def test_a_run_record_is_landed_built_and_published_without_great_expectations(small: Exports, tmp_path: Path) -> None:
+    small.runs(run("run-d", ("i-idle", "2026-04-06T00:00:00Z", "2026-04-06T01:00:00Z", 16)))
+    loaded = subprocess.run(
+        [sys.executable, "-c", LOADED.format(config=str(tmp_path / "trainledger.yaml"))],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "TRAINLEDGER_NOW": NOW},
+        cwd=Path(__file__).resolve().parents[2],
+    )
+    assert query(tmp_path / "home", "select count(*) from marts.dim_training_runs where training_run_id = 'run-d'") == [(1,)]
+    assert "'duckdb'" in loaded.stdout and "great_expectations" not in loaded.stdout
+
+
 def modes_of(home: Path) -> dict[str, set[str]]:
     """Modes of folders and files in a home, by the part of it they are in."""
     found: dict[str, set[str]] = {}
@@ -98,7 +112,7 @@ def test_a_home_is_its_owners_alone_but_for_what_is_published(refreshed: Exports
     assert found.pop("published") == {"d750", "640"}
     assert found.pop("reports") == {"d750"}
     assert found.pop("cache") <= {"d700", "600", "700"}  # 700: the program that starts dbt
-    assert found.keys() >= {"landing", "evidence", "build.duckdb"}
+    assert found.keys() >= {"landing", "build.duckdb"}
     assert set().union(*found.values()) == {"d700", "600"}
 
 

@@ -55,19 +55,44 @@ NODES = manifest(
     ("dim_runs", "marts/core", True, "table"),
     ("rpt_runs", "marts/reports", True, "table"),
     ("int_secret", "intermediate/costs", False, "table"),
-    ("int_windows", "intermediate/reporting", False, "ephemeral"),
+    ("int_windows", "intermediate/reporting", False, "table"),
+    ("int_members", "intermediate/reporting", False, "table"),
 )
 
 
+def published_statement(compiled: str) -> str:
+    """The statement of rpt_runs; of what it may read, int_members reads int_windows and that dim_runs."""
+    in_common = {
+        "model.trainledger.int_members": 'select x from "build"."intermediate"."int_windows"',
+        "model.trainledger.int_windows": 'select 1 as x from "build"."marts"."dim_runs"',
+    }
+    return published_statements(NODES, in_common | {"model.trainledger.rpt_runs": compiled})["rpt_runs"]
+
+
 def test_a_statement_names_the_published_tables() -> None:
-    compiled = {"model.trainledger.rpt_runs": 'select * from "build"."marts"."dim_runs"\n'}
-    assert published_statements(NODES, compiled) == {"rpt_runs": 'select * from marts."dim_runs"'}
+    assert published_statement('select * from "build"."marts"."dim_runs"\n') == 'select * from marts."dim_runs"'
+
+
+@pytest.mark.parametrize(
+    ("reader", "read"),
+    [
+        ('select * from "build"."intermediate"."int_members" as m', "select * from int_members as m"),
+        (
+            '-- whose\nwith own as (select * from "build"."intermediate"."int_members") select * from own',
+            "own as (select * from int_members) select * from own",
+        ),
+    ],
+)
+def test_a_table_that_reports_have_in_common_is_written_into_the_statement_after_what_it_reads(reader: str, read: str) -> None:
+    windows = 'int_windows as (\nselect 1 as x from marts."dim_runs"\n)'
+    members = "int_members as (\nselect x from int_windows\n)"
+    joined = ", " if read.startswith("own") else " "
+    assert published_statement(reader) == f"with {windows}, {members}{joined}{read}"
 
 
 def test_a_report_model_that_reads_what_is_not_published_is_refused_by_name() -> None:
-    compiled = {"model.trainledger.rpt_runs": 'select * from "build"."intermediate"."int_secret"'}
     with pytest.raises(LookupError, match=r'report model rpt_runs reads "intermediate"\."int_secret", which is not published'):
-        published_statements(NODES, compiled)
+        published_statement('select * from "build"."intermediate"."int_secret"')
 
 
 def view(name: str) -> PublishedTable:

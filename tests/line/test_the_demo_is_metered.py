@@ -27,7 +27,7 @@ def power(demo_home: Path) -> dict[str, Any]:
 
 def read_of(power: dict[str, Any], name: str) -> tuple[list[tuple[str, int]], int, Fraction]:
     """Devices, their seconds together and the total of the runs whose ids begin so."""
-    readings = [reading for run, told in power.items() if run.startswith(name) for reading in told["readings"]]
+    readings = [reading for run, stated in power.items() if run.startswith(name) for reading in stated["readings"]]
     total = sum((Fraction(*amount) for *_, amount in readings), Fraction(0))
     return [(host, device) for host, device, *_ in readings], sum(seconds for _, _, seconds, _ in readings), total
 
@@ -76,7 +76,7 @@ def test_what_nvidia_smi_read_is_the_energy_of_its_gpus(published, power) -> Non
     assert row["energy_kwh_measured"] == row["facility_energy_kwh"]
 
 
-def test_a_drivers_share_stands_between_the_catalogues_idle_and_full_power(published, power) -> None:
+def test_a_drivers_share_lies_between_the_catalogues_idle_and_full_power(published, power) -> None:
     """A Trainium2 chip: 150 W and 350 W times the share; 115 W of host beside it; then network and PUE."""
     _, seconds, full = read_of(power, "distill-trn2-01")
     row = energy_of(published, "distill-trn2-01")

@@ -103,7 +103,7 @@ def shared(amount: int, shares: dict[Any, Fraction]) -> dict[Any, int]:
 
 
 class Truth:
-    """What the simulation says, in amounts. Of June's two executions one counts."""
+    """What the simulation states, in amounts. Of June's two executions one counts."""
 
     def __init__(self, folder: Path, not_of_june: str) -> None:
         self.lines: list[Line] = []
@@ -208,7 +208,7 @@ def test_at_least_95_percent_of_the_accelerator_cost_of_each_payer_belongs_to_a_
     assert units(left) == truth.left[payer, "accelerator"]
 
 
-def test_the_second_quarter_is_complete_and_the_third_is_a_draft_that_says_why(demo_home: Path) -> None:
+def test_the_second_quarter_is_complete_and_the_third_is_a_draft_that_has_its_reason(demo_home: Path) -> None:
     second, third = report_of(demo_home, "2026Q2"), report_of(demo_home, "2026Q3")
     assert second["status"] == "preliminary"  # all there, and not final before AWS has trued up the year
     assert not any(reason.startswith("No ") for reason in second["status_reasons"])

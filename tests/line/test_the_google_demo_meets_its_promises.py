@@ -103,11 +103,11 @@ def test_energy_hours_and_coverage_equal_the_truth_of_every_run_month(demo_home:
     truth = json.loads((demo_home / "truth.json").read_text())["energy"]
     differences = []
     for run, months in truth.items():
-        for month, said in months.items():
+        for month, stated in months.items():
             reserved, busy, coverage = found[run, month]
-            hours = [Fraction(*said[name]) / 3600 for name in ("reserved", "busy")]
+            hours = [Fraction(*stated[name]) / 3600 for name in ("reserved", "busy")]
             if abs(Fraction(reserved) - hours[0]) > Fraction(1, 10**9) or abs(Fraction(busy) - hours[1]) > Fraction(1, 10**9):
                 differences.append((run, month, reserved, busy, [float(hour) for hour in hours]))
-            if abs(Fraction(coverage) - Fraction(*said["coverage"])) > Fraction(1, 10**9):
-                differences.append((run, month, coverage, said["coverage"]))
+            if abs(Fraction(coverage) - Fraction(*stated["coverage"])) > Fraction(1, 10**9):
+                differences.append((run, month, coverage, stated["coverage"]))
     assert len(truth) > 70 and differences == []

@@ -182,7 +182,7 @@ def left(home: Path, scenario: str, **where: str) -> dict[str, Decimal]:
     return dict(query(home, sql))
 
 
-def test_the_oracle_says_the_same_of_every_rung(home: Path) -> None:
+def test_the_oracle_states_the_same_of_every_rung(home: Path) -> None:
     tables = Oracle(home.parent / "trainledger.yaml", now=NOW).tables()
     found = differences(home / "published" / "trainledger.duckdb", tables)
     assert not found, report(found)
@@ -209,7 +209,7 @@ def test_a_name_that_is_used_again_means_the_workload_of_the_time_on_record(home
     assert left(home, "pods")["unlogged"] == 256, "the third hour lies in nobody's time"
 
 
-def test_a_workload_that_fits_two_is_nobodys_unless_a_label_tells(home: Path) -> None:
+def test_a_workload_that_fits_two_is_no_runs_unless_a_label_decides(home: Path) -> None:
     assert given(home, "bare", "one-of-two", "two-of-two", "tagged") == {"tagged": [("tag", 1024)]}
     assert left(home, "pods")["unattributed"] == 4 + 8 + 512
 
@@ -234,7 +234,7 @@ def test_a_pods_own_label_counts_beside_other_runs_on_its_machine(home: Path) ->
     assert conflicts == [("old", "pod-a, pod-b")]
 
 
-def test_a_record_may_name_the_pool_whose_size_the_bill_tells(home: Path) -> None:
+def test_a_record_may_name_the_pool_whose_size_the_bill_shows(home: Path) -> None:
     assert given(home, "whole", "half") == {"half": [("resource_time", 10)], "whole": [("resource_time", 6)]}
     hours = "select reserved_chip_hours from marts.fct_training_run_energy where training_run_id in ('half', 'whole') order by 1"
     assert query(home, hours) == [(Decimal(4),), (Decimal(24),)]
@@ -244,7 +244,7 @@ def test_who_held_the_machine_goes_before_who_held_its_pool(home: Path) -> None:
     assert given(home, "machine", "pool") == {"machine": [("resource_time", 100)], "pool": [("resource_time", 100)]}
 
 
-def test_a_pool_of_one_name_in_two_clusters_is_told_apart_by_its_location_or_not_at_all(home: Path) -> None:
+def test_a_pool_of_one_name_in_two_clusters_is_distinguished_by_its_location_or_not_at_all(home: Path) -> None:
     assert given(home, "one", "two") == {"one": [("resource_time", 1000)]}
     assert left(home, "pools") == {"idle": 10 + 40 + 400 + 2000, "unlogged": 3000}
 
@@ -268,7 +268,7 @@ def test_a_vertex_job_on_a_reservation_is_found_by_the_machine_it_is_billed_as(h
 
 
 def test_a_pipelines_billing_id_is_a_managed_job_and_its_jobs_go_first(home: Path) -> None:
-    """Of a pipeline that two runs name, the label of the row tells; a row without one is nobody's."""
+    """Of a pipeline that two runs name, the label of the row shows; a row without one is no run's."""
     assert given(home, "pipeline", "job", "step-1", "step-2") == {
         "job": [("managed_job", 2)],
         "pipeline": [("managed_job", 1)],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -12,9 +13,8 @@ import duckdb
 import pytest
 
 from dagster_project.assets import results
-from dagster_project.warehouse import modelling
-from dagster_project.warehouse.nodes import node_results
-from dagster_project.warehouse.site import Site
+from dagster_project.warehouse import modelling, runner, statements
+from dagster_project.warehouse.builds import Build
 from tests.conftest import Command
 from tests.line.kit import query
 from tests.oracle.builders import hour, run
@@ -35,8 +35,8 @@ def tpu_bill(name: str, chips: int, hours: range, wording: str, **columns: objec
     """Hours of a TPU VM on 10 April: chips as billed, 1.20 a chip."""
     usage = {"amount": chips * 3600.0, "unit": "seconds", "amount_in_pricing_units": float(chips), "pricing_unit": "hour"}
     resource = {"name": name, "global_name": f"//compute.googleapis.com/projects/1/zones/us-east5-b/instances/{name}"}
-    told = {"usage": usage, "resource": resource} | columns
-    return [tpu_hour(f"2026-04-10T{at:02d}:00:00", 1.2 * chips, wording, **told) for at in hours]
+    stated = {"usage": usage, "resource": resource} | columns
+    return [tpu_hour(f"2026-04-10T{at:02d}:00:00", 1.2 * chips, wording, **stated) for at in hours]
 
 
 def small_machines(exports: GoogleExports) -> list[dict]:
@@ -106,8 +106,8 @@ def open_ends(exports: GoogleExports) -> None:
         "2025-07": [datetime(2025, 7, 1, at, tzinfo=UTC) for at in range(1, 6)],
     }
     for month, times in documents.items():
-        told = [(at.isoformat(), neuron_document(dict.fromkeys(range(32), 50.0))) for at in times]
-        exports.neuron("i-0goes-on", told, run="goes-on", name=month)
+        stated = [(at.isoformat(), neuron_document(dict.fromkeys(range(32), 50.0))) for at in times]
+        exports.neuron("i-0goes-on", stated, run="goes-on", name=month)
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def home(exports: GoogleExports, trainledger: Command) -> Path:
     return exports.folder / "home"
 
 
-def test_the_oracle_says_the_same(exports: GoogleExports, home: Path) -> None:
+def test_the_oracle_states_the_same(exports: GoogleExports, home: Path) -> None:
     found = differences(home / "published" / "trainledger.duckdb", Oracle(exports.folder / "trainledger.yaml").tables())
     assert not found, report(found)
 
@@ -147,19 +147,20 @@ def test_small_machines_that_were_held_whole_leave_nothing_idle(home: Path) -> N
 
 def test_unknown_tpu_skus_are_named_in_status_with_their_rows(exports: GoogleExports, home: Path, trainledger: Command) -> None:
     config = exports.folder / "trainledger.yaml"
-    told = json.loads(trainledger("status", "--json", "--config", config, now=NOW).stdout)
-    assert told["unknown_tpu_skus"] == [
+    stated = json.loads(trainledger("status", "--json", "--config", config, now=NOW).stdout)
+    assert stated["unknown_tpu_skus"] == [
         {"sku_description": NEW, "row_count": 2},
         {"sku_description": "TPU Zeta in Columbus", "row_count": 1},
     ]
-    said = trainledger("status", "--config", config, now=NOW).stdout
-    assert f"unknown TPU SKU '{NEW}' in 2 rows. They count as an accelerator without a type" in said
+    shown = trainledger("status", "--config", config, now=NOW).stdout
+    assert f"unknown TPU SKU '{NEW}' in 2 rows. They count as an accelerator without a type" in shown
 
 
-def test_unknown_tpu_skus_are_a_warning_in_dagster_with_descriptions_and_cost(home: Path) -> None:
-    site, manifest = Site.of_home(home), modelling.project(home)
-    with duckdb.connect(str(site.build_file), read_only=True) as build:
-        nodes = node_results(manifest, json.loads((site.target / "run_results.json").read_bytes()), build)
+def test_unknown_tpu_skus_are_a_warning_in_dagster_with_descriptions_and_cost(home: Path, tmp_path: Path) -> None:
+    manifest, build_file = modelling.project(home), shutil.copyfile(home / "build.duckdb", tmp_path / "build.duckdb")
+    gates = [one for one in statements.statements(home) if one.name == "assert_every_tpu_sku_is_known"]
+    with duckdb.connect(str(build_file)) as connection:
+        nodes = list(runner.run(gates, Build("b", "", "", "", {}, [], is_full=False), connection))
     key = dg.AssetCheckKey(dg.AssetKey(["intermediate", "int_gcp_lines"]), "assert_every_tpu_sku_is_known")
     checks = [event for event in results.node_events(manifest, nodes, None) if isinstance(event, dg.AssetCheckEvaluation)]
     [evaluation] = [check for check in checks if check.asset_check_key == key]
@@ -189,7 +190,7 @@ def test_an_open_end_is_the_next_holding_of_the_machine(home: Path) -> None:
 
 
 def test_a_node_billed_for_twelve_months_is_not_held_by_one_open_record(home: Path) -> None:
-    """It is still billed when June ends and nothing says more: unknown in June, and nothing reaches July or thirty later runs."""
+    """It is still billed when June ends and nothing shows more: unknown in June; nothing reaches July or thirty later runs."""
     assert chip_hours(home, "year") == [("2025-06", None, None, None, None)]
     energy = "select facility_energy_kwh, busy_chip_hours from marts.fct_training_run_energy where training_run_id = 'year'"
     assert query(home, energy) == [(None, None)]
@@ -218,11 +219,11 @@ def test_a_path_in_a_record_means_the_machine_of_its_project(home: Path) -> None
     assert query(home, cost) == [(PROJECT, Decimal("14.4"))]
 
 
-def test_a_bare_name_that_fits_two_machines_gets_the_cost_of_neither_and_is_told(home: Path) -> None:
+def test_a_bare_name_that_fits_two_machines_gets_the_cost_of_neither_and_is_reported(home: Path) -> None:
     assert query(home, "select count(*) from marts.fct_run_cell_costs where training_run_id = 'bare'") == [(0,)]
-    told = query(home, "select field, value_a, value_b, chosen from marts.fct_run_conflicts where training_run_id = 'bare'")
+    stated = query(home, "select field, value_a, value_b, chosen from marts.fct_run_conflicts where training_run_id = 'bare'")
     places = f"{PROJECT}/us-east5-b, 402000000002/us-east5-b"
-    assert told == [("machine vm-bare in 2026-04", "vm-bare", places, "none of them")]
+    assert stated == [("machine vm-bare in 2026-04", "vm-bare", places, "none of them")]
 
 
 def test_a_slice_recorded_as_one_node_has_the_rows_of_all_its_workers(home: Path) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 import duckdb
 import pytest
 
-from dagster_project.commands.tracing import origins
-from dagster_project.commands.tracing.command import Trace, opened_trace
-from dagster_project.commands.tracing.source_rows import source_row
-from dagster_project.failures import GateError
+from dagster_project.base.failures import GateError
+from dagster_project.evidence.tracing import origins
+from dagster_project.evidence.tracing.command import Trace, opened_trace
+from dagster_project.evidence.tracing.source_rows import source_row
 from dagster_project.settings import load_settings
+from dagster_project.warehouse.home import Home
 from reports.quarter import Quarter
 from reports.tracing.figures import figures_of, quarter_of, tables_of
 from reports.tracing.proof import RowSet, prove, prove_table
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.slow
 QUARTER = "2026Q3"
 MONTH = "usage_month = date '2026-08-01'"
 BILL = "data/BILLING_PERIOD=2026-08/payer-a-cur-00001.snappy.parquet"
-# what stands behind the rows of a table: kinds of origins, all of which must be there
+# what is behind the rows of a table: kinds of origins, all of which must be there
 BEHIND = {
     "fct_training_run_costs": {"bill"},
     "fct_run_cell_costs": {"bill"},
@@ -66,7 +67,7 @@ BEHIND = {
 
 @pytest.fixture(scope="module")
 def trace(demo_home: Path) -> Iterator[Trace]:
-    with opened_trace(load_settings(demo_home / "trainledger.yaml")) as opened:
+    with opened_trace(Home.of(load_settings(demo_home / "trainledger.yaml"))) as opened:
         yield opened
 
 
@@ -153,15 +154,17 @@ def asked(trainledger: Command, demo_home: Path, *arguments: str) -> dict[str, A
     return json.loads(done.stdout)
 
 
-def test_a_figure_is_told_with_its_proof_its_rows_and_a_file_of_all_that_stands_behind(
+def test_a_figure_is_reported_with_its_proof_its_rows_and_a_file_of_all_that_is_behind(
     trainledger: Command, demo_home: Path, tmp_path: Path
 ) -> None:
     figure = "fct_training_run_costs/align-sweep-a,2026-08-01,USD,accelerator,resource_time/effective_cost"
-    told = asked(trainledger, demo_home, "--figure", figure, "--out", str(tmp_path / "rows.csv"))
-    assert told["value"] == "7.505769444444" and told["proof"] == "proved: 1 row of fct_training_run_costs give 7.505769444444"
-    [row] = told["first"]
+    stated = asked(trainledger, demo_home, "--figure", figure, "--out", str(tmp_path / "rows.csv"))
+    assert (
+        stated["value"] == "7.505769444444" and stated["proof"] == "proved: 1 row of fct_training_run_costs give 7.505769444444"
+    )
+    [row] = stated["first"]
     assert (row["kind"], row["object"], row["first_row"], row["share"]) == ("bill", BILL, 4084, "21392000000/57600000000")
-    assert told["out_rows"] == 1 and len((tmp_path / "rows.csv").read_text().splitlines()) == 2
+    assert stated["out_rows"] == 1 and len((tmp_path / "rows.csv").read_text().splitlines()) == 2
     text = trainledger("trace", "--figure", figure, "--config", demo_home / "trainledger.yaml").stdout
     assert f"bill payer-a-cur {BILL}:4084 20.210000000000 USD -> align-sweep-a by resource_time" in text
 
@@ -169,11 +172,11 @@ def test_a_figure_is_told_with_its_proof_its_rows_and_a_file_of_all_that_stands_
 def test_a_row_of_a_bill_is_traced_to_its_group_its_runs_and_the_figures_that_rest_on_it(
     trainledger: Command, demo_home: Path
 ) -> None:
-    told = asked(trainledger, demo_home, "--source-row", f"{BILL}:4084")
-    shares = {part["training_run_id"] or part["reason"]: part["effective_cost"] for part in told["parts"]}
+    stated = asked(trainledger, demo_home, "--source-row", f"{BILL}:4084")
+    shares = {part["training_run_id"] or part["reason"]: part["effective_cost"] for part in stated["parts"]}
     assert shares == {"align-sweep-a": "7.505769444444", "align-sweep-b": "10.424991666667", "idle": "2.279238888889"}
-    assert f"{QUARTER}/glance/effective_cost" in told["figures"]
-    assert {one["table"] for one in told["rows"]} >= {"marts.fct_run_cell_costs", "marts.fct_training_run_costs"}
+    assert f"{QUARTER}/glance/effective_cost" in stated["figures"]
+    assert {one["table"] for one in stated["rows"]} >= {"marts.fct_run_cell_costs", "marts.fct_training_run_costs"}
 
 
 def test_a_row_inside_a_group_is_traced_to_the_group(trace: Trace, connection: duckdb.DuckDBPyConnection) -> None:
@@ -186,8 +189,8 @@ def test_a_row_inside_a_group_is_traced_to_the_group(trace: Trace, connection: d
         "select charge_group_id, object, max(first_row) from origins group by all having count(*) > 3 order by all limit 1"
     ).fetchone() or ("", "", 0)
     assert not group.endswith(f"|{last}"), "the last row names no group"
-    told = source_row(trace, f"{name}:{last}")
-    assert [part["charge_group_id"] for part in told["parts"]] == [group]
+    stated = source_row(trace, f"{name}:{last}")
+    assert [part["charge_group_id"] for part in stated["parts"]] == [group]
 
 
 def test_rows_of_carbon_samples_and_records_are_traced_to_runs_and_figures(
@@ -203,24 +206,24 @@ def test_rows_of_carbon_samples_and_records_are_traced_to_runs_and_figures(
         name, row = connection.execute(
             "select object, first_row from origins where kind = ? order by all limit 1", [kind]
         ).fetchone() or ("", 0)
-        told = source_row(trace, f"{name}:{row}")
-        assert any(part.get("training_run_id") for part in told["parts"]) and told["figures"]
-        assert f"marts.{table}" in {one["table"] for one in told["rows"]}
+        stated = source_row(trace, f"{name}:{row}")
+        assert any(part.get("training_run_id") for part in stated["parts"]) and stated["figures"]
+        assert f"marts.{table}" in {one["table"] for one in stated["rows"]}
 
 
-def test_a_row_that_does_not_count_says_why(trace: Trace) -> None:
+def test_a_row_that_does_not_count_has_its_reason(trace: Trace) -> None:
     quarantined = trace.prover.connection.execute(
         "select source_object || ':' || row_number from published.marts.fct_quarantine where row_number is not null"
         " order by 1 limit 1"
     ).fetchone()
     assert quarantined
-    told = source_row(trace, *quarantined)
-    assert "is in quarantine or doubted" in told["told"][0]
+    stated = source_row(trace, *quarantined)
+    assert "is in quarantine or doubted" in stated["told"][0]
     elected = "select content_hash from published.ops.dim_deliveries where is_elected"
     hashes = {content_hash for (content_hash,) in trace.prover.connection.execute(elected).fetchall()}
     older = [one for one in trace.landed.generations("payer-b-cur") if one.content_hash not in hashes]
-    told = source_row(trace, f"{older[0].objects[0].key}:1")
-    assert any("is not the delivery that counts" in line for line in told["told"])
+    stated = source_row(trace, f"{older[0].objects[0].key}:1")
+    assert any("is not the delivery that counts" in line for line in stated["told"])
 
 
 @pytest.mark.parametrize(
@@ -245,7 +248,7 @@ def test_a_row_that_does_not_count_says_why(trace: Trace) -> None:
         (),
     ],
 )
-def test_a_question_that_names_nothing_ends_with_2_and_says_so(
+def test_a_question_that_names_nothing_ends_with_2_and_states_it(
     question: tuple[str, ...], trainledger: Command, demo_home: Path
 ) -> None:
     done = trainledger("trace", *question, "--config", demo_home / "trainledger.yaml")

@@ -129,8 +129,8 @@ class Draw:
             "line_item_unblended_cost": -3.21,
             "line_item_net_unblended_cost": None,
         }
-        told = named | {"line_item_line_item_description": "Refund for one-time fee for Savings Plan ID: 0af1"}
-        return [covered, negation, fee, named, told | {"savings_plan_savings_plan_a_r_n": None}]
+        shown = named | {"line_item_line_item_description": "Refund for one-time fee for Savings Plan ID: 0af1"}
+        return [covered, negation, fee, named, shown | {"savings_plan_savings_plan_a_r_n": None}]
 
     def pod_row(self, source: str, at: datetime) -> dict:
         """A pod's share of a node; with a Savings Plan's amounts it would count the node's twice."""

@@ -108,7 +108,7 @@ class Draw:
         cost = self.amount()
         row = tpu_hour(_naive(at), cost, self.random.choice(SKUS)) | self.place() | self.money(cost)
         row |= {"resource": self.random.choice([None, {"name": "vm-1"}])}
-        row["sku"]["id"] = row["sku"]["description"][:13]  # tells memory from cores
+        row["sku"]["id"] = row["sku"]["description"][:13]  # separates memory from cores
         row["usage"] = row["usage"] | {"pricing_unit": "gibibyte hour" if "Ram" in row["sku"]["description"] else "hour"}
         row["project"] = self.random.choice([{"number": PROJECT}, {"number": "401000000002"}, None])
         row["project"] = self.named(row["project"])

@@ -76,7 +76,7 @@ def whole_sum(rows: Iterable[Masses]) -> Masses:
 class CarbonRow:
     cell: CarbonCell
     masses: Masses
-    is_believed: bool = True  # a row in a region nobody knows, or seen before, is held back
+    is_believed: bool = True  # a row in an unknown region, or seen before, is held back
 
 
 def gather(rows: Iterable[CarbonRow]) -> CarbonCells:

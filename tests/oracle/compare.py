@@ -29,7 +29,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 
 
 def _without_version(identity: tuple) -> tuple:
-    """A bill has no model version; whether that is told by null or by empty text is the contract's affair, not an amount."""
+    """A bill has no model version; whether that is shown by null or by empty text is the contract's affair, not an amount."""
     return tuple(
         None if name == "provider_model_version" and value == "" else value
         for name, value in zip(KEYS["fct_reconciliation"], identity, strict=True)

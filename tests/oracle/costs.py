@@ -120,7 +120,7 @@ def residual_rows(costs: Costs) -> dict[Key, dict]:
 
 
 def run_rows(costs: Costs, run_months: set[tuple], reporting_currency: str, rates: Rates) -> dict[Key, dict]:
-    """fct_training_run_costs: (run, month, currency, component, rule). A month with chips held but no bill row stands empty."""
+    """fct_training_run_costs: (run, month, currency, component, rule). A month with chips held but no bill row is empty."""
     sums: dict[Key, Measures] = defaultdict(Measures)
     for (run, *cell, currency, component, rule), measures in costs.runs.items():
         total = sums[run, cell[-1], currency, component, rule]

@@ -158,7 +158,7 @@ def hold_energy(
     nodes: dict[Hold, Fraction] | None = None,
     calibrated: dict[tuple[date, str, str], Calibrated] | None = None,
 ) -> dict[RunPlace, Held]:
-    """What the organisation's own figures say stands before the catalogue, and what it measured before the model."""
+    """What the organisation's own figures say comes before the catalogue, and what it measured before the model."""
     found: dict[RunPlace, Held] = {}
     for hold, what in seen.items():
         if hold.run in runs.ambiguous:
@@ -200,7 +200,7 @@ def _measure(found: dict[RunPlace, Held], places: Places, own: OwnFigures) -> No
 
 
 def unknown_months(runs: Runs) -> set[tuple[str, date]]:
-    """In which a run held something and nobody knows until when: half a total is not a total."""
+    """In which a run held something and it is unknown until when: half a total is not a total."""
     return {(window.run, month_of(window.start)) for window in runs.unknown}
 
 
@@ -210,14 +210,25 @@ def _summed(amounts: Iterable[int | None]) -> int | None:
 
 
 def _coverage(observed: Fraction, reserved: Fraction) -> float:
-    """Nine decimals, half up, but 1 is said only of time observed throughout."""
+    """Nine decimals, half up, but 1 is reported only of time observed throughout."""
     if not reserved:
         return 0.0
     return 1.0 if observed == reserved else float(to_decimal(min(half_up(observed / reserved), 10**9 - 1), 9))
 
 
+def _pue(places: list[Held], facility: int | None) -> float | None:
+    """That of all places, else what the run-month's two figures give, at nine decimals."""
+    ratios = {held.pue for held in places}
+    if facility is None:
+        return None
+    if len(ratios) == 1:
+        return float(min(ratios))
+    inside = _summed(held.units("it", "mid") for held in places)
+    return math.floor(float(to_decimal(facility, KWH)) / float(to_decimal(inside, KWH)) * 1e9 + 0.5) / 1e9 if inside else None
+
+
 def run_rows(found: dict[RunPlace, Held], run_months: set[tuple[str, date]], unknown: set[tuple[str, date]]) -> dict[tuple, dict]:
-    """fct_training_run_energy: sums of the regions' rounded figures; a month without chips held on record stands empty."""
+    """fct_training_run_energy: sums of the regions' rounded figures; a month without chips held on record is empty."""
     rows = {}
     for run, month in run_months:
         places = [held for key, held in found.items() if key[:2] == (run, month)]
@@ -227,6 +238,7 @@ def run_rows(found: dict[RunPlace, Held], run_months: set[tuple[str, date]], unk
             for level, ending in (("mid", ""), ("low", "_low"), ("high", "_high")):
                 row[f"{boundary}_energy_kwh{ending}"] = to_decimal(_summed(held.units(boundary, level) for held in places), KWH)
         facility = _summed(held.units("facility", "mid") for held in places)
+        row["pue_ratio"] = _pue(places, facility)
         parts = [sum(held.by_basis()[number] for held in places) for number in range(3)]
         for basis, amount in zip(_BASES, (*parts, (facility or 0) - sum(parts)), strict=True):
             row[f"energy_kwh_{basis}"] = to_decimal(amount if facility is not None else None, KWH)

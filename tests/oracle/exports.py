@@ -66,7 +66,7 @@ def _listed_files(location: Path, manifest: Path) -> tuple[tuple[str, Path], ...
 
 
 def _deliveries_of_period(source_name: str, partition: str, location: Path, folder: Path) -> Iterator[Delivery]:
-    """All executions where they have folders of their own, else the one the folder's manifest tells of."""
+    """All executions where they have folders of their own, else the one the folder's manifest has."""
     executions = sorted(folder.glob("*/*Manifest.json"))
     for manifest in executions or sorted(folder.glob("*Manifest.json")):
         name = manifest.parent.name if executions else ""

@@ -128,12 +128,12 @@ def neuron_document(cores: dict[int, float] | None, devices: int = 16, period: f
 
 
 def gauge(metric: str, host: str, chip: int, points: dict[str, float], run: str | None = None) -> dict:
-    told = [{"interval": {"startTime": at, "endTime": at}, "value": {"doubleValue": value}} for at, value in points.items()]
+    stated = [{"interval": {"startTime": at, "endTime": at}, "value": {"doubleValue": value}} for at, value in points.items()]
     series = {
         "metric": {"type": f"tpu.googleapis.com/accelerator/{metric}", "labels": {"accelerator_id": f"{host}-{chip}"}},
         "resource": {"type": "tpu.googleapis.com/GceTpuWorker", "labels": {}},
         "unit": "%",
-        "points": told[::-1],  # the newest first
+        "points": stated[::-1],  # the newest first
     }
     return series | ({"metadata": {"userLabels": {"training_run_id": run}}} if run else {})
 

@@ -13,7 +13,7 @@ from .projects import Projects
 
 _FOOTPRINT = "carbon_footprint_kgCO2e"
 _ZONE = re.compile(r"[a-z]+(?:-[a-z]+)+[0-9]+-(?:[a-z]|ai[0-9]+[a-z])")
-# in the order of carbon.MASSES: scope 3 is not told apart by method
+# in the order of carbon.MASSES: scope 3 is not distinguished by method
 _MASSES = (
     "carbon_footprint_total_kgCO2e.location_based", "carbon_footprint_total_kgCO2e.market_based", f"{_FOOTPRINT}.scope1",
     f"{_FOOTPRINT}.scope2.location_based", f"{_FOOTPRINT}.scope2.market_based", None, None, f"{_FOOTPRINT}.scope3",

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-Place = tuple[str, str, str]  # project number, project id, zone or location; empty where nothing says it
+Place = tuple[str, str, str]  # project number, project id, zone or location; empty where nothing shows it
 PIPELINE = "vertex-ai-pipelines-run-billing-id"
 NEVER_A_RUNS = ("kube:unallocated", "kube:system-overhead")
 POOL, RESERVATION, CLUSTER = 1, 2, 3
@@ -30,8 +30,8 @@ class Allocation:
 
     @property
     def kind(self) -> str:
-        told = {"": "", "kube:unallocated": "unallocated", "kube:system-overhead": "overhead"}
-        return "unknown" if self.is_told_unknown else told.get(self.namespace, "pod")
+        stated = {"": "", "kube:unallocated": "unallocated", "kube:system-overhead": "overhead"}
+        return "unknown" if self.is_told_unknown else stated.get(self.namespace, "pod")
 
     @property
     def is_pod(self) -> bool:
@@ -44,21 +44,21 @@ class Allocation:
 
 def allocation_of(labels: dict[str, str], system_labels: dict[str, str], start: datetime, zone: str) -> Allocation:
     cluster, location = labels.get("goog-k8s-cluster-name") or "", labels.get("goog-k8s-cluster-location") or ""
-    said = Allocation(labels.get("k8s-namespace") or "", pipeline=labels.get(PIPELINE) or "", location=location)
-    said.lent_by = system_labels.get(f"{_COMPUTE}reservation_project_id") or ""
-    if said.is_pod:
+    shown = Allocation(labels.get("k8s-namespace") or "", pipeline=labels.get(PIPELINE) or "", location=location)
+    shown.lent_by = system_labels.get(f"{_COMPUTE}reservation_project_id") or ""
+    if shown.is_pod:
         for key, name in (("workload", "k8s-workload-name"), ("jobset", "k8s-label/jobset.sigs.k8s.io/jobset-name")):
             if labels.get(name):
-                setattr(said, key, "/".join((location, cluster, said.namespace, labels[name])))
-        said.names = [name for name in (said.workload, said.jobset) if name]
+                setattr(shown, key, "/".join((location, cluster, shown.namespace, labels[name])))
+        shown.names = [name for name in (shown.workload, shown.jobset) if name]
     if cluster:
-        said.wider.append((CLUSTER, f"clusters/{cluster}", location, ""))
+        shown.wider.append((CLUSTER, f"clusters/{cluster}", location, ""))
         if pool := labels.get("goog-k8s-node-pool-name"):
-            said.wider.append((POOL, f"clusters/{cluster}/nodePools/{pool}", location, ""))
+            shown.wider.append((POOL, f"clusters/{cluster}/nodePools/{pool}", location, ""))
     reservation = system_labels.get(f"{_COMPUTE}reservation_name")
     if reservation and start >= _VOUCHED_FROM:
-        said.wider.append((RESERVATION, f"reservations/{reservation}", zone, said.lent_by))
-    return said
+        shown.wider.append((RESERVATION, f"reservations/{reservation}", zone, shown.lent_by))
+    return shown
 
 
 def wider_name(recorded: str) -> str | None:

@@ -34,7 +34,7 @@ def _is_accelerator(line: GoogleLine) -> bool:
 
 
 def _order(line: GoogleLine, tag_keys: list[str]) -> tuple:
-    """Rows that nothing tells apart are worth the same, so the order of a file decides about no cent."""
+    """Rows that nothing distinguishes are worth the same, so the order of a file decides about no cent."""
     names = [name for name in (line.resource_name, line.global_name.rsplit("/", 1)[-1]) if name]
     job, reason = next(iter(jobs_of(line)), ""), "unused_commitment" if line.is_unused else ""
     what = "|".join(line.place), line.service_code, line.region_id, line.component, line.generation
@@ -55,13 +55,13 @@ def _order(line: GoogleLine, tag_keys: list[str]) -> tuple:
 
 
 def _in_cluster(line: GoogleLine) -> tuple[str, ...]:
-    said, (number, project_id, zone) = line.allocation, line.place
-    account = [f"{line.sub_account_id}/{name}" if name else "" for name in (said.workload, said.jobset)]
-    named = {breadth: name for breadth, name, _, _ in said.wider}
-    is_lent = said.lent_by not in ("", project_id)
-    lender = f"|{said.lent_by}" if is_lent else f"{number}|{project_id}"
-    places = (f"{number}|{project_id}|{said.location}", f"{lender}|{zone}")
-    return (said.kind, *account, said.pipeline, named.get(CLUSTER, ""), named.get(POOL, ""), places[0],
+    stated, (number, project_id, zone) = line.allocation, line.place
+    account = [f"{line.sub_account_id}/{name}" if name else "" for name in (stated.workload, stated.jobset)]
+    named = {breadth: name for breadth, name, _, _ in stated.wider}
+    is_lent = stated.lent_by not in ("", project_id)
+    lender = f"|{stated.lent_by}" if is_lent else f"{number}|{project_id}"
+    places = (f"{number}|{project_id}|{stated.location}", f"{lender}|{zone}")
+    return (stated.kind, *account, stated.pipeline, named.get(CLUSTER, ""), named.get(POOL, ""), places[0],
             named.get(RESERVATION, ""), places[1])  # fmt: skip
 
 

@@ -44,8 +44,8 @@ UNUSED = {"OVER-USED-OLD": "0", "OVER-USED-NEW": "0", "UNDER-USED-OLD": "0.02299
 
 def example_rows(account: str) -> list[dict]:
     """The rows of an example; costs are decimals, for a table whose costs are NUMERIC."""
-    model, told = EXAMPLES[account]
-    return [_row(account, model, *row) for row in told]
+    model, stated = EXAMPLES[account]
+    return [_row(account, model, *row) for row in stated]
 
 
 def _row(account: str, model: str, what: str, sku: str, cost: str, credit: str) -> dict:

@@ -52,7 +52,7 @@ def at(row: dict, path: str) -> object:
 
 
 def pairs(row: dict, path: str) -> dict[str, str]:
-    """Repeated key-value records; of a key that stands twice the first counts."""
+    """Repeated key-value records; of a key that is twice the first counts."""
     found: dict[str, str] = {}
     for entry in at(row, path) or ():
         found.setdefault(entry["key"], entry["value"])

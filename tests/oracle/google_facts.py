@@ -15,7 +15,7 @@ REGIONS = {
 RESOURCE_CREDIT, SPEND_CREDIT = "COMMITTED_USAGE_DISCOUNT", "COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE"
 COMMITMENT_CREDITS = {RESOURCE_CREDIT, SPEND_CREDIT}
 FEE_OFFSET = "FEE_UTILIZATION_OFFSET"
-# Commitments and negotiated prices lower what usage costs; every other credit is a gift that says nothing about a run.
+# Commitments and negotiated prices lower what usage costs; every other credit is a gift that is no evidence of a run.
 COST_CREDITS = {
     *COMMITMENT_CREDITS, FEE_OFFSET, "SUSTAINED_USAGE_DISCOUNT", "DISCOUNT", "SPENDING_BASED_DISCOUNT", "SUBSCRIPTION_BENEFIT",
 }  # fmt: skip

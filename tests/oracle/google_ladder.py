@@ -53,7 +53,7 @@ def _claimants(line: GoogleLine, runs: Runs, workloads: Workloads) -> tuple[set[
 
 
 def label_of(line: GoogleLine, tag_keys: list[str]) -> str:
-    """Labels are lower-case and cannot be told from their keys with dashes, so both spellings count; a pod's goes first."""
+    """Labels are lower-case and cannot be separated from their keys with dashes, so both spellings count; a pod's goes first."""
     for key in tag_keys:
         names = (key, key.lower(), key.replace("_", "-"), key.lower().replace("_", "-"))
         for spelling in [*(f"k8s-label/{name}" for name in names), *names]:

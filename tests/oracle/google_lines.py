@@ -38,7 +38,7 @@ class GoogleLine:
     adjustment: str
     resource_name: str
     global_name: str
-    place: tuple[str, str, str]  # project number, project id, zone; empty where nothing says it
+    place: tuple[str, str, str]  # project number, project id, zone; empty where nothing shows it
     labels: dict[str, str]
     start: int
     end: int

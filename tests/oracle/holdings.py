@@ -60,7 +60,7 @@ def _is_known(window: Window, size: int | None) -> bool:
 
 
 def _node_chips(resource_id: str, windows: list[Window], size: int | None) -> int | None:
-    """What evidence tells, else the chips of its type or the most one record says it held. A job holds whole machines."""
+    """What evidence shows, else the chips of its type or the most one record states it held. A job holds whole machines."""
     if size is not None:
         return size
     if is_job(resource_id):
@@ -69,8 +69,8 @@ def _node_chips(resource_id: str, windows: list[Window], size: int | None) -> in
             together[window.run, window.start, window.end].append(_promised(window, None))
         return max((sum(chips) for chips in together.values() if None not in chips), default=None)
     of_type = [chips * window.node_count for window in windows if (chips := chips_of(window.accelerator_type)) is not None]
-    told = [window.chips * window.node_count for window in windows if window.chips is not None]
-    return max([*of_type, *told], default=None)
+    stated = [window.chips * window.node_count for window in windows if window.chips is not None]
+    return max([*of_type, *stated], default=None)
 
 
 def holds_of(runs: Runs) -> Iterator[Hold]:
@@ -83,7 +83,7 @@ def holds_of(runs: Runs) -> Iterator[Hold]:
 
 
 def _holds_of_month(resource_id: str, month: date, held_then: dict[Window, tuple[int, int]], size: int | None) -> Iterator[Hold]:
-    """A name may be another machine in another month: only what was held in this one says how large it is."""
+    """A name may be another machine in another month: only what was held in this one shows how large it is."""
     node_chips = _node_chips(resource_id, list(held_then), size)
     for left, right in pairwise(sorted({edge for both in held_then.values() for edge in both})):
         held: dict[str, list[Window]] = defaultdict(list)

@@ -54,7 +54,7 @@ def _holders(line: Line, runs: Runs) -> list[Window]:
 
 
 def in_its_month(line: Line) -> int:
-    """What happens after the month of a row's use says nothing about the row."""
+    """What happens after the month of a row's use is no evidence of the row."""
     return min(line.end, month_after(line.usage_month))
 
 
@@ -128,7 +128,7 @@ def share_out(line: Line, decided: Claim, runs: Runs) -> Iterator[Part]:
         run, rule, reason = key, decided.rule, None
         if key == RESIDUAL:
             rule, reason = None, decided.reason
-        elif key in runs.ambiguous:  # it held its chips, so nobody else did, but nobody knows who it is
+        elif key in runs.ambiguous:  # it held its chips, so no other run did, but it is unknown whose it is
             run, rule, reason = RESIDUAL, None, "unattributed"
         yield Part(line, run, line.component, rule, reason, billed, effective, list_cost, contracted, weight)
         if promotion is not None:

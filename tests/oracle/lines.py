@@ -113,7 +113,7 @@ def region_of(row: dict, product_code: str, usage_type: str) -> str:
             return "" if named.lower() == "global" else named
     if zone := facts.REGION_OF_ZONE.match(row.get("line_item_availability_zone") or ""):
         return zone[0]
-    if prefix := facts.PREFIX.match(usage_type):  # one that nobody knows says that it is not us-east-1
+    if prefix := facts.PREFIX.match(usage_type):  # one that is unknown states that it is not us-east-1
         return facts.REGION_OF_PREFIX.get(prefix[1], "")
     return "us-east-1" if usage_type and product_code == "AmazonEC2" else ""
 
@@ -136,7 +136,7 @@ def _is_pod(row: dict) -> bool:
 
 
 def purchase_of(row: dict, is_block_fee: bool) -> str:
-    """Kind of the commitment on whose purchase or fee a refund or discount stands, '' for any other row."""
+    """Kind of the commitment on whose purchase or fee a refund or discount is, '' for any other row."""
     kind, product = row["line_item_line_item_type"], row.get("line_item_product_code") or ""
     if _is_pod(row) or (kind != "Refund" and not kind.endswith("Discount")):
         return ""
@@ -247,7 +247,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         block_arn=row.get("capacity_reservation_capacity_reservation_arn") or resource_id,
         status=(row.get("capacity_reservation_capacity_reservation_status") or "").lower(), is_block_fee=is_block_fee,
         purchase=purchase_of(row, is_block_fee), is_pod=_is_pod(row), invoice=row.get("bill_invoice_id") or "",
-        told_plan=told[1] if (told := _TOLD_PLAN.search(row.get("line_item_line_item_description") or "")) else "",
+        told_plan=shown[1] if (shown := _TOLD_PLAN.search(row.get("line_item_line_item_description") or "")) else "",
     )  # fmt: skip
     if is_block_fee:
         named = ("reservation_start_time", "reservation_end_time", "reservation_number_of_reservations")

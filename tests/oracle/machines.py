@@ -20,11 +20,11 @@ def bare(name: str) -> str:
 
 def _means(recorded: str, line: GoogleLine) -> bool:
     """Project and zone are compared where both sides say them."""
-    said = _PATH.search(recorded)
-    if not said:
+    stated = _PATH.search(recorded)
+    if not stated:
         return True
     number, project_id, zone = line.place
-    return said[1] in (number, project_id) and (not said[2] or zone in ("", said[2]))
+    return stated[1] in (number, project_id) and (not stated[2] or zone in ("", stated[2]))
 
 
 def tell_machines_apart(lines: list[GoogleLine], runs: Runs) -> None:

@@ -94,16 +94,16 @@ def reconciliation_rows(
         if not runs or is_global(cell[5], cell[1]) or not cells.is_elected(cell):
             continue
         given = [emissions.runs.get((run, *cell), (0,) * len(MASSES))[place] for run in runs]
-        told = None if masses[place] is None or None in given else sum(given)
+        shown = None if masses[place] is None or None in given else sum(given)
         modelled = [shares[run, *cell[1:7]] for run in runs]
         model = None if None in modelled else sum(modelled)
         source_name, *rest = cell[:7]
         row: dict[str, Decimal | None] = {
             "provider_total": to_decimal(masses[place], MASS),
-            "runs_total": to_decimal(told, MASS),
+            "runs_total": to_decimal(shown, MASS),
             "residual_total": None,
             "quarantined_total": None,
-            "difference": to_decimal(None if told is None or model is None else told - model, MASS),
+            "difference": to_decimal(None if shown is None or model is None else shown - model, MASS),
             "modelled_total": to_decimal(model, MASS),
         }
         rows[(*rest, MEASURE, "kgCO2e", cell[7], "modelled_vs_provider", source_name)] = row

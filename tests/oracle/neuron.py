@@ -56,7 +56,7 @@ def _period(document: dict) -> Fraction | None:
 
 
 def _lengths(document: dict) -> dict[str, Fraction]:
-    """What each group says it captured, in microseconds."""
+    """What each group states it captured, in microseconds."""
     found = {name: (group or {}).get("period") for name, group in (document.get("system_data") or {}).items()}
     reports = [runtime.get("report") or {} for runtime in document.get("neuron_runtime_data") or ()]
     found["counters"] = max(((report.get("neuroncore_counters") or {}).get("period") or 0 for report in reports), default=0)

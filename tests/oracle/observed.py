@@ -26,7 +26,7 @@ def _places(sample: Sample, held: list[tuple[str, Window]]) -> list[str]:
 
 
 class Telemetry:
-    """Samples by machine, each with the run to which it is keyed; a key nobody knows is none."""
+    """Samples by machine, each with the run to which it is keyed; an unknown key is none."""
 
     def __init__(self, samples: Iterable[Sample], runs: Runs) -> None:
         held: dict[str, list[tuple[str, Window]]] = defaultdict(list)
@@ -146,9 +146,9 @@ class Together:
             used = self.node.used[hold.run]
             for device, spans in self.spans.items():
                 own = [span for span in spans if self.owner(span) in (None, hold.run)]
-                told = [(span.use or 0, span.power or 0, 0 if span.power is not None else span.driver or 0, 1) for span in own]
+                stated = [(span.use or 0, span.power or 0, 0 if span.power is not None else span.driver or 0, 1) for span in own]
                 long = [span.end - span.start if span.is_known else 0 for span in own]
-                now = [sum(each[place] * length for each, length in zip(told, long, strict=True)) for place in range(4)]
+                now = [sum(each[place] * length for each, length in zip(stated, long, strict=True)) for place in range(4)]
                 used[device] = tuple(map(sum, zip(used.get(device, (0,) * 4), now, strict=True)))
 
     def _rank(self, place: Place) -> tuple:

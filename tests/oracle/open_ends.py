@@ -69,7 +69,7 @@ def _own_samples(window: Window, samples: Iterable[Sample], runs: Runs) -> dict[
 
 
 def _last_of_node(window: Window, month_end: int, samples: Iterable[Sample], beside: list[Window]) -> int | None:
-    """Of samples of the node that carry nobody's key and lie at no time that another run held it."""
+    """Of samples of the node that carry no run's key and lie at no time that another run held it."""
     ends = [
         min(sample.end, month_end)
         for sample in samples

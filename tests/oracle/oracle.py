@@ -26,6 +26,15 @@ from .google_exports import nested_rows, partition_deliveries
 from .google_focus import as_detailed
 from .holdings import holds_of
 from .invoices import invoice_rows
+from .judgements import (
+    Calendar,
+    Judgements,
+    complete_costs,
+    complete_emissions,
+    complete_reconciliation,
+    complete_versions,
+    published_carbon,
+)
 from .ladder import parts_of
 from .lines import COLUMNS, Line, line_of
 from .machines import tell_machines_apart
@@ -81,7 +90,7 @@ def _read_focus_lines(deliveries: list[Delivery]) -> Iterator[google_lines.Googl
 
 
 def _run_months(runs: Runs, billed: set[RunMonth]) -> set[RunMonth]:
-    """Run-months with billed rows or with chips held, also where nobody knows until when."""
+    """Run-months with billed rows or with chips held, also where it is unknown until when."""
     months = set(billed)
     for window in (*chain.from_iterable(runs.windows.values()), *runs.unknown):
         if window.run not in runs.ambiguous:
@@ -107,7 +116,7 @@ class Oracle:
         self.lines = list(_read_lines(self._elected("aws_cur", bill_deliveries)))
         self.google_lines = list(_read_google_lines(self._elected("gcp_billing", partition_deliveries)))
         self.google_lines += _read_focus_lines(self._elected("gcp_focus", partition_deliveries))
-        # beside the book, which the configuration says
+        # beside the book, which the configuration states
         self.other_lines = list(_read_focus_lines(self._elected("gcp_focus", partition_deliveries, is_book=False)))
         google_carbon = self._elected("gcp_carbon", partition_deliveries)
         projects = Projects(
@@ -138,7 +147,14 @@ class Oracle:
         self.parts = [part for line in self.lines for part in parts_of(line, self.runs, self.tag_keys)]
         self.parts += google_ladder.parts_of(self.google_lines, self.runs, self.tag_keys)
         carbon_rows = google_rows(google_carbon, projects)
-        self.carbon = gather(chain(aws_rows(self._elected("aws_carbon", carbon_deliveries)), carbon_rows))
+        aws_carbon = self._elected("aws_carbon", carbon_deliveries)
+        self.carbon = gather(chain(aws_rows(aws_carbon), carbon_rows))
+        self.calendar = Calendar(
+            billed={(line.provider_name, line.payer_account_id, line.usage_month) for line in lines},
+            closed=closed,
+            published=published_carbon([*aws_carbon, *google_carbon], self.carbon),
+            now=moment(now) if now else None,
+        )
         telemetry = Telemetry(samples, self.runs)
         holds = list(cut(cut_at_readings(holds_of(self.runs), at_nodes), times, closed))
         places = Places(self.lines, self.google_lines, self.parts, self.runs, telemetry)
@@ -166,17 +182,26 @@ class Oracle:
         reconciled = cost_tables.conservation_rows(lines, rounding, costs)
         reconciled |= emission_tables.conservation_rows(emissions, self.carbon)
         reconciled |= cross_check_rows(self.google_lines, self.other_lines)
-        modelled = reconciliation_rows(self.energy, emissions, self.carbon, self.parts, self.own)
+        reconciled |= reconciliation_rows(self.energy, emissions, self.carbon, self.parts, self.own)
+        reconciled |= invoice_rows(self.google_lines)
+        judged = Judgements.of(self.parts, self.calendar)
+        run_costs = cost_tables.run_rows(costs, run_months, self.reporting_currency, self.rates)
+        complete_costs(run_costs, judged, run_months)
+        book = emission_tables.book_rows(emissions, self.carbon, run_months)
+        complete_emissions(book, judged, emissions, self.carbon)
+        versions = emission_tables.version_rows(emissions)
+        complete_versions(versions, emissions, self.carbon)
+        complete_reconciliation(reconciled, judged, self.carbon)
         return {
             "fct_run_cell_costs": cost_tables.run_cell_rows(costs),
             "fct_residual_costs": cost_tables.residual_rows(costs),
-            "fct_training_run_costs": cost_tables.run_rows(costs, run_months, self.reporting_currency, self.rates),
+            "fct_training_run_costs": run_costs,
             "fct_prepaid": prepaid_rows(self.flows),
             "fct_run_cell_emissions": emission_tables.run_cell_rows(emissions, self.carbon),
             "fct_residual_emissions": emission_tables.residual_rows(emissions, self.carbon),
-            "fct_training_run_emissions": emission_tables.book_rows(emissions, self.carbon, run_months),
-            "fct_training_run_emissions_versions": emission_tables.version_rows(emissions),
+            "fct_training_run_emissions": book,
+            "fct_training_run_emissions_versions": versions,
             "fct_training_run_energy": run_rows(self.energy, month_keys, unknown_months(self.runs)),
             "fct_training_run_emissions_modelled": modelled_rows(self.energy, month_keys, self.own),
-            "fct_reconciliation": reconciled | modelled | invoice_rows(self.google_lines),
+            "fct_reconciliation": reconciled,
         }

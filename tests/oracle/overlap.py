@@ -1,7 +1,7 @@
 """How the runs that held a node share one billed interval of it, in whole numbers.
 
 Every instant is shared by chips held, measured against the node's chips or, when more are held than it has, against what is held.
-What is billed but held by nobody stays the residual's.
+What is billed but held by no run stays the residual's.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from .splitting import RESIDUAL
 
 
 def _held(window: Window, line_instance_type: str, size: int | None) -> tuple[int, int | None]:
-    """Chips this window holds and chips of the whole node, where evidence tells its size or the type is known."""
+    """Chips this window holds and chips of the whole node, where evidence shows its size or the type is known."""
     node = chips_of(window.accelerator_type)
     if node is None:
         node = chips_of(line_instance_type)

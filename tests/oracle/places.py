@@ -1,4 +1,4 @@
-"""Where a machine stands: what its bill says that month, its own name, its telemetry, or where the run's chips cost most."""
+"""Where a machine is: what its bill states that month, its own name, its telemetry, or where the run's chips cost most."""
 
 import re
 from collections import defaultdict
@@ -33,7 +33,7 @@ class Places:
                 self._bill(line.resource_id, line)
         for line in google_lines:
             jobs = (CUSTOM_JOB.search(name) for name in (line.resource_name, line.global_name))
-            # a pool, a reservation or a cluster stands where its chips are billed
+            # a pool, a reservation or a cluster is where its chips are billed
             wider = line.wider.keys() if line.component == "accelerator" else set()
             for name in line.machines | wider | {job[0] for job in jobs if job}:
                 self._bill(name, line)

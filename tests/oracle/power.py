@@ -62,9 +62,9 @@ def read_driver(location: Path, as_published: datetime | None = None) -> Iterato
             status, epoch, *_, mean = line["text"].split(",")
             if status == "POWER_STATUS_VALID":
                 device, end = int(re.search(r"neuron(\d+)/", line["path"])[1]), int(epoch) * FULL
-                told = {"meter": "neuron_sysfs", "driver": math.floor(Fraction(mean) * FULL / 100 + Fraction(1, 2))}
+                stated = {"meter": "neuron_sysfs", "driver": math.floor(Fraction(mean) * FULL / 100 + Fraction(1, 2))}
                 host = line["host"]["resource_id"]
-                yield Sample(host, line.get("run"), device, end - _MINUTE, end, None, True, "", False, **told)
+                yield Sample(host, line.get("run"), device, end - _MINUTE, end, None, True, "", False, **stated)
 
 
 def read_nvidia_smi(location: Path, as_published: datetime | None = None) -> Iterator[Sample]:
@@ -111,8 +111,8 @@ def read_profiles(location: Path, as_published: datetime | None = None) -> Itera
             plane = _fields(plane)
             if named := re.fullmatch(r"/device:TPU:(\d+)", plane[2][0].decode()):
                 for (start, end), power in _windows(_rails(plane)).items():
-                    told = {"meter": "xprof", "power": power}
-                    yield Sample(host, named_in(key, "run"), int(named[1]), start, end, None, True, "", False, **told)
+                    stated = {"meter": "xprof", "power": power}
+                    yield Sample(host, named_in(key, "run"), int(named[1]), start, end, None, True, "", False, **stated)
 
 
 Rails = dict[str, list[tuple[int, int, Fraction]]]  # start, end, watts

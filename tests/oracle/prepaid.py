@@ -16,6 +16,7 @@ class Flow:
     used: int = 0
     unused: int = 0
     stated: int = 0  # rows whose amounts AWS has rounded
+    kind: str = ""
 
     def pay(self, billed: int, is_discount: bool = False) -> None:
         """A discount of the purchase lowers it; whatever else comes back is a refund."""
@@ -41,6 +42,12 @@ def _commitment_id(line: Line) -> str | None:
     if line.kind in ("RIFee", "DiscountedUsage") or line.purchase or (line.kind == "Fee" and line.reservation_arn):
         return line.reservation_arn
     return None
+
+
+def _kind(line: Line) -> str:
+    if line.is_block_fee or line.is_block_hour:
+        return "capacity_block"
+    return "savings_plan" if line.kind.startswith("SavingsPlan") or line.purchase == "savings_plan" else "reservation"
 
 
 def _book(flow: Flow, line: Line) -> None:
@@ -71,7 +78,9 @@ def aws_flows(lines: Iterable[Line]) -> Flows:
         if commitment_id is not None:
             first_month, arn = arns.get((line.payer_account_id, commitment_id), (line.usage_month, commitment_id))
             named = arn if first_month <= line.usage_month else commitment_id
-            _book(flows["AWS", line.payer_account_id, named, line.currency][line.usage_month], line)
+            flow = flows["AWS", line.payer_account_id, named, line.currency][line.usage_month]
+            flow.kind = max(flow.kind, _kind(line))  # rows without an id share the empty one, whatever they are of
+            _book(flow, line)
     return flows
 
 
@@ -95,6 +104,6 @@ def prepaid_rows(flows: Flows) -> dict[tuple, dict]:
             }
             rows[provider, payer, commitment_id, month, currency] = {
                 name: to_decimal(amount, MONEY) for name, amount in amounts.items()
-            }
+            } | {"commitment_kind": flow.kind or "committed_use"}  # Google's
             opening = closing
     return rows

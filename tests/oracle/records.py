@@ -72,8 +72,8 @@ class Runs:
     software: dict[str, str] = field(default_factory=dict)  # run -> version of its SDK
     runs_of_alias: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # of pipelines and workloads
     times: dict[str, tuple[int, int]] = field(default_factory=dict)  # run -> first start and last end on record
-    unknown: list[Window] = field(default_factory=list)  # held from then on, and nobody knows until when in that month
-    sizes: dict[date, dict[str, int]] = field(default_factory=dict)  # month -> machine -> its chips, where evidence tells
+    unknown: list[Window] = field(default_factory=list)  # held from then on, and it is unknown until when in that month
+    sizes: dict[date, dict[str, int]] = field(default_factory=dict)  # month -> machine -> its chips, where evidence shows
     _held: dict[tuple[int, int], tuple[set[str], set[str]]] = field(default_factory=dict)
 
     def of_tag(self, value: str) -> str:

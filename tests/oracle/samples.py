@@ -25,10 +25,10 @@ class Sample:
     document: str  # equal for copies of one document
     is_partial: bool  # of a source that leaves idle chips out
     is_filled: bool = False  # a short silence with what came after it
-    region: str | None = None  # where the machine is said to stand
+    region: str | None = None  # where the machine is, as reported
     meter: str | None = None  # what read power
     power: int | None = None  # microwatts
-    driver: int | None = None  # parts per million of full power, as a driver tells
+    driver: int | None = None  # parts per million of full power, as a driver shows
 
     @property
     def is_power_alone(self) -> bool:
@@ -106,7 +106,7 @@ def spans_within(heard: list[Heard], start: int, end: int, holders: set[str]) ->
 
 
 def _owner(now: list[Heard]) -> str | None:
-    """The run that said so; of several the one that saw more use."""
+    """The run that stated it; of several the one that saw more use."""
     most: dict[str, int] = {}
     for each in now:
         if each.run is not None:
@@ -132,7 +132,7 @@ def _use(samples: Iterable[Sample]) -> int | None:
 
 
 def machines_of(samples: Iterable[tuple[Sample, str | None]], *, is_job: bool) -> dict[Device, list[tuple[Sample, str | None]]]:
-    """Samples by device. Of a job's machines nobody knows the names: several documents of one interval are several machines."""
+    """Samples by device. Of a job's machines the names are unknown: several documents of one interval are several machines."""
     documents: dict[tuple[str, int, int], set[str]] = defaultdict(set)
     samples = list(samples)
     for sample, _ in samples:

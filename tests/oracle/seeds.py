@@ -62,7 +62,7 @@ def power_of(
 ) -> Power | None:
     """None for a type nobody has given watts for. An own figure has no bounds, and idle power is never above full power.
 
-    What was metered stands between an own figure and the catalogue.
+    What was metered lies between an own figure and the catalogue.
     """
     power = _power_of(name, own_idle, own_full)
     if metered is None or power is None:

@@ -1,4 +1,4 @@
-"""How many chips a TPU VM has: it is sold with 1, 4 or 8, and what is billed for full intervals tells which, month by month."""
+"""How many chips a TPU VM has: it is sold with 1, 4 or 8, and what is billed for full intervals shows which, month by month."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -44,7 +44,7 @@ def _of_a_sole_holder(windows: list[Window]) -> int | None:
 
 
 def sizes_of(lines: Iterable[GoogleLine], runs: Runs) -> Sizes:
-    """Sizes that evidence tells; what is missing here has that of its type."""
+    """Sizes that evidence shows; what is missing here has that of its type."""
     billed: dict[tuple[date, str], dict[tuple[int, int], Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     for line in lines:
         is_tpu = line.generation != "" or (line.component == "accelerator" and facts.is_tpu(line.sku))

@@ -1,4 +1,4 @@
-"""The oracle's rules for which run a cost goes to and where the rest stands, on bills small enough to be worked out by hand."""
+"""The oracle's rules for which run a cost goes to and where the rest is, on bills small enough to be worked out by hand."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -110,7 +110,7 @@ def test_a_sagemaker_job_pays_for_its_arn_and_lends_its_name_to_the_run_json_tha
         ({"line_item_line_item_type": "EdpDiscount", "line_item_usage_type": None}, ("other_usage", "unattributed")),
     ],
 )
-def test_what_nobody_can_claim_has_one_component_and_one_reason(
+def test_what_no_run_can_claim_has_one_component_and_one_reason(
     ledger: Callable[..., Tables], columns: dict, place: tuple
 ) -> None:
     assert by_reason(ledger([hour(TEN, 5.0, **columns)])) == {place: "5.000000000000"}

@@ -49,7 +49,7 @@ def test_a_capacity_block_is_spread_over_its_hours_and_what_is_not_billed_yet_st
     }
     assert by_reason(tables)["fee", "unused_commitment"] == "80.000000000000"
     [prepaid] = tables["fct_prepaid"].values()
-    assert {name: int(amount) for name, amount in prepaid.items()} == {
+    assert {name: int(amount) for name, amount in prepaid.items() if name.endswith("_cost")} == {
         "opening_cost": 0,
         "purchased_cost": 100,
         "refunded_cost": 20,
@@ -195,11 +195,11 @@ PLAN = "arn:aws:savingsplans::000011113333:savingsplan/0af1-22"
 def test_a_refund_finds_its_plan_by_its_text_and_never_in_another_payers_bill(exports: Exports) -> None:
     bought = hour(TEN, 1000.0, line_item_line_item_type="SavingsPlanUpfrontFee", line_item_product_code="ComputeSavingsPlans")
     bought |= {"line_item_resource_id": PLAN, "line_item_usage_type": "ComputeSP:1yrAllUpfront"}
-    told = {
+    stated = {
         "line_item_line_item_description": "Refund for one-time fee for Savings Plan ID: 0af1-22",
         "line_item_resource_id": None,
     }
-    refund = bought | told | {"line_item_line_item_type": "Refund", "line_item_unblended_cost": -400.0}
+    refund = bought | stated | {"line_item_line_item_type": "Refund", "line_item_unblended_cost": -400.0}
     unknown = refund | {"line_item_line_item_description": "Refund"}
     exports.bill([bought, refund, unknown, refund | {"bill_payer_account_id": "000099990000"}])
     prepaid = Oracle(exports.config()).tables()["fct_prepaid"]

@@ -51,7 +51,7 @@ def test_an_observed_hour_at_four_boundaries(exports: GoogleExports) -> None:
     assert hours(exports) == (16, 8, 1.0)
 
 
-def test_time_nobody_saw_draws_the_mean_and_widens_the_bounds(exports: GoogleExports) -> None:
+def test_time_that_was_not_seen_draws_the_mean_and_widens_the_bounds(exports: GoogleExports) -> None:
     exports.runs(run("a", (NODE, TEN, ELEVEN, 16)))
     row = row_of(exports)
     assert row["chip_energy_kwh"] == Decimal("1.936")  # 16 x 121 W
@@ -86,7 +86,7 @@ def test_documents_delivered_twice_or_overlapping_count_once(exports: GoogleExpo
     assert hours(exports) == (16, 8, 1.0)
 
 
-def test_runtimes_add_up_per_core_and_cores_nobody_uses_count(exports: GoogleExports) -> None:
+def test_runtimes_add_up_per_core_and_unused_cores_count(exports: GoogleExports) -> None:
     """Core 0 is used by two runtimes, 70 % each: full. Its device is half busy, the 15 others idle."""
     document = neuron_document({0: 70.0})
     document["neuron_runtime_data"] *= 2
@@ -174,7 +174,7 @@ def test_a_short_silence_is_filled_for_the_middle_figure_and_unobserved(exports:
     assert abs(row["chip_energy_kwh_low"] - low / 1000) < Decimal("0.01")  # 15 minutes idle
 
 
-def test_telemetry_without_any_duty_cycle_says_nothing_of_use(exports: GoogleExports) -> None:
+def test_telemetry_without_any_duty_cycle_is_no_evidence_of_use(exports: GoogleExports) -> None:
     alive = {at(minute): 1.0 for minute in range(10, 70, 10)}
     tpu_exports(exports, ELEVEN, *(gauge("memory_used", TPU, chip, alive) for chip in range(4)))
     assert hours(exports) == (4, None, 0.0)
@@ -190,7 +190,7 @@ def test_a_chip_without_a_duty_cycle_is_idle_while_its_host_lives(exports: Googl
     assert hours(exports) == (6, Decimal("0.833333333"), 1.0)
 
 
-def test_a_host_that_lives_says_nothing_about_the_other_hosts_of_its_slice(exports: GoogleExports) -> None:
+def test_a_host_that_lives_is_no_evidence_of_the_other_hosts_of_its_slice(exports: GoogleExports) -> None:
     """Eight chips on two hosts of four, of which one is seen: two busy, two idle, four unseen."""
     exports.google_bill([tpu_hour("2026-04-10T10:00:00", 20.0)])
     exports.runs(tpu_run("a", ("slice-1", TEN, ELEVEN, 8)))
@@ -223,7 +223,7 @@ def test_modelled_emissions_and_their_meeting_with_the_provider(exports: GoogleE
     assert met["difference"] == 10 - met["modelled_total"]
 
 
-def test_a_final_bill_ends_what_a_record_says_was_held(exports: GoogleExports) -> None:
+def test_a_final_bill_ends_what_a_record_states_was_held(exports: GoogleExports) -> None:
     exports.bill([hour("2026-04-10T10:00:00", 20.0, bill_invoice_id="2041")])
     exports.runs(run("a", (NODE, TEN, NOON, 16)))
     config = exports.config()
@@ -240,8 +240,8 @@ def test_telemetry_names_the_region_of_a_machine_that_no_bill_lists(exports: Goo
     document = neuron_document(ALL_HALF)
     exports.runs(*(run(name, (f"i-{name}", TEN, NOON, 16)) for name in ("one", "two", "none")))
     for name, regions in (("one", ["eu-west-2", "eu-west-2"]), ("two", ["eu-west-2", "us-east-1"]), ("none", ["", ""])):
-        told = [document | {"instance_info": {"instance_id": f"i-{name}", "instance_region": region}} for region in regions]
-        exports.neuron(f"i-{name}", list(zip((ELEVEN, NOON), told, strict=True)), name=name)
+        stated = [document | {"instance_info": {"instance_id": f"i-{name}", "instance_region": region}} for region in regions]
+        exports.neuron(f"i-{name}", list(zip((ELEVEN, NOON), stated, strict=True)), name=name)
     rows = [row_of(exports, name) for name in ("one", "two", "none")]
     pues = [row["facility_energy_kwh"] / row["it_energy_kwh"] for row in rows]
     assert pues == [Decimal("1.23"), Decimal("1.14"), Decimal("1.14")]  # of the region, else of the fleet

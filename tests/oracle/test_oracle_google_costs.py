@@ -36,7 +36,7 @@ def by_reason(tables: Tables, measure: str = "billed_cost") -> dict[tuple, Decim
 
 def amounts(tables: Tables) -> dict[str, int]:
     [row] = tables["fct_prepaid"].values()
-    return {name.removesuffix("_cost"): int(amount) for name, amount in row.items()}
+    return {name.removesuffix("_cost"): int(amount) for name, amount in row.items() if name.endswith("_cost")}
 
 
 def test_commitments_lower_the_cost_and_promotions_stand_apart(ledger: Callable[..., Tables]) -> None:
@@ -49,7 +49,7 @@ def test_commitments_lower_the_cost_and_promotions_stand_apart(ledger: Callable[
     assert (billed["billed_cost"]["provider_total"], billed["billed_cost"]["difference"]) == (7, 0)
 
 
-def test_a_promotion_on_what_nobody_held_takes_the_reason_of_its_row(ledger: Callable[..., Tables]) -> None:
+def test_a_promotion_on_what_no_run_held_takes_the_reason_of_its_row(ledger: Callable[..., Tables]) -> None:
     tables = ledger([tpu_hour(TEN, 12.0, credits=credits_of(PROMOTION=-2.0))], tpu_run("a", (TPU, *HELD, 1)))
     assert by_reason(tables) == {("accelerator", "idle"): 9, ("credit", "idle"): Decimal("-1.5")}
     assert by_run(tables) == {("a", "accelerator", "resource_time"): 3, ("a", "credit", "resource_time"): Decimal("-0.5")}
@@ -115,7 +115,7 @@ SPEND = "Commitment - dollar based v1: GCE for 1 year"
 
 def test_a_spend_based_fee_goes_to_the_sku_it_names_as_in_googles_own_example(ledger: Callable[..., Tables]) -> None:
     """Its units are money, not hours: 3.194 of nobody, 17.45 of memory and 9.357 of cores, for 8 gibibyte-hours and 32 hours."""
-    told = [
+    stated = [
         tpu_hour(TEN, cost, SPEND, resource=None, location=None, subscription={"instance_id": "s"}, usage={}, labels=label)
         for cost, label in (
             (0.022994, None),
@@ -130,20 +130,20 @@ def test_a_spend_based_fee_goes_to_the_sku_it_names_as_in_googles_own_example(le
         )
         for sku, cost in (("Ram", 0.174496), ("Core", 0.093568))
     ]  # fmt: skip
-    tables = ledger([*told, *used])
+    tables = ledger([*stated, *used])
     effective = {key[0]: row["effective_cost"] for key, row in tables["fct_training_run_costs"].items()}
     assert effective == {"ram": Decimal("0.125637"), "core": Decimal("0.067369")}
     assert by_reason(tables, "effective_cost") == {("fee", "unused_commitment"): Decimal("0.022994")}
 
 
 def test_a_month_may_begin_in_the_old_model_and_end_in_the_new_one(ledger: Callable[..., Tables]) -> None:
-    """10.00 of the fee pay for a row whose 14.00 a credit took off; 10.00 have an offset, as their row stands discounted."""
+    """10.00 of the fee pay for a row whose 14.00 a credit took off; 10.00 have an offset, as their row is discounted."""
     core = {"sku": {"id": "CORE", "description": "E2 Instance Core"}, "labels": labels_of(training_run_id="a")}
-    told = {"labels": labels_of(**{"goog-originating-sku-id": "CORE"}), "subscription": {"instance_id": "s"}, "resource": None}
+    stated = {"labels": labels_of(**{"goog-originating-sku-id": "CORE"}), "subscription": {"instance_id": "s"}, "resource": None}
     rows = [
-        tpu_hour(TEN, 10.0, SPEND, **told),
+        tpu_hour(TEN, 10.0, SPEND, **stated),
         tpu_hour(TEN, 14.0, credits=credits_of(COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE=-14.0), **core),
-        tpu_hour(ELEVEN, 10.0, SPEND, credits=credits_of(FEE_UTILIZATION_OFFSET=-10.0), **told),
+        tpu_hour(ELEVEN, 10.0, SPEND, credits=credits_of(FEE_UTILIZATION_OFFSET=-10.0), **stated),
         tpu_hour(ELEVEN, 10.0, subscription={"instance_id": "s"}, **core),
         tpu_hour(ELEVEN, 3.0, SPEND, resource=None, subscription={"instance_id": "nobody's"}),
     ]
@@ -153,7 +153,7 @@ def test_a_month_may_begin_in_the_old_model_and_end_in_the_new_one(ledger: Calla
 
 
 def test_hours_of_cores_do_not_use_up_committed_memory_or_gpus(ledger: Callable[..., Tables]) -> None:
-    """Half of each commitment is used, so half of each fee is nobody's: 10.00, 8.00 and 6.00."""
+    """Half of each commitment is used, so half of each fee is no run's: 10.00, 8.00 and 6.00."""
     rows = []
     for kind, cost, unit in (("Cpu", 10.0, "hour"), ("Ram", 8.0, "gibibyte hour"), ("Nvidia A100 GPU", 6.0, "hour")):
         bought, used = ({"amount_in_pricing_units": amount, "pricing_unit": unit} for amount in (100.0, 50.0))
@@ -239,7 +239,7 @@ def test_a_project_is_one_account_whether_its_rows_give_its_number_or_its_id(led
         ({"sku": {"description": "Output tokens"}}, ("other_usage", "non_accelerator")),
     ],
 )
-def test_what_nobody_can_claim_has_one_component_and_one_reason(
+def test_what_no_run_can_claim_has_one_component_and_one_reason(
     ledger: Callable[..., Tables], columns: dict, place: tuple
 ) -> None:
     assert by_reason(ledger([tpu_hour(TEN, 5.0, **columns)])) == {place: 5}
@@ -263,7 +263,7 @@ def test_a_description_names_its_generation(sku: str, generation: str) -> None:
     assert generation_of(sku) == generation
 
 
-def test_a_tpu_nobody_can_read_stays_an_accelerator() -> None:
+def test_an_unreadable_tpu_stays_an_accelerator() -> None:
     assert (generation_of("TPU Ultra"), usage_component("TPU Ultra", "Compute Engine")) == ("", "accelerator")
 
 

@@ -66,7 +66,7 @@ def test_the_largest_remainder_gets_the_odd_unit_and_ties_go_by_id() -> None:
     assert split(10, [("a", 6), ("b", 6), ("c", 2)]) == {"a": 4, "b": 4, "c": 2}
 
 
-def test_the_residual_takes_what_nobody_weighs_for() -> None:
+def test_the_residual_takes_what_no_run_weighs_for() -> None:
     assert split(7, [("a", 0), (RESIDUAL, 0)]) == {"a": 0, RESIDUAL: 7}
     with pytest.raises(OracleError):
         split(7, [("a", 0)])

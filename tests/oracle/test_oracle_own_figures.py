@@ -48,7 +48,7 @@ def test_measured_energy_counts_from_its_meter_outwards(exports: GoogleExports) 
     assert row["it_energy_kwh_low"] == row["it_energy_kwh_high"] == D("1.5")
 
 
-def test_a_reading_of_the_whole_run_stands_before_one_of_its_region_and_counts_in_its_month_only(exports: GoogleExports) -> None:
+def test_a_reading_of_the_whole_run_comes_before_one_of_its_region_and_counts_in_its_month_only(exports: GoogleExports) -> None:
     row = energy_of(exports, measured("7", "facility", region_id="us-east-1"), measured("9", "facility"))
     assert row["facility_energy_kwh"] == 9
     assert energy_of(exports, measured("9", "facility", valid_from="2026-05-01"))["energy_basis"] == "time_model"

@@ -127,7 +127,7 @@ def read_tpu(location: Path, as_published: datetime | None = None) -> Iterator[S
 
 
 def _samples(series: Series, use: int | None, before: int | None, at: int, usual: int, lived: list[int]) -> Iterator[Sample]:
-    """What a point says of the time before it."""
+    """What a point states of the time before it."""
     silence = usual if before is None else at - before
     covered = silence if silence <= WHOLE * usual else usual
     place = series.host_id, series.run_key, series.device

@@ -126,27 +126,27 @@ class Years:
             credits["DISCOUNT"] = -self.random.randrange(1, 10**5)
         self.add(at, cost, wording, came, credits=credits, run=run, **columns)
         if number == self.random.randrange(4):
-            told = {"cost_type": "adjustment", "adjustment_info": {"type": "USAGE_CORRECTION"}}
+            stated = {"cost_type": "adjustment", "adjustment_info": {"type": "USAGE_CORRECTION"}}
             later = min(came + timedelta(days=self.random.randrange(5, 60)), date(2026, 5, 31))
             back = {kind: -amount for kind, amount in credits.items()}
             invoice = later.replace(day=1)
-            self.add(at, -cost, wording, later, credits=back, run=run, invoice=invoice, **columns, **told)
+            self.add(at, -cost, wording, later, credits=back, run=run, invoice=invoice, **columns, **stated)
             again = self.random.randrange(10**6, cost + 10**6)
             # the newest is on no invoice yet
-            self.add(at, again, wording, later, run=run, invoice=invoice if invoice < LAST else None, **told)
+            self.add(at, again, wording, later, run=run, invoice=invoice if invoice < LAST else None, **stated)
 
     def _spend(self, at: datetime) -> None:
         """An hour of cores under committed spend, and the fee for it: a credit in the old model, a row of its own in the new."""
         cost, saved = self.random.randrange(10**5, 10**6), self.random.randrange(1, 10**5)
-        told = {"labels": labels_of(**{"goog-originating-sku-id": "CORE"}), "subscription": {"instance_id": "spend"}}
-        told |= {"location": None, "usage": {}}
+        stated = {"labels": labels_of(**{"goog-originating-sku-id": "CORE"}), "subscription": {"instance_id": "spend"}}
+        stated |= {"location": None, "usage": {}}
         if at < NEW_MODEL_FROM:
-            self.add(at, cost, SPEND, at.date(), **told)
+            self.add(at, cost, SPEND, at.date(), **stated)
             off = {"COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE": -cost - saved}
             self.add(at, cost + saved, "", at.date(), credits=off, run="run-host", **CORE)
         else:
             used = self.random.randrange(cost)
-            self.add(at, cost, SPEND, at.date(), credits={"FEE_UTILIZATION_OFFSET": -used}, **told)
+            self.add(at, cost, SPEND, at.date(), credits={"FEE_UTILIZATION_OFFSET": -used}, **stated)
             covered = {"subscription": {"instance_id": "spend"}, "consumption_model": {"description": "1 Year"}}
             self.add(at, used, "", at.date(), run="run-host", **CORE, **covered)
 
@@ -156,9 +156,9 @@ class Years:
             cost = self.random.randrange(10**6, 20 * 10**6)
             is_new = at >= NEW_MODEL_FROM
             off = {"FEE_UTILIZATION_OFFSET": -self.random.randrange(cost)} if is_new else {}
-            told = {"subscription": {"instance_id": f"cud-{generation}"} if is_new else None}
+            stated = {"subscription": {"instance_id": f"cud-{generation}"} if is_new else None}
             wording = f"Commitment v1: {GENERATIONS[generation]} running in Columbus for 1 Year"
-            self.add(at, cost, wording, at.date(), credits=off, **told)
+            self.add(at, cost, wording, at.date(), credits=off, **stated)
 
     def _late_rows(self) -> None:
         """Rows of April after the end of May: on May's invoice, which no row of May touches any more, and on that of June."""

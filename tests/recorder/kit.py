@@ -19,7 +19,7 @@ from tests.connectors.neuron import document, runtime
 SECONDS = 120
 HOST = "i-0123456789abcdef0"
 POWER = "POWER_STATUS_VALID,1787754600,0.10,2.82,1.57"
-# prints its documents, says so, and lives as long as its recorder
+# prints its documents, leaves a mark, and lives as long as its recorder
 MONITOR = """#!/bin/sh
 cat "$0.lines"
 touch "$0.printed"
@@ -33,6 +33,7 @@ class Node:
     def __init__(self, folder: Path) -> None:
         self.folder, self.out, self.spool = folder, folder / "out", folder / "spool"
         self.sysfs = folder / "sys"
+        self.program = [sys.executable, "-P", "-m", "trainledger_recorder"]
         (folder / "bin").mkdir(parents=True)
         (folder / "json.py").write_text("raise SystemExit('a file of the job was taken for a library')\n")
         self.printed = folder / "bin" / "neuron-monitor.printed"
@@ -54,7 +55,7 @@ class Node:
 
     def arguments(self, *options: object, to: object = None, run: str | None = "run-a") -> list[str]:
         fixed = [*(("--run", run) if run else ()), "--host", HOST, "--spool", self.spool, "--sysfs", self.sysfs]
-        return [str(one) for one in ("record", "--to", to or self.out, *fixed, *options)]
+        return [str(one) for one in ("--to", to or self.out, *fixed, *options)]
 
     def environment(self, **more: str) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR", "COVERAGE_PROCESS_START") if name in os.environ}
@@ -64,13 +65,7 @@ class Node:
 
     def start(self, *arguments: object, to: object = None, run: str | None = "run-a", **more: str) -> subprocess.Popen[str]:
         """A recorder as a user starts it."""
-        command = [
-            sys.executable,
-            "-P",
-            "-c",
-            "from dagster_project import main; main()",
-            *self.arguments(*arguments, to=to, run=run),
-        ]
+        command = [*self.program, *self.arguments(*arguments, to=to, run=run)]
         return subprocess.Popen(
             command,
             cwd=self.folder,
@@ -100,8 +95,8 @@ class Node:
 
     def record_of(self) -> dict[str, Any]:
         (path,) = self.delivered("runs")
-        said: dict[str, Any] = json.loads(path.read_text())
-        return said
+        record: dict[str, Any] = json.loads(path.read_text())
+        return record
 
 
 def files_below(folder: Path) -> list[Path]:

@@ -51,13 +51,13 @@ def test_what_is_recorded_is_read_by_the_products_own_connectors(node: Node, tmp
     assert sorted(row["utilisation_ratio"] for row in rows) == [0.5, 0.6]
     records = converted("training_runs", node.out / "runs", tmp_path / "landed-runs")
     assert (records.refusals, records.unknown_columns) == ((), ())
-    said = {row["part"]: row for row in rows_of(records)}
-    assert (said["run"]["recorded_id"], said["run"]["tokens"], said["run"]["steps"]) == ("team/a", 10**9, 2000)
-    assert (said["alias"]["alias_system"], said["alias"]["alias_id"]) == ("slurm", "48213")
-    assert (said["attempt"]["attempt_id"], said["attempt"]["state"]) == ("48213.1", "failed")
-    assert said["attempt"]["ended_at"] >= said["attempt"]["started_at"]
-    assert (said["node"]["resource_id"], said["node"]["accelerator_type"]) == (HOST, "trn1.2xlarge")
-    assert (said["tag"]["tag_key"], said["tag"]["tag_value"]) == ("experiment", "a")
+    parts = {row["part"]: row for row in rows_of(records)}
+    assert (parts["run"]["recorded_id"], parts["run"]["tokens"], parts["run"]["steps"]) == ("team/a", 10**9, 2000)
+    assert (parts["alias"]["alias_system"], parts["alias"]["alias_id"]) == ("slurm", "48213")
+    assert (parts["attempt"]["attempt_id"], parts["attempt"]["state"]) == ("48213.1", "failed")
+    assert parts["attempt"]["ended_at"] >= parts["attempt"]["started_at"]
+    assert (parts["node"]["resource_id"], parts["node"]["accelerator_type"]) == (HOST, "trn1.2xlarge")
+    assert (parts["tag"]["tag_key"], parts["tag"]["tag_value"]) == ("experiment", "a")
     power = converted("neuron_power", node.out / "neuron_power", tmp_path / "landed-power")
     assert (power.refusals, power.unknown_columns) == ((), ())
     (row,) = rows_of(power)
@@ -144,7 +144,7 @@ def test_beside_a_running_process_the_record_begins_with_the_process_and_ends_wi
 
 
 @pytest.mark.parametrize("run", ["run-a", None])
-def test_a_sidecar_records_until_it_is_told_to_end_and_without_a_run_it_is_of_the_machine(run: str | None, node: Node) -> None:
+def test_a_sidecar_records_until_a_signal_ends_it_and_without_a_run_it_is_of_the_machine(run: str | None, node: Node) -> None:
     node.power(0)
     process = node.start(run=run)
     until(lambda: [path for path in node.waiting() if path.suffix == ".jsonl"])
@@ -173,22 +173,34 @@ def test_a_store_that_never_answers_keeps_no_sample_waiting_and_no_job(node: Nod
     assert process.returncode == 0 and "1 files wait" in err, err
 
 
-def test_it_starts_without_the_warehouse_and_without_the_client_of_any_cloud(node: Node) -> None:
-    heavy = {"duckdb", "polars", "pyarrow", "dbt", "dagster", "boto3", "botocore", "google", "jinja2", "numpy", "yaml"}
+def test_the_main_packages_command_is_the_same_recorder_and_loads_nothing_of_the_warehouse(node: Node) -> None:
+    shown = node.folder / "modules.json"
     look = (
         "import atexit, json, sys;"
-        "atexit.register(lambda: open(sys.argv[1], 'w').write(json.dumps(sorted(sys.modules))));"
-        "from dagster_project.cli import app; app(sys.argv[2:])"
+        f"atexit.register(lambda: open({str(shown)!r}, 'w').write(json.dumps(sorted(sys.modules))));"
+        "from dagster_project import main; sys.argv[0] = 'trainledger'; main()"
     )
-    shown = node.folder / "modules.json"
-    command = [sys.executable, "-c", look, str(shown), *node.arguments("--", "true")]
-    assert subprocess.run(command, env=node.environment(), capture_output=True, check=False, timeout=SECONDS).returncode == 0
-    loaded = {name.partition(".")[0] for name in json.loads(shown.read_text())}
-    assert loaded & heavy == set()
-    helpers = "import sys, dagster_project.recorder.uploading, dagster_project.recorder.sampling; print(*sys.modules)"
-    told = subprocess.run([sys.executable, "-c", helpers], capture_output=True, text=True, check=True, timeout=SECONDS).stdout
-    assert {name.partition(".")[0] for name in told.split()} & (heavy | {"typer", "rich"}) == set()
+    node.program = [sys.executable, "-P", "-c", look, "record"]
+    done = node.record("--", "sh", "-c", 'echo "$@"; exit 3', "train", "--help", "--to", "x")
+    assert (done.returncode, done.stdout) == (3, "--help --to x\n"), done.stderr
+    heavy = {
+        "connectors",
+        "duckdb",
+        "polars",
+        "pyarrow",
+        "dbt",
+        "dagster",
+        "boto3",
+        "google",
+        "jinja2",
+        "numpy",
+        "yaml",
+        "msgspec",
+    }
+    assert {name.partition(".")[0] for name in json.loads(shown.read_text())} & heavy == set()
     assert len(node.delivered("runs")) == 1
+    usage = node.record("--help")
+    assert usage.returncode == 0 and "usage: trainledger record --to LOCATION" in usage.stdout
     wrong = node.record("--only", "watts", "--", "touch", str(node.folder / "started"))
-    assert wrong.returncode == 2 and not (node.folder / "started").exists(), "wrong use is said before the job starts"
+    assert wrong.returncode == 2 and not (node.folder / "started").exists(), "wrong use is refused before the job starts"
     assert os.listdir(node.out) == ["runs"]  # noqa: PTH208

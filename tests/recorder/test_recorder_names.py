@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from connectors.telemetry.samples import facts_of
-from dagster_project.failures import UsageError
-from dagster_project.recorder import software
-from dagster_project.recorder.hosts import host_of
-from dagster_project.recorder.jobs import attempt_name, encoded, job_of
-from dagster_project.recorder.run_record import fields_of
 from tests.recorder.kit import answering
+from trainledger_recorder import software
+from trainledger_recorder.errors import UsageError
+from trainledger_recorder.hosts import host_of
+from trainledger_recorder.jobs import attempt_name, encoded, job_of
+from trainledger_recorder.run_record import fields_of
 
 START = dt.datetime(2026, 4, 12, 8, 0, 0, 250_000, tzinfo=dt.UTC)
 NOWHERE = {"AWS_EC2_METADATA_DISABLED": "true", "GCE_METADATA_HOST": "127.0.0.1:9"}
@@ -70,10 +70,10 @@ def test_a_hostile_id_is_one_part_of_a_key_and_the_connectors_read_it_back() -> 
 
 
 def test_an_ec2_instance_is_its_instance_id(tmp_path: Path) -> None:
-    said = {"instanceId": "i-0123456789abcdef0", "instanceType": "trn1.32xlarge", "region": "us-east-1"}
+    document = {"instanceId": "i-0123456789abcdef0", "instanceType": "trn1.32xlarge", "region": "us-east-1"}
     answers = {
         ("PUT", "/latest/api/token"): "planted-token",
-        ("GET", "/latest/dynamic/instance-identity/document"): json.dumps(said),
+        ("GET", "/latest/dynamic/instance-identity/document"): json.dumps(document),
     }
     for name in ("neuron0", "neuron1", "neuron15", "neuronx", "null"):
         (tmp_path / "dev").mkdir(exist_ok=True)
@@ -108,7 +108,7 @@ def test_where_the_metadata_service_is_out_of_reach_the_firmware_has_the_instanc
 def test_a_google_machine_is_its_numeric_id_and_a_slice_is_not_taken_for_the_machine(
     machine: str, slice_type: str | None, expected: str, tmp_path: Path
 ) -> None:
-    said = {
+    document = {
         "id": 4519384756201,
         "machineType": f"projects/1/machineTypes/{machine}",
         "zone": "projects/1/zones/us-central2-b",
@@ -119,7 +119,7 @@ def test_a_google_machine_is_its_numeric_id_and_a_slice_is_not_taken_for_the_mac
         (tmp_path / "dev/vfio" / name).touch()
     (tmp_path / "sys/class/dmi/id").mkdir(parents=True)
     (tmp_path / "sys/class/dmi/id/sys_vendor").write_text("Google\n")
-    answers = {("GET", "/computeMetadata/v1/instance/?recursive=true"): json.dumps(said)}
+    answers = {("GET", "/computeMetadata/v1/instance/?recursive=true"): json.dumps(document)}
     with answering(answers, {"Metadata-Flavor": "Google"}) as address:
         host = host_of({"GCE_METADATA_HOST": address}, None, None, None, tmp_path)
     assert (host.resource_id, host.provider_name, host.region) == ("4519384756201", "Google Cloud", "us-central2")

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from dagster_project.recorder.samplers import Libtpu, NeuronPower, Nvml, Stamp, kinds_here, lacking_here
-from dagster_project.recorder.sampling import sample, samplers_of
 from tests.connectors.kit import converted, rows_of, write_bytes
 from tests.recorder.kit import HOST, POWER, Node
+from trainledger_recorder.samplers import Libtpu, NeuronPower, Nvml, Stamp, kinds_here, lacking_here
+from trainledger_recorder.sampling import sample, samplers_of
 
 STAMP = Stamp("2026-04-12T08:00:05.000Z", {"resource_id": HOST}, "run-a")
 
@@ -53,7 +53,7 @@ def test_chips_that_cannot_be_asked_are_named_with_what_is_missing(tmp_path: Pat
     for name in ("nvidiactl", "accel0"):
         (tmp_path / "dev" / name).touch()
     first, second = lacking_here(["neuron_power"], tmp_path)
-    assert "pip install 'trainledger[nvidia]'" in first and "libtpu" in second
+    assert "pip install nvidia-ml-py" in first and "libtpu" in second
     assert lacking_here(["gpu_monitoring", "tpu_monitoring"], tmp_path) == []
 
 
@@ -90,7 +90,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     yield fake
 
 
-def test_a_gpu_tells_its_watts_and_what_it_does_not_tell_is_null_and_never_zero(nvml: ModuleType, tmp_path: Path) -> None:
+def test_a_gpu_reports_its_watts_and_what_it_does_not_report_is_null_and_never_zero(nvml: ModuleType, tmp_path: Path) -> None:
     (document,) = Nvml().documents(STAMP)
     assert document["gpus"] == [
         {
@@ -165,17 +165,17 @@ def test_chips_whose_duty_cycle_cannot_be_read_are_not_called_idle(tmp_path: Pat
     assert read_tpu(tmp_path, monkeypatch, duty_cycle_pct=[], hbm_capacity_usage=[]) == []
 
 
-def test_a_library_that_is_missing_or_fails_is_said_once_and_the_others_go_on(node: Node, nvml: ModuleType) -> None:
-    said: list[str] = []
+def test_a_library_that_is_missing_or_fails_is_named_once_and_the_others_go_on(node: Node, nvml: ModuleType) -> None:
+    messages: list[str] = []
     settings = {"kinds": ["tpu_monitoring", "gpu_monitoring", "neuron_power"], "sysfs": str(node.sysfs), "labels": {}}
     settings |= {"host": {"resource_id": HOST}, "run": "run-a"}
     node.power(0)
-    samplers = samplers_of(settings, said.append)
+    samplers = samplers_of(settings, messages.append)
     assert [one.kind for one in samplers] == ["gpu_monitoring", "neuron_power"]
-    assert said == ["tpu_monitoring cannot be recorded here: ModuleNotFoundError: No module named 'libtpu'"]
+    assert messages == ["tpu_monitoring cannot be recorded here: ModuleNotFoundError: No module named 'libtpu'"]
     nvml.nvmlDeviceGetUtilizationRates = lambda handle: 1 / 0  # type: ignore[attr-defined]
     out, failed = io.StringIO(), set[str]()
     for _ in range(2):
-        sample(samplers, settings, out, said.append, failed)
+        sample(samplers, settings, out, messages.append, failed)
     assert [line.split(" ")[0] for line in out.getvalue().splitlines()] == ["neuron_power"]
-    assert said[1:] == ["gpu_monitoring cannot be read now: ZeroDivisionError: division by zero"]
+    assert messages[1:] == ["gpu_monitoring cannot be read now: ZeroDivisionError: division by zero"]

@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from connectors.stores import StoreOptions
-from dagster_project.failures import UsageError
-from dagster_project.recorder import writing
-from dagster_project.recorder.spool import Session, sessions, trim
-from dagster_project.recorder.targets import Folder, checked_target
-from dagster_project.recorder.uploading import deliver, deliver_all
-from dagster_project.recorder.writing import Writer
+from trainledger_recorder import writing
+from trainledger_recorder.errors import UsageError
+from trainledger_recorder.spool import Session, sessions, trim
+from trainledger_recorder.targets import Folder, Options, checked_target
+from trainledger_recorder.uploading import deliver, deliver_all
+from trainledger_recorder.writing import Writer
 
 NOON = dt.datetime(2026, 4, 12, 12, tzinfo=dt.UTC)
 
@@ -33,10 +32,10 @@ class Clock:
         return self.time
 
 
-def begun(parent: Path, said: list[str], **limits: Any) -> tuple[Session, Writer, Clock]:
+def begun(parent: Path, messages: list[str], **limits: Any) -> tuple[Session, Writer, Clock]:
     session, clock = Session.begin(parent, NOON), Clock()
     limits = {"most_bytes": 1000, "most_seconds": 600.0} | limits
-    return session, Writer(session, "run-a", "i-1", monotonic=clock, say=said.append, **limits), clock
+    return session, Writer(session, "run-a", "i-1", monotonic=clock, say=messages.append, **limits), clock
 
 
 def texts(folder: Path) -> dict[str, str]:
@@ -69,7 +68,7 @@ def test_a_clock_that_is_set_back_overwrites_nothing_and_the_order_stays(tmp_pat
 
 
 def test_a_killed_recorder_leaves_every_whole_line_and_the_next_one_delivers_them(tmp_path: Path) -> None:
-    parent, said = tmp_path / "spool", list[str]()
+    parent, messages = tmp_path / "spool", list[str]()
     dead, writer, _ = begun(parent, [])
     writer.write("neuron_power", b"finished\n", NOON)
     writer.finish_all()
@@ -79,9 +78,11 @@ def test_a_killed_recorder_leaves_every_whole_line_and_the_next_one_delivers_the
     alive, other, _ = begun(parent, [])
     other.write("neuron_power", b"later\n", NOON)
     other.finish_all()
-    assert deliver_all(parent, alive.name, Folder(tmp_path / "out"), said.append) == 1, "a living recorder's files are its own"
+    assert deliver_all(parent, alive.name, Folder(tmp_path / "out"), messages.append) == 1, (
+        "a living recorder's files are its own"
+    )
     dead.release()
-    assert deliver_all(parent, alive.name, Folder(tmp_path / "out"), said.append) == 2
+    assert deliver_all(parent, alive.name, Folder(tmp_path / "out"), messages.append) == 2
     assert sorted(texts(tmp_path / "out").values()) == ["finished\n", "later\n", "open\n"]
     assert [one.name for one in sessions(parent)] == [alive.name]
 
@@ -101,8 +102,8 @@ def test_above_the_bound_the_oldest_files_go_and_are_named_and_below_it_none(tmp
 def test_a_full_disk_costs_the_lines_that_do_not_fit_and_no_half_line_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said: list[str] = []
-    session, writer, _ = begun(tmp_path / "spool", said)
+    messages: list[str] = []
+    session, writer, _ = begun(tmp_path / "spool", messages)
     writer.write("neuron_power", b"before\n", NOON)
     write, room = os.write, [False]
 
@@ -122,7 +123,7 @@ def test_a_full_disk_costs_the_lines_that_do_not_fit_and_no_half_line_stays(
     writer.finish_all()
     (ready,) = session.ready()
     assert ready.path.read_bytes() == b"before\nafter\n"
-    assert [text.split(":")[-1].strip() if "no more" in text else text[:16] for text in said] == [
+    assert [text.split(":")[-1].strip() if "no more" in text else text[:16] for text in messages] == [
         "No space left on device. The job goes on; what does not fit is lost.",
         "3 lines were los",
     ]
@@ -132,7 +133,7 @@ def test_a_disk_too_full_to_pack_delivers_lines_as_they_are(tmp_path: Path, monk
     session, writer, _ = begun(tmp_path / "spool", [])
     writer.write("neuron_power", b"plain\n", NOON)
     writer.finish_all()
-    monkeypatch.setattr("dagster_project.recorder.uploading.gzip.GzipFile", _refuse)
+    monkeypatch.setattr("trainledger_recorder.uploading.gzip.GzipFile", _refuse)
     assert deliver_all(session.folder.parent, session.name, Folder(tmp_path / "out"), print) == 1
     (path,) = (tmp_path / "out").rglob("*.jsonl")
     assert path.read_bytes() == b"plain\n" and session.is_empty()
@@ -147,19 +148,19 @@ def test_a_store_that_fails_keeps_the_order_and_everything_that_waits(tmp_path: 
     for number in range(3):
         writer.write("neuron_power", f"{number}\n".encode(), NOON)
         writer.finish_all()
-    target, said = Folder(tmp_path / "out"), list[str]()
+    target, messages = Folder(tmp_path / "out"), list[str]()
     calls = failing(target, 1)
     with pytest.raises(OSError, match="planted"):
-        deliver_all(session.folder.parent, session.name, target, said.append)
+        deliver_all(session.folder.parent, session.name, target, messages.append)
     assert [one.path.suffix for one in session.ready()] == [".gz", ".gz"], "what waits is packed"
-    assert deliver_all(session.folder.parent, session.name, target, said.append) == 2
+    assert deliver_all(session.folder.parent, session.name, target, messages.append) == 2
     assert [key[-15:-9] for key in calls] == ["000001", "000002", "000002", "000003"]
     (tmp_path / "file").touch()
-    assert deliver(session.folder.parent, session.name, str(tmp_path / "file/below"), StoreOptions(), said.append) == 0
+    assert deliver(session.folder.parent, session.name, str(tmp_path / "file/below"), Options(), messages.append) == 0
     writer.write("neuron_power", b"3\n", NOON)
     writer.finish_all()
-    assert deliver(session.folder.parent, session.name, str(tmp_path / "file/below"), StoreOptions(), said.append) == 75
-    assert "Not a directory" in said[-1] or "File exists" in said[-1]
+    assert deliver(session.folder.parent, session.name, str(tmp_path / "file/below"), Options(), messages.append) == 75
+    assert "Not a directory" in messages[-1] or "File exists" in messages[-1]
 
 
 def failing(target: Folder, after: int) -> list[str]:

@@ -7,18 +7,19 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+import botocore.client
 import botocore.endpoint
 import pytest
 
-from connectors.stores import StoreOptions
-from dagster_project.recorder.spool import Session
-from dagster_project.recorder.targets import open_target
-from dagster_project.recorder.uploading import deliver
-from dagster_project.recorder.uploads import Uploads
-from dagster_project.recorder.writing import Writer
 from tests.bigquery.servers import must_be_installed, storage_emulator
 from tests.connectors.buckets import BUCKET
 from tests.recorder.kit import Node, answering
+from trainledger_recorder.errors import DeliveryError
+from trainledger_recorder.spool import Session
+from trainledger_recorder.targets import Options, open_target
+from trainledger_recorder.uploading import deliver
+from trainledger_recorder.uploads import Uploads
+from trainledger_recorder.writing import Writer
 
 pytestmark = pytest.mark.slow
 
@@ -50,9 +51,9 @@ def test_without_a_network_files_wait_and_afterwards_every_line_arrives_once(
     first = ThreadedMotoServer(port=0, verbose=False)
     first.start()
     _, port = first.get_host_and_port()
-    session, said = waiting(tmp_path / "spool", 2), list[str]()
-    options = StoreOptions(endpoint_url=f"http://127.0.0.1:{port}")
-    asked = tmp_path / "spool", session.name, LOCATION, options, said.append
+    session, messages = waiting(tmp_path / "spool", 2), list[str]()
+    options = Options(endpoint_url=f"http://127.0.0.1:{port}")
+    asked = tmp_path / "spool", session.name, LOCATION, options, messages.append
     assert deliver(*asked) == 0
     first.stop()
     monkeypatch.setattr(botocore.endpoint.time, "sleep", lambda seconds: None)  # between its own tries
@@ -60,7 +61,7 @@ def test_without_a_network_files_wait_and_afterwards_every_line_arrives_once(
     for number in (2, 3):
         writer.write("neuron_power", f"{session.name} {number}\n".encode(), NOON)
     assert deliver(*asked) == 75
-    assert "s3://exports/recorded/neuron_power/run=run-a/host=i-2/2026-04-12T12-00-00Z-" in said[-1]
+    assert "s3://exports/recorded/neuron_power/run=run-a/host=i-2/2026-04-12T12-00-00Z-" in messages[-1]
     again = ThreadedMotoServer(port=port, verbose=False)
     again.start()
     try:
@@ -90,7 +91,7 @@ def test_cloud_storage_takes_files_and_replaces_a_record(tmp_path: Path) -> None
     with storage_emulator(tmp_path) as url:
         client = storage.Client("acme", client_options=ClientOptions(api_endpoint=url), credentials=AnonymousCredentials())
         bucket = client.create_bucket("acme-recorded")
-        target = open_target("gs://acme-recorded/p", StoreOptions(endpoint_url=url))
+        target = open_target("gs://acme-recorded/p", Options(endpoint_url=url))
         for text in ("first", "second"):
             (tmp_path / "file").write_text(text)
             target.deliver(tmp_path / "file", "neuron_power/a.jsonl")
@@ -104,16 +105,16 @@ def test_a_file_that_cloud_storage_has_already_is_delivered_and_a_record_is_writ
     (tmp_path / "file").write_text("lines")
     asked: list[str] = []
     with answering({}, {}, otherwise=412, asked=asked) as address:
-        target = open_target("gs://acme-recorded/p", StoreOptions(endpoint_url=f"http://{address}"))
+        target = open_target("gs://acme-recorded/p", Options(endpoint_url=f"http://{address}"))
         target.deliver(tmp_path / "file", "neuron_power/a.jsonl")
         target.replace(tmp_path / "file", "runs/a.run.json")
     assert ["ifGenerationMatch=0" in one for one in asked] == [True, False]
 
 
-def test_after_failures_it_waits_longer_and_longer_says_so_once_and_begins_again_at_once_when_asked(
+def test_after_failures_it_waits_longer_and_longer_with_one_message_and_begins_again_at_once_when_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    time, said, results = [0.0], list[str](), [75, 75, 75, 0]
+    time, messages, results = [0.0], list[str](), [75, 75, 75, 0]
 
     class Ended:
         """An upload that has ended."""
@@ -125,8 +126,8 @@ def test_after_failures_it_waits_longer_and_longer_says_so_once_and_begins_again
         def poll(self) -> int:
             return self.returncode
 
-    monkeypatch.setattr("dagster_project.recorder.uploads.subprocess.Popen", Ended)
-    uploads = Uploads(tmp_path, "own", LOCATION, StoreOptions(), lambda: time[0], said.append, spread=lambda: 1.0)
+    monkeypatch.setattr("trainledger_recorder.uploads.subprocess.Popen", Ended)
+    uploads = Uploads(tmp_path, "own", LOCATION, Options(), lambda: time[0], messages.append, spread=lambda: 1.0)
     waits = []
     for _ in range(3):
         uploads.turn()
@@ -138,4 +139,35 @@ def test_after_failures_it_waits_longer_and_longer_says_so_once_and_begins_again
     uploads.turn()
     uploads.turn()
     assert uploads.is_done and uploads.due() is None
-    assert [text.partition(" ")[0] for text in said] == ["nothing", "what"]
+    assert [text.partition(" ")[0] for text in messages] == ["nothing", "what"]
+
+
+def test_a_role_is_assumed_with_its_external_id_and_delivers_with_its_own_credentials(
+    s3: Any, endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, Any, str]] = []
+    call = botocore.client.BaseClient._make_api_call
+
+    def watched(client: Any, operation: str, options: Any) -> Any:
+        asked.append((operation, options, client._request_signer._credentials.access_key))
+        return call(client, operation, options)
+
+    monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", watched)
+    (tmp_path / "file").write_text("lines")
+    role = "arn:aws:iam::123456789012:role/recorder"
+    target = open_target(LOCATION, Options(role_arn=role, external_id="planted", endpoint_url=endpoint))
+    for key in ("neuron_power/a.jsonl", "neuron_power/b.jsonl"):
+        target.deliver(tmp_path / "file", key)
+    assert [operation for operation, _, _ in asked] == ["AssumeRole", "PutObject", "PutObject"]
+    assert (asked[0][1]["RoleArn"], asked[0][1]["ExternalId"]) == (role, "planted")
+    assert asked[0][2] == "planted-key-id" and asked[1][2] == asked[2][2] != "planted-key-id"
+
+
+def test_what_a_store_refuses_is_named_by_its_code_and_what_to_grant(s3: Any, endpoint: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("lines")
+    with pytest.raises(DeliveryError, match=r"s3://absent/x/a: PutObject failed with NoSuchBucket\. Check the name of bucket"):
+        open_target("s3://absent/x", Options(endpoint_url=endpoint)).deliver(tmp_path / "file", "a")
+    with answering({}, {}, otherwise=403) as address:
+        for location, granted in (("s3://b/x", "s3:PutObject"), ("gs://bucket/x", "storage.objects.create")):
+            with pytest.raises(DeliveryError, match=f"^{location}/a: .* failed with .*Grant {granted}"):
+                open_target(location, Options(endpoint_url=f"http://{address}")).deliver(tmp_path / "file", "a")

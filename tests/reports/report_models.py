@@ -1,6 +1,6 @@
 """The SELECT of a report model over a small published file: its own text with schema `marts`, without dbt.
 
-Report models read published tables and ephemeral models alone, so that their names are all there is to compile.
+Report models read published tables, and what they have in common, alone, so that their names are all there is to compile.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import jinja2
 
 DBT = Path(__file__).resolve().parents[2] / "dbt"
 FOLDER = DBT / "models" / "marts" / "reports"
+IN_COMMON = DBT / "models" / "intermediate" / "reporting"
 LISTS = re.compile(r"{% macro (\w+)\(\) -%}\s*{{ return\((\[.*?\])\) }}\s*{%- endmacro %}", re.DOTALL)
 ENVIRONMENT = jinja2.Environment(extensions=["jinja2.ext.do"], autoescape=False)
 
@@ -23,7 +24,7 @@ ENVIRONMENT = jinja2.Environment(extensions=["jinja2.ext.do"], autoescape=False)
 @cache
 def _names() -> dict[str, Any]:
     """What dbt gives a model: its macros, and the few words of dbt's own that report models use."""
-    paths = [path for path in sorted((DBT / "macros").glob("*.sql")) if path.stem not in ("by_month", "table", "testing")]
+    paths = [path for path in sorted((DBT / "macros").glob("*.sql")) if path.stem not in ("by_month", "testing")]
     text = "\n".join(path.read_text() for path in paths)
     lists = {name: _giving(ast.literal_eval(items)) for name, items in LISTS.findall(text)}  # a macro of dbt may return a list
     dispatched: dict[str, Any] = {}
@@ -43,13 +44,12 @@ def _giving(items: list[str]) -> Callable[[], list[str]]:
 
 
 def _ref(name: str) -> str:
-    found = [path for path in DBT.rglob(f"models/**/{name}.sql") if "'ephemeral'" in path.read_text().partition("}}")[0]]
-    return f"(\n{statement(name)}\n)" if found else f"marts.{name}"
+    return f"(\n{statement(name)}\n)" if (IN_COMMON / f"{name}.sql").exists() else f"marts.{name}"
 
 
 @cache
 def statement(model: str) -> str:
-    """The SELECT of one model; an ephemeral model stands in it in brackets."""
+    """The SELECT of one model; that of a table in common is in it in brackets."""
     (path,) = DBT.rglob(f"models/**/{model}.sql")
     return ENVIRONMENT.from_string(path.read_text()).render(_names()).strip()
 

@@ -1,6 +1,6 @@
 """What reports say where the watts of chips were calibrated: from how many windows, of which days, with which spread.
 
-Paper says what the page says (test_report_on_paper.py).
+Paper shows what the page states (test_report_on_paper.py).
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ def published(tmp_path: Path) -> Path:
     return write_published(tmp_path / "p.duckdb", TWO_RUNS, payers=PAYERS[:1])
 
 
-def test_the_page_says_from_which_windows_watts_were_calibrated(published: Path, tmp_path: Path) -> None:
+def test_the_page_states_from_which_windows_watts_were_calibrated(published: Path, tmp_path: Path) -> None:
     report = rendered(changed(published, WINDOWS, CALIBRATED), "2026Q2", tmp_path)
     record = record_of(report)
-    told = {row["accelerator_type"]: row["calibrated_from"] for row in values_of(record, "energy_by_basis")}
-    assert told.pop("trn2.48xlarge") == WORDS and not any(told.values())
+    stated = {row["accelerator_type"]: row["calibrated_from"] for row in values_of(record, "energy_by_basis")}
+    assert stated.pop("trn2.48xlarge") == WORDS and not any(stated.values())
     latest = [row for row in values_of(record, "calibrated_watts") if row["sdk_version"] == ""]
     assert [(row["valid_from_month"], row["window_count"], row["busy_w"], row["spread_w"]) for row in latest] == [
         ("2026-06-01", "412", "400.0", "12.4")
     ]
     page = " ".join(report.html.read_text().split())
-    for said in ("Watts of a chip, calibrated from measured windows", WORDS, "never less than 10 %"):
-        assert said in page
+    for shown in ("Watts of a chip, calibrated from measured windows", WORDS, "never less than 10 %"):
+        assert shown in page
 
 
-def test_a_report_without_calibrated_watts_says_nothing_of_them(published: Path, tmp_path: Path) -> None:
+def test_a_report_without_calibrated_watts_does_not_mention_them(published: Path, tmp_path: Path) -> None:
     report = rendered(published, "2026Q2", tmp_path)
     assert "calibrated_watts" not in report.json.read_text() and "Calibrated from" not in report.html.read_text()

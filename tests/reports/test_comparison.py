@@ -105,7 +105,7 @@ def test_a_query_that_begins_with_its_own_tables_keeps_them() -> None:
     assert standing_alone("select * from marts.rpt_ab", statements, window) == "select * from marts.rpt_ab"
 
 
-def test_the_page_says_its_dates_and_how_to_make_it_again(compared: Path, tmp_path: Path) -> None:
+def test_the_page_states_its_dates_and_how_to_make_it_again(compared: Path, tmp_path: Path) -> None:
     page = render(compared, *YEAR, tmp_path, organisation="A & B <AG>").html.read_text()
     assert "A &amp; B &lt;AG&gt;" in page and "1 October 2025 to 30 September 2026" in page
     assert "trainledger report compare --from 2025-10-01 --to 2026-10-01" in page

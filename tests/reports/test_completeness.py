@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dagster_project.failures import UsageError
+from dagster_project.base.failures import UsageError
 from dagster_project.publishing.reporting import render_quarter
 from tests.reports.kit import changed, record_of, rendered, values_of
 from tests.reports.published_fixture import TWO_RUNS, write_published
@@ -39,7 +39,7 @@ def test_a_payer_that_fell_silent_long_ago_is_missed_while_its_source_is_configu
     assert not any(BILLING_ACCOUNT in reason for reason in rendered(path, "2026Q3", tmp_path).reasons), "no longer configured"
 
 
-def test_telemetry_and_records_are_told_from_what_is_missing(usual: Path, tmp_path: Path) -> None:
+def test_telemetry_and_records_are_distinguished_from_what_is_missing(usual: Path, tmp_path: Path) -> None:
     days = ("2026-04-03T05-00-00Z", "2026-04-03T06-00-00Z", "2026-04-09T05-00-00Z")
     changed(
         usual,

@@ -40,7 +40,7 @@ def test_a_datapoint_has_its_exact_figure_or_the_reason_why_there_is_none(report
     ]
 
 
-def test_the_section_says_how_many_datapoints_have_a_figure_and_whose_tonnes_they_are(report: tuple[dict, str]) -> None:
+def test_the_section_shows_how_many_datapoints_have_a_figure_and_whose_tonnes_they_are(report: tuple[dict, str]) -> None:
     section = report[1].partition('id="disclosure"')[2]
     assert "1 of 3 datapoints of 2 frameworks have a figure" in section
     assert "Tonnes of a cloud are Scope 3, category 1 of our own inventory" in section

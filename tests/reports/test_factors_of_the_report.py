@@ -59,7 +59,7 @@ def test_what_the_organisation_measured_is_visible_as_such(published: Path, tmp_
 
 
 @pytest.mark.parametrize(("day", "is_told"), [("2026-10-01", True), ("2026-10-02", False)])
-def test_the_report_tells_a_quarter_before_a_factor_expires(published: Path, tmp_path: Path, day: str, is_told: bool) -> None:
+def test_the_report_shows_a_quarter_before_a_factor_expires(published: Path, tmp_path: Path, day: str, is_told: bool) -> None:
     reasons = " ".join(rendered(expires(published, day), "2026Q2", tmp_path).reasons)
     told = f"The emission factor of us-east-2 expires on {day} (its data are 2 years old)"
     assert (told in reasons) == is_told
@@ -73,7 +73,7 @@ def test_the_report_tells_a_quarter_before_a_factor_expires(published: Path, tmp
         ("2029-01-01", ["emission factors expired on 2029-01-01: egrid2023-rfcw (us-east-2); age 2 years."]),
     ],
 )
-def test_status_tells_a_quarter_before_a_factor_expires(published: Path, now: str, told: list[str]) -> None:
+def test_status_shows_a_quarter_before_a_factor_expires(published: Path, now: str, told: list[str]) -> None:
     at = datetime.fromisoformat(now).replace(tzinfo=UTC)
     warnings = expiring_factors(published, at)
     assert [warning.partition(" From")[0] for warning in warnings] == told
@@ -88,5 +88,5 @@ def test_only_factors_of_the_newest_month_count(published: Path) -> None:
     assert expiring_factors(changed(published, old, newer), datetime(2029, 1, 1, tzinfo=UTC)) == []
 
 
-def test_without_a_publication_nothing_is_told(tmp_path: Path) -> None:
+def test_without_a_publication_nothing_is_reported(tmp_path: Path) -> None:
     assert expiring_factors(tmp_path / "trainledger.duckdb", datetime(2029, 1, 1, tzinfo=UTC)) == []

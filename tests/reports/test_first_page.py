@@ -1,4 +1,4 @@
-"""The first page in sentences: what it says of whole and of unknown quarters; each of its numbers is a figure of the record."""
+"""The first page in sentences: what it states of whole and of unknown quarters; each of its numbers is a figure of the record."""
 
 import re
 from dataclasses import replace
@@ -65,7 +65,7 @@ def test_each_number_of_a_sentence_is_a_figure_of_the_record(records: dict[str, 
     assert count >= 8
 
 
-def test_two_runs_of_the_first_quarter_are_told_in_words(tmp_path: Path) -> None:
+def test_two_runs_of_the_first_quarter_are_reported_in_words(tmp_path: Path) -> None:
     page = page_of(write_published(tmp_path / "p.duckdb", TWO_RUNS, payers=PAYERS[:1]), "2026Q2", tmp_path)
     assert page["cost"] == "2 training runs cost 3 500 USD of 30 400 USD for all that was billed (effective cost)."
     assert page["energy"] == "The runs used 10.1 (8.09-12.6) MWh at the facility, modelled, and held chips for 14 000 h."
@@ -78,14 +78,14 @@ def test_two_runs_of_the_first_quarter_are_told_in_words(tmp_path: Path) -> None
     assert page["changes"] == NOTHING_BEFORE
 
 
-def test_a_quarter_after_another_says_what_changed_and_what_is_not_compared(records: dict[str, dict]) -> None:
+def test_a_quarter_after_another_shows_what_changed_and_what_is_not_compared(records: dict[str, dict]) -> None:
     page = said(records["2026Q3"])
     assert re.match(r"Against 2026Q2 the cost of training runs (rose|fell) by [\d.]+ % from [\d ]+ USD", page["changes"])
     assert "No change is shown for their location-based Scope 2 and their market-based Scope 2: " in page["changes"]
     assert page["emissions"] == "No emissions of 2026Q3 are disclosed yet: a carbon month of the quarter is not published."
 
 
-def test_a_break_in_the_providers_model_is_the_reason_why_no_change_is_told(tmp_path: Path) -> None:
+def test_a_break_in_the_providers_model_is_the_reason_why_no_change_is_reported(tmp_path: Path) -> None:
     runs = (replace(TWO_RUNS[0], months=MONTHS),)
     path = write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1], carbon_until=date(2026, 9, 1))
     assert "market-based Scope 2 stayed at 113 kgCO2e" in page_of(path, "2026Q3", tmp_path)["changes"]
@@ -95,14 +95,14 @@ def test_a_break_in_the_providers_model_is_the_reason_why_no_change_is_told(tmp_
     assert page["changes"].endswith("market-based Scope 2: the provider changed its model: AWS v2, then v3.0.1.")
 
 
-def test_costs_of_two_currencies_are_told_one_after_the_other(tmp_path: Path) -> None:
+def test_costs_of_two_currencies_are_reported_one_after_the_other(tmp_path: Path) -> None:
     euro = replace(TWO_RUNS[1], payer=PAYERS[1], currency="EUR")
     page = page_of(write_published(tmp_path / "p.duckdb", (TWO_RUNS[0], euro)), "2026Q2", tmp_path)
     assert re.match(r"2 training runs cost 501 EUR of [\d ]+ EUR and 3 000 USD of [\d ]+ USD for all", page["cost"])
     assert "% (EUR) and " in page["sureness"]
 
 
-def test_what_is_unknown_is_told_with_its_reason_and_what_is_known_of_it(tmp_path: Path) -> None:
+def test_what_is_unknown_is_reported_with_its_reason_and_what_is_known_of_it(tmp_path: Path) -> None:
     runs = (*TWO_RUNS, Run("dark", "vision", "m", months=MONTHS[:1], has_power=False))
     page = page_of(write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1]), "2026Q2", tmp_path)
     assert page["energy"] == (
@@ -117,13 +117,13 @@ def test_what_is_unknown_is_told_with_its_reason_and_what_is_known_of_it(tmp_pat
     )
 
 
-def test_a_bill_without_runs_is_told_and_nothing_else_is_made_up(tmp_path: Path) -> None:
+def test_a_bill_without_runs_is_reported_and_nothing_else_is_made_up(tmp_path: Path) -> None:
     page = page_of(write_published(tmp_path / "p.duckdb", (), payers=PAYERS[:1]), "2026Q2", tmp_path)
     assert page["cost"] == "No training run cost anything in 2026Q2; all that was billed is 26 900 USD."
     assert page.keys() == {"cost", "idle", "sureness", "changes"}
 
 
-def test_coverage_of_the_bill_and_lost_work_are_told_where_they_are_published(tmp_path: Path) -> None:
+def test_coverage_of_the_bill_and_lost_work_are_reported_where_they_are_published(tmp_path: Path) -> None:
     path = changed(
         write_published(tmp_path / "p.duckdb", PAIRED),
         "insert into marts.rpt_coverage values (date '2026-05-01', 'AWS', 'AmazonEC2', 'USD', 1000, 712, 840),"

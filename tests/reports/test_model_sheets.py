@@ -83,7 +83,7 @@ def test_a_run_that_goes_on_has_no_last_day(tmp_path: Path) -> None:
     assert "to a day not yet known on" in record["method"]
 
 
-def test_what_is_not_known_is_told_with_its_reason_and_never_as_zero(tmp_path: Path) -> None:
+def test_what_is_not_known_is_reported_with_its_reason_and_never_as_zero(tmp_path: Path) -> None:
     unknown = (
         "update marts.rpt_model_energy set energy_kwh = null, energy_kwh_low = null, energy_kwh_high = null, model_flops = null,"
         " training_days = null, chip_hours = null, not_available_reason = 'a month is not known'"

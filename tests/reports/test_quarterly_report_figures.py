@@ -1,4 +1,4 @@
-"""What the quarterly report says of a published file: figures, status, nulls."""
+"""What the quarterly report states of a published file: figures, status, nulls."""
 
 import csv
 import json

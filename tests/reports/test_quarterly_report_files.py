@@ -26,11 +26,11 @@ def test_a_quarter_of_no_run_or_one_run_renders(runs: tuple[Run, ...], tmp_path:
     report = rendered(write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1]), "2026Q2", tmp_path)
     assert len(values_of(record_of(report), "largest_runs")) == len(runs)
     assert ("No run has a cost in this quarter." in report.html.read_text()) == (not runs)
-    said = {sentence["id"]: sentence["text"] for sentence in record_of(report)["sections"][0]["sentences"]}
-    assert said["cost"].startswith(
+    stated = {sentence["id"]: sentence["text"] for sentence in record_of(report)["sections"][0]["sentences"]}
+    assert stated["cost"].startswith(
         "1 training run cost" if runs else "No training run cost anything in 2026Q2; all that was billed is"
     )
-    assert ("energy" in said) == ("emissions" in said) == bool(runs)
+    assert ("energy" in stated) == ("emissions" in stated) == bool(runs)
 
 
 def test_a_quarter_without_data_is_refused_and_the_quarters_with_data_are_named(published: Path, tmp_path: Path) -> None:

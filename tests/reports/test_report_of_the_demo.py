@@ -27,7 +27,7 @@ def reports(published: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     return {quarter: render(published, quarter, out, organisation="Example AG") for quarter in ("2026Q2", "2026Q3")}
 
 
-def test_the_second_quarter_is_complete_and_the_third_says_which_carbon_is_missing(reports: dict[str, QuarterlyReport]) -> None:
+def test_the_second_quarter_is_complete_and_the_third_shows_which_carbon_is_missing(reports: dict[str, QuarterlyReport]) -> None:
     assert reports["2026Q2"].status == "preliminary"
     assert reports["2026Q3"].status == "draft"
     gaps = [reason for reason in reports["2026Q3"].reasons if reason.startswith("No ")]
@@ -72,7 +72,7 @@ def test_every_table_of_today_has_an_answer_and_every_gate_passed(reports: dict[
 def test_the_demo_command_wrote_the_same_bytes(demo_home: Path, published: Path, tmp_path: Path) -> None:
     written = demo_home / "trainledger-home" / "reports" / "2026Q2"
     settings = load_settings(demo_home / "trainledger.yaml")
-    again = render(published, "2026Q2", tmp_path, organisation=settings.organisation.name, policy=policy_of(settings))
+    again = render(published, "2026Q2", tmp_path, organisation=settings.organisation.name, policy=policy_of(settings.reporting))
     assert again.html.read_bytes() == (written / "report.html").read_bytes()
     assert again.json.read_bytes() == (written / "report.json").read_bytes()
     page, record = (written / "report.html").read_text(encoding="utf-8"), json.loads((written / "report.json").read_text())

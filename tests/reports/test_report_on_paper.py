@@ -21,6 +21,7 @@ import typst
 from pypdf import PdfReader
 from pypdf.generic import PdfObject
 
+from reports.errors import FontError
 from reports.model import Column, Table, TableSpec
 from reports.page import fonts, layout, paper, tree
 from reports.page.names import shown
@@ -146,7 +147,7 @@ def test_headings_of_the_pdf_go_down_one_level_at_a_time_and_every_table_has_one
     assert len(levels) == sum(block["kind"] in ("heading", "table") for block in blocks)
 
 
-def test_paper_says_what_the_page_says_in_its_order(report: QuarterlyReport, pdf: PdfReader) -> None:
+def test_paper_shows_what_the_page_states_in_its_order(report: QuarterlyReport, pdf: PdfReader) -> None:
     html = report.html.read_text(encoding="utf-8")
     body = tree.read(html)
     captions = [caption.text() for caption in body.all("caption")]
@@ -171,14 +172,14 @@ def _entries(outline: list[Any]) -> Iterator[Any]:
 
 def test_every_page_of_the_pdf_has_its_number_the_scope_sentence_and_the_status(pdf: PdfReader) -> None:
     for n, page in enumerate(pdf.pages, 1):
-        said = page.extract_text()
-        assert SCOPE_SENTENCE in said and f"{n} / {len(pdf.pages)}" in said and "DRAFT" in said.upper()
+        stated = page.extract_text()
+        assert SCOPE_SENTENCE in stated and f"{n} / {len(pdf.pages)}" in stated and "DRAFT" in stated.upper()
 
 
 def test_any_script_is_printed_and_what_no_font_has_is_its_code_point(pdf: PdfReader, text: str) -> None:
-    said = "".join(text.split())
+    stated = "".join(text.split())
     for name in ("Кириллица", "Ελληνικά", "日本語", "한국어", "‹U+1F680›", "‹U+0E44›", "‹U+1F680›standsforacharacter"):
-        assert name in said, name
+        assert name in stated, name
     used = {font["/BaseFont"] for page in pdf.pages for font in page["/Resources"]["/Font"].values()}
     assert {
         name for name in ("NotoSansArabic", "NotoSansHebrew", "NotoSansCJK", "NotoSans-") if not any(name in f for f in used)
@@ -196,9 +197,9 @@ def test_invisible_characters_are_code_points_on_the_page_and_themselves_in_the_
 
 
 def test_names_are_no_markup_on_paper(text: str) -> None:
-    said = "".join(text.split())
+    stated = "".join(text.split())
     for name in ('#import"/etc/passwd":*', "$x^2$]}#panic()\\*bold*@label<label>", "../../etc/passwd", "#setpage()"):
-        assert name in said, name
+        assert name in stated, name
 
 
 def test_a_name_that_would_fill_a_page_is_cut_there_and_counted() -> None:
@@ -268,3 +269,17 @@ def test_where_shaping_fails_the_letters_of_the_first_font_are_left() -> None:
 def test_a_quarter_of_no_run_or_one_run_is_a_pdf_and_a_workbook(runs: tuple[Run, ...], tmp_path: Path) -> None:
     made = rendered(write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1]), "2026Q2", tmp_path)
     assert len(PdfReader(made.pdf).pages) >= 3 and len(openpyxl.load_workbook(made.xlsx).sheetnames) > 20
+
+
+def test_a_font_file_with_other_bytes_is_refused_before_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    family, package, name, sha256 = fonts.FONTS[1]
+    data = bytearray(fonts._file(package, name, sha256).read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "another_package").mkdir()
+    (tmp_path / "another_package" / "__init__.py").touch()
+    (tmp_path / "another_package" / "font.ttf").write_bytes(data)
+    monkeypatch.syspath_prepend(tmp_path)
+    for there, words in (("another_package", "its sha256 differs"), ("absent_package", "is not installed")):
+        monkeypatch.setattr(fonts, "FONTS", ((family, there, "font.ttf", sha256),))
+        with pytest.raises(FontError, match=f"{words}.*run.lock"):
+            fonts.folders()

@@ -1,4 +1,4 @@
-"""The page itself: hostile names, nothing from outside, headings, captions, drawings, and how it stands in a browser."""
+"""The page itself: hostile names, nothing from outside, headings, captions, drawings, and how it is in a browser."""
 
 import csv
 import itertools
@@ -122,10 +122,10 @@ def test_formulas_in_csv_cells_are_text_and_negative_numbers_stay_numbers(report
     assert '\'=HYPERLINK("http://evil.example","x")' in seen and "'-1+1" in seen
 
 
-def test_the_scope_sentence_stands_on_the_cover_in_every_section_and_on_every_printed_page(page: Page) -> None:
+def test_the_scope_sentence_is_on_the_cover_in_every_section_and_on_every_printed_page(page: Page) -> None:
     sections = sum("chapter" in (attributes.get("class") or "") for attributes in page.named("section"))
-    said = sum(SCOPE_SENTENCE in data for _, data in page.text)
-    assert sections >= 9 and said == sections + 3  # cover, footer, and the page margin in the style sheet
+    stated = sum(SCOPE_SENTENCE in data for _, data in page.text)
+    assert sections >= 9 and stated == sections + 3  # cover, footer, and the page margin in the style sheet
     assert next(data for tag, data in page.text if tag == "style").count(SCOPE_SENTENCE) == 1
 
 

@@ -48,7 +48,7 @@ def prover(tmp_path: Path) -> Iterator[Prover]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_id_says_the_same_when_it_is_read_again(name: str) -> None:
+def test_an_id_is_the_same_when_it_is_read_again(name: str) -> None:
     text = figure_id(("2026Q3", "by_team"), [name, None], "cost")
     assert parts_of(text) == ("2026Q3", "by_team", [name, ""], "cost")
 

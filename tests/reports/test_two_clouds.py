@@ -75,9 +75,9 @@ def test_four_quarters_name_the_cheaper_side_and_say_what_is_undecided(paired: P
     )
 
 
-def test_two_ratios_that_disagree_get_a_sentence_that_says_why(paired: Path, record: dict, tmp_path: Path) -> None:
+def test_two_ratios_that_disagree_get_a_sentence_with_the_reason(paired: Path, record: dict, tmp_path: Path) -> None:
     """Allocated by list price TPU emits a quarter more, modelled from power half: the reader sees both with their pairs."""
-    told = changed(
+    stated = changed(
         tmp_path_of(paired, tmp_path),
         "update marts.fct_training_run_emissions set provider_scope_2_location_based_kgco2e = 10 * "
         "provider_scope_2_location_based_kgco2e where provider_name = 'Google Cloud'",
@@ -88,7 +88,7 @@ def test_two_ratios_that_disagree_get_a_sentence_that_says_why(paired: Path, rec
         [section] = [section for section in of_record["sections"] if section["id"] == "side_by_side"]
         return str(section["sentences"])
 
-    apart = sentences(record_of(rendered(told, "2026Q2", tmp_path)))
+    apart = sentences(record_of(rendered(stated, "2026Q2", tmp_path)))
     assert "providers allocate by list price" in apart and "llm-8b" in apart and "Neither is a verdict" in apart
     assert "list price" not in sentences(record)
 
@@ -218,7 +218,7 @@ def test_busy_chip_hours_are_set_against_the_hours_telemetry_saw(record: dict) -
     assert same(row["coverage_ratio"], float(observed) / reserved) and same(row["busy_ratio"], 0.75)
 
 
-def test_the_model_stands_beside_the_provider_as_a_ratio_of_sums(record: dict) -> None:
+def test_the_model_is_beside_the_provider_as_a_ratio_of_sums(record: dict) -> None:
     google = next(row for row in values_of(record, "modelled_beside_provider") if row["provider_name"] == "Google Cloud")
     runs = [run for run in SPRING if run.family == "tpu"]
     provider = sum(Decimal(run.dollars) for run in runs) / 4 * Decimal("0.80")

@@ -1,4 +1,4 @@
-"""What tests of `trainledger doctor` ask it, at an hour of a clock that stands still."""
+"""What tests of `trainledger doctor` ask it, at an hour of a clock that is still."""
 
 from __future__ import annotations
 

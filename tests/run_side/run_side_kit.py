@@ -42,7 +42,7 @@ NOW = datetime(2026, 10, 10, tzinfo=UTC)
 
 
 def identity(build_id: str, fingerprint: str = "f") -> Identity:
-    """What a test publication says of itself."""
+    """What a test publication states of itself."""
     return Identity(build_id, fingerprint, "code", {"AWS/2026-04": "1"})
 
 

@@ -1,16 +1,17 @@
-"""Builds: the marker tells of an interrupted one, and nothing half-built is ever current."""
+"""Builds: the marker names an interrupted one, and nothing half-built is ever current."""
 
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
-from run_side_kit import write_build
+from run_side_kit import NOW, write_build
 
-from dagster_project.code import code_version
+from dagster_project.base.code import code_version
+from dagster_project.base.failures import GateError
 from dagster_project.election.units import overall_fingerprint
-from dagster_project.failures import GateError
 from dagster_project.publishing.publish import COMMIT_RECORD
-from dagster_project.warehouse import building, builds
+from dagster_project.warehouse import building, builds, gates
 from dagster_project.warehouse.site import Site
 
 UNITS = {"AWS/2026-04": "1", "AWS/2026-05": "2"}
@@ -50,21 +51,39 @@ def test_only_changed_months_are_built_again(tmp_path: Path) -> None:
     build = builds.start(site, {**UNITS, "AWS/2026-05": "3"})
     assert not build.is_full and build.months == ["2026-05-01"]
     assert builds.current(site) == build
-    assert "--full-refresh" not in building.dbt_arguments(build)
 
 
-@pytest.mark.parametrize("cause", ["asked", "interrupted", "no publication", "no build file", "other code"])
+@pytest.mark.parametrize("cause", ["asked", "interrupted before it began", "no publication", "no build file", "run by hand"])
 def test_everything_is_built_when_what_is_there_cannot_be_trusted(tmp_path: Path, cause: str) -> None:
-    site = published_site(tmp_path, UNITS, "older" if cause == "other code" else code_version())
-    if cause == "interrupted":
-        builds.start(site, UNITS)
+    site = published_site(tmp_path, UNITS, code_version())
+    if cause == "interrupted before it began":
+        builds.start(site, UNITS, full=True)
+    if cause == "run by hand":
+        builds.mark_partial(site)
     if cause == "no publication":
         (site.published / COMMIT_RECORD).unlink()
     if cause == "no build file":
         site.build_file.unlink()
     build = builds.start(site, UNITS, full=cause == "asked")
     assert build.is_full and build.months == ["2026-04-01", "2026-05-01"]
-    assert "--full-refresh" in building.dbt_arguments(build)
+
+
+def test_a_build_after_an_interrupted_one_has_the_months_of_both(tmp_path: Path) -> None:
+    site = published_site(tmp_path, UNITS, code_version())
+    builds.start(site, {**UNITS, "AWS/2026-05": "3"}, also=["2026-05"])
+    build = builds.start(site, {**UNITS, "AWS/2026-04": "2"})
+    assert not build.is_full and build.months == ["2026-04-01", "2026-05-01"]
+    assert build.is_forced, "May was asked for"
+
+
+def test_an_interrupted_full_build_goes_on_with_its_file(tmp_path: Path) -> None:
+    site = published_site(tmp_path, UNITS, code_version())
+    first = builds.start(site, UNITS, full=True)
+    with duckdb.connect(str(site.build_file)) as connection:
+        arguments = (connection, first.build_id, NOW, first.fingerprint, first.code_version)
+        gates.open_build(*arguments, is_full=True, months=first.month_dates)
+    build = builds.start(site, UNITS)
+    assert not build.is_full and build.reads_all and build.months == first.months
 
 
 def test_two_builds_of_one_second_have_two_names(tmp_path: Path) -> None:
@@ -79,12 +98,12 @@ def test_single_models_run_by_hand_are_never_published(tmp_path: Path) -> None:
     build = builds.current(site)
     assert build is not None
     with pytest.raises(GateError, match="Single models were run"):
-        building.publish_build(site, build)
+        list(building.publish_steps(site, build))
     assert builds.start(site, UNITS).is_full
 
 
 def test_an_as_of_build_has_a_place_of_its_own(tmp_path: Path) -> None:
-    from dagster_project.clock import parse_instant
+    from dagster_project.base.clock import parse_instant
 
     site = Site.of_instant(tmp_path, "as-of", parse_instant("2026-07-01", "test"))
     assert site.published == tmp_path / "asof" / "as-of-20260701T000000.000000Z" / "published"

@@ -14,7 +14,7 @@ import yaml
 from run_side_kit import write_config
 from typer.testing import CliRunner
 
-from dagster_project import failures
+from dagster_project.base import failures
 from dagster_project.cli import app
 from dagster_project.commands import demonstration
 from dagster_project.commands.refreshing import Refreshed
@@ -85,7 +85,7 @@ def test_pages_and_messages_promise_the_commands_there_are_and_no_other() -> Non
     assert there == {" ".join(names) for names in COMMANDS}
     first_words = {name.split()[0] for name in there}
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
-    sources = [path for folder in ("connectors", "dagster_project", "demo", "reports") for path in (ROOT / folder).rglob("*.py")]
+    sources = [path for folder in ("connectors", "dagster_project", "reports") for path in (ROOT / folder).rglob("*.py")]
     promised = {}
     for path in [*pages, *sources]:
         for word in re.findall(r"(?:`|bin/|Example: )trainledger ([a-z]\w*)", path.read_text()):
@@ -173,14 +173,14 @@ def test_each_failure_has_its_exit_code_and_one_message(
     assert isinstance(CliRunner().invoke(app, ["refresh", "--config", config, "--debug"]).exception, type(error))
 
 
-def test_doctor_changes_nothing_and_tells_an_empty_source(tmp_path: Path) -> None:
+def test_doctor_changes_nothing_and_shows_an_empty_source(tmp_path: Path) -> None:
     config = write_config(tmp_path)
     code, out, _ = run("doctor", "--config", str(config))
     assert code == 3 and "problem  runs:" in out and "ok       home:" in out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["runs", "trainledger.yaml"]
 
 
-def test_doctor_tells_a_source_that_cannot_be_listed(tmp_path: Path) -> None:
+def test_doctor_shows_a_source_that_cannot_be_listed(tmp_path: Path) -> None:
     config = write_config(tmp_path, "  - {name: gone, kind: aws_cur, location: ./nowhere}\n")
     code, out, _ = run("doctor", "--config", str(config))
     assert code == 3 and "problem  gone:" in out and "nowhere" in out
@@ -192,15 +192,15 @@ def test_the_demo_never_writes_into_a_folder_that_is_not_its_own(tmp_path: Path)
     assert code == 2 and "not a demo" in err and [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_the_demo_says_where_its_google_bill_is_read_from_bigquery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config, said = write_config(tmp_path, "  - {name: b, kind: gcp_billing, location: ./b}\n"), list[str]()
+def test_the_demo_shows_where_its_google_bill_is_read_from_bigquery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, shown = write_config(tmp_path, "  - {name: b, kind: gcp_billing, location: ./b}\n"), list[str]()
     monkeypatch.setattr(demonstration, "prepare", lambda *_: config)
     monkeypatch.setattr(demonstration, "refresh", lambda *_, **__: Refreshed())
     monkeypatch.setattr(demonstration, "QUARTERS", ())
     monkeypatch.setattr(demonstration, "_issued", lambda *_: tmp_path / "2026Q2-1.zip")
-    assert demonstration.run(tmp_path, 1, said.append) == 0
-    [told] = [line for line in said if line.startswith("BigQuery")]
-    assert str(tmp_path / "README.md") in told
+    assert demonstration.run(tmp_path, 1, shown.append) == 0
+    [stated] = [line for line in shown if line.startswith("BigQuery")]
+    assert str(tmp_path / "README.md") in stated
 
 
 FAST = """

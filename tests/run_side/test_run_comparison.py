@@ -1,4 +1,4 @@
-"""The comparison as a command and as an asset: where it goes, what is told of it, and what is refused."""
+"""The comparison as a command and as an asset: where it goes, what it is asked, and what is refused."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_asset_has_path_dates_and_counts_of_verdicts(config: Path) -> None:
     settings = load_settings(config)
     done = dg.materialize([comparison_asset(settings)], instance=dg.DagsterInstance.ephemeral())
-    [told] = done.asset_materializations_for_node("reports__comparison")
-    assert told.asset_key == names.COMPARISON
+    [stated] = done.asset_materializations_for_node("reports__comparison")
+    assert stated.asset_key == names.COMPARISON
     page = settings.home / "reports" / "compare-2025-10-01_2026-10-01" / "comparison.html"
-    assert Path(str(told.metadata["report"].value)) == page and page.exists()
-    assert told.metadata["from"].value == "2025-10-01" and told.metadata["to"].value == "2026-10-01"
-    assert told.metadata["claims/undecided"].value == 1
+    assert Path(str(stated.metadata["report"].value)) == page and page.exists()
+    assert stated.metadata["from"].value == "2025-10-01" and stated.metadata["to"].value == "2026-10-01"
+    assert stated.metadata["claims/undecided"].value == 1
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_dates_that_answer_nothing_end_with_2_and_leave_nothing(
     assert not list(tmp_path.rglob("*.html"))
 
 
-def test_the_command_writes_where_it_is_told_and_says_what_it_found(config: Path, tmp_path: Path) -> None:
+def test_the_command_writes_where_it_is_asked_and_shows_what_it_found(config: Path, tmp_path: Path) -> None:
     arguments = ["--from", "2026-09-01", "--to", "2026-10-01", "--config", str(config), "--out", str(tmp_path)]
     result = CliRunner().invoke(app, ["report", "compare", *arguments])
     assert result.exit_code == 0, result.stderr

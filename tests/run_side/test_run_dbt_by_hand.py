@@ -30,7 +30,7 @@ def test_help_and_version_need_no_build(tmp_path: Path) -> None:
     assert not (tmp_path / "home" / "building.json").exists()
 
 
-def test_tables_that_were_never_built_are_told_and_no_empty_file_is_left(tmp_path: Path) -> None:
+def test_tables_that_were_never_built_are_reported_and_no_empty_file_is_left(tmp_path: Path) -> None:
     config = write_config(tmp_path)
     done = dbt(config, "test")
     assert done.returncode == 2 and "nothing has been built yet" in done.stderr and "trainledger refresh" in done.stderr
@@ -54,7 +54,7 @@ def test_docs_in_one_file_lie_below_published_ask_no_network_and_leave_the_publi
         assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
-def test_what_changes_tables_is_never_published_and_said_before_it_starts(config: Path) -> None:
+def test_what_changes_tables_is_never_published_and_announced_before_it_starts(config: Path) -> None:
     home = config.parent / "home"
     done = dbt(config, "run", "--select", "dim_regions")
     assert done.returncode == 0 and "not published" in done.stderr, done.stdout + done.stderr
@@ -71,7 +71,7 @@ def test_a_failed_test_is_exit_code_1_and_wrong_use_is_2(config: Path) -> None:
 
 
 def test_another_writer_is_waited_for_or_named(config: Path) -> None:
-    hold = "import sys; from pathlib import Path; from dagster_project.locking import writer_lock\n"
+    hold = "import sys; from pathlib import Path; from dagster_project.base.locking import writer_lock\n"
     hold += "with writer_lock(Path(sys.argv[1]), 'another'): print('held', flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", hold, str(config.parent / "home")],

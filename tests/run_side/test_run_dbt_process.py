@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dagster_project import dbt_project
+from dagster_project.base import dbt_project
+from dagster_project.base.failures import MachineError
 from dagster_project.warehouse import modelling
 
 STARTER = """
@@ -17,7 +18,7 @@ child = subprocess.Popen([sys.argv[1], "--version"], env={"PATH": "", "PYTHONPAT
 print(child.pid, flush=True)
 child.wait()
 """
-# stands in for dbt: says that it runs, and goes on
+# replaces dbt: states that it runs, and goes on
 SLOW_DBT = "import time\n\ndef cli():\n    print('running', flush=True)\n    time.sleep(60)\n"
 
 
@@ -93,6 +94,7 @@ def test_a_changed_project_is_parsed_again_and_the_parse_of_the_old_one_goes(tmp
         modelling.project(tmp_path / "home")
     before = modelling.parsed_project(tmp_path / "home")
     (tmp_path / "project" / "model.sql").write_text("select 2")
+    dbt_project.hash_of.cache_clear()  # as another process would find it
     after = modelling.parsed_project(tmp_path / "home")
     assert len(parses) == 3
     assert list(after.parent.iterdir()) == [after] != [before]
@@ -109,8 +111,13 @@ def test_a_target_keeps_the_parse_state_it_has(tmp_path: Path, parses: list[Path
 
 
 @pytest.mark.slow
-def test_what_keeps_dbt_from_working_is_told_in_its_own_words(tmp_path: Path) -> None:
+def test_what_keeps_dbt_from_working_is_reported_in_its_own_words(tmp_path: Path) -> None:
     with pytest.raises(modelling.ModelsError, match="No such option '--nonsense'"):
         modelling.run_dbt(["list", "--nonsense"], tmp_path / "build.duckdb", tmp_path)
     with pytest.raises(modelling.ModelsError, match="does not have a target named 'nowhere'"):
         modelling.run_dbt(["list", "--target", "nowhere"], tmp_path / "build.duckdb", tmp_path)
+
+
+def test_a_dbt_that_the_system_ends_is_a_matter_of_the_machine(tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match=r"dbt was ended from outside \(SIGKILL\), as the system does when memory is short"):
+        modelling.run_process(["sh", "-c", "kill -9 $$"], ["build"], tmp_path / "build.duckdb", tmp_path)

@@ -34,7 +34,7 @@ def test_a_digit_at_the_twelfth_decimal_counts() -> None:
     assert table_digest(table(TWO), "marts", "t").digest != table_digest(table(changed), "marts", "t").digest
 
 
-def test_null_and_the_text_that_stands_for_it_differ() -> None:
+def test_null_and_the_text_that_means_it_differ() -> None:
     null = table_digest(table("(null)", "name varchar"), "marts", "t")
     text = table_digest(table(r"('\N')", "name varchar"), "marts", "t")
     assert null.digest != text.digest

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from doctor_kit import TAG, answer, doctor, text, two_chunks
 
-from dagster_project.commands.doctor import reading
+from dagster_project.doctor import reading
 from tests.connectors.focus import FOCUS, focus_line
 from tests.connectors.gcp import LINE, write_partition
 from tests.line.kit import stamps
@@ -34,7 +34,7 @@ def write_samples(location: Path, *samples: tuple[str, str, str | None]) -> None
 
 @pytest.fixture(scope="module")
 def company(tmp_path_factory: pytest.TempPathFactory) -> Exports:
-    """May 2026 after April: a tagged hour of 10, a recorded one of 20, one of 10 that nobody held; storage; runs that miss."""
+    """May 2026 after April: a tagged hour of 10, a recorded one of 20, one of 10 that no run held; storage; runs that miss."""
     exports = Exports(tmp_path_factory.mktemp("company"))
     exports.bill([hour("2026-04-10T00:00:00", 999.0)], period="2026-04")
     exports.bill(
@@ -71,7 +71,7 @@ def checks(company: Exports) -> list[dict[str, Any]]:
     return found
 
 
-def test_the_share_of_accelerator_cost_with_a_tag_or_a_record_is_told_with_the_machines_of_the_rest(checks: list) -> None:
+def test_the_share_of_accelerator_cost_with_a_tag_or_a_record_is_reported_with_the_machines_of_the_rest(checks: list) -> None:
     cost = answer(checks, "cost")
     assert cost["outcome"] == "warning" and "tag" in cost["remedy"].lower()
     facts = cost["facts"]
@@ -98,7 +98,7 @@ def test_samples_meet_runs_by_their_key_or_by_the_machine_that_was_held(checks: 
     assert (energy["runs"], energy["with_samples"], energy["without"]) == (3, 2, ["run-a"])
 
 
-def test_hours_resources_types_and_carbon_are_told(checks: list) -> None:
+def test_hours_resources_types_and_carbon_are_reported(checks: list) -> None:
     assert answer(checks, "granularity")["facts"]["granularity"] == "hourly"
     assert answer(checks, "resource_ids")["facts"]["share"] == 1
     assert answer(checks, "accelerator_types")["facts"]["known"] == ["trn1.32xlarge"]
@@ -108,7 +108,7 @@ def test_hours_resources_types_and_carbon_are_told(checks: list) -> None:
     assert answer(checks, "run_tag")["facts"]["tagged_rows"] == 1
 
 
-def test_what_was_read_is_told_with_its_files_and_rows(checks: list) -> None:
+def test_what_was_read_is_reported_with_its_files_and_rows(checks: list) -> None:
     bill = answer(checks, "source", "cur")
     assert bill["message"] == "aws_cur, 2 months, the newest is 2026-05; read 1 of 1 file, 4 rows"
     assert bill["facts"]["objects_read"] == 1 and bill["facts"]["newest_month"] == "2026-05"
@@ -122,7 +122,7 @@ def test_doctor_writes_nothing_and_fits_100_columns(company: Exports) -> None:
     assert [line for line in shown.splitlines() if len(line) > 100 and " " in line[12:].strip()] == []
 
 
-def test_an_export_without_the_column_of_tags_is_told_and_is_no_bug(tmp_path: Path) -> None:
+def test_an_export_without_the_column_of_tags_is_reported_and_is_no_bug(tmp_path: Path) -> None:
     exports = Exports(tmp_path)
     exports.bill([hour("2026-04-10T10:00:00", 1.0)])
     code, found = doctor(exports.config())
@@ -140,7 +140,7 @@ def test_a_misspelt_tag_is_recognised(tmp_path: Path) -> None:
     assert answer(found, "run_tag")["message"] == "no row carries training_run_id; did you mean 'trainingrun_id'?"
 
 
-def test_days_and_rows_without_machines_are_told_with_what_to_change(tmp_path: Path) -> None:
+def test_days_and_rows_without_machines_are_reported_with_what_to_change(tmp_path: Path) -> None:
     exports = Exports(tmp_path)
     day = {"line_item_usage_end_date": datetime(2026, 4, 11), "line_item_resource_id": None}  # noqa: DTZ001
     exports.bill([hour("2026-04-10T00:00:00", 1.0, **day)])
@@ -156,7 +156,7 @@ def test_the_newest_month_is_read_and_not_its_smallest_file(tmp_path: Path) -> N
     assert answer(found, "run_tag")["message"] == "training_run_id on 500 of 501 rows of use"
 
 
-def test_a_month_that_is_too_large_is_read_in_part_and_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_month_that_is_too_large_is_read_in_part_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = two_chunks(tmp_path).config()
     large = tmp_path / "exports/cur/data/BILLING_PERIOD=2026-04/cur-00001.snappy.parquet"
     monkeypatch.setitem(reading.BYTES, "bill", large.stat().st_size)

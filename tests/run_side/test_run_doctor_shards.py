@@ -25,8 +25,8 @@ def test_doctor_names_the_left_over_files_of_an_old_partition_and_of_a_new_one_o
     sources = "[{name: google, kind: gcp_billing, location: ./exports/google}]"
     config.write_text(f"organisation: {{name: Example AG}}\nhome: ./home\nsources: {sources}\n")
     _, checks = doctor(config)
-    told = [check for check in checks if check["facts"].get("reason") == "orphan_shards"]
-    assert [check["outcome"] for check in told] == ["warning", "warning"]
-    for check, day in zip(told, ("2026-02-08", "2026-04-08"), strict=True):
-        said = f"_PARTITIONTIME={day}: its files are not of one export: part-000000000001.parquet of 2026-04-10"
-        assert said in check["message"]
+    stated = [check for check in checks if check["facts"].get("reason") == "orphan_shards"]
+    assert [check["outcome"] for check in stated] == ["warning", "warning"]
+    for check, day in zip(stated, ("2026-02-08", "2026-04-08"), strict=True):
+        shown = f"_PARTITIONTIME={day}: its files are not of one export: part-000000000001.parquet of 2026-04-10"
+        assert shown in check["message"]

@@ -1,4 +1,4 @@
-"""`trainledger doctor` about sources that cannot be read: each is told in the words of `refresh`, the others are still asked."""
+"""`trainledger doctor` about sources that cannot be read: each is named in the words of `refresh`, the others are still asked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from doctor_kit import answer, doctor, two_chunks
 
 from connectors.stores import ObjectInfo
-from dagster_project.commands.doctor import reading
+from dagster_project.doctor import reading
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import make_plan
 from dagster_project.settings import load_settings
@@ -47,7 +47,7 @@ def test_a_carbon_export_in_the_place_of_a_google_bill_is_recognised(tmp_path: P
     assert "manifest" not in (refused["message"] + refused["remedy"]).lower()
 
 
-def test_google_is_never_told_about_manifests(tmp_path: Path) -> None:
+def test_errors_of_google_never_mention_manifests(tmp_path: Path) -> None:
     exports = Exports(tmp_path)
     for name, file in {"csv": "_PARTITIONTIME=2026-04-01/0.csv", "empty": "_SUCCESS"}.items():
         for kind in ("gcp_billing", "gcp_carbon"):
@@ -56,8 +56,8 @@ def test_google_is_never_told_about_manifests(tmp_path: Path) -> None:
             path.write_text("cost\n1\n")
     code, found = doctor(exports.config())
     assert code == 3
-    told = [check["message"] + check["remedy"] for check in found if check["is_source"]]
-    assert len(told) == 4 and not [said for said in told if "manifest" in said.lower()]
+    stated = [check["message"] + check["remedy"] for check in found if check["is_source"]]
+    assert len(stated) == 4 and not [shown for shown in stated if "manifest" in shown.lower()]
     assert "1 file that is no Parquet" in answer(found, "refusal", "gcp_billing-csv")["message"]
     assert "nothing in this folder but 1 that is no data" in answer(found, "source", "gcp_billing-empty")["message"]
 
@@ -85,9 +85,9 @@ def test_doctor_and_refresh_say_the_same_of_what_was_passed_by(tmp_path: Path, n
     settings = load_settings(config)
     [(_, refusal)] = make_plan(settings.sources, settings.base, open_landing(settings)).refused
     code, found = doctor(config)
-    told = answer(found, "refusal")
-    assert code == 3 and (told["message"], told["remedy"]) == (refusal.message, refusal.remedy)
-    assert {"nine": "9 data files, no metadata/", "below": "an export one level below, in below"}[name] in told["message"]
+    stated = answer(found, "refusal")
+    assert code == 3 and (stated["message"], stated["remedy"]) == (refusal.message, refusal.remedy)
+    assert {"nine": "9 data files, no metadata/", "below": "an export one level below, in below"}[name] in stated["message"]
 
 
 class Bucket:
@@ -101,12 +101,14 @@ class Bucket:
         return (ObjectInfo(key, 1, "e", datetime(2026, 5, 1, tzinfo=UTC)) for key in self.keys)
 
 
-def test_nothing_below_a_prefix_is_told_with_the_prefix_that_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_below_a_prefix_is_reported_with_the_prefix_that_is_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keys = ["exports/hourly-cur/data/x.parquet", "exports/carbon/data/y.parquet"]
     monkeypatch.setattr(reading, "open_source", lambda base, source, *_: Bucket(source.location, keys))
     exports = Exports(tmp_path)
     exports.sources.append({"name": "cur", "kind": "aws_cur", "location": "s3://bucket/exports/hourly_cur"})
     code, found = doctor(exports.config())
-    told = answer(found, "source")
+    stated = answer(found, "source")
     assert code == 3
-    assert told["message"] == "s3://bucket/exports/hourly_cur: nothing below this prefix; did you mean 'hourly-cur'?"
+    assert stated["message"] == "s3://bucket/exports/hourly_cur: nothing below this prefix; did you mean 'hourly-cur'?"

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 from run_side_kit import NOW
 
-from dagster_project.failures import GateError
+from dagster_project.base.failures import GateError
 from dagster_project.warehouse import gates
 from dagster_project.warehouse.gates import GateResult
 from dagster_project.warehouse.nodes import node_results

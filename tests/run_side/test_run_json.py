@@ -24,7 +24,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_doctor_tells_every_check_and_its_exit_code(tmp_path: Path) -> None:
+def test_doctor_shows_every_check_and_its_exit_code(tmp_path: Path) -> None:
     config = write_config(tmp_path)
     code, out, _ = run("doctor", "--json", "--config", str(config))
     found = json.loads(out)
@@ -48,7 +48,7 @@ def test_digest_lists_file_tables_rows_and_digests_as_the_text_does(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_refresh_tells_what_was_new_and_what_is_published(refreshed: Path, config: Path) -> None:
+def test_a_refresh_shows_what_was_new_and_what_is_published(refreshed: Path, config: Path) -> None:
     first = json.loads((refreshed.parent / "refresh.json").read_text())
     publication = json.loads((refreshed.parent / "home" / "published" / "PUBLICATION.json").read_text())
     assert list(first) == ["exit_code", "is_published", "build_id", "new_deliveries", "rows", "problems"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dagster_project import dbt_project
+from dagster_project.base import dbt_project
 from tests.warm import run_trainledger
 
 pytestmark = pytest.mark.slow
@@ -71,7 +71,7 @@ def test_an_as_of_report_builds_beside_the_publication_and_never_touches_it(conf
 
 
 def test_a_second_writer_ends_with_exit_code_4(config: Path) -> None:
-    hold = "import sys; from pathlib import Path; from dagster_project.locking import writer_lock\n"
+    hold = "import sys; from pathlib import Path; from dagster_project.base.locking import writer_lock\n"
     hold += "with writer_lock(Path(sys.argv[1]), 'another'): print('held', flush=True); sys.stdin.read()"
     other = subprocess.Popen(
         [sys.executable, "-c", hold, str(config.parent / "home")],

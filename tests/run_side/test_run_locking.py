@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from dagster_project.failures import LockHeldError, UsageError
-from dagster_project.locking import HOLDER_NAME, writer_lock
+from dagster_project.base.failures import LockHeldError, UsageError
+from dagster_project.base.locking import HOLDER_NAME, writer_lock
 
 HOLD = """
     import sys
     from pathlib import Path
-    from dagster_project.locking import writer_lock
+    from dagster_project.base.locking import writer_lock
     with writer_lock(Path(sys.argv[1]), "trainledger refresh"):
         print("held", flush=True)
         sys.stdin.read()
@@ -41,7 +41,7 @@ def test_a_home_that_cannot_be_written_is_named_and_is_no_bug(tmp_path: Path) ->
         pass
 
 
-def test_another_process_is_refused_and_told_who_writes(tmp_path: Path) -> None:
+def test_another_process_is_refused_with_the_name_of_the_writer(tmp_path: Path) -> None:
     holder = start_holder(tmp_path)
     try:
         with pytest.raises(LockHeldError, match=f"process {holder.pid}: trainledger refresh"), writer_lock(tmp_path, "second"):
@@ -51,14 +51,14 @@ def test_another_process_is_refused_and_told_who_writes(tmp_path: Path) -> None:
     assert LockHeldError.exit_code == 4
 
 
-def test_whoever_waits_says_for_whom_and_names_the_holder_at_the_end(tmp_path: Path) -> None:
-    holder, said = start_holder(tmp_path), []
+def test_whoever_waits_names_for_whom_and_names_the_holder_at_the_end(tmp_path: Path) -> None:
+    holder, stated = start_holder(tmp_path), []
     try:
-        with pytest.raises(LockHeldError, match=r"still held after 0\.3 s"), writer_lock(tmp_path, "second", 0.3, said.append):
+        with pytest.raises(LockHeldError, match=r"still held after 0\.3 s"), writer_lock(tmp_path, "second", 0.3, stated.append):
             pytest.fail("two writers at once")
     finally:
         holder.communicate("")
-    assert len(said) == 1 and f"process {holder.pid}" in said[0]
+    assert len(stated) == 1 and f"process {holder.pid}" in stated[0]
 
 
 def test_a_killed_holder_leaves_a_free_lock(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`make` with a Python that is too old, or none: one line that says which is needed, no traceback, no half-made environment."""
+"""`make` with a Python that is too old, or none: one line that shows which is needed, no traceback, no half-made environment."""
 
 import os
 import shutil
@@ -37,6 +37,6 @@ def test_a_python_that_is_too_old_is_named_with_the_ones_that_serve(folder: Path
     assert "Traceback" not in done.stderr and not (folder / ".venv").exists()
 
 
-def test_no_python_that_serves_on_the_path_is_told_too(folder: Path) -> None:
+def test_no_python_that_serves_on_the_path_is_reported_too(folder: Path) -> None:
     done = make(folder, "run", PATH=str(folder / "old"))
     assert done.returncode == 2 and "none of them is on PATH" in done.stderr and not (folder / ".venv").exists()

@@ -10,6 +10,7 @@ import pytest
 from dagster_project.landing.opening import open_landing
 from dagster_project.settings import Settings
 from dagster_project.warehouse import building, builds, dbt_process, modelling
+from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from tests.landing.kit import Organisation, bill_line
 
@@ -59,15 +60,16 @@ def test_a_build_begins_without_what_a_killed_one_put_on_the_disk_and_without_th
     organisation = Organisation(tmp_path)
     organisation.deliver([bill_line()], at="2026-05-02")
     organisation.refresh()
-    line, site = organisation.line, Site.of_home(organisation.settings.home)
+    home = Home.of(organisation.settings)
+    line, site = organisation.line, home.site
     election = line.elect()
     build = builds.start(site, line.units(election))
     site.spill.mkdir()
     (site.spill / "duckdb_temp_storage_DEFAULT-0.tmp").write_bytes(b"half a sort")
-    assert line.landing.deriver  # the engine that landed
-    building.create_raw(site, build, organisation.settings, line.landing, election)
+    assert home.landing.deriver  # the engine that landed
+    building.create_raw(home, build, election)
     assert not site.spill.exists()
-    assert "deriver" not in vars(line.landing)  # a build begins without the memory of landing's engine
+    assert "deriver" not in vars(home.landing)  # a build begins without the memory of landing's engine
 
 
 def test_the_engine_puts_what_does_not_fit_where_a_killed_build_is_cleared(tmp_path: Path) -> None:

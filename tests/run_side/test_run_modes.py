@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 from run_side_kit import ROWS, TABLES, identity, write_build
 
-from dagster_project import modes
-from dagster_project.failures import UsageError
-from dagster_project.locking import writer_lock
+from dagster_project.base import modes
+from dagster_project.base.failures import UsageError
+from dagster_project.base.locking import writer_lock
 from dagster_project.publishing.publish import publish
 from dagster_project.publishing.reporting import render_quarter
 from dagster_project.settings import load_settings

@@ -1,7 +1,11 @@
-"""Months that did not change are built again on request, from the command line and from Dagster, and come out as they were."""
+"""Months that did not change are built again on request, from the command line and from Dagster, and come out as they were.
+
+The command line and Dagster go the same steps, and single models are never published.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,12 +14,13 @@ import pytest
 
 from dagster_project.assets import names
 from dagster_project.assets.graph import build_definitions
+from dagster_project.base.failures import UsageError
 from dagster_project.commands.refreshing import refresh
-from dagster_project.failures import UsageError
 from dagster_project.settings import Settings, load_settings
+from dagster_project.warehouse import modelling
 from dagster_project.warehouse.site import Site
 from tests.line.kit import date_files, day_of_hours, published_bytes, write_small_exports
-from tests.warm import warm_dbt
+from tests.warm import without_dagster
 
 pytestmark = pytest.mark.slow
 MONTHS = ["2026-04", "2026-05"]
@@ -33,9 +38,9 @@ def refreshed(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     exports.bill(rows, period="2026-05")
     date_files(folder / "exports", datetime(2026, 6, 10, tzinfo=UTC))
     settings = load_settings(folder / "trainledger.yaml")
-    with pytest.MonkeyPatch.context() as patched, warm_dbt():
+    with pytest.MonkeyPatch.context() as patched, without_dagster():
         patched.setenv("TRAINLEDGER_NOW", "2026-06-20T00:00:00Z")
-        assert refresh(settings, say=print).built
+        assert refresh(settings, say=print).build
     return settings
 
 
@@ -52,9 +57,9 @@ def build_id(home: Path) -> str:
 
 def test_the_command_builds_the_asked_months_and_only_them(refreshed: Settings) -> None:
     before, first = published_bytes(refreshed.home), build_id(refreshed.home)
-    with warm_dbt():
+    with without_dagster():
         done = refresh(refreshed, months=MONTHS, say=print)
-    assert done.built and done.built.build.months == [f"{month}-01" for month in MONTHS] and not done.built.build.is_full
+    assert done.build and done.build.months == [f"{month}-01" for month in MONTHS] and not done.build.is_full
     assert published_bytes(refreshed.home) == before and build_id(refreshed.home) != first
 
 
@@ -67,7 +72,7 @@ def test_a_month_without_anything_is_an_error_that_names_those_there_are(refresh
 def test_in_dagster_a_range_of_months_is_one_run(refreshed: Settings) -> None:
     before, first = published_bytes(refreshed.home), build_id(refreshed.home)
     edges = {"dagster/asset_partition_range_start": MONTHS[0], "dagster/asset_partition_range_end": MONTHS[-1]}
-    with dg.DagsterInstance.ephemeral() as instance, warm_dbt():
+    with dg.DagsterInstance.ephemeral() as instance, without_dagster():
         instance.add_dynamic_partitions(names.LEDGER_MONTHS, MONTHS)
         job = build_definitions(refreshed, wait=0).resolve_job_def("rebuild_months")
         done = job.execute_in_process(instance=instance, tags=edges)
@@ -75,3 +80,47 @@ def test_in_dagster_a_range_of_months_is_one_run(refreshed: Settings) -> None:
         shown = instance.get_materialized_partitions(names.MONTHS)
     assert set(MONTHS) <= shown
     assert published_bytes(refreshed.home) == before and build_id(refreshed.home) != first
+
+
+def test_in_dagster_a_refresh_goes_the_steps_of_the_command_line_and_shows_each_once(refreshed: Settings) -> None:
+    before, first = published_bytes(refreshed.home), build_id(refreshed.home)
+    job = build_definitions(refreshed, wait=0).resolve_job_def("refresh")
+    with dg.DagsterInstance.ephemeral() as instance:
+        done = job.execute_in_process(instance=instance, run_config={"ops": {"build": {"config": {"full": True}}}})
+        again = job.execute_in_process(instance=instance)
+    assert published_bytes(refreshed.home) == before and build_id(refreshed.home) != first
+    shown = Counter((event.asset_key, event.partition) for event in done.all_events if event.is_step_materialization)
+    assert set(shown.values()) == {1}
+    manifest = modelling.project(refreshed.home)
+    built = {names.node_key(node) for node in manifest["nodes"].values() if node["resource_type"] in ("model", "seed")}
+    views = {names.raw_key(table) for table in names.raw_tables(manifest)}
+    assert (
+        {names.NEW_DELIVERIES, names.GATES, names.PUBLICATION} | views
+        <= {key for key, _ in shown}
+        <= {names.NEW_DELIVERIES, names.GATES, names.PUBLICATION, names.MONTHS} | views | built
+    )
+    assert {month for key, month in shown if key == names.MONTHS} >= set(MONTHS)
+    checks = Counter(check.asset_check_key for check in done.get_asset_check_evaluations())
+    assert set(checks.values()) == {1} and len(checks) > 100
+    assert {event.asset_key for event in again.all_events if event.is_step_materialization} == {names.NEW_DELIVERIES}
+
+
+def test_in_dagster_single_models_are_built_and_never_published(refreshed: Settings) -> None:
+    first, model = build_id(refreshed.home), dg.AssetKey(["marts", "fct_reconciliation"])
+    job = build_definitions(refreshed, wait=0).resolve_job_def("refresh")
+    publish = build_definitions(refreshed, wait=0).resolve_job_def("publish")
+    with dg.DagsterInstance.ephemeral() as instance:
+        nothing = publish.execute_in_process(instance=instance, raise_on_error=False)
+        raw = job.execute_in_process(instance=instance, asset_selection=[names.raw_key("aws_cur")], raise_on_error=False)
+        one = job.execute_in_process(instance=instance, asset_selection=[model])
+        refused = publish.execute_in_process(instance=instance, raise_on_error=False)
+    assert [event.asset_key for event in one.all_events if event.is_step_materialization] == [model]
+    assert "no build under way" in why(nothing) and "never alone" in why(raw) and "Single models were run" in why(refused)
+    assert build_id(refreshed.home) == first
+    Site.of_home(refreshed.home).marker.unlink()
+
+
+def why(done: dg.ExecuteInProcessResult) -> str:
+    """The words with which a run failed."""
+    [failed] = [event.step_failure_data for event in done.all_events if event.is_step_failure]
+    return str(failed.user_failure_data.description)

@@ -1,4 +1,4 @@
-"""A month of Google's bill that is only half exported: told by `status` and `doctor`, of folders as they are copied."""
+"""A month of Google's bill that is only half exported: stated by `status` and `doctor`, of folders as they are copied."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from doctor_kit import CLOCK, answer, doctor, text
 
-from dagster_project.commands.partial_months import PartialMonth, in_words, partial_months
 from dagster_project.commands.status import read_status
+from dagster_project.landing.partial_months import PartialMonth, in_words, partial_months
 from dagster_project.settings import SourceSettings
 from tests.connectors.gcp import LINE, write_lines, write_partition
 from tests.landing.kit import Organisation, set_time
@@ -53,7 +53,7 @@ def test_days_that_lack_are_named_also_at_the_end_of_a_month_that_others_follow(
     ]
 
 
-def test_an_export_that_ended_with_the_month_is_told_from_two_days_after_its_end() -> None:
+def test_an_export_that_ended_with_the_month_is_reported_from_two_days_after_its_end() -> None:
     april = days("2026-04-01", "2026-04-30")
     [month] = found(april)
     assert str(month) == "nothing was exported after 2026-05-01 12:00 UTC, but the last rows of 2026-04 come until 2026-05-03"
@@ -67,7 +67,7 @@ def test_months_that_the_configuration_leaves_out_and_bills_by_months_are_not_as
     assert partial_months(monthly, {"2026-04": NOW}, NOW) == []
 
 
-def test_of_many_months_the_first_are_told() -> None:
+def test_of_many_months_the_first_are_reported() -> None:
     assert in_words([PartialMonth(f"2026-{number:02d}", (dt.date(2026, number, 2),)) for number in range(1, 8)]).endswith(
         "2026-05 has no partition of 2026-05-02; and 2 more months"
     )
@@ -82,7 +82,7 @@ def test_status_and_doctor_warn_of_a_half_exported_month(tmp_path: Path, way: st
         row["usage_end_time"] = row["usage_start_time"] + dt.timedelta(hours=1)
         write = write_partition if way == "Parquet" else write_lines
         set_time(write(tmp_path / "exports/google", day, row), "2026-04-13")
-    said = (
+    shown = (
         "2026-04 has no partition of 2026-04-10..2026-04-11;"
         " nothing was exported after 2026-04-13 00:00 UTC, but the last rows of 2026-04 come until 2026-05-03"
     )
@@ -91,7 +91,7 @@ def test_status_and_doctor_warn_of_a_half_exported_month(tmp_path: Path, way: st
     config.write_text(f"organisation: {{name: Example AG}}\nhome: ./home\nsources: {sources}\n")
     code, checks = doctor(config)
     warning = answer(checks, "partial_month", "google")
-    assert (code, warning["outcome"], warning["message"]) == (0, "warning", f"half exported: {said}")
+    assert (code, warning["outcome"], warning["message"]) == (0, "warning", f"half exported: {shown}")
     assert warning["facts"] == {
         "reason": "partial_month",
         "months": [
@@ -105,4 +105,4 @@ def test_status_and_doctor_warn_of_a_half_exported_month(tmp_path: Path, way: st
     assert "switched off (Billing, Billing export)" in " ".join(text(config).split())
     organisation.refresh()
     [sentence] = read_status(organisation.settings).warnings
-    assert sentence.startswith(f"google is half exported (partial_month): {said}. Wait a day or two")
+    assert sentence.startswith(f"google is half exported (partial_month): {shown}. Wait a day or two")

@@ -1,4 +1,4 @@
-"""Progress: drawn on a terminal, silent everywhere else, and never in the way of what a command says or answers."""
+"""Progress: drawn on a terminal, silent everywhere else, and never in the way of what a command states or answers."""
 
 import io
 import os
@@ -70,7 +70,7 @@ def test_a_step_of_unknown_length_is_drawn_too(terminal: Terminal) -> None:
     assert re.search(r"Report .*0/\?.*2026Q2", terminal.text())
 
 
-def test_lines_that_are_said_meanwhile_are_whole(terminal: Terminal) -> None:
+def test_lines_that_are_printed_meanwhile_are_whole(terminal: Terminal) -> None:
     with shown(terminal.stream) as listener:
         listener("landing", 1, 2)
         say("Published build 20261010.")
@@ -125,4 +125,4 @@ def test_a_refresh_counts_every_model_seed_and_test_once(config: Path, monkeypat
     refresh(load_settings(config), full=True, say=lambda _: None, listener=note)
     models = [(done, total) for step, done, total in steps if step == "models"]
     assert models == [(number, len(models)) for number in range(1, len(models) + 1)] and len(models) > 100
-    assert list(dict.fromkeys(step for step, _, _ in steps)) == ["raw", "models", "expectations", "publication"]
+    assert list(dict.fromkeys(step for step, _, _ in steps)) == ["raw", "models", "publication"]

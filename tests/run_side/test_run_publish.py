@@ -136,7 +136,7 @@ def test_killed_between_two_steps_readers_have_whole_files_and_the_next_publicat
 
 
 @pytest.mark.parametrize("step", ["swap_parts", "durable.write_json", "remove_old_parts"])
-def test_the_page_tells_how_to_hold_one_version_at_every_moment_of_a_publication(
+def test_the_page_shows_how_to_hold_one_version_at_every_moment_of_a_publication(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     """Between two renames the file is the new one, and the link or the record may be the old one's."""

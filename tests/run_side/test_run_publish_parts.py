@@ -93,7 +93,7 @@ def test_the_columns_of_all_tables_are_asked_for_once(home: Home, monkeypatch: p
     assert len(asked) == 1
 
 
-def test_a_row_that_changed_in_a_month_nobody_built_is_published(home: Home, written: list[str]) -> None:
+def test_a_row_that_changed_in_a_month_that_was_not_built_is_published(home: Home, written: list[str]) -> None:
     """A status, an idle share: what a mart joins may change while the month itself is not built again."""
     record = home.publish([("a", "2026-04-01", "1.000000000002"), *ROWS[1:]])
     assert written == [APRIL]

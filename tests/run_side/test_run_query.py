@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from run_side_kit import ROWS, TABLES, identity, write_build
 
+from dagster_project.base.failures import UsageError
 from dagster_project.commands.query import Format, answer, answer_to, digests
-from dagster_project.failures import UsageError
 from dagster_project.publishing.publish import publish
 
 
@@ -69,7 +69,7 @@ def test_nothing_is_written_and_no_other_file_is_read(file: Path, sql: str) -> N
 
 
 @pytest.mark.parametrize("sql", ["", "  ", "-- only a remark", ";"])
-def test_a_query_that_asks_nothing_is_told_so(file: Path, sql: str) -> None:
+def test_a_query_that_asks_nothing_is_refused_by_name(file: Path, sql: str) -> None:
     with pytest.raises(UsageError, match="returns no rows"):
         ask(file, sql, Format.csv)
 

@@ -47,7 +47,7 @@ def test_only_the_first_names_are_shown_and_how_many_there_are_more() -> None:
     assert telemetry_line(TelemetryMet(9, 9, [])) == "9 of 9 samples met a run"
 
 
-def test_without_a_publication_or_with_an_older_one_nothing_is_said(tmp_path: Path) -> None:
+def test_without_a_publication_or_with_an_older_one_nothing_is_shown(tmp_path: Path) -> None:
     assert telemetry_met(tmp_path / "absent.duckdb") is None
     with duckdb.connect(str(tmp_path / "old.duckdb")) as connection:
         connection.execute("create schema marts")
@@ -60,6 +60,6 @@ def test_a_publication_without_telemetry_has_no_line(published: Path) -> None:
     assert telemetry_met(published) is None
 
 
-def test_status_says_how_much_telemetry_met_a_run() -> None:
+def test_status_shows_how_much_telemetry_met_a_run() -> None:
     status = Status(datetime(2026, 10, 10, tzinfo=UTC), [], TelemetryMet(9, 8, [("i-[0]", "no_run", 1)]))
     assert "telemetry 8 of 9 samples met a run; i-[0] (no run)" in table_text(status, 200)

@@ -10,7 +10,7 @@ LOADED = """
 import sys
 import pytest
 
-from dagster_project.warehouse.validator import LATER, MISSING, great_expectations
+from dagster_project.landing.judging.validator import LATER, MISSING, great_expectations
 gx = great_expectations()
 print(gx.__name__, [name for name in (*LATER, *MISSING) if name in sys.modules])
 import altair, scipy.stats, sqlalchemy
@@ -29,7 +29,7 @@ def test_a_process_that_uses_spark_loads_the_validator_and_lives_on() -> None:
     pytest.importorskip("pyspark")
     program = """
 import pyspark
-from dagster_project.warehouse.validator import great_expectations
+from dagster_project.landing.judging.validator import great_expectations
 great_expectations()
 import sys
 print(sys.modules["pyspark"] is pyspark, "pyspark.sql.connect" in sys.modules)

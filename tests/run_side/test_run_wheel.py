@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ import duckdb
 import pytest
 from run_side_kit import RECORD, write_config
 
+from tests.interpreters import interpreter, surroundings
+
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 UV = Path(sys.executable).with_name("uv")
@@ -23,25 +26,13 @@ THIS = "{}.{}".format(*sys.version_info)
 OTHERS = [version for version in ("3.11", "3.12", "3.13") if version != THIS]
 IMPORT_ALL = """
 import importlib, pkgutil, sys
-for name in ("connectors", "dagster_project", "demo", "reports"):
+for name in ("connectors", "dagster_project", "reports", "trainledger_recorder"):
     package = importlib.import_module(name)
     assert package.__file__.startswith(sys.prefix), package.__file__
     for module in pkgutil.walk_packages(package.__path__, f"{name}."):
-        importlib.import_module(module.name)
+        if not module.name.endswith(".__main__"):  # that is a command
+            importlib.import_module(module.name)
 """
-
-
-def interpreter(version: str) -> str:
-    """A Python of that version; a name on PATH may be a version manager's that starts nothing."""
-    managed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    asked = "import sys; print('%d.%d' % sys.version_info[:2])"
-    for candidate in [shutil.which(f"python{version}"), *sorted(managed.glob(f"{version}.*/bin/python"))]:
-        if candidate is None:
-            continue
-        done = subprocess.run([candidate, "-c", asked], capture_output=True, text=True, check=False)
-        if done.stdout.strip() == version:
-            return str(candidate)
-    pytest.skip(f"no Python {version} on this machine")
 
 
 def run(*command: object, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -51,11 +42,6 @@ def run(*command: object, cwd: Path, **environment: str) -> subprocess.Completed
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done
-
-
-def surroundings(**more: str) -> dict[str, str]:
-    ours = ("PYTHON", "VIRTUAL_ENV", "TRAINLEDGER", "DBT_", "DAGSTER")
-    return {name: value for name, value in os.environ.items() if not name.startswith(ours)} | more
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +58,33 @@ def install(wheel: Path, version: str, folder: Path) -> Path:
     run(UV, "venv", "-q", "--python", interpreter(version), environment, cwd=folder)
     into = ("--python", environment / "bin" / "python")
     run(UV, "pip", "install", "-q", *into, "--require-hashes", "-r", lock, cwd=folder)
-    run(UV, "pip", "install", "-q", *into, "--no-deps", wheel, cwd=folder)
+    run(UV, "pip", "install", "-q", *into, "--no-index", "--no-deps", wheel, cwd=folder)
     run(UV, "pip", "check", "-q", *into, cwd=folder)
     return environment / "bin"
+
+
+def linked(source: str, target: str) -> None:
+    """A second name of a file; where the folders are on two disks, a copy."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def lend_bytecode(programs: Path) -> Path:
+    """What these tests' environment compiled of the same packages, so that not every program compiles them again: bytecode holds
+    for a source of the same time and size, and is made anew otherwise."""
+    ours, theirs = Path(sysconfig.get_path("purelib")), next(programs.parent.glob("lib/python*/site-packages"))
+    for cache in ours.rglob("__pycache__"):
+        if (package := theirs / cache.relative_to(ours).parent).is_dir():
+            shutil.copytree(cache, package / cache.name, copy_function=linked, dirs_exist_ok=True)
+    return programs
 
 
 @pytest.fixture(scope="module")
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of the installed wheel, on the Python of these tests."""
-    return install(wheel, THIS, tmp_path_factory.mktemp("installed"))
+    return lend_bytecode(install(wheel, THIS, tmp_path_factory.mktemp("installed")))
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +132,7 @@ def test_the_installed_program_runs_dbt_by_hand(programs: Path, refreshed: Path)
     assert "trainledger.pue" in done.stdout
 
 
+@pytest.mark.nightly
 def test_the_installed_program_shows_its_pages(programs: Path, refreshed: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -160,6 +165,7 @@ def test_every_module_can_be_imported(programs: Path, tmp_path: Path) -> None:
     imports_everything(programs, tmp_path)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("version", OTHERS)
 def test_every_module_can_be_imported_on_the_other_pythons(version: str, wheel: Path, tmp_path: Path) -> None:
     imports_everything(install(wheel, version, tmp_path), tmp_path)

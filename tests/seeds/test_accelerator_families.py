@@ -4,7 +4,7 @@ import csv
 import re
 
 from connectors.formats.accelerators import AWS_FAMILIES
-from dagster_project.dbt_project import project_folder
+from dagster_project.base.dbt_project import project_folder
 
 
 def test_sql_decides_by_the_same_families() -> None:

@@ -30,7 +30,7 @@ def decimals_of(text: str) -> int:
     return len(text.partition(".")[2])
 
 
-def test_every_claim_is_there_in_words_with_who_says_so_and_what_would_test_it() -> None:
+def test_every_claim_is_there_in_words_with_who_states_it_and_what_would_test_it() -> None:
     claims = rows("vendor_claims")
     assert {re.sub("b$", "", row["claim_id"]) for row in claims} == CLAIMS
     for row in claims:

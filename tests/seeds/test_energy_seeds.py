@@ -101,7 +101,7 @@ def test_full_power_follows_the_written_method(row: dict[str, str]) -> None:
         band = Decimal("0.2") if row["method"] == "third_party_figure" and not chip.startswith("NVIDIA") else Decimal("0.1")
         expected = {"low": whole(mid * (1 - band)), "mid": mid, "high": whole(mid * (1 + band))}
         if chip == "Trainium3":
-            expected["high"] = Decimal(1000)  # what the provider said of the generation
+            expected["high"] = Decimal(1000)  # what the provider stated of the generation
     assert {level: watts(row, "chip_power_max", level) for level in LEVELS} == expected
 
 

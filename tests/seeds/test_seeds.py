@@ -148,7 +148,7 @@ def test_a_google_machine_has_the_gpus_that_its_name_counts() -> None:
     assert all(counted[name] == match[1] for name, match in named.items() if match)
 
 
-def test_power_confidence_stands_exactly_where_a_power_figure_stands() -> None:
+def test_power_confidence_is_exactly_where_a_power_figure_is() -> None:
     for row in rows("accelerator_types"):
         has_power = bool(row["chip_power_idle_w"] or row["chip_power_max_w"])
         assert row["power_confidence"] in ({"published", "third_party", "assumed"} if has_power else {""}), row
@@ -217,12 +217,12 @@ def test_prices_speak_of_known_types_and_regions_in_known_units() -> None:
         assert row["valid_from"] == "" or date.fromisoformat(row["valid_from"]), row
 
 
-def test_a_price_nobody_could_settle_is_never_of_high_confidence() -> None:
+def test_an_unsettled_price_is_never_of_high_confidence() -> None:
     open_questions = [row for row in rows("prices") if not row["purchase_option"]]
     assert {row["confidence"] for row in open_questions} == {"low"}
 
 
-def test_a_datapoint_takes_a_measure_or_says_why_it_is_never_filled() -> None:
+def test_a_datapoint_takes_a_measure_or_the_reason_why_it_is_never_filled() -> None:
     model = (SEEDS.parent / "models/marts/reports/rpt_quarterly_disclosure.sql").read_text(encoding="utf-8")
     for row in rows("dim_datapoints"):
         assert bool(row["measure"]) != bool(row["not_available_reason"]), row["datapoint_id"]

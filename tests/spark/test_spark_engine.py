@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dagster_project.failures import UsageError
+from dagster_project.base.failures import UsageError
 from dagster_project.publishing.publish import COMMIT_RECORD, FILE_NAME
 from dagster_project.settings import load_settings
 from dagster_project.warehouse import builds, on_spark, spark_process
@@ -38,7 +38,7 @@ def site_of(folder: Path) -> Site:
 
 
 @pytest.mark.parametrize("missing", ["pyspark", "dbt.adapters.spark"])
-def test_without_the_extra_a_refresh_ends_with_2_and_says_what_to_install(
+def test_without_the_extra_a_refresh_ends_with_2_and_shows_what_to_install(
     missing: str, tmp_path: Path, trainledger: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = on_spark.find_spec
@@ -50,7 +50,7 @@ def test_without_the_extra_a_refresh_ends_with_2_and_says_what_to_install(
     )
     done = trainledger("refresh", "--config", config)
     assert done.returncode == 2
-    assert "needs the extra `scale`" in done.stderr and "pip install 'trainledger[scale]'" in done.stderr
+    assert "needs the extra `scale`" in done.stderr and "pip install pyspark 'dbt-spark<1.12'" in done.stderr
     assert not (tmp_path / "home").exists(), "nothing is landed for a build that cannot be"
 
 

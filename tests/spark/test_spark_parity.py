@@ -12,14 +12,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dagster_project.dbt_project import project_folder
+from dagster_project.base.dbt_project import project_folder
 from dagster_project.warehouse import modelling
 from tests.conftest import Command
 from tests.line.kit import NOW, query
 from tests.spark.parity import FILE, differences, spark_config
 from tests.spark.two_clouds import write_two_clouds
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.proved_by("spark")]
 # A hundred rows: compiling plans to Java, planning again while they run and optimising the JVM's code cost more than they save.
 FOR_FEW_ROWS = {
     "spark.master": "local[2]",

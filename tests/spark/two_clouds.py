@@ -21,7 +21,7 @@ EXACT = 21.512345678901  # fourteen digits, twelve of them decimals
 
 def write_two_clouds(folder: Path) -> Path:
     """April 2026: tags, shared and idle nodes, a block, a plan, a discount; TPUs by label, job, time and cluster, a commitment;
-    carbon, telemetry, power, exchange rates and figures of the organisation's own, a region nobody knows, a second export of the
+    carbon, telemetry, power, exchange rates and figures of the organisation's own, an unknown region, a second export of the
     bill, a refused record."""
     exports = GoogleExports(folder)
     exports.bill(_aws_rows())

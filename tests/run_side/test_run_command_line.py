@@ -1,4 +1,4 @@
-"""What the command line did, as Dagster shows it: one run with every materialisation and check, in one commit."""
+"""What the command line does, as Dagster shows it: a run with every materialisation and check, at the time of each."""
 
 import json
 import os
@@ -11,11 +11,15 @@ from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
 
 from dagster_project.assets import internals, names
-from dagster_project.assets.story import tell_report
+from dagster_project.assets.command_line import refresh_run, show_report
+from dagster_project.base.failures import GateError
+from dagster_project.landing.judging.rules import RULES
 from dagster_project.landing.planning import Problem
 from dagster_project.settings import Settings, load_settings
+from dagster_project.warehouse.home import Home
+from dagster_project.warehouse.steps import Looked
+from tests.invented_build import FAILURE, MODEL, RAW_SECONDS, ROWS, TEST, show, steps_of
 from tests.line.kit import write_small_exports
-from tests.told import FAILURE, MODEL, ROWS, TEST, build_of, tell
 
 pytestmark = pytest.mark.slow  # names come from the parsed dbt project
 
@@ -28,21 +32,15 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return load_settings(tmp_path / "trainledger.yaml")
 
 
-@pytest.fixture
-def columns_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No build file is there to learn columns from."""
-    monkeypatch.setattr("dagster_project.assets.story.learn_columns", lambda *_: None)
-
-
 def instance_of(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> dg.DagsterInstance:
     monkeypatch.setenv("DAGSTER_HOME", str(settings.home / ".dagster"))
     return dg.DagsterInstance.get()
 
 
 def test_a_refresh_is_a_run_with_its_landings_models_checks_and_publication(
-    settings: Settings, columns_known: None, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert tell(settings, build_of(settings)) == []
+    assert show(settings, steps_of(settings)) == []
     with instance_of(settings, monkeypatch) as instance:
         [run] = instance.get_runs()
         assert (run.job_name, run.status.value, run.tags["trainledger/started_by"]) == ("refresh", "SUCCESS", "command line")
@@ -59,22 +57,21 @@ def test_a_refresh_is_a_run_with_its_landings_models_checks_and_publication(
         assert instance.get_dynamic_partitions(names.QUARTERS) == ["2026Q2"]
         assert materialized(dg.AssetKey(["marts", MODEL])).metadata["dagster/row_count"].value == 7
         assert materialized(names.raw_key("aws_cur")).metadata["elected deliveries"].value == 1
+        assert materialized(names.raw_key("aws_cur")).metadata["seconds"].value == RAW_SECONDS
         assert materialized(names.PUBLICATION).metadata["tables"].value.records[0].data["rows"] == 7
         assert materialized(names.MONTHS).partition == "2026-04"
-        found = instance.event_log_storage.get_latest_asset_check_execution_by_key(
-            [
-                dg.AssetCheckKey(dg.AssetKey(["marts", MODEL]), TEST),
-                names.check_of_gate("gx.publication.no_cost_is_null"),
-                dg.AssetCheckKey(names.landing_key("carbon"), names.LANDING_CHECK),
-            ]
-        )
-        assert [record.status.value for record in found.values()] == ["SUCCEEDED"] * 3
+        keys = [
+            dg.AssetCheckKey(dg.AssetKey(["marts", MODEL]), TEST),
+            *(dg.AssetCheckKey(names.landing_key("cur"), rule.name) for rule in RULES),
+            dg.AssetCheckKey(names.landing_key("carbon"), names.LANDING_CHECK),
+        ]
+        found = instance.event_log_storage.get_latest_asset_check_execution_by_key(keys)
+        assert {found[key].status.value for key in keys} == {"SUCCEEDED"}
 
 
-def test_a_failed_gate_is_a_failed_run_with_its_first_rows(
-    settings: Settings, columns_known: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert tell(settings, build_of(settings, FAILURE), [Problem("cur", "", "its folder is gone. Look at it.")]) == []
+def test_a_failed_gate_is_a_failed_run_with_its_first_rows(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(GateError):
+        show(settings, steps_of(settings, FAILURE), [Problem("cur", "", "its folder is gone. Look at it.")])
     with instance_of(settings, monkeypatch) as instance:
         [run] = instance.get_runs()
         assert run.status.value == "FAILURE"
@@ -93,9 +90,9 @@ def test_a_failed_gate_is_a_failed_run_with_its_first_rows(
 
 
 def test_a_report_is_a_materialisation_of_its_quarter(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    tell_report(settings, "2026Q2", settings.home / "reports" / "2026Q2" / "index.html", "final", said.append)
-    assert said == []
+    printed: list[str] = []
+    show_report(settings.home, "2026Q2", settings.home / "reports" / "2026Q2" / "index.html", "final", printed.append)
+    assert printed == []
     with instance_of(settings, monkeypatch) as instance:
         report = instance.get_latest_materialization_event(names.QUARTERLY).asset_materialization
         assert (report.partition, report.metadata["status"].value) == ("2026Q2", "final")
@@ -103,10 +100,10 @@ def test_a_report_is_a_materialisation_of_its_quarter(settings: Settings, monkey
         assert forms <= {Path(value.value).name for value in report.metadata.values()}
 
 
-def test_what_dagster_is_told_is_for_the_owner_alone(settings: Settings) -> None:
+def test_what_dagster_is_given_is_for_the_owner_alone(settings: Settings) -> None:
     before = os.umask(0)
     try:
-        tell_report(settings, "2026Q2", settings.home / "reports/2026Q2/report.html", "final", [].append)
+        show_report(settings.home, "2026Q2", settings.home / "reports/2026Q2/report.html", "final", [].append)
     finally:
         os.umask(before)
     paths = [settings.home / ".dagster", *(settings.home / ".dagster").rglob("*")]
@@ -114,22 +111,62 @@ def test_what_dagster_is_told_is_for_the_owner_alone(settings: Settings) -> None
     assert {stat.S_IMODE(path.stat().st_mode) for path in paths if path.is_file()} == {0o600}
 
 
-def test_what_dagster_cannot_be_told_is_said_and_costs_nothing_else(settings: Settings, columns_known: None) -> None:
+def test_an_instance_that_cannot_be_opened_is_one_line_and_costs_nothing_else(settings: Settings) -> None:
     settings.home.mkdir(parents=True)
     (settings.home / ".dagster").write_text("a file where a folder must be")
-    [said] = tell(settings, build_of(settings))
-    assert "Dagster UI does not show this" in said and "is not affected" in said
+    [line] = show(settings, steps_of(settings))
+    assert "Dagster UI does not show this" in line and "is not affected" in line
 
 
-def test_a_step_that_dagster_does_not_take_is_never_taken_for_a_told_one(
-    settings: Settings, columns_known: None, monkeypatch: pytest.MonkeyPatch
+def test_an_event_that_dagster_does_not_take_is_one_line_and_the_last_of_its_run(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuses(*_: object) -> None:
         raise OSError("no space left on device")
 
     monkeypatch.setattr(SqliteEventLogStorage, "_store_asset_event", refuses)
-    [said] = tell(settings, build_of(settings))
-    assert "no space left on device" in said
+    [line] = show(settings, steps_of(settings))
+    assert "no space left on device" in line
+
+
+def test_a_run_has_the_times_at_which_its_steps_began_and_ended(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    began = 1_790_000_000.0
+    clock = iter([began + 1, *(began + second for second in (60, 61, 62, 63, 64, 65, 66, 67, 68, 90))])
+    now = [began]
+
+    def ticks() -> float:
+        now[0] = next(clock, now[0])
+        return now[0]
+
+    monkeypatch.setattr("dagster_project.assets.command_line.time.time", ticks)
+    with refresh_run(Home.of(settings), began, print) as run:
+        run.show(Looked([], []))
+    with instance_of(settings, monkeypatch) as instance:
+        [record] = instance.get_run_records()
+        assert record.start_time == began and record.end_time == now[0] > began + 60
+        seconds = {
+            step.step_key: step.end_time - step.start_time for step in instance.get_run_step_stats(record.dagster_run.run_id)
+        }
+        assert seconds.keys() == {names.LOOK, names.BUILD} and sum(seconds.values()) == record.end_time - began
+
+
+def test_a_run_is_listed_while_it_goes_on_and_one_that_was_killed_is_ended_by_the_next(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = refresh_run(Home.of(settings), 1_790_000_000.0, print)
+    killed.__enter__()
+    with instance_of(settings, monkeypatch) as instance:
+        [run] = instance.get_runs()
+        assert run.status is dg.DagsterRunStatus.STARTED
+        show(settings, steps_of(settings))
+        assert [one.status.value for one in instance.get_runs()] == ["SUCCESS", "FAILURE"]
+
+
+def test_an_interrupted_refresh_is_a_cancelled_run(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(KeyboardInterrupt), refresh_run(Home.of(settings), 1.0, print):
+        raise KeyboardInterrupt
+    with instance_of(settings, monkeypatch) as instance:
+        assert [run.status.value for run in instance.get_runs()] == ["CANCELED"]
 
 
 def test_the_parts_of_dagster_that_are_not_public_are_where_they_were() -> None:
@@ -138,7 +175,7 @@ def test_the_parts_of_dagster_that_are_not_public_are_where_they_were() -> None:
     assert internals.LOCK in storage, "Dagster moved the lock that one_commit sets anew"
 
     for method in ("get_concurrency_info", "free_concurrency_slots_for_run"):
-        assert callable(getattr(SqliteEventLogStorage, method)), f"Dagster moved {method}, which release_dead_runs calls"
+        assert callable(getattr(SqliteEventLogStorage, method)), f"Dagster moved {method}, which end_dead_runs calls"
     assert list(internals.REPOSITORY) == [REPOSITORY_LABEL_TAG], "Dagster renamed the tag by which a job finds its runs"
 
 

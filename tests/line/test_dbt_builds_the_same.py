@@ -1,0 +1,34 @@
+"""dbt itself, with its own materialisations, makes of a schema raw the bytes that our runner makes of it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dagster_project.publishing.publish import Identity, publish
+from dagster_project.publishing.tables import published_tables
+from dagster_project.warehouse import modelling, report_models
+
+pytestmark = [pytest.mark.slow, pytest.mark.proved_by("dbt")]
+
+
+def published(build_file: Path, folder: Path) -> dict[str, str]:
+    """sha256 of every Parquet file of a publication of a build file."""
+    tables = published_tables(modelling.project(folder))
+    return publish(build_file, folder, tables, Identity("b", "f", "c", {}), None, report_models.select_texts(folder))["parquet"]
+
+
+def test_a_full_build_by_dbt_is_published_in_the_same_bytes(demo_home: Path, tmp_path: Path) -> None:
+    ours = demo_home / "trainledger-home" / "build.duckdb"
+    build_file, target = tmp_path / "build.duckdb", tmp_path / "target"
+    shutil.copyfile(ours, build_file)
+    with duckdb.connect(str(build_file)) as connection:
+        for schema in ("staging", "intermediate", "marts", "seeds"):
+            connection.execute(f"drop schema {schema} cascade")
+    modelling.lend_parse_state(modelling.parsed_project(tmp_path), target)
+    done = modelling.run_dbt([*modelling.BUILD_ARGUMENTS, "--full-refresh"], build_file, target)
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert published(build_file, tmp_path / "dbt") == published(ours, tmp_path / "ours") != {}

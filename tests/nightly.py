@@ -1,0 +1,218 @@
+"""What is proved at every commit and what less often: the parts of `make nightly`, their record, and draws that both make.
+
+`make nightly PART=kills` runs a part, `make nightly` all of them, one after the other; a part that passes is written into
+tests/nightly.json with its date, the hash of the tree, seconds and seed, to be committed. `make test` leaves out what is marked
+`nightly`, draws a few where a part has all, half of the files of the part `turns` among them, leaves out what is marked
+`proved_by(PART)` while everything the part reads is as it was, and its last line names the parts that are due. A file that is
+asked for by name is not left out. Every test is in a part: `suite` has what the others do not name.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tests import budget
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORD = ROOT / "tests" / "nightly.json"
+OLD = dt.timedelta(days=14)
+Drawn = TypeVar("Drawn")
+
+IS_NIGHTLY = bool(os.environ.get("NIGHTLY"))
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is run together, under NIGHTLY=1: tests, or a command."""
+
+    about: str
+    tests: tuple[str, ...] = ()  # folders and files
+    command: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+    reads: tuple[str, ...] = ()  # all that its result depends on, where it need not be found again while this is as it was
+
+
+MODELS = ("dbt", "requirements/test.lock")
+SPARK = (
+    *(f"dagster_project/warehouse/{name}.py" for name in ("on_spark", "spark_process", "raw", "modelling", "dbt_process")),
+    "dagster_project/landing/deriving/typed_select.py",
+    "tests/spark",
+)
+PARTS = {
+    "suite": Part("what every commit runs, with many examples of each property", tests=("tests",)),
+    "drawn": Part(
+        "5,000 damaged exports, every drawn bill, every part of a company",
+        tests=(
+            "tests/landing/test_landing_fuzz.py",
+            "tests/test_conservation_of_any_bill.py",
+            "tests/test_conservation_of_any_google.py",
+            "tests/line/test_part_of_a_company.py",
+            "tests/line/test_any_changed_row.py",
+        ),
+    ),
+    "turns": Part(
+        "what takes turns: whole refreshes, each of one circumstance; a commit draws half of the files",
+        tests=(
+            "tests/bigquery/test_four_ways.py",
+            "tests/comparison/test_false_claims.py",
+            "tests/evidence/test_restatements.py",
+            "tests/landing/test_landing_derived.py",
+            "tests/line/test_focus_beside_the_detailed_bill.py",
+            "tests/line/test_months_stand_apart.py",
+            "tests/line/test_time_size_and_place.py",
+            "tests/line/test_trace.py",
+            "tests/line/test_two_exports_of_one_bill.py",
+            "tests/line/test_whole_line_on_s3.py",
+            "tests/run_side/test_run_dbt_by_hand.py",
+            "tests/test_two_years_of_google.py",
+        ),
+    ),
+    "demo": Part("the demo against the oracle, also as it was published earlier", tests=("tests/test_oracle_agrees.py",)),
+    "rules": Part(
+        "each rule of calculation on its invented rows",
+        tests=("tests/test_rules_of_calculation.py",),
+        reads=(*MODELS, "tests/test_rules_of_calculation.py"),
+    ),
+    "dbt": Part(
+        "dbt itself builds what our runner builds",
+        tests=("tests/line/test_dbt_builds_the_same.py",),
+        reads=(*MODELS, "dagster_project/warehouse", "dagster_project/demo", "tests/line/test_dbt_builds_the_same.py"),
+    ),
+    "kills": Part("all 25 kills of a refresh", tests=("tests/line/test_kills.py",)),
+    "wheel": Part("the wheel on every Python there is", tests=("tests/run_side/test_run_wheel.py",)),
+    "spark": Part(
+        "a small organisation and each rule of calculation on Apache Spark",
+        tests=("tests/spark",),
+        environment=(("UNIT_TESTS_ON_SPARK", "1"),),
+        reads=(*MODELS, *SPARK),
+    ),
+    "spark-demo": Part("every published table of the demo on both engines", command=("make", "parity-demo", "SCALES=1")),
+    "lint": Part("style, types and imports; of the models too", command=("make", "lint-sql", "lint"), reads=MODELS),
+}
+
+
+def digest(*places: str) -> str:
+    """A hash of the files below these places as they are in the checkout, without the record itself."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *places]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    hashed = hashlib.sha256()
+    for name in sorted({*names} - {"", RECORD.relative_to(ROOT).as_posix()}):
+        if (path := ROOT / name).is_file():
+            hashed.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return hashed.hexdigest()
+
+
+@cache
+def tree() -> str:
+    """The hash of everything; without git a word, of which every part is due."""
+    return digest() if (ROOT / ".git").exists() else "no git"
+
+
+def seed() -> int:
+    """What draws start from: `PROOF_SEED`, else the tree, so that other commits draw others and the same one the same."""
+    return int(os.environ.get("PROOF_SEED") or int(hashlib.sha256(tree().encode()).hexdigest()[:8], 16))
+
+
+def drawn(few: int, of: Sequence[Drawn]) -> list[Drawn]:
+    """All of these under NIGHTLY, else a few that the seed draws, in their order."""
+    if IS_NIGHTLY:
+        return list(of)
+    kept = random.Random(seed()).sample(range(len(of)), few)
+    return [of[place] for place in sorted(kept)]
+
+
+def record() -> dict[str, dict[str, Any]]:
+    """What each part proved, and when."""
+    return json.loads(RECORD.read_bytes()) if RECORD.exists() else {}
+
+
+def is_proved(name: str) -> bool:
+    """Whether all that the part read is as it was when it last passed."""
+    return (ROOT / ".git").exists() and record().get(name, {}).get("reads") == digest(*PARTS[name].reads)
+
+
+def due(today: dt.date) -> dict[str, str]:
+    """Parts that were never proved, too long ago or of another tree, each with which of these."""
+    found = {}
+    for name in PARTS:
+        if (proved := record().get(name)) is None:
+            found[name] = "never"
+        elif today - dt.date.fromisoformat(proved["date"]) > OLD:
+            found[name] = proved["date"]
+        elif proved["tree"] != tree():
+            found[name] = f"{proved['date']}, another tree"
+    return found
+
+
+def command(name: str) -> tuple[str, ...]:
+    """How a part is run, with the programs of this environment before others."""
+    part = PARTS[name]
+    others = [path for other, theirs in PARTS.items() if other != name == "suite" for path in theirs.tests]
+    ignored = (f"--ignore={path}" for path in others)
+    return part.command or ("pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *ignored, *part.tests)
+
+
+def timed(words: Sequence[str], environment: dict[str, str]) -> tuple[int, int, int]:
+    """A command's exit code, its processor seconds with those of its processes, and its wall seconds."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    code = subprocess.run(words, cwd=ROOT, env=os.environ | environment, check=False).returncode
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return code, round(spent), round(time.monotonic() - started)
+
+
+def prove(name: str) -> int:
+    """Run a part; if it passes on a tree that stays as it is, write it into the record."""
+    part, of = PARTS[name], tree()
+    print(f"nightly {name}: {part.about}; seed {seed()}", flush=True)
+    programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {"NIGHTLY": "1", "PROOF_SEED": str(seed()), "PATH": programs, **dict(part.environment)}
+    code, processor, wall = timed(command(name), environment)
+    print(f"nightly {name}: {processor} processor seconds, {wall} seconds, exit code {code}", flush=True)
+    if code == 0 and digest() == of:
+        proved = {"date": f"{dt.datetime.now(dt.UTC):%Y-%m-%d}", "tree": of, "processor_seconds": processor, "wall_seconds": wall}
+        reads = {"reads": digest(*part.reads)} if part.reads else {}
+        written = record() | {name: proved | {"seed": seed()} | reads}
+        RECORD.write_text(json.dumps(dict(sorted(written.items())), indent=2) + "\n", encoding="utf-8")
+    return code
+
+
+def test(words: Sequence[str]) -> int:
+    """The body of `make test`: its commands, what they took beside the budget, and which parts of nightly are due."""
+    code, processor, wall = timed(words, {})
+    bound = budget.bounds()["seconds of make test"]
+    allowed = ", ".join(f"{name} {seconds:,}" for name, seconds in bound.items())
+    print(f"make test: processor {processor:,} s, wall {wall:,} s; allowed on two quiet cores: {allowed}")
+    waiting = ", ".join(f"{name} ({when})" for name, when in due(dt.datetime.now(dt.UTC).date()).items())
+    print(f"due in make nightly: {waiting or 'nothing'}", flush=True)
+    return code
+
+
+def main(arguments: list[str]) -> int:
+    """`test COMMAND...`, `proved PART`, or parts by name: all of them where none is named."""
+    if arguments[:1] == ["test"]:
+        return test(arguments[1:])
+    if arguments[:1] == ["proved"]:
+        return int(not is_proved(arguments[1]))
+    if unknown := set(arguments) - PARTS.keys():
+        print(f"no part of nightly: {', '.join(sorted(unknown))}. There are: {', '.join(PARTS)}", file=sys.stderr)
+        return 2
+    codes = [prove(name) for name in arguments or PARTS]  # a part that fails stops no other
+    return int(any(codes))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

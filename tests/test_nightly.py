@@ -1,0 +1,144 @@
+"""Every test is run by `make test` or by a part of nightly, and what is left out of `make test` is left out for a reason."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import nightly
+from tests.conftest import left_to_others
+from tests.nightly import PARTS, ROOT
+
+TODAY = dt.date(2026, 11, 23)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small checkout of its own in place of this one, with a folder of models and a record."""
+    for name, text in {
+        "dbt/model.sql": "select 1",
+        "docs/page.md": "One.",
+        "requirements/test.lock": "",
+        "tests/nightly.json": "{}",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    monkeypatch.setattr(nightly, "ROOT", tmp_path)
+    monkeypatch.setattr(nightly, "RECORD", tmp_path / "tests" / "nightly.json")
+    monkeypatch.setattr(nightly, "IS_NIGHTLY", False)
+    monkeypatch.delenv("PROOF_SEED")
+    nightly.tree.cache_clear()
+    yield tmp_path
+    nightly.tree.cache_clear()
+
+
+def test_every_test_file_is_in_the_suite_or_in_one_other_part() -> None:
+    files = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/**/test_*.py")]
+    others = {name: part.tests for name, part in PARTS.items() if name != "suite" and part.tests}
+    held = {name: [file for file in files if file.startswith(places)] for name, places in others.items()}
+    assert all(held.values()) and sum(map(len, held.values())) == len({file for found in held.values() for file in found})
+    *words, last = nightly.command("suite")
+    ignored = {word.removeprefix("--ignore=") for word in words if word.startswith("--ignore=")}
+    assert last == "tests" and ignored == {place for places in others.values() for place in places}
+
+
+def test_what_only_nightly_runs_is_in_a_part_that_states_it() -> None:
+    """The part `suite` runs what is marked as well, but nobody would look for it there."""
+    marked = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.glob("tests/**/test_*.py")
+        if path != Path(__file__)
+        and any(word in path.read_text() for word in ("mark.nightly", "nightly.drawn(", "mark.proved_by("))
+    }
+    places = [place for name, part in PARTS.items() if name != "suite" for place in part.tests]
+    assert marked and not [file for file in marked if not any(file.startswith(place) for place in places)]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_the_command_of_each_part_is_there(name: str) -> None:
+    program, *words = nightly.command(name)
+    if program == "make":
+        asked = subprocess.run([program, "-n", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert asked.returncode == 0, asked.stderr
+    else:
+        assert (ROOT / ".venv" / "bin" / program).exists() or shutil.which(program)
+    assert all((ROOT / place).exists() for place in PARTS[name].reads)
+
+
+def test_a_draw_is_of_the_tree_and_nightly_has_all(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = nightly.drawn(3, range(100))
+    assert first == nightly.drawn(3, range(100)) == sorted(first) and len({*first}) == 3
+    (checkout / "docs/page.md").write_text("Two.")
+    nightly.tree.cache_clear()
+    assert nightly.drawn(3, range(100)) != first
+    monkeypatch.setattr(nightly, "IS_NIGHTLY", True)
+    assert nightly.drawn(3, range(100)) == [*range(100)]
+
+
+def test_half_of_what_takes_turns_waits_but_nothing_that_is_asked_for_by_name(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = PARTS["turns"].tests
+    monkeypatch.setenv("PROOF_OF_A_COMMIT", "1")
+    assert len(left_to_others()) == len(files) - len(files) // 2 and left_to_others() < {*files}
+    seen = {file for seed in map(str, range(30)) for file in _drawn_by(seed, monkeypatch)}
+    assert seen == {*files}, "every file has its turn"
+    monkeypatch.delenv("PROOF_OF_A_COMMIT")
+    assert left_to_others() == set()
+
+
+def _drawn_by(seed: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    monkeypatch.setenv("PROOF_SEED", seed)
+    return {*PARTS["turns"].tests} - left_to_others()
+
+
+def test_the_hash_of_the_tree_sees_every_file_but_the_record(checkout: Path) -> None:
+    before = nightly.digest()
+    (checkout / "tests/nightly.json").write_text('{"kills": {}}')
+    assert nightly.digest() == before
+    (checkout / "dbt/another.sql").write_text("")
+    assert nightly.digest() != before
+
+
+def test_a_part_is_due_that_never_ran_or_long_ago_or_on_another_tree(checkout: Path) -> None:
+    now = {"date": "2026-11-20", "tree": nightly.tree()}
+    record = dict.fromkeys(PARTS, now) | {"kills": now | {"date": "2026-11-01"}, "wheel": now | {"tree": "another"}}
+    del record["drawn"]
+    nightly.RECORD.write_text(json.dumps(record))
+    assert nightly.due(TODAY) == {"drawn": "never", "kills": "2026-11-01", "wheel": "2026-11-20, another tree"}
+
+
+def test_what_passed_is_recorded_and_proved_until_something_that_it_reads_changes(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PARTS, "lint", nightly.Part("a test", command=("true",), reads=nightly.MODELS))
+    assert not nightly.is_proved("lint")
+    assert nightly.main(["lint"]) == 0
+    written = nightly.record()["lint"]
+    assert written["tree"] == nightly.digest() and {"date", "processor_seconds", "wall_seconds", "seed"} < written.keys()
+    (checkout / "docs/page.md").write_text("Another.")
+    assert nightly.is_proved("lint")
+    (checkout / "dbt/model.sql").write_text("select 2")
+    assert not nightly.is_proved("lint")
+
+
+def test_a_part_that_fails_or_whose_tree_moved_is_not_recorded(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PARTS, "lint", nightly.Part("a test", command=("false",)))
+    monkeypatch.setitem(PARTS, "kills", nightly.Part("a test", command=("touch", "dbt/late.sql")))
+    assert nightly.main(["lint"]) == 1
+    assert nightly.main(["kills"]) == 0
+    assert nightly.record() == {}
+    assert nightly.main(["no such part"]) == 2
+
+
+def test_make_test_ends_with_its_seconds_and_the_parts_that_are_due(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert nightly.main(["test", "sh", "-c", "exit 3"]) == 3
+    seconds, due = capsys.readouterr().out.splitlines()
+    assert seconds.startswith("make test: processor 0 s, wall 0 s; allowed on two quiet cores: ")
+    assert due.startswith("due in make nightly: suite (never), drawn (never)")
