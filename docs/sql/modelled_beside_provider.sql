@@ -1,4 +1,4 @@
--- Engineering view beside the book: what provider and model give to the same runs of a cell, both location-based electricity.
+-- How do model and provider compare for the same runs of a cell? Engineering view beside the book, both location-based electricity.
 -- The two are never added. A ratio that is constant is normal, a ratio that jumps shows that something changed.
 select
     provider_name,
