@@ -147,15 +147,30 @@ from {{ source('raw', kind) }}
 where sample_end is not null
 {%- endmacro %}
 
+{# A figure that has three bounds, columns `_low`, `_mid` and `_high`, at one of these levels or at that of each row, by its column. #}
+{% macro at_level(x, level) -%}
+{%- if level in ['low', 'mid', 'high'] -%}
+{{ x }}_{{ level }}
+{%- else -%}
+case {{ level }} when 'low' then {{ x }}_low when 'high' then {{ x }}_high else {{ x }}_mid end
+{%- endif -%}
+{%- endmacro %}
+
 {# Watts of a chip at one end and level: the organisation's own (alias `own`), which has no bounds, else those calibrated from measured windows
    (`calibrated`), else the catalogue's (`power`). Idle power is never above full power. Mean power by the written method
    (docs/methodology/energy.md) wherever an end is the organisation's own; a measured mean stays between the ends. #}
 {% macro chip_power(end, level='mid') -%}
 {%- if end == 'max' -%}
-coalesce(cast(own.max_power_w as decimal(18, 3)), calibrated.max_w_{{ level }}, power.chip_power_max_w_{{ level }})
+coalesce(
+            cast(own.max_power_w as decimal(18, 3)), {{ at_level('calibrated.max_w', level) }},
+            {{ at_level('power.chip_power_max_w', level) }}
+        )
 {%- elif end == 'idle' -%}
 least(
-            coalesce(cast(own.idle_power_w as decimal(18, 3)), calibrated.idle_w_{{ level }}, power.chip_power_idle_w_{{ level }}),
+            coalesce(
+                cast(own.idle_power_w as decimal(18, 3)), {{ at_level('calibrated.idle_w', level) }},
+                {{ at_level('power.chip_power_idle_w', level) }}
+            ),
             {{ chip_power('max', level) }}
         )
 {%- else -%}

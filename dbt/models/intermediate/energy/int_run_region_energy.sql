@@ -1,9 +1,6 @@
 {{ config(materialized='by_month') }}
 {%- set levels = ['low', 'mid', 'high'] %}
-{%- set unseen = {'low': chip_power('idle', 'low'), 'mid': chip_power('mean'), 'high': chip_power('max', 'high')} %}
 {#- what the energy of each part is divided by, to be the run's share of the node in 1e-12 J -#}
-{%- set times = ['metered', 'driven', 'seen', 'unseen'] %}
-{%- set modelled = ['driven', 'seen', 'unseen'] %}
 {%- set chip_shares = 'cast(shares * 1000000 as decimal(38, 0))' %}
 {%- set summed = [
     'reserved_us', 'observed_us', 'used_ppm_us', 'filled_us', 'filled_ppm_us', 'metered_us', 'metered_uw_us', 'driven_us',
@@ -28,30 +25,37 @@ with chip_time as (
     group by all
 ),
 
-chip_time_with_power as (
+-- from here on a row is of one level of what is not measured: low, mid or high
+levels as (
+    select 'low' as level
+    union all
+    select 'mid' as level
+    union all
+    select 'high' as level
+),
+
+watts as (
     select
         chip_time.*,
+        levels.level,
         types.provider_name,
         case
             when own.max_power_w is not null then 'user'
             when calibrated.accelerator_type is not null then 'calibrated'
             else power.power_confidence
         end as power_confidence,
-        cast(chip_time.reserved_us - chip_time.observed_us as decimal(38, 0)) as unseen_us,
-        -- what neither watts nor the driver's share are known of takes the use
-        cast(chip_time.observed_us - chip_time.metered_us - chip_time.driven_us as decimal(38, 0)) as seen_us,
-        cast(chip_time.used_ppm_us - chip_time.powered_ppm_us as decimal(38, 0)) as seen_ppm_us,
-        -- no energy is known where the chips are not
-        case when chip_time.is_chips_known then chip_time.share_numerator end as known_numerator,
-        cast(chip_time.share_denominator as decimal(38, 0)) as shares,
-        cast(chip_time.share_denominator * host.chips_per_node as decimal(38, 0)) as host_shares
-        {%- for level in levels %},
-        {{ to_units(chip_power('idle', level), 6) }} as idle_uw_{{ level }},
-        {{ to_units(chip_power('max', level), 6) }} as max_uw_{{ level }},
-        {{ to_units(unseen[level], 6) }} as unseen_uw_{{ level }},
-        {{ to_units('host.host_power_w_' ~ level, 6) }} as host_uw_{{ level }}
-        {%- endfor %}
+        {{ chip_power('idle', 'levels.level') }} as idle_w,
+        {{ chip_power('max', 'levels.level') }} as max_w,
+        -- chips that nothing observed: idle at the least, their type's mean, full power at the most
+        case levels.level
+            when 'low' then {{ chip_power('idle', 'low') }}
+            when 'high' then {{ chip_power('max', 'high') }}
+            else {{ chip_power('mean') }}
+        end as unseen_w,
+        {{ at_level('host.host_power_w', 'levels.level') }} as host_w,
+        host.chips_per_node
     from chip_time
+    cross join levels
     left join {{ ref('accelerator_types') }} as types using (accelerator_type)
     left join {{ ref('accelerator_power') }} as power using (accelerator_type)
     left join {{ ref('host_power') }} as host using (accelerator_type)
@@ -59,45 +63,57 @@ chip_time_with_power as (
     left join {{ ref('int_calibrated_power') }} as calibrated using (usage_month, training_run_id, accelerator_type)
 ),
 
+chip_time_with_power as (
+    select
+        *,
+        {{ to_units('idle_w', 6) }} as idle_uw,
+        {{ to_units('max_w', 6) }} as max_uw,
+        {{ to_units('unseen_w', 6) }} as unseen_uw,
+        {{ to_units('host_w', 6) }} as host_uw,
+        cast(reserved_us - observed_us as decimal(38, 0)) as unseen_us,
+        -- what neither watts nor the driver's share are known of takes the use
+        cast(observed_us - metered_us - driven_us as decimal(38, 0)) as seen_us,
+        cast(used_ppm_us - powered_ppm_us as decimal(38, 0)) as seen_ppm_us,
+        -- a short silence draws what the point after it states; the bounds know nothing of it
+        case when level = 'mid' then filled_us else cast(0 as decimal(38, 0)) end as short_us,
+        case when level = 'mid' then filled_ppm_us else cast(0 as decimal(38, 0)) end as short_ppm_us,
+        -- no energy is known where the chips are not
+        case when is_chips_known then share_numerator end as known_numerator,
+        cast(share_denominator as decimal(38, 0)) as shares,
+        cast(share_denominator * chips_per_node as decimal(38, 0)) as host_shares
+    from watts
+),
+
 -- multiplied by the run's share of the node; null where chips or watts are unknown
 energy_of_counted_chips as (
     select
         *,
         cast(metered_uw_us * 1000000 * known_numerator as decimal(38, 0)) as metered_chip,
-        cast(node_uw_us * known_numerator as decimal(38, 0)) as node
-        {%- for level in levels %},
+        cast(node_uw_us * known_numerator as decimal(38, 0)) as node,
         case
             when driven_us = 0 then cast(0 as decimal(38, 0))
             else cast((
-                cast(idle_uw_{{ level }} * driven_us as decimal(38, 0)) * 1000000
-                + cast((max_uw_{{ level }} - idle_uw_{{ level }}) * driven_ppm_us as decimal(38, 0))
+                cast(idle_uw * driven_us as decimal(38, 0)) * 1000000 + cast((max_uw - idle_uw) * driven_ppm_us as decimal(38, 0))
             ) * known_numerator as decimal(38, 0))
-        end as driven_chip_{{ level }},
+        end as driven_chip,
         -- the energy of chips of an unknown type is known where all of it was metered
         case
             when seen_us = 0 and metered_us > 0 then cast(0 as decimal(38, 0))
             else cast((
-                cast(idle_uw_{{ level }} * seen_us as decimal(38, 0)) * 1000000
-                + cast((max_uw_{{ level }} - idle_uw_{{ level }}) * seen_ppm_us as decimal(38, 0))
+                cast(idle_uw * seen_us as decimal(38, 0)) * 1000000 + cast((max_uw - idle_uw) * seen_ppm_us as decimal(38, 0))
             ) * known_numerator as decimal(38, 0))
-        end as seen_chip_{{ level }},
+        end as seen_chip,
         case
             when unseen_us = 0 and metered_us > 0 then cast(0 as decimal(38, 0))
-            {%- if level == 'mid' %}
-            -- a short silence draws what the point after it states; the bounds know nothing of it
             else cast((
-                cast(unseen_uw_mid * (unseen_us - filled_us) + idle_uw_mid * filled_us as decimal(38, 0)) * 1000000
-                + cast((max_uw_mid - idle_uw_mid) * filled_ppm_us as decimal(38, 0))
+                cast(unseen_uw * (unseen_us - short_us) + idle_uw * short_us as decimal(38, 0)) * 1000000
+                + cast((max_uw - idle_uw) * short_ppm_us as decimal(38, 0))
             ) * known_numerator as decimal(38, 0))
-            {%- else %}
-            else cast(cast(unseen_uw_{{ level }} * unseen_us as decimal(38, 0)) * 1000000 * known_numerator as decimal(38, 0))
-            {%- endif %}
-        end as unseen_chip_{{ level }}
-        {%- for time in times %},
-        cast(cast(host_uw_{{ level }} * {{ time }}_us as decimal(38, 0)) * known_numerator as decimal(38, 0))
-            as {{ time }}_host_{{ level }}
-        {%- endfor %}
-        {%- endfor %},
+        end as unseen_chip,
+        cast(cast(host_uw * metered_us as decimal(38, 0)) * known_numerator as decimal(38, 0)) as metered_host,
+        cast(cast(host_uw * driven_us as decimal(38, 0)) * known_numerator as decimal(38, 0)) as driven_host,
+        cast(cast(host_uw * seen_us as decimal(38, 0)) * known_numerator as decimal(38, 0)) as seen_host,
+        cast(cast(host_uw * unseen_us as decimal(38, 0)) * known_numerator as decimal(38, 0)) as unseen_host,
         cast(reserved_us * share_numerator * 1000000 as decimal(38, 0)) as share_reserved_ps,
         -- where the node was metered, so was each chip of it
         {%- for name, time in [
@@ -115,6 +131,7 @@ run_regions as (
         usage_month,
         training_run_id,
         region_id,
+        level,
         min(provider_name) as provider_name,
         case when count(*) = count(provider_name) then min(provider_name) end as known_provider_name,
         case
@@ -126,21 +143,15 @@ run_regions as (
         end as confidence_rank
         {%- for time in ['reserved_ps', 'observed_ps', 'metered_ps', 'powered_ps', 'used_ps'] %},
         cast(sum({{ cut_up('share_' ~ time, 'shares') }}) as decimal(38, 0)) as {{ time }}
+        {%- endfor %}
+        {%- for energy in ['metered_chip', 'driven_chip', 'seen_chip', 'unseen_chip'] %},
+        {{ whole_sum(beside_node(cut_up(energy, chip_shares)), 'decimal(38, 0)') }} as {{ energy }}
+        {%- endfor %}
+        {%- for energy in ['metered_host', 'driven_host', 'seen_host', 'unseen_host'] %},
+        {{ whole_sum(beside_node(cut_up(energy, 'host_shares')), 'decimal(38, 0)') }} as {{ energy }}
         {%- endfor %},
-        {{ whole_sum(beside_node(cut_up('metered_chip', chip_shares)), 'decimal(38, 0)') }} as metered_chip,
-        {%- for level in levels %}
-        {%- for time in modelled %}
-        {{ whole_sum(beside_node(cut_up(time ~ '_chip_' ~ level, chip_shares)), 'decimal(38, 0)') }}
-            as {{ time }}_chip_{{ level }},
-        {%- endfor %}
-        {%- for time in times %}
-        {{ whole_sum(beside_node(cut_up(time ~ '_host_' ~ level, 'host_shares')), 'decimal(38, 0)') }}
-            as {{ time }}_host_{{ level }},
-        {%- endfor %}
-        {{ whole_sum(of_node(cut_up(
-            '(metered_chip + driven_chip_' ~ level ~ ' + seen_chip_' ~ level ~ ' + unseen_chip_' ~ level ~ ')', chip_shares
-        )), 'decimal(38, 0)') }} as chip_of_node_{{ level }},
-        {%- endfor %}
+        {{ whole_sum(of_node(cut_up('(metered_chip + driven_chip + seen_chip + unseen_chip)', chip_shares)), 'decimal(38, 0)') }}
+            as chip_of_node,
         {{ whole_sum(cut_up('node', 'shares'), 'decimal(38, 0)') }} as node
     from energy_of_counted_chips
     group by all
@@ -153,34 +164,18 @@ region_boundaries as (
         coalesce(own.pue_ratio, pue.pue_ratio) as pue_ratio,
         coalesce(own.pue_source, pue.pue_source) as pue_source,
         {{ to_units('coalesce(own.pue_ratio, pue.pue_ratio)', 4) }} as pue_units,
+        1000000 + {{ to_units(at_level('overhead.network_storage_share', 'run_regions.level'), 6) }} as it_factor,
         -- what was read at the node holds chip and host
-        run_regions.metered_chip + run_regions.metered_host_mid + run_regions.node as metered_chip_host,
-        run_regions.driven_chip_mid + run_regions.driven_host_mid as driven_chip_host,
-        run_regions.seen_chip_mid + run_regions.seen_host_mid as seen_chip_host
-        {%- for level in levels %},
-        1000000 + {{ to_units('overhead.network_storage_share_' ~ level, 6) }} as it_factor_{{ level }},
+        run_regions.metered_chip + run_regions.metered_host + run_regions.node as metered_chip_host,
+        run_regions.driven_chip + run_regions.driven_host as driven_chip_host,
+        run_regions.seen_chip + run_regions.seen_host as seen_chip_host,
+        run_regions.unseen_chip + run_regions.unseen_host as unseen_chip_host,
         -- the chips of a node draw no more than the node
         cast(
-            run_regions.metered_chip
-            {%- for time in modelled %}
-            + run_regions.{{ time }}_chip_{{ level }}
-            {%- endfor %}
-            + case
-                when run_regions.chip_of_node_{{ level }} > run_regions.node then run_regions.node
-                else run_regions.chip_of_node_{{ level }}
-            end as decimal(38, 0)
-        ) as chip_{{ level }},
-        cast(
-            run_regions.metered_chip
-            {%- for time in modelled %}
-            + run_regions.{{ time }}_chip_{{ level }}
-            {%- endfor %}
-            {%- for time in times %}
-            + run_regions.{{ time }}_host_{{ level }}
-            {%- endfor %}
-            + run_regions.node as decimal(38, 0)
-        ) as chip_host_{{ level }}
-        {%- endfor %}
+            run_regions.metered_chip + run_regions.driven_chip + run_regions.seen_chip + run_regions.unseen_chip
+            + case when run_regions.chip_of_node > run_regions.node then run_regions.node else run_regions.chip_of_node end
+            as decimal(38, 0)
+        ) as chip
     from run_regions
     left join {{ ref('it_overhead') }} as overhead on run_regions.known_provider_name = overhead.provider_name
     left join {{ ref('int_region_pue') }} as pue
@@ -199,23 +194,45 @@ region_boundaries as (
 region_it as (
     select
         *,
-        cast(metered_chip_host * it_factor_mid as decimal(38, 0)) as metered_it,
-        cast((metered_chip_host + driven_chip_host) * it_factor_mid as decimal(38, 0)) as powered_it,
-        cast((metered_chip_host + driven_chip_host + seen_chip_host) * it_factor_mid as decimal(38, 0)) as seen_it
-        {%- for level in levels %},
-        cast(chip_host_{{ level }} * it_factor_{{ level }} as decimal(38, 0)) as it_{{ level }}
-        {%- endfor %}
+        cast(metered_chip_host + driven_chip_host + seen_chip_host + unseen_chip_host as decimal(38, 0)) as chip_host,
+        cast(metered_chip_host * it_factor as decimal(38, 0)) as metered_it,
+        cast((metered_chip_host + driven_chip_host) * it_factor as decimal(38, 0)) as powered_it,
+        cast((metered_chip_host + driven_chip_host + seen_chip_host) * it_factor as decimal(38, 0)) as seen_it,
+        cast(
+            (metered_chip_host + driven_chip_host + seen_chip_host + unseen_chip_host) * it_factor as decimal(38, 0)
+        ) as it
     from region_boundaries
 ),
 
--- each basis has the rounded sum up to it less the one before, so that the parts are never below 0 and add up
-bases as (
+kwh as (
     select
         *,
-        {%- for part in ['metered', 'powered', 'seen'] %}
-        {{ kwh('cast(' ~ part ~ '_it * pue_units as decimal(38, 0))', 10) }} as {{ part }}_kwh{{ ',' if not loop.last }}
+        {{ kwh('chip') }} as chip_energy_kwh,
+        {{ kwh('chip_host') }} as chip_host_energy_kwh,
+        {{ kwh('it', 6) }} as it_energy_kwh
+        {%- for energy, name in [
+            ('it', 'facility_energy_kwh'), ('metered_it', 'metered_kwh'), ('powered_it', 'powered_kwh'), ('seen_it', 'seen_kwh'),
+        ] %},
+        {{ kwh('cast(' ~ energy ~ ' * pue_units as decimal(38, 0))', 10) }} as {{ name }}
         {%- endfor %}
     from region_it
+),
+
+-- one row of a run and region again: the levels side by side
+wide as (
+    select
+        usage_month, training_run_id, region_id, provider_name, confidence_rank,
+        reserved_ps, observed_ps, metered_ps, powered_ps, used_ps, pue_ratio, pue_source
+        {%- for level in levels %}{% for boundary in ['chip', 'chip_host', 'it', 'facility'] %},
+        max(case when level = '{{ level }}' then {{ boundary }}_energy_kwh end) as {{ boundary }}_energy_kwh_{{ level }}
+        {%- endfor %}{% endfor %}
+        {%- for basis in ['metered', 'powered', 'seen'] %},
+        max(case when level = 'mid' then {{ basis }}_kwh end) as {{ basis }}_kwh
+        {%- endfor %}
+    from kwh
+    group by
+        usage_month, training_run_id, region_id, provider_name, confidence_rank,
+        reserved_ps, observed_ps, metered_ps, powered_ps, used_ps, pue_ratio, pue_source
 )
 
 select
@@ -223,13 +240,11 @@ select
     -- measured is better than any watts of the catalogue, where nothing was left to them
     case when reserved_ps > 0 and metered_ps = reserved_ps then -1 else confidence_rank end as confidence_rank,
     reserved_ps, observed_ps, metered_ps, powered_ps, used_ps, pue_ratio, pue_source
-    {%- for level in levels %},
-    {{ kwh('chip_' ~ level) }} as chip_energy_kwh_{{ level }},
-    {{ kwh('chip_host_' ~ level) }} as chip_host_energy_kwh_{{ level }},
-    {{ kwh('it_' ~ level, 6) }} as it_energy_kwh_{{ level }},
-    {{ kwh('cast(it_' ~ level ~ ' * pue_units as decimal(38, 0))', 10) }} as facility_energy_kwh_{{ level }}
-    {%- endfor %},
+    {%- for level in levels %}{% for boundary in ['chip', 'chip_host', 'it', 'facility'] %},
+    {{ boundary }}_energy_kwh_{{ level }}
+    {%- endfor %}{% endfor %},
+    -- each basis has the rounded sum up to it less the one before, so that the parts are never below 0 and add up
     metered_kwh as energy_kwh_measured,
     {{ exact_sum(['powered_kwh', '-metered_kwh'], 9) }} as energy_kwh_driver_power,
     {{ exact_sum(['seen_kwh', '-powered_kwh'], 9) }} as energy_kwh_utilisation_model
-from bases
+from wide
