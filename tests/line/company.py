@@ -138,6 +138,7 @@ class Company:
     def meter(self, month: str) -> None:
         watts = self.watts.setdefault(("power_meters", month), 3000.0)
         lines = [f"{month}-02T01:{at:02d}:00Z,{NODE},{watts}\n" for at in range(10, 20)]
+        lines.append(f"{month}-02T01:20:00Z,{NODE},broken\n")  # a row of quarantine in each month
         self.file(f"meters/{month}.csv", "".join(["time,host,watts\n", *lines]).encode())
 
     def file(self, name: str, content: bytes) -> None:
