@@ -137,8 +137,8 @@ class Company:
 
     def meter(self, month: str) -> None:
         watts = self.watts.setdefault(("power_meters", month), 3000.0)
-        lines = [f"{month}-02T01:{at:02d}:00Z,{NODE},{watts}\n" for at in range(10, 20)]
-        lines.append(f"{month}-02T01:20:00Z,{NODE},broken\n")  # a row of quarantine in each month
+        readings = [*((at, watts) for at in range(10, 20)), (20, "broken")]  # the last is a row of quarantine
+        lines = (f"{month}-02T01:{minute}:00Z,{NODE},{read}\n" for minute, read in readings)
         self.file(f"meters/{month}.csv", "".join(["time,host,watts\n", *lines]).encode())
 
     def file(self, name: str, content: bytes) -> None:
@@ -161,8 +161,6 @@ class Company:
 
 
 def _bill_hour(month: str, at: int) -> dict[str, Any]:
-    import datetime as dt
-
     start = dt.datetime.fromisoformat(f"{month}-02T{at:02d}:00:00")
     return {
         "bill_billing_period_start_date": dt.datetime.fromisoformat(f"{month}-01"),
