@@ -1,9 +1,10 @@
-"""A real browser for tests that look at pages. Without one: a failure under CI, a listed skip elsewhere."""
+"""A real browser for tests that look at pages, and a port. Without a browser: a failure under CI, a listed skip elsewhere."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -36,3 +37,10 @@ def open_page(**options: Any) -> Iterator[Any]:
             yield browser.new_page(**options)
         finally:
             browser.close()
+
+
+def free_port() -> int:
+    """A port of this machine on which nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]

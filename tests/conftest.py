@@ -1,4 +1,4 @@
-"""Fixtures of more than one room of the tests: the command, warm or in a process of its own, and one finished demo run."""
+"""Fixtures of more than one room of the tests: the command inside this process, and one finished demo run."""
 
 import gc
 import os
@@ -19,7 +19,7 @@ from tests.warm import run_trainledger
 
 __all__ = ["pytest_runtest_logreport", "pytest_runtest_makereport", "pytest_runtest_setup", "pytest_terminal_summary"]
 
-COMMAND_SECONDS = 900
+DEMO_SECONDS = 900
 # Hypothesis fails an example that takes 0.2 s, as any may on a busy machine; speed is measured in benchmarks
 settings.register_profile("every commit", deadline=None, max_examples=40)
 settings.register_profile("nightly", deadline=None, max_examples=1000)
@@ -61,6 +61,8 @@ SECONDS = {
 def pytest_configure(config: pytest.Config) -> None:
     """Every draw starts from one seed, which the header names: the same tree draws the same, and so does every worker."""
     os.environ.setdefault("PROOF_SEED", str(nightly.seed()))
+    if not nightly.IS_NIGHTLY:  # two threads that wait for each other take a third more of a refresh of few rows than one
+        os.environ.setdefault("TRAINLEDGER_THREADS", "1")
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         os.environ["PROOF_OF_A_COMMIT"] = "1"  # workers are given files by name
     if config.getoption("hypothesis_seed", None) is None:
@@ -68,18 +70,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header() -> str:
-    of = (
-        "everything of nightly"
-        if nightly.IS_NIGHTLY
-        else f"left to other commits: {', '.join(sorted(left_to_others())) or 'nothing'}"
-    )
-    return f"draws: PROOF_SEED={nightly.seed()}, {of}"
+    waiting = "nothing" if nightly.IS_NIGHTLY else ", ".join(sorted(left_to_others())) or "nothing"
+    return f"draws: PROOF_SEED={nightly.seed()}, left to other commits: {waiting}"
 
 
 def left_to_others() -> set[str]:
     """Of the files that take turns those that this commit leaves out, where no file was asked for by name."""
-    files = nightly.PARTS["turns"].tests
-    return {*files} - {*nightly.drawn(len(files) // 2, files)} if "PROOF_OF_A_COMMIT" in os.environ else set()
+    files, now = nightly.turning(SECONDS)
+    return files - now if "PROOF_OF_A_COMMIT" in os.environ else set()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -101,26 +99,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 Command = Callable[..., subprocess.CompletedProcess]
 
 
-def run_process(*arguments: object, now: str | None = None) -> subprocess.CompletedProcess:
-    """`trainledger ...` as a user starts it, in a process of its own; `now` fixes its clock."""
-    command = [sys.executable, "-c", "from dagster_project import main; main()", *map(str, arguments)]
-    environment = os.environ | ({"TRAINLEDGER_NOW": now} if now else {})
-    root = Path(__file__).resolve().parents[1]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False, env=environment, cwd=root
-    )
-
-
 @pytest.fixture(scope="session")
 def trainledger() -> Command:
     """The command inside this process, where engines stay loaded."""
     return run_trainledger
-
-
-@pytest.fixture(scope="session")
-def trainledger_process() -> Command:
-    """The command as a user starts it, for what only a process of its own can show."""
-    return run_process
 
 
 def built_once(factory: pytest.TempPathFactory, config: pytest.Config, name: str, build: Callable[[Path], None]) -> Path:
@@ -141,7 +123,11 @@ def demo_home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureR
     """The folder of a finished demo run: exports, trainledger.yaml, home."""
 
     def run_demo(folder: Path) -> None:
-        finished = run_process("demo", "--dir", folder)
+        command = [sys.executable, "-c", "from dagster_project import main; main()", "demo", "--dir", str(folder)]
+        environment = {name: value for name, value in os.environ.items() if name != "TRAINLEDGER_THREADS"}  # as a user has it
+        finished = subprocess.run(
+            command, capture_output=True, text=True, timeout=DEMO_SECONDS, check=False, env=environment, cwd=nightly.ROOT
+        )
         if finished.returncode != 0:
             pytest.fail(f"trainledger demo: {finished.returncode}\n{finished.stdout[-4000:]}\n{finished.stderr[-4000:]}")
 

@@ -2,7 +2,7 @@
 
 `make nightly PART=kills` runs a part, `make nightly` all of them, one after the other; a part that passes is written into
 tests/nightly.json with its date, the hash of the tree, seconds and seed, to be committed. `make test` leaves out what is marked
-`nightly`, draws a few where a part has all, half of the files of the part `turns` among them, leaves out what is marked
+`nightly`, draws a few where a part has all, a third of the files that take turns among them, leaves out what is marked
 `proved_by(PART)` while everything the part reads is as it was, and its last line names the parts that are due. A file that is
 asked for by name is not left out. Every test is in a part: `suite` has what the others do not name.
 """
@@ -18,7 +18,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -43,13 +43,26 @@ class Part:
     command: tuple[str, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
     reads: tuple[str, ...] = ()  # all that its result depends on, where it need not be found again while this is as it was
+    takes_turns: bool = False  # a commit runs a third of the files of such parts
 
 
 MODELS = ("dbt", "requirements/test.lock")
+# what writes the tables that Spark reads, runs dbt on it, takes its tables back and runs on DuckDB what it leaves; a test
+# compares the modules of warehouse/ with what on_spark.py, spark_process.py and runner.py import
+OF_THE_WAREHOUSE = (
+    "building dbt_process gates modelling nodes on_spark raw report_models runner site spark_process statements states"
+)
 SPARK = (
-    *(f"dagster_project/warehouse/{name}.py" for name in ("on_spark", "spark_process", "raw", "modelling", "dbt_process")),
+    *(f"dagster_project/warehouse/{name}.py" for name in OF_THE_WAREHOUSE.split()),
+    "dagster_project/base/dbt_project.py",
+    "dagster_project/election/run_tags.py",
     "dagster_project/landing/deriving/typed_select.py",
     "tests/spark",
+)
+# what decides which examples are drawn: a page, the budget or a record changes no draw, so what was seen green stays so
+DRAWN_FROM = (
+    *("connectors", "dagster_project", "dbt", "recorder", "reports", "tests", "requirements", "pyproject.toml"),
+    *(":(exclude)*.md", ":(exclude)tests/budget.json", ":(exclude)tests/nightly.json"),
 )
 PARTS = {
     "suite": Part("what every commit runs, with many examples of each property", tests=("tests",)),
@@ -64,7 +77,8 @@ PARTS = {
         ),
     ),
     "turns": Part(
-        "what takes turns: whole refreshes, each of one circumstance; a commit draws half of the files",
+        "whole refreshes, each of one circumstance; a commit draws a third of the files",
+        takes_turns=True,
         tests=(
             "tests/bigquery/test_four_ways.py",
             "tests/comparison/test_false_claims.py",
@@ -72,11 +86,13 @@ PARTS = {
             "tests/landing/test_landing_derived.py",
             "tests/line/test_focus_beside_the_detailed_bill.py",
             "tests/line/test_months_stand_apart.py",
+            "tests/line/test_refresh_again.py",
             "tests/line/test_time_size_and_place.py",
             "tests/line/test_trace.py",
             "tests/line/test_two_exports_of_one_bill.py",
             "tests/line/test_whole_line_on_s3.py",
             "tests/run_side/test_run_dbt_by_hand.py",
+            "tests/run_side/test_run_months.py",
             "tests/test_two_years_of_google.py",
         ),
     ),
@@ -92,7 +108,7 @@ PARTS = {
         reads=(*MODELS, "dagster_project/warehouse", "dagster_project/demo", "tests/line/test_dbt_builds_the_same.py"),
     ),
     "kills": Part("all 25 kills of a refresh", tests=("tests/line/test_kills.py",)),
-    "wheel": Part("the wheel on every Python there is", tests=("tests/run_side/test_run_wheel.py",)),
+    "wheel": Part("the wheel on every Python there is", tests=("tests/run_side/test_run_wheel.py",), takes_turns=True),
     "spark": Part(
         "a small organisation and each rule of calculation on Apache Spark",
         tests=("tests/spark",),
@@ -105,7 +121,7 @@ PARTS = {
 
 
 def digest(*places: str) -> str:
-    """A hash of the files below these places as they are in the checkout, without the record itself."""
+    """A hash of the files that git's pathspecs choose, as they are in the checkout, without the record itself."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *places]
     names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
     hashed = hashlib.sha256()
@@ -121,9 +137,15 @@ def tree() -> str:
     return digest() if (ROOT / ".git").exists() else "no git"
 
 
+@cache
+def code() -> str:
+    """The hash of code and tests, without pages, the budget and the record; without git a word."""
+    return digest(*DRAWN_FROM) if (ROOT / ".git").exists() else "no git"
+
+
 def seed() -> int:
-    """What draws start from: `PROOF_SEED`, else the tree, so that other commits draw others and the same one the same."""
-    return int(os.environ.get("PROOF_SEED") or int(hashlib.sha256(tree().encode()).hexdigest()[:8], 16))
+    """What draws start from: `PROOF_SEED`, else code and tests, so that other code draws others and the same code the same."""
+    return int(os.environ.get("PROOF_SEED") or int(hashlib.sha256(code().encode()).hexdigest()[:8], 16))
 
 
 def drawn(few: int, of: Sequence[Drawn]) -> list[Drawn]:
@@ -132,6 +154,14 @@ def drawn(few: int, of: Sequence[Drawn]) -> list[Drawn]:
         return list(of)
     kept = random.Random(seed()).sample(range(len(of)), few)
     return [of[place] for place in sorted(kept)]
+
+
+def turning(seconds: Mapping[str, int]) -> tuple[set[str], set[str]]:
+    """The files that take turns, and those whose turn it is: the seed draws one of each three of about as many seconds."""
+    files = [file for part in PARTS.values() if part.takes_turns for file in part.tests]
+    files.sort(key=lambda file: -seconds.get(Path(file).name, 0))
+    draw = random.Random(seed())
+    return {*files}, {draw.choice(files[at : at + 3]) for at in range(0, len(files), 3)}
 
 
 def record() -> dict[str, dict[str, Any]]:

@@ -8,12 +8,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import grimp
 import pytest
 
 from tests import nightly
 from tests.conftest import left_to_others
 from tests.nightly import PARTS, ROOT
 
+WAREHOUSE = "dagster_project/warehouse/"
 TODAY = dt.date(2026, 11, 23)
 
 
@@ -33,9 +35,15 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(nightly, "RECORD", tmp_path / "tests" / "nightly.json")
     monkeypatch.setattr(nightly, "IS_NIGHTLY", False)
     monkeypatch.delenv("PROOF_SEED")
-    nightly.tree.cache_clear()
+    forget()
     yield tmp_path
+    forget()
+
+
+def forget() -> None:
+    """The hashes of files as they were."""
     nightly.tree.cache_clear()
+    nightly.code.cache_clear()
 
 
 def test_every_test_file_is_in_the_suite_or_in_one_other_part() -> None:
@@ -71,31 +79,46 @@ def test_the_command_of_each_part_is_there(name: str) -> None:
     assert all((ROOT / place).exists() for place in PARTS[name].reads)
 
 
-def test_a_draw_is_of_the_tree_and_nightly_has_all(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sparks_proof_reads_every_module_of_the_warehouse_that_decides_what_is_run_there() -> None:
+    graph = grimp.build_graph("dagster_project", exclude_type_checking_imports=True, cache_dir=None)
+    graph.remove_import(importer="dagster_project", imported="dagster_project.cli")  # the command, which imports everything
+    room = WAREHOUSE.replace("/", ".")
+    begin = {f"{room}{name}" for name in ("on_spark", "spark_process", "runner")}
+    reached = begin.union(*(graph.find_upstream_modules(module) for module in begin))
+    decide = {f"{module.replace('.', '/')}.py" for module in reached if module.startswith(room)}
+    assert {place for place in PARTS["spark"].reads if place.startswith(WAREHOUSE)} == decide | {f"{WAREHOUSE}building.py"}
+
+
+def test_a_draw_is_of_code_and_tests_and_nightly_has_all(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = nightly.drawn(3, range(100))
     assert first == nightly.drawn(3, range(100)) == sorted(first) and len({*first}) == 3
-    (checkout / "docs/page.md").write_text("Two.")
-    nightly.tree.cache_clear()
+    for page in ("docs/page.md", "docs/adr/page.md", "dbt/page.md", "CHANGELOG.md", "tests/budget.json", "tests/nightly.json"):
+        (checkout / page).parent.mkdir(exist_ok=True)
+        (checkout / page).write_text("Two.")
+    forget()
+    assert nightly.drawn(3, range(100)) == first, "a page changes no draw"
+    (checkout / "dbt/model.sql").write_text("select 2")
+    forget()
     assert nightly.drawn(3, range(100)) != first
     monkeypatch.setattr(nightly, "IS_NIGHTLY", True)
     assert nightly.drawn(3, range(100)) == [*range(100)]
 
 
-def test_half_of_what_takes_turns_waits_but_nothing_that_is_asked_for_by_name(
+def test_a_third_of_what_takes_turns_is_run_and_all_that_is_asked_for_by_name(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = PARTS["turns"].tests
+    files = {*PARTS["turns"].tests, *PARTS["wheel"].tests}
     monkeypatch.setenv("PROOF_OF_A_COMMIT", "1")
-    assert len(left_to_others()) == len(files) - len(files) // 2 and left_to_others() < {*files}
+    assert len(files - left_to_others()) == -(-len(files) // 3) and left_to_others() < files
     seen = {file for seed in map(str, range(30)) for file in _drawn_by(seed, monkeypatch)}
-    assert seen == {*files}, "every file has its turn"
+    assert seen == files, "every file has its turn"
     monkeypatch.delenv("PROOF_OF_A_COMMIT")
     assert left_to_others() == set()
 
 
 def _drawn_by(seed: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     monkeypatch.setenv("PROOF_SEED", seed)
-    return {*PARTS["turns"].tests} - left_to_others()
+    return nightly.turning({})[0] - left_to_others()
 
 
 def test_the_hash_of_the_tree_sees_every_file_but_the_record(checkout: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import time
 import urllib.error
@@ -21,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.browser import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = Path(os.environ.get("TRAINLEDGER_BIGQUERY_SERVER") or ROOT / ".venv-bigquery")
@@ -50,7 +51,7 @@ def bigquery_emulator(folder: Path, project: str = "acme-billing") -> Iterator[E
     """A server without any table, which forgets everything at its end."""
     environment = {**os.environ, "HOME": str(folder), "PATH": f"{ENVIRONMENT / 'bin'}:{os.environ.get('PATH', '')}"}
     subprocess.run([ENVIRONMENT / "bin/python", "-c", _HOME], env=environment, check=True, cwd=folder, timeout=PATIENCE)
-    rest, grpc = _free_port(), _free_port()
+    rest, grpc = free_port(), free_port()
     command = ["start", "--ephemeral", "--rest-port", str(rest), "--grpc-port", str(grpc), "--project", project]
     with _running([str(ENVIRONMENT / "bin/bqemulator"), *command], environment, folder) as process:
         _wait_for(f"http://127.0.0.1:{rest}/readyz", process, folder / "server.log")
@@ -75,7 +76,7 @@ def _running(command: Sequence[str], environment: Mapping[str, str], folder: Pat
 @contextmanager
 def storage_emulator(folder: Path) -> Iterator[str]:
     """The address of a Cloud Storage without any bucket. It does not enforce `if_generation_match`."""
-    port = _free_port()
+    port = free_port()
     command = ["start", "--host", "127.0.0.1", "--port", str(port), "--in-memory", "--quiet"]
     with _running([str(ENVIRONMENT / "bin/gcp-storage-emulator"), *command], dict(os.environ), folder) as process:
         _wait_for(f"http://127.0.0.1:{port}/storage/v1/b?project=acme", process, folder / "server.log")
@@ -92,13 +93,6 @@ def analysed(tables: Mapping[str, Sequence[Mapping[str, Any]]], statements: Sequ
     assert finished.returncode == 0, finished.stderr[-2000:]
     answers: list[str | None] = json.loads(finished.stdout)
     return answers
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:

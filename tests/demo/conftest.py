@@ -14,9 +14,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from filelock import FileLock
 
 from dagster_project.demo.generate import write_demo
+from tests.conftest import built_once
 
 BILLS = ("payer-a-cur", "payer-b-cur")
 GOOGLE_BILL = "gcp-billing"
@@ -73,13 +73,9 @@ def nested_rows(path: Path) -> list[dict[str, Any]]:
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Demo:
     """Shared by all workers, so tests only read it."""
-    base = tmp_path_factory.getbasetemp()
-    if hasattr(request.config, "workerinput"):
-        base = base.parent  # of all workers of this session
-    folder, done = base / "demo-exports", base / "demo-exports.done"
-    with FileLock(base / "demo-exports.lock"):
-        if not done.exists():
-            folder.mkdir()
-            write_demo(folder)
-            done.touch()
-    return Demo(folder)
+
+    def write(folder: Path) -> None:
+        folder.mkdir()
+        write_demo(folder)
+
+    return Demo(built_once(tmp_path_factory, request.config, "demo-exports", write))

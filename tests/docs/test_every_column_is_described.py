@@ -9,6 +9,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,6 +49,7 @@ def _entries(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield from (("sources", table) for table in source["tables"])
 
 
+@cache
 def described() -> dict[str, list[Described]]:
     """Tables by kind: models, seeds, sources."""
     tables: dict[str, list[Described]] = {"models": [], "seeds": [], "sources": []}

@@ -14,9 +14,9 @@ from tests.oracle.builders import Exports, carbon, hour, run
 NOW = "2026-06-20T00:00:00Z"
 
 
-def day_of_hours(resource: str, cost: float, **columns: object) -> list[dict]:
-    """A day of hourly rows of one node."""
-    return [hour(f"2026-04-02T{at:02d}:00:00", cost, line_item_resource_id=resource, **columns) for at in range(24)]
+def day_of_hours(resource: str, cost: float, month: str = "2026-04", **columns: object) -> list[dict]:
+    """The second day of a month: hourly rows of one node."""
+    return [hour(f"{month}-02T{at:02d}:00:00", cost, line_item_resource_id=resource, **columns) for at in range(24)]
 
 
 def write_small_exports(folder: Path) -> Exports:
@@ -56,13 +56,15 @@ def date_files(folder: Path, at: datetime) -> None:
             os.utime(path, (at.timestamp(), at.timestamp()))
 
 
+def tree(folder: Path) -> dict[str, str]:
+    """sha256 of every file below a folder by its place."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
 def published_bytes(home: Path) -> dict[str, str]:
     """sha256 of every published Parquet file by its place."""
-    folder = home / "published" / "parquet"
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*.parquet"))
-    }
+    return {name: sha256 for name, sha256 in tree(home / "published" / "parquet").items() if name.endswith(".parquet")}
 
 
 def stamps(folder: Path) -> dict[str, tuple[int, int]]:

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,7 +19,7 @@ import pytest
 
 from dagster_project.base.failures import GateError
 from dagster_project.settings import load_settings
-from tests.browser import open_page
+from tests.browser import free_port, open_page
 from tests.invented_build import FAILURE, ROWS, show, steps_of
 from tests.line.kit import query
 
@@ -51,12 +50,6 @@ LAUNCH = """mutation ($job: String!, $tags: [ExecutionTag!]!) { launchPipelineEx
 BACKFILL = """mutation ($asked: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $asked) {
   __typename ... on PythonError { message }
 } }"""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ import pytest
 from tests import nightly
 from tests.conftest import Command
 from tests.line.instants import Instant, draw, killed_in_turn, sign_of
-from tests.line.kit import NOW, date_files, day_of_hours, published_bytes, write_small_exports
+from tests.line.kit import NOW, date_files, day_of_hours, published_bytes, tree, write_small_exports
 from tests.oracle.builders import Exports, carbon, hour, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")]
@@ -101,15 +101,6 @@ def stage(tmp_path_factory: pytest.TempPathFactory, trainledger: Command) -> Sta
 def refresh(place: Path, trainledger: Command) -> None:
     done = trainledger("refresh", "--config", place / "trainledger.yaml", now=NOW)
     assert done.returncode == 0, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
-
-
-def tree(folder: Path) -> dict[str, str]:
-    """sha256 of every file below a folder."""
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def tables_read(home: Path) -> dict[str, str]:

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from run_side_kit import RECORD, write_config
+
+from tests.conftest import built_once
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,21 +26,17 @@ def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def refreshed(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """A line with one run record, refreshed once in a process of its own; shared by all workers, so tests only read it."""
-    base = tmp_path_factory.getbasetemp()
-    if hasattr(request.config, "workerinput"):
-        base = base.parent  # of all workers of this session
-    folder, done = base / "small-line", base / "small-line.done"
-    with FileLock(base / "small-line.lock"):
-        if not done.exists():
-            config = write_config(folder)
-            (config.parent / "runs" / "a.run.json").write_text(json.dumps(RECORD))
-            command = [sys.executable, "-m", "dagster_project.cli", "refresh", "--config", str(config), "--json"]
-            environment = {**os.environ, "TRAINLEDGER_NOW": "2026-10-10T00:00:00Z"}
-            ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
-            assert ended.returncode == 0 and "Published build" in ended.stderr, ended.stderr
-            (folder / "refresh.json").write_text(ended.stdout)
-            done.touch()
-    return folder / "trainledger.yaml"
+
+    def build(folder: Path) -> None:
+        config = write_config(folder)
+        (config.parent / "runs" / "a.run.json").write_text(json.dumps(RECORD))
+        command = [sys.executable, "-m", "dagster_project.cli", "refresh", "--config", str(config), "--json"]
+        environment = {**os.environ, "TRAINLEDGER_NOW": "2026-10-10T00:00:00Z"}
+        ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
+        assert ended.returncode == 0 and "Published build" in ended.stderr, ended.stderr
+        (folder / "refresh.json").write_text(ended.stdout)
+
+    return built_once(tmp_path_factory, request.config, "small-line", build) / "trainledger.yaml"
 
 
 @pytest.fixture

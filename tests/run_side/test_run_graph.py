@@ -21,11 +21,7 @@ def exports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Exports:
     """Bills of April and May, carbon of April, run records; nothing is landed yet."""
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-06-20T00:00:00Z")
     exports = write_small_exports(tmp_path)
-    rows = day_of_hours("i-tagged", 20.0)
-    for row in rows:
-        for edge in ("line_item_usage_start_date", "line_item_usage_end_date"):
-            row[edge] = row[edge].replace(month=5)
-    exports.bill(rows, period="2026-05")
+    exports.bill(day_of_hours("i-tagged", 20.0, "2026-05"), period="2026-05")
     date_files(tmp_path / "exports", datetime(2026, 6, 10, tzinfo=UTC))
     return exports
 

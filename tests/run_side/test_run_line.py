@@ -2,14 +2,14 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from dagster_project.base import dbt_project
+from dagster_project.warehouse import statements
 from tests.warm import run_trainledger
 
 pytestmark = pytest.mark.slow
@@ -41,22 +41,21 @@ def test_what_was_published_is_read_and_a_wrong_record_is_named_while_the_others
 
 
 def test_a_failed_gate_is_named_with_its_rows_and_the_last_publication_stays(
-    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, home = publication(config), config.parent / "home"
-    project = tmp_path / "dbt"
-    shutil.copytree(dbt_project.project_folder(), project, ignore=shutil.ignore_patterns("target", "logs"))
-    (project / "tests" / "assert_never.sql").write_text(
-        "select training_run_id, 1 as broken from {{ ref('dim_training_runs') }}\n"
-    )
-    monkeypatch.setattr(dbt_project, "PACKAGED", project)
-    code, _, err = run("refresh", "--full", "--config", str(config))
+    laid_out, gate = statements.statements, "assert_every_run_month_is_shown"
+    never = "select training_run_id, 1 as broken from marts.dim_training_runs"
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            statements,
+            "statements",
+            lambda home: [replace(one, sql=never) if one.name == gate else one for one in laid_out(home)],
+        )
+        code, _, err = run("refresh", "--full", "--config", str(config))
     assert code == 1, err
-    assert (
-        'gate dbt.assert_never: 1 failing, first: [{"training_run_id": "run-a", "broken": 1}]' in err and "Traceback" not in err
-    )
+    assert f'gate dbt.{gate}: 1 failing, first: [{{"training_run_id": "run-a", "broken": 1}}]' in err and "Traceback" not in err
     assert publication(config) == first and (home / "building.json").exists()
-    monkeypatch.setattr(dbt_project, "PACKAGED", ROOT / "dbt")
     assert run("refresh", "--config", str(config))[0] == 0  # a refused build is built again, whole
     assert publication(config)["parquet"] == first["parquet"] and not (home / "building.json").exists()
 

@@ -31,11 +31,7 @@ def refreshed(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """Bills of April and May, refreshed once."""
     folder = tmp_path_factory.mktemp("months")
     exports = write_small_exports(folder)
-    rows = day_of_hours("i-tagged", 20.0)
-    for row in rows:
-        for edge in ("line_item_usage_start_date", "line_item_usage_end_date"):
-            row[edge] = row[edge].replace(month=5)
-    exports.bill(rows, period="2026-05")
+    exports.bill(day_of_hours("i-tagged", 20.0, "2026-05"), period="2026-05")
     date_files(folder / "exports", datetime(2026, 6, 10, tzinfo=UTC))
     settings = load_settings(folder / "trainledger.yaml")
     with pytest.MonkeyPatch.context() as patched, without_dagster():

@@ -1,6 +1,7 @@
 """Progress: drawn on a terminal, silent everywhere else, and never in the way of what a command states or answers."""
 
 import io
+import json
 import os
 import pty
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 import pytest
+from run_side_kit import RECORD
 
 from dagster_project.commands.endings import say
 from dagster_project.commands.progress import shown
@@ -122,7 +124,8 @@ def test_a_refresh_counts_every_model_seed_and_test_once(config: Path, monkeypat
     def note(step: str, done: int, total: int | None, detail: str = "") -> None:
         steps.append((step, done, total))
 
-    refresh(load_settings(config), full=True, say=lambda _: None, listener=note)
+    (config.parent / "runs" / "b.run.json").write_text(json.dumps(RECORD | {"training_run_id": "Run B"}))
+    refresh(load_settings(config), say=lambda _: None, listener=note)
     models = [(done, total) for step, done, total in steps if step == "models"]
     assert models == [(number, len(models)) for number in range(1, len(models) + 1)] and len(models) > 100
-    assert list(dict.fromkeys(step for step, _, _ in steps)) == ["raw", "models", "publication"]
+    assert list(dict.fromkeys(step for step, _, _ in steps)) == ["landing", "raw", "models", "publication"]

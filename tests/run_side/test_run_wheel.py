@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -17,6 +16,7 @@ import duckdb
 import pytest
 from run_side_kit import RECORD, write_config
 
+from tests.browser import free_port
 from tests.interpreters import interpreter, surroundings
 
 pytestmark = pytest.mark.slow
@@ -134,10 +134,7 @@ def test_the_installed_program_runs_dbt_by_hand(programs: Path, refreshed: Path)
 
 @pytest.mark.nightly
 def test_the_installed_program_shows_its_pages(programs: Path, refreshed: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [str(programs / "trainledger"), "ui", "--port", str(port)]
+    command = [str(programs / "trainledger"), "ui", "--port", str(port := free_port())]
     page = f"http://127.0.0.1:{port}/server_info"
     with subprocess.Popen(command, cwd=refreshed.parent, env=surroundings(), stderr=subprocess.DEVNULL) as server:
         try:

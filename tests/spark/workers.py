@@ -10,7 +10,6 @@ import contextlib
 import importlib.util
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.browser import free_port
 from tests.spark.parity import differences, spark_config
 
 # a refresh of minutes: what Java's second compiler makes of Spark's code, and Spark of its plans, costs more than it saves
@@ -65,10 +65,7 @@ def cluster(workers: int, folder: Path, spent: dict[str, float]) -> Iterator[dic
     spark_class = Path(found.submodule_search_locations[0]) / "bin" / "spark-class"
     (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in SETTINGS.items()))
     environment = {"SPARK_CONF_DIR": str(folder), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": str(folder / "local")}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url = f"spark://127.0.0.1:{port}"
+    url = f"spark://127.0.0.1:{(port := free_port())}"
     place = ["--host", "127.0.0.1", "--webui-port", "0"]
     of_a_worker = [*place, "--cores", "1", "--memory", "2g", "--work-dir", str(folder / "work"), url]
     commands = {"master": [ROLES.format("master", "Master"), *place, "--port", str(port)]}
