@@ -25,7 +25,7 @@ from dagster_project.base import clock, durable
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
 from dagster_project.landing.fetching import Fetched, Staged, fetch, folder_in
 from dagster_project.landing.index import Indexes
-from dagster_project.landing.judging.judge import lacks_verdict
+from dagster_project.landing.judging.rules import lacks_verdict
 from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, Tombstone, content_hash_of, encode
 from dagster_project.landing.shelf import Shelf
 from dagster_project.landing.sources import open_source

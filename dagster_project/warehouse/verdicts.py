@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dagster_project.landing.judging.judge import lacks_verdict
-from dagster_project.landing.judging.rules import EVERY_ONE_JUDGED, RULES
+from dagster_project.landing.judging.rules import EVERY_ONE_JUDGED, RULES, lacks_verdict
 from dagster_project.warehouse.gates import GateResult
 from dagster_project.warehouse.nodes import rows_as_text
 

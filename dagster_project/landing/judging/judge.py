@@ -7,20 +7,17 @@ verdict is decided by those who read it; today a rule that is not met is a warni
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from connectors.registry import connector_for
 from dagster_project.base.months import first_day, month_end
-from dagster_project.landing.deriving.contents import JUDGED, Contents, Profile, Verdict
-from dagster_project.landing.judging.rules import FEW, RULES
+from dagster_project.landing.deriving.contents import Contents, Profile, Verdict
+from dagster_project.landing.judging.rules import FEW, RULES, lacks_verdict, rules_version
 from dagster_project.landing.records import Generation, calendar_month
 
 if TYPE_CHECKING:
@@ -38,21 +35,6 @@ class Candidate(NamedTuple):
     source: SourceSettings
     generation: Generation
     contents: Contents
-
-
-@cache
-def rules_version() -> str:
-    """Twelve hex digits that change with what is asked and with how it is worked out."""
-    here = Path(__file__).resolve().parent
-    digests = (hashlib.sha256(path.read_bytes()).digest() for path in sorted(here.glob("*.py")))
-    return hashlib.sha256(b"".join(digests)).hexdigest()[:12]
-
-
-def lacks_verdict(source: SourceSettings, contents: Contents) -> bool:
-    """Whether a delivery is still to be judged."""
-    if source.facts.fact not in JUDGED or not contents.is_taken:
-        return False
-    return contents.verdict is None or contents.verdict.version != rules_version()
 
 
 def judge(landing: Landing, deliveries: Iterable[Candidate]) -> dict[str, Contents]:
