@@ -90,8 +90,9 @@ def doctor(config: Config = DEFAULT_CONFIG, as_json: Json = False, debug: Debug 
     """
     from dagster_project.doctor.examination import diagnose
     from dagster_project.settings import load_settings
+    from dagster_project.warehouse.home import Home
 
-    return diagnose(load_settings(config), typer.echo, as_json=as_json)
+    return diagnose(Home.of(load_settings(config)), typer.echo, as_json=as_json)
 
 
 @app.command()

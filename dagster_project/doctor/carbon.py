@@ -3,18 +3,17 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from dagster_project.base.kinds import KINDS
 from dagster_project.base.months import CARBON_EXPECTED_AFTER, month_end
 from dagster_project.doctor.checks import KEPT, Check, counted, some
-from dagster_project.doctor.evidence import Evidence, kind_of
+from dagster_project.doctor.ledger import Ledger, kind_of
 from dagster_project.doctor.reading import Reading
 
 
-def ask_carbon(evidence: Evidence, bills: Sequence[Reading], carbon: Sequence[Reading], now: datetime) -> Iterator[Check]:
+def ask_carbon(ledger: Ledger, bills: Sequence[Reading], carbon: Sequence[Reading], now: datetime) -> Iterator[Check]:
     """One answer per provider that bills."""
     for provider in sorted({bill.source.facts.provider_name or "" for bill in bills}):
         # late rows of Google's lie in partitions of a month in which nothing was used yet
-        last = max(evidence.month(bill) for bill in bills if bill.source.facts.provider_name == provider)
+        last = max(ledger.month(bill) for bill in bills if bill.source.facts.provider_name == provider)
         billed = [month for month in _months(bills, provider) if month <= last]
         sources = [one for one in carbon if one.source.facts.provider_name == provider]
         if not sources:
@@ -23,26 +22,24 @@ def ask_carbon(evidence: Evidence, bills: Sequence[Reading], carbon: Sequence[Re
             facts = {"provider_name": provider, "bill_months": billed, "carbon_months": []}
             yield Check(f"carbon of {provider}", "warning", message, f"Add one of kind {kind}.", False, "carbon", facts)
             continue
-        yield _compared(evidence, provider, billed, _months(carbon, provider), now)
+        yield _compared(ledger, provider, billed, _months(carbon, provider), now)
 
 
 def _months(readings: Sequence[Reading], provider: str) -> list[str]:
     return sorted({month for one in readings if one.source.facts.provider_name == provider for month in one.months})
 
 
-def _compared(evidence: Evidence, provider: str, billed: list[str], known: list[str], now: datetime) -> Check:
+def _compared(ledger: Ledger, provider: str, billed: list[str], known: list[str], now: datetime) -> Check:
     missing = [month for month in billed if month not in known]
     due = [month for month in missing if month_end(month) + CARBON_EXPECTED_AFTER <= now]
     later = [month for month in missing if month not in due]
-    billed_payers = {
-        payer
-        for (payer,) in evidence.rows(
-            "SELECT DISTINCT payer_account_id FROM usage_lines WHERE provider_name = $provider", provider=provider
-        )
-    }
-    kind = kind_of("carbon", provider)
-    payers = {payer for (payer,) in evidence.rows(f"SELECT DISTINCT {KINDS[kind].payer_column} FROM raw.{kind}")}
-    strange = sorted(payer for payer in billed_payers - payers if payer) if payers else []
+    sql = """
+        select payer_account_id, bool_or(is_bill_landed), bool_or(is_carbon_published)
+        from raw.months where provider_name = $provider and payer_account_id <> '' group by all order by 1
+    """
+    payers = ledger.rows(sql, provider=provider)
+    is_known = any(has_carbon for *_, has_carbon in payers)
+    strange = [payer for payer, is_billed, has_carbon in payers if is_known and is_billed and not has_carbon]
     facts = {
         "provider_name": provider,
         "bill_months": billed,

@@ -7,7 +7,7 @@ from connectors.formats.schema import TextMap
 from connectors.registry import connector_for
 from dagster_project.base.failures import meant
 from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, percent, share, some
-from dagster_project.doctor.evidence import Evidence
+from dagster_project.doctor.ledger import Ledger
 from dagster_project.doctor.reading import Reading
 from dagster_project.election.run_tags import tag_key
 
@@ -21,25 +21,33 @@ _RESOURCES = {
     "Google Cloud": "Export the detailed table, gcp_billing_export_resource_v1_...",
 }
 
+# rows of accelerators; of a bill without any, all
+_OF_ACCELERATORS = """
+    select * from lines where source_name = $source
+    qualify is_accelerator_type = bool_or(is_accelerator_type) over ()
+"""
 
-def ask_bill(evidence: Evidence, bill: Reading, run_tag_keys: list[str]) -> Iterator[Check]:
+
+def ask_bill(ledger: Ledger, bill: Reading, run_tag_keys: list[str]) -> Iterator[Check]:
     """The questions about one bill."""
-    sql = "SELECT count(*), count(*) FILTER (is_accelerator) FROM usage_lines WHERE source_name = $source"
-    lines, accelerators = evidence.row(sql, source=bill.source.name)
+    sql = """
+        select count(*), count(*) filter (is_accelerator_type) from lines where source_name = $source
+    """
+    lines, accelerators = ledger.row(sql, source=bill.source.name)
     if not lines:
-        message = "no row of use in what was read"
-        yield _answer(bill, "cost", "warning", message, "It cannot be answered yet.")
+        message = "no row of use that counts in what was read"
+        yield _answer(bill, "cost", "warning", message, "It cannot be answered yet, or another source is the book of its months.")
         return
-    answers = list(_cost(evidence, bill))
+    answers = list(_cost(ledger, bill))
     if not accelerators:
-        month = evidence.month(bill)
+        month = ledger.month(bill)
         message = f"no accelerator among {counted(lines, 'row')} of use in {month}"
         remedy = "Is this the bill of the account that trains?" + ("" if bill.is_whole else " Only a part of it was read.")
         answers = [_answer(bill, "cost", "warning", message, remedy, {"month": month, "rows": 0})]
     yield from answers
-    yield _tags(evidence, bill, run_tag_keys, is_needed=any(answer.outcome != "ok" for answer in answers))
-    yield _resources(evidence, bill)
-    yield _granularity(evidence, bill)
+    yield _tags(ledger, bill, run_tag_keys, is_needed=any(answer.outcome != "ok" for answer in answers))
+    yield _resources(ledger, bill)
+    yield _granularity(ledger, bill)
 
 
 def _answer(
@@ -49,34 +57,28 @@ def _answer(
     return Check(about, outcome, message, remedy, True, question, {"source": bill.source.name, **(facts or {})})
 
 
-def _cost(evidence: Evidence, bill: Reading) -> Iterator[Check]:
-    """Which share of the accelerators' cost has a tag, or a record of who held the machine; by rows where nothing has a price."""
+def _cost(ledger: Ledger, bill: Reading) -> Iterator[Check]:
+    """Which share of the accelerators' cost a tag or a record gives to a run; by rows where nothing has a price."""
     sql = """
-        WITH lines AS (
-            SELECT *, line_id IN (SELECT line_id FROM held_lines) AS is_held
-            FROM accelerator_lines WHERE source_name = $source
-        )
-        SELECT
-            currency, sum(row_count), coalesce(sum(cost), 0),
-            coalesce(sum(cost) FILTER (run_tag IS NOT NULL), 0),
-            coalesce(sum(cost) FILTER (run_tag IS NULL AND is_held), 0),
-            coalesce(sum(row_count) FILTER (run_tag IS NOT NULL), 0),
-            coalesce(sum(row_count) FILTER (run_tag IS NULL AND is_held), 0)
-        FROM lines GROUP BY currency ORDER BY currency
+        select
+            billing_currency, count(*), coalesce(sum(cost), 0),
+            coalesce(sum(met_cost) filter (rule = 'tag'), 0), coalesce(sum(met_cost) filter (rule <> 'tag'), 0),
+            count(*) filter (rule = 'tag'), count(*) filter (rule <> 'tag')
+        from lines where source_name = $source and is_accelerator_type group by all order by 1
     """
-    month = evidence.month(bill)
-    for currency, rows, cost, tagged, held, tagged_rows, held_rows in evidence.rows(sql, source=bill.source.name):
+    month = ledger.month(bill)
+    for currency, rows, cost, tagged, held, tagged_rows, held_rows in ledger.rows(sql, source=bill.source.name):
         whole, by_tag, by_record = (cost, tagged, held) if cost > 0 else (rows, tagged_rows, held_rows)
         met = share(by_tag + by_record, whole)
         of = f"{cost:,.2f} {currency} at list price" if cost > 0 else counted(rows, "row")
         parts = f"{percent(share(by_tag, whole))} by tag, {percent(share(by_record, whole))} by record"
-        rest = _without_a_run(evidence, bill, currency)
+        rest = _without_a_run(ledger, bill, currency)
         message = f"{percent(met)} of {of} for accelerators in {month} meets a run ({parts})"
         facts = {
             "month": month,
             "currency": currency,
             "list_cost": str(cost),
-            "rows": int(rows),
+            "rows": rows,
             "share": met,
             "share_by_tag": share(by_tag, whole),
             "share_by_record": share(by_record, whole),
@@ -90,27 +92,31 @@ def _cost(evidence: Evidence, bill: Reading) -> Iterator[Check]:
         yield _answer(bill, "cost", "warning", f"{message}; without a run: {named}", remedy, facts)
 
 
-def _without_a_run(evidence: Evidence, bill: Reading, currency: str) -> list[tuple[Any, ...]]:
-    """The dearest resources that neither a tag nor a record gives to a run, with their cost, and how many there are."""
+def _without_a_run(ledger: Ledger, bill: Reading, currency: str) -> list[tuple[Any, ...]]:
+    """The resources of which the most is no run's, with that cost, and how many there are."""
     sql = f"""
-        SELECT names[1], coalesce(sum(cost), 0), count(*) OVER () FROM accelerator_lines
-        WHERE source_name = $source AND currency = $currency AND run_tag IS NULL
-            AND line_id NOT IN (SELECT line_id FROM held_lines)
-        GROUP BY ALL ORDER BY 2 DESC, 1 LIMIT {KEPT}
+        select machine, coalesce(sum(cost - met_cost), 0), count(*) over ()
+        from lines
+        where source_name = $source and billing_currency = $currency and is_accelerator_type
+            and (rule is null or met_cost <> cost)
+        group by all order by 2 desc, 1 limit {KEPT}
     """
-    return evidence.rows(sql, source=bill.source.name, currency=currency)
+    return ledger.rows(sql, source=bill.source.name, currency=currency)
 
 
-def _tags(evidence: Evidence, bill: Reading, keys: list[str], *, is_needed: bool) -> Check:
+def _tags(ledger: Ledger, bill: Reading, keys: list[str], *, is_needed: bool) -> Check:
     """Whether a configured run tag is there; where records find all cost, it is not needed."""
     declared = [column.name for column in connector_for(bill.source.kind).SCHEMA if column.type == TextMap]
     columns = [name for name in declared if name not in _NO_TAGS]
-    sql = "SELECT count(*), count(run_tag) FROM usage_lines WHERE source_name = $source"
-    rows, tagged = evidence.row(sql, source=bill.source.name)
+    sql = """
+        select count(*), count(*) filter (run_tag <> '')
+        from lines where source_name = $source
+    """
+    rows, tagged = ledger.row(sql, source=bill.source.name)
     names = " UNION ".join(
         f"SELECT unnest(map_keys({name})) AS name FROM raw.{bill.source.kind} WHERE _source_name = $source" for name in columns
     )
-    found = [name for (name,) in evidence.rows(f"{names} ORDER BY name", source=bill.source.name)]
+    found = [name for (name,) in ledger.rows(f"{names} ORDER BY name", source=bill.source.name)]
     # an export's query may make single tags columns of their own: resource_tags_user_team
     has_column = any(name == column or name.startswith(f"{column}_") for name in bill.columns for column in columns)
     facts = {"run_tag_keys": keys, "rows": rows, "tagged_rows": tagged, "has_column": has_column}
@@ -133,16 +139,13 @@ def _tags(evidence: Evidence, bill: Reading, keys: list[str], *, is_needed: bool
     return _answer(bill, "run_tag", outcome, message, remedy if is_needed else "", facts)
 
 
-def _resources(evidence: Evidence, bill: Reading) -> Check:
+def _resources(ledger: Ledger, bill: Reading) -> Check:
     """Whether rows name the machine: a record meets a bill by nothing else."""
-    sql = """
-        SELECT count(*), count(*) FILTER (len(list_filter(names, lambda name: name <> '')) > 0)
-        FROM usage_lines
-        WHERE source_name = $source AND is_accelerator = (
-            SELECT bool_or(is_accelerator) FROM usage_lines WHERE source_name = $source
-        )
+    sql = f"""
+        select count(*), count(machine)
+        from ({_OF_ACCELERATORS})
     """
-    rows, named = evidence.row(sql, source=bill.source.name)
+    rows, named = ledger.row(sql, source=bill.source.name)
     facts = {"rows": rows, "rows_with_resource": named, "share": share(named, rows)}
     message = f"{percent(share(named, rows))} of {counted(rows, 'row')} name their machine"
     if named == rows:
@@ -151,23 +154,19 @@ def _resources(evidence: Evidence, bill: Reading) -> Check:
     return _answer(bill, "resource_ids", "warning", message, remedy, facts)
 
 
-def _granularity(evidence: Evidence, bill: Reading) -> Check:
+def _granularity(ledger: Ledger, bill: Reading) -> Check:
     """Whether rows are of hours: a row of a day or month is shared by all who held the machine in it."""
-    sql = """
-        SELECT
-            CASE
-                WHEN to_at <= from_at + INTERVAL 1 HOUR THEN 'hourly'
-                WHEN to_at <= from_at + INTERVAL 1 DAY THEN 'daily'
-                ELSE 'monthly'
-            END AS granularity,
+    sql = f"""
+        select
+            case
+                when charge_period_end <= charge_period_start + interval 1 hour then 'hourly'
+                when charge_period_end <= charge_period_start + interval 1 day then 'daily'
+                else 'monthly'
+            end,
             count(*)
-        FROM usage_lines
-        WHERE source_name = $source AND is_accelerator = (
-            SELECT bool_or(is_accelerator) FROM usage_lines WHERE source_name = $source
-        )
-        GROUP BY ALL ORDER BY 2 DESC, 1
+        from ({_OF_ACCELERATORS}) group by all order by 2 desc, 1
     """
-    found = dict(evidence.rows(sql, source=bill.source.name))
+    found = dict(ledger.rows(sql, source=bill.source.name))
     main, rows = next(iter(found)), sum(found.values())
     message = f"{main}, {found[main]:,} of {counted(rows, 'row')}"
     facts = {"granularity": main, "rows": found}

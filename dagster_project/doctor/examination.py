@@ -14,22 +14,23 @@ from dagster_project.base.clock import now
 from dagster_project.doctor.carbon import ask_carbon
 from dagster_project.doctor.checks import Check, counted
 from dagster_project.doctor.costs import ask_bill
-from dagster_project.doctor.evidence import Evidence
+from dagster_project.doctor.ledger import built
 from dagster_project.doctor.machine import check_machine
-from dagster_project.doctor.reading import Reading, read_source
+from dagster_project.doctor.reading import Reading, read_source, readings_of
 from dagster_project.doctor.runs import ask_records, ask_telemetry, ask_types
-from dagster_project.settings import Settings
+from dagster_project.warehouse import statements
+from dagster_project.warehouse.home import Home
 
 WIDTH = 100
-HEADING = "Will runs get their cost, energy and carbon? By what was read of the newest month:"
+HEADING = "Will runs get their cost, energy and carbon? By what was read of the newest two months:"
 
 
-def diagnose(settings: Settings, tell: Callable[[str], None], *, as_json: bool = False) -> int:
+def diagnose(home: Home, tell: Callable[[str], None], *, as_json: bool = False) -> int:
     """Tell every finding. Returns 0, 2 when the home is not fit, 3 when a source is not."""
     found: list[Check] = []
     with tempfile.TemporaryDirectory(prefix="trainledger-doctor-") as folder:
-        readings = [Reading(source) for source in settings.sources]
-        first, second = _first(settings, Path(folder), readings), _questions(settings, readings, Path(folder, "spill"))
+        elsewhere, readings = home.elsewhere(Path(folder)), readings_of(home.sources)
+        first, second = _first(home, elsewhere, readings), _questions(home, elsewhere, readings)
         for part, heading in ((first, ""), (second, HEADING)):
             for check in part:
                 if not as_json:
@@ -42,35 +43,38 @@ def diagnose(settings: Settings, tell: Callable[[str], None], *, as_json: bool =
     exit_code = 0 if not problems else 3 if all(check.is_source for check in problems) else 2
     if as_json:
         checks = [asdict(check) for check in found]
-        document = {"exit_code": exit_code, "configuration": str(settings.path), "checks": checks}
+        document = {"exit_code": exit_code, "configuration": str(home.settings.path), "checks": checks}
         tell(json.dumps(document, indent=2, ensure_ascii=False))
     return exit_code
 
 
-def _first(settings: Settings, folder: Path, readings: list[Reading]) -> Iterator[Check]:
+def _first(home: Home, elsewhere: Home, readings: list[Reading]) -> Iterator[Check]:
     """This machine, then each source by itself."""
-    message = f"{settings.path}: {counted(len(settings.sources), 'source')}"
-    yield Check("configuration", "ok", message, question="configuration", facts={"sources": len(settings.sources)})
-    yield from check_machine(settings)
-    for number, reading in enumerate(readings):
-        yield from read_source(settings, reading.source, folder / str(number), reading)
+    message = f"{home.settings.path}: {counted(len(readings), 'source')}"
+    yield Check("configuration", "ok", message, question="configuration", facts={"sources": len(readings)})
+    yield from check_machine(home.root, home.settings.landing, home.settings.base)
+    for reading in readings:
+        yield from read_source(home, reading, elsewhere.landing)
 
 
-def _questions(settings: Settings, readings: list[Reading], spill: Path) -> Iterator[Check]:
-    """What the sources say together of runs."""
+def _questions(home: Home, elsewhere: Home, readings: list[Reading]) -> Iterator[Check]:
+    """What the sources state together of runs."""
     of_fact = {
-        fact: [one for one in readings if one.source.facts.fact == fact and one.files]
+        fact: [one for one in readings if one.source.facts.fact == fact and one.columns]
         for fact in ("bill", "carbon", "runs", "telemetry")
     }
     bills, records = of_fact["bill"], of_fact["runs"]
-    with Evidence(settings.rules, readings, spill) as evidence:
+    if not any(of_fact.values()):
+        return
+    laid_out = home.root if statements.are_laid_out(home.root) else elsewhere.root  # nothing is written into the home
+    with built(elsewhere, statements.statements(laid_out)) as ledger:
         for bill in bills:
-            yield from ask_bill(evidence, bill, settings.run_tag_keys)
+            yield from ask_bill(ledger, bill, home.settings.run_tag_keys)
         if bills:
-            yield from ask_records(evidence, bills, records)
-        yield from ask_types(evidence)
-        yield from ask_telemetry(evidence, of_fact["telemetry"], bills)
-        yield from ask_carbon(evidence, bills, of_fact["carbon"], now())
+            yield from ask_records(ledger, bills, records)
+        yield from ask_types(ledger)
+        yield from ask_telemetry(ledger, of_fact["telemetry"], bills)
+        yield from ask_carbon(ledger, bills, of_fact["carbon"], now())
 
 
 def _text(check: Check) -> str:

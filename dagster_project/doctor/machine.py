@@ -9,27 +9,26 @@ from pathlib import Path
 from connectors.errors import ConnectorError
 from connectors.stores.opening import open_store
 from dagster_project.doctor.checks import Check
-from dagster_project.settings import Settings
 
 LITTLE_SPACE = 10 << 30
 SPACE_NEEDED = "A landing needs about the size of its exports, a build about a tenth of it."
 NETWORK_DISKS = re.compile(r"nfs|cifs|smb|sshfs|s3fs|gcsfuse|goofys|9p|afs|ceph|gluster|lustre|beegfs")
 
 
-def check_machine(settings: Settings) -> Iterator[Check]:
-    """Home, landing and disk."""
-    place = _nearest(settings.home)
+def check_machine(home: Path, landing: str, base: Path) -> Iterator[Check]:
+    """Home, landing and disk; a landing in a store is meant from `base`."""
+    place = _nearest(home)
     if not _may_write(place):
         yield _not_writable("home", place)
         return
     disk = _file_system(place)
     if disk and NETWORK_DISKS.search(disk):
-        message = f"{settings.home} is on a network disk ({disk}), where locks and renames are not safe"
+        message = f"{home} is on a network disk ({disk}), where locks and renames are not safe"
         yield Check("home", "problem", message, "Use a local disk.", question="home")
     else:
-        message = f"{settings.home} is writable{f' and on a local disk ({disk})' if disk else ''}"
-        yield Check("home", "ok", message, question="home", facts={"folder": str(settings.home), "disk": disk})
-    yield _check_landing(settings)
+        message = f"{home} is writable{f' and on a local disk ({disk})' if disk else ''}"
+        yield Check("home", "ok", message, question="home", facts={"folder": str(home), "disk": disk})
+    yield _check_landing(landing, base)
     free = shutil.disk_usage(place).free
     is_little = free < LITTLE_SPACE
     message = f"{free / (1 << 30):.1f} GB are free"
@@ -38,19 +37,19 @@ def check_machine(settings: Settings) -> Iterator[Check]:
     yield Check("disk space", outcome, message, remedy, question="disk_space", facts=facts)  # type: ignore[arg-type]
 
 
-def _check_landing(settings: Settings) -> Check:
-    facts = {"location": settings.landing}
-    if "://" in settings.landing:
+def _check_landing(landing: str, base: Path) -> Check:
+    facts = {"location": landing}
+    if "://" in landing:
         try:
-            next(iter(open_store(settings.landing, base=settings.base).list_objects()), None)
+            next(iter(open_store(landing, base=base).list_objects()), None)
         except ConnectorError as error:
             return Check("landing", "problem", error.message, error.remedy, question="landing", facts=facts)
-        message = f"{settings.landing} can be listed; writing is tried by the first refresh only"
+        message = f"{landing} can be listed; writing is tried by the first refresh only"
         return Check("landing", "ok", message, question="landing", facts=facts)
-    place = _nearest(Path(settings.landing))
+    place = _nearest(Path(landing))
     if not _may_write(place):
         return _not_writable("landing", place)
-    return Check("landing", "ok", f"{settings.landing} is writable", question="landing", facts=facts)
+    return Check("landing", "ok", f"{landing} is writable", question="landing", facts=facts)
 
 
 def _nearest(folder: Path) -> Path:

@@ -1,9 +1,9 @@
-"""What a source has: its location listed, its newest month read as a landing would read it, in a temporary folder.
+"""What a source has: its location listed, its newest two months landed in a temporary home, as a refresh would land them.
 
-Bounded: of a large month some files are read, and what was read is reported. What the rows say of runs is asked elsewhere.
+Bounded: of large months some files are read, and what was read is reported. What the rows show of runs is asked elsewhere.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -20,20 +20,21 @@ from dagster_project.base.clock import now
 from dagster_project.base.failures import meant
 from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, size, some
 from dagster_project.doctor.google import check_newest, check_table, is_table, next_span
-from dagster_project.landing.deriving.derive import Deriver
-from dagster_project.landing.fetching import Fetched
-from dagster_project.landing.opening import open_landing
+from dagster_project.landing.fetching import batches
+from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.landing.planning import is_wanted
-from dagster_project.landing.records import RowRefusal, calendar_month, file_names, partition_day
+from dagster_project.landing.records import RowRefusal, calendar_month
 from dagster_project.landing.sources import open_source
 from dagster_project.landing.surprises import surprise_of
-from dagster_project.settings import MEMORY_LIMIT, Settings, SourceSettings
+from dagster_project.settings import SourceSettings
+from dagster_project.warehouse.home import Home
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-BYTES = {"bill": 1 << 30, "carbon": 1 << 28}  # read of one source; telemetry and records are parsed line by line
-OTHER_BYTES = 1 << 27
-FILES = 2000
+MONTHS = 2
+# read of a fact in all; on two cores it is about what 20 CPU seconds take to land and to build
+BYTES = {"bill": 40_000_000, "telemetry": 15_000_000, "runs": 5_000_000, "carbon": 4_000_000, "inputs": 1_000_000}
+FILES = 2000  # of a source
 PAGE = 1000  # keys of one answer of S3
 ORPHANS = "orphan_shards"
 REFUSALS = 3  # of one source; `refresh` shows all
@@ -46,7 +47,8 @@ class Reading:
     source: SourceSettings
     months: list[str] = field(default_factory=list)  # of all its deliveries; none where files are known by no month
     newest: str = ""
-    files: list[tuple[Path, str, dict[str, str]]] = field(default_factory=list)  # Parquet, its object, its columns
+    limit: int = 0  # bytes
+    columns: set[str] = field(default_factory=set)  # those that any file that was read has
     rows: int = 0
     objects_read: int = 0
     objects_there: int = 0
@@ -56,20 +58,21 @@ class Reading:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of the newest month was read."""
+        """Whether all of the newest two months was read."""
         return self.objects_read == self.objects_there
 
-    @property
-    def columns(self) -> set[str]:
-        """The columns that any file that was read has."""
-        return {name for _, _, columns in self.files for name in columns}
+
+def readings_of(sources: Sequence[SourceSettings]) -> list[Reading]:
+    """Nothing read yet; sources of one fact share the bytes that may be read of it."""
+    facts = [source.facts.fact for source in sources]
+    return [Reading(source, limit=BYTES[fact] // facts.count(fact)) for source, fact in zip(sources, facts, strict=True)]
 
 
-def read_source(settings: Settings, source: SourceSettings, folder: Path, reading: Reading) -> Iterator[Check]:
-    """Yield what is to be known of a source, and fill `reading`."""
-    base = settings.base
+def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Check]:
+    """Yield what is to be known of a source of the home, land what may be read of it elsewhere, and fill `reading`."""
+    source, base = reading.source, home.settings.base
     try:
-        span = next_span(open_landing(settings), source) if is_table(source) else None
+        span = next_span(home.landing, source) if is_table(source) else None
         store = open_source(base, source, span)
         if is_table(source):
             checks = list(check_table(source, store))
@@ -89,15 +92,14 @@ def read_source(settings: Settings, source: SourceSettings, folder: Path, readin
         yield from _half_exported(source, deliveries)
         yield from _orphans(source, store, deliveries)
         if is_table(source):
-            check, is_read = check_newest(source, store, wanted[0], BYTES[source.facts.fact])
+            check, is_read = check_newest(source, store, wanted[0], reading.limit)
             yield check
-            if check.outcome == "problem":
-                return
-            yield from _read(store, wanted, folder, reading, wanted[:1] if is_read else [])
+            if check.outcome != "problem":
+                yield from _read(landing, wanted, reading, wanted[:1] if is_read else [])
         else:
-            yield from _read(store, wanted, folder, reading, wanted)
+            yield from _read(landing, wanted, reading, wanted)
     except BaseException as error:  # whatever is wrong with one source, the others are looked at
-        surprise = surprise_of(error, source.name, None, folder)
+        surprise = surprise_of(error, source.name, None, landing.store.staging)
         yield Check(source.name, "problem", surprise.message, surprise.remedy, True, "source", {"reason": surprise.reason})
 
 
@@ -154,16 +156,14 @@ def _orphans(source: SourceSettings, store: ObjectStore, deliveries: list[Delive
 
 
 def _newest(source: SourceSettings, deliveries: list[Delivery], reading: Reading) -> list[Delivery]:
-    """The deliveries of the newest month, the newest one of each partition; of files without months all, newest first."""
+    """The deliveries of the newest two months, the newest one of each partition; of files without months all, newest first."""
     latest = {delivery.partition: delivery for delivery in sorted(deliveries, key=lambda one: one.published_at)}
     if source.facts.fact in ("runs", "inputs"):
         return sorted(latest.values(), key=lambda one: one.published_at, reverse=True)
     months = {partition: _month_of(delivery) for partition, delivery in latest.items()}
     reading.months = sorted(set(months.values()))
     reading.newest = reading.months[-1]
-    first = reading.newest
-    if any(partition_day(partition) for partition in latest):  # days: what was used late in a month lies in the next one's
-        first = reading.months[-2:][0]
+    first = reading.months[-MONTHS:][0]
     return [delivery for partition, delivery in sorted(latest.items(), reverse=True) if months[partition] >= first]
 
 
@@ -176,36 +176,28 @@ def _month_of(delivery: Delivery) -> str:
     return f"{at:%Y-%m}"
 
 
-def _read(
-    store: ObjectStore, deliveries: list[Delivery], folder: Path, reading: Reading, allowed: list[Delivery]
-) -> Iterator[Check]:
-    """Read those of the deliveries that may be read, as far as there is room for them."""
+def _read(landing: Landing, deliveries: Sequence[Delivery], reading: Reading, allowed: Iterable[Delivery]) -> Iterator[Check]:
+    """Land those of the deliveries that may be read, as far as there is room for them."""
     source = reading.source
-    deriver = Deriver(folder / "spill", MEMORY_LIMIT)
     reading.objects_there = sum(len(delivery.objects) for delivery in deliveries)
     reading.bytes_there = sum(info.size for delivery in deliveries for info in delivery.objects)
-    refused = 0
-    for number, delivery in enumerate(_bounded(allowed, BYTES.get(source.facts.fact, OTHER_BYTES), reading)):
-        here = folder / str(number)
-        try:
-            findings = _read_one(store, delivery, here, deriver, reading)
-        except BaseException as error:
-            findings = [_finding(source, "problem", surprise_of(error, source.name, delivery, here))]
-            deriver = Deriver(folder / "spill", MEMORY_LIMIT)  # an engine that met a surprise may be of no more use
-        yield from findings[: max(REFUSALS - refused, 0)]
-        refused += len(findings)
-    if refused > REFUSALS:
-        message = f"{counted(refused - REFUSALS, 'more finding')} in what was read"
+    found = []
+    for _, together in batches((source, delivery) for delivery in _bounded(allowed, reading)):
+        for landed in landing.land_together(source, together):
+            found += _findings(landed, reading)
+    yield from found[:REFUSALS]
+    if len(found) > REFUSALS:
+        message = f"{counted(len(found) - REFUSALS, 'more finding')} in what was read"
         yield Check(source.name, "warning", message, "`trainledger refresh` names them all.", True, "refusal")
     yield _summary(reading)
 
 
-def _bounded(deliveries: list[Delivery], limit: int, reading: Reading) -> Iterator[Delivery]:
+def _bounded(deliveries: Iterable[Delivery], reading: Reading) -> Iterator[Delivery]:
     """The deliveries with as many of their objects as may be read."""
     for delivery in deliveries:
         objects = []
         for info in delivery.objects:
-            if reading.bytes_read + info.size <= limit and reading.objects_read < FILES:
+            if reading.bytes_read + info.size <= reading.limit and reading.objects_read < FILES:
                 objects.append(info)
                 reading.bytes_read += info.size
                 reading.objects_read += 1
@@ -213,26 +205,19 @@ def _bounded(deliveries: list[Delivery], limit: int, reading: Reading) -> Iterat
             yield replace(delivery, objects=tuple(objects))
 
 
-def _read_one(store: ObjectStore, delivery: Delivery, folder: Path, deriver: Deriver, reading: Reading) -> list[Check]:
-    """Fetch and derive a delivery as a landing would; what is wrong with it is returned."""
-    originals, made = folder / "originals", folder / "made"
-    for place in (originals, made):
-        place.mkdir(parents=True)
-    names = file_names([info.key for info in delivery.objects])
-    files = {key: originals / name for key, name in names.items()}
-    for info in delivery.objects:
-        store.fetch(info, files[info.key])
-    contents = deriver.derive(Fetched(delivery, files, made, ""), store.uri, "")
-    if contents.is_taken:
-        reading.rows += contents.rows
-        reading.unknown_columns.update(contents.unknown_columns)
-        reading.files += [
-            ((originals if part.is_original else made) / part.file, part.source_object, part.columns) for part in contents.parts
-        ]
-    # of a delivery that is taken they are remarks
-    outcome: Outcome = "warning" if contents.is_taken else "problem"
-    shown = (refusal for refusal in contents.refusals if refusal.reason != ORPHANS)  # a part of the files was read; see _orphans
-    return [_finding(reading.source, outcome, refusal) for refusal in shown]
+def _findings(landed: Landed, reading: Reading) -> list[Check]:
+    """Note what was landed, and return what is wrong with it: of a delivery that is taken these are remarks."""
+    if landed.error:
+        return [_finding(reading.source, "problem", landed.error)]
+    if landed.refusal:
+        return [_finding(reading.source, "problem", refusal) for refusal in landed.refusal.refusals]
+    if landed.contents is None:
+        return []
+    reading.rows += landed.contents.rows
+    reading.unknown_columns.update(landed.contents.unknown_columns)
+    reading.columns.update(name for part in landed.contents.parts for name in part.columns)
+    # a part of the files was read: `_orphans` knows all
+    return [_finding(reading.source, "warning", one) for one in landed.contents.refusals if one.reason != ORPHANS]
 
 
 def _finding(source: SourceSettings, outcome: Outcome, of: ConnectorError | RowRefusal | Refusal) -> Check:

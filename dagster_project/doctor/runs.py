@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, time
-from typing import Any
 
-from dagster_project.base.dbt_project import project_folder
 from dagster_project.base.months import first_day, month_end
 from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, percent, share, some
-from dagster_project.doctor.evidence import Evidence, kind_of
+from dagster_project.doctor.ledger import Ledger, kind_of
 from dagster_project.doctor.reading import Reading
 
 _STRANGE = "run keys without a record"
-_IN_SCOPE = """
-    SELECT DISTINCT run_id, recorded_id, name FROM machines
-    WHERE coalesce(provider_name, $provider) = $provider AND from_at < $last AND to_at > $first
-"""
+_REASONS = {  # of marts.fct_telemetry_matches, where samples meet no run
+    "unknown_run_key": _STRANGE,
+    "no_run": "hosts that no record holds then",
+    "outside_run": "outside the machines and the time of their run",
+}
+_IN_SCOPE = "coalesce(held.provider_name, $provider) = $provider and held_from < $last and held_to > $first"
 
 
-def ask_records(evidence: Evidence, bills: Sequence[Reading], records: Sequence[Reading]) -> Iterator[Check]:
+def ask_records(ledger: Ledger, bills: Sequence[Reading], records: Sequence[Reading]) -> Iterator[Check]:
     """For each provider, whether the runs of the newest billed month are found in its bills."""
     if not records:
         remedy = "Write a run record per job and add them as a source; `trainledger init` shows how."
@@ -25,27 +25,36 @@ def ask_records(evidence: Evidence, bills: Sequence[Reading], records: Sequence[
         return
     is_part = any(not one.is_whole for one in (*bills, *records))
     for provider in sorted({bill.source.facts.provider_name or "" for bill in bills}):
-        months = sorted({evidence.month(bill) for bill in bills if bill.source.facts.provider_name == provider})
-        yield _records_of(evidence, provider, months[-1], " (only a part was read)" if is_part else "")
+        months = sorted({ledger.month(bill) for bill in bills if bill.source.facts.provider_name == provider})
+        yield _records_of(ledger, provider, months[-1], " (only a part was read)" if is_part else "")
 
 
-def _records_of(evidence: Evidence, provider: str, month: str, note: str) -> Check:
+def _records_of(ledger: Ledger, provider: str, month: str, note: str) -> Check:
     """Runs that hold machines in a month of the bills, as long as that is billed, and whether the bills know the machines."""
     first = datetime.combine(first_day(month), time())
-    (last,) = evidence.row("SELECT max(to_at) FROM usage_lines WHERE provider_name = $provider", provider=provider)
+    (last,) = ledger.row("select max(charge_period_end) from lines where provider_name = $provider", provider=provider)
     last = max(first, min(last or first, month_end(month).replace(tzinfo=None)))
     sql = f"""
-        WITH held AS ({_IN_SCOPE}),
-        lines AS (SELECT DISTINCT run_id, name FROM held_lines),
-        billed AS (SELECT run_id, name, true AS is_billed FROM lines WHERE name IS NOT NULL),
-        named AS (SELECT run_id, true AS is_named FROM lines WHERE name IS NULL)
-        SELECT
-            min(held.recorded_id), coalesce(bool_or(is_named), false) OR bool_and(is_billed IS NOT NULL),
-            list(held.name ORDER BY held.name) FILTER (is_billed IS NULL)
-        FROM held LEFT JOIN billed USING (run_id, name) LEFT JOIN named USING (run_id)
-        GROUP BY run_id ORDER BY run_id
+        with billed as (
+            select distinct training_run_id, held.resource_id, true as is_billed
+            from held
+            inner join intermediate.int_named_charges as charges
+                on held.usage_month = charges.usage_month and held.resource_id = charges.held_resource_id
+                and charge_period_start < held_to and charge_period_end > held_from
+            where is_usage and charges.provider_name = $provider
+        ),
+        named as (
+            select distinct training_run_id, true as is_named from intermediate.int_line_attributions
+            where usage_month = $first
+        )
+        select
+            training_run_id, coalesce(bool_or(is_named), false) or bool_and(is_billed is not null),
+            list(distinct resource_id order by resource_id) filter (is_billed is null)
+        from held left join billed using (training_run_id, resource_id) left join named using (training_run_id)
+        where {_IN_SCOPE}
+        group by all order by 1
     """
-    rows = evidence.rows(sql, provider=provider, first=first, last=last)
+    rows = ledger.rows(sql, provider=provider, first=first, last=last)
     rest = [(run, machines or []) for run, is_met, machines in rows if not is_met]
     facts = {
         "provider_name": provider,
@@ -67,64 +76,46 @@ def _records_of(evidence: Evidence, provider: str, month: str, note: str) -> Che
     return Check(about, "warning", f"{message}; not: {names}", remedy, True, "records", facts)
 
 
-def ask_telemetry(evidence: Evidence, telemetry: Sequence[Reading], bills: Sequence[Reading]) -> Iterator[Check]:
+def ask_telemetry(ledger: Ledger, telemetry: Sequence[Reading], bills: Sequence[Reading]) -> Iterator[Check]:
     """For each source of samples whether they meet runs, and for each provider with accelerators whether there is one."""
     for source in telemetry:
-        yield from _samples_of(evidence, source)
+        yield from _samples_of(ledger, source)
     providers = {one.source.facts.provider_name for one in telemetry}
-    billed = {provider for (provider,) in evidence.rows("SELECT DISTINCT provider_name FROM accelerator_lines")}
+    billed = {provider for (provider,) in ledger.rows("select distinct provider_name from lines where is_accelerator_type")}
     for provider in sorted(billed - providers):
         message = f"no source of telemetry for {provider}: energy will rest on time alone, with wide bounds"
         remedy = f"Add one of kind {kind_of('telemetry', provider)}."
         yield Check("telemetry", "warning", message, remedy, False, "telemetry", {"provider_name": provider})
 
 
-def _samples_of(evidence: Evidence, telemetry: Reading) -> Iterator[Check]:
+def _samples_of(ledger: Ledger, telemetry: Reading) -> Iterator[Check]:
     """Samples that meet a run, by its key or by the machine that it held then; and runs of that time that have none."""
     name, provider = telemetry.source.name, telemetry.source.facts.provider_name
     sql = """
-        WITH seen AS (
-            SELECT host, run_key, from_at, to_at, count(*) AS sample_count FROM samples WHERE source_name = $source GROUP BY ALL
-        ),
-        run_keys AS (SELECT run_key(name) AS run_key, min(run_id) AS keyed_run_id FROM run_names GROUP BY ALL),
-        keyed AS (SELECT row_number() OVER () AS id, * FROM seen LEFT JOIN run_keys USING (run_key)),
-        meeting AS (
-            SELECT id, run_id FROM keyed INNER JOIN machines ON machines.name = host
-                AND machines.from_at <= keyed.to_at AND machines.to_at >= keyed.from_at
-            WHERE keyed_run_id IS NULL
-            UNION ALL
-            SELECT id, run_id FROM keyed INNER JOIN machines ON machines.run_id = keyed_run_id
-                AND machines.from_at <= keyed.to_at AND machines.to_at >= keyed.from_at
-        ),
-        met AS (SELECT id, list_distinct(list(run_id)) AS runs FROM meeting GROUP BY id)
-        SELECT
-            host, run_key, keyed_run_id IS NOT NULL, sum(sample_count),
-            coalesce(sum(sample_count) FILTER (runs IS NOT NULL), 0), min(from_at), max(to_at),
-            list_distinct(flatten(list(runs)))
-        FROM keyed LEFT JOIN met USING (id)
-        GROUP BY ALL ORDER BY 4 DESC, 1, 2
+        select nullif(host, ''), nullif(run_key, ''), reason, sum(sample_count)::bigint, sum(matched_sample_count)::bigint
+        from marts.fct_telemetry_matches where source_name = $source group by all order by 4 desc, 1, 2
     """
-    rows = evidence.rows(sql, source=name)
+    rows = ledger.rows(sql, source=name)
     if not rows:
         yield Check(f"telemetry of {name}", "warning", f"no sample in what was read of {telemetry.newest}", "", True, "telemetry")
         return
-    samples = sum(row[3] for row in rows)
-    matched = sum(row[4] for row in rows)
-    rest = [(host, key, _reason(key, is_known), total - met) for host, key, is_known, total, met, *_ in rows if total != met]
-    first, last = min(row[5] for row in rows), max(row[6] for row in rows)
+    samples, matched = sum(row[3] for row in rows), sum(row[4] for row in rows)
+    rest = [(host, key, _REASONS[reason], total - met) for host, key, reason, total, met in rows if total != met]
+    sql = f"select min(sample_end), max(sample_end) from raw.{telemetry.source.kind} where _source_name = $source"
+    first, last = ledger.row(sql, source=name)
     facts = {
         "source": name,
         "first_day": f"{first:%Y-%m-%d}",
         "last_day": f"{last:%Y-%m-%d}",
-        "samples": int(samples),
-        "matched": int(matched),
+        "samples": samples,
+        "matched": matched,
         "share": share(matched, samples),
         "unmatched": [
-            {"host": host, "run_key": key, "reason": reason, "samples": int(count)} for host, key, reason, count in rest[:KEPT]
+            {"host": host, "run_key": key, "reason": reason, "samples": count} for host, key, reason, count in rest[:KEPT]
         ],
     }
     part = "" if telemetry.is_whole else " (only a part was read)"
-    seen = f"{counted(int(samples), 'sample')} from {first:%Y-%m-%d} to {last:%Y-%m-%d}"
+    seen = f"{counted(samples, 'sample')} from {first:%Y-%m-%d} to {last:%Y-%m-%d}"
     message = f"{percent(share(matched, samples))} of {seen} meet a run{part}"
     outcome: Outcome = "warning" if rest else "ok"
     for why in dict.fromkeys(reason for *_, reason, _ in rest):
@@ -132,25 +123,27 @@ def _samples_of(evidence: Evidence, telemetry: Reading) -> Iterator[Check]:
     remedy = "Write a record that holds these machines at that time, or correct run= and host= in the keys." if rest else ""
     yield Check(f"telemetry of {name}", outcome, message, remedy, True, "telemetry", facts)
     if provider:  # GPUs and meters are of either provider, and meters of a few machines only
-        yield _runs_with_samples(evidence, telemetry, provider, (first, last), {run for row in rows for run in row[7] or ()})
+        yield _runs_with_samples(ledger, telemetry, provider, first, last)
 
 
-def _reason(key: str | None, is_known: bool) -> str:
-    if is_known:
-        return "outside the time of their run"
-    return _STRANGE if key else "hosts that no record holds then"
-
-
-def _runs_with_samples(
-    evidence: Evidence, telemetry: Reading, provider: str, window: tuple[Any, Any], sampled: set[str]
-) -> Check:
-    held = evidence.rows(
-        f"SELECT run_id, min(recorded_id) FROM ({_IN_SCOPE}) GROUP BY 1 ORDER BY 1",
-        provider=provider,
-        first=window[0],
-        last=window[1],
-    )
-    rest = [name for run, name in held if run not in sampled]
+def _runs_with_samples(ledger: Ledger, telemetry: Reading, provider: str, first: datetime, last: datetime) -> Check:
+    """Runs that held machines meanwhile, and whether samples have their key or one of their machines."""
+    sql = f"""
+        with met as (
+            select distinct training_run_id, met_machine from intermediate.int_telemetry_matches
+            where source_name = $source and matched_sample_count > 0
+        )
+        select
+            held.training_run_id,
+            bool_or(coalesce(
+                held.training_run_id = met.training_run_id or ends_with('/' || resource_id, '/' || nullif(met_machine, '')), false
+            ))
+        from held left join met on true
+        where {_IN_SCOPE}
+        group by all order by 1
+    """
+    held = ledger.rows(sql, source=telemetry.source.name, provider=provider, first=first, last=last)
+    rest = [run for run, has_samples in held if not has_samples]
     facts = {
         "source": telemetry.source.name,
         "runs": len(held),
@@ -168,16 +161,14 @@ def _runs_with_samples(
     return Check(about, "warning", f"{message}; not: {some(rest)}", remedy, True, "energy", facts)
 
 
-def ask_types(evidence: Evidence) -> Iterator[Check]:
+def ask_types(ledger: Ledger) -> Iterator[Check]:
     """Whether the catalogue knows the accelerators that records name: energy of others is unknown."""
-    seed = project_folder() / "seeds" / "accelerator_types.csv"
     sql = """
-        SELECT accelerator_type, count(DISTINCT run_id), known.accelerator_type IS NOT NULL
-        FROM machines
-        LEFT JOIN read_csv($seed, all_varchar = true) AS known USING (accelerator_type)
-        GROUP BY ALL ORDER BY 2 DESC, 1
+        select accelerator_type, count(distinct training_run_id), types.accelerator_type is not null
+        from intermediate.int_run_holdings left join seeds.accelerator_types as types using (accelerator_type)
+        group by all order by 2 desc, 1
     """
-    rows = evidence.rows(sql, seed=str(seed))
+    rows = ledger.rows(sql)
     if not rows:
         return
     unnamed = sum(runs for type_, runs, _ in rows if type_ is None)

@@ -36,6 +36,10 @@ class Home:
         """The same line, to be built at another site."""
         return replace(self, site=site)
 
+    def elsewhere(self, folder: Path) -> Self:
+        """The same sources and rules, landed and built in another folder: for a question that must leave no trace."""
+        return self.of(self.settings.model_copy(update={"home": folder, "landing": str(folder / "landing")}))
+
     @cached_property
     def landing(self) -> Landing:
         """Everything landed, opened when it is first asked."""

@@ -97,6 +97,12 @@ def _last_lines(done: subprocess.CompletedProcess[str]) -> str:
     return "\n".join(done.stdout.strip().splitlines()[-8:])
 
 
+def parsed_folder(home: Path) -> Path:
+    """Where the project as it is now lies once it is parsed."""
+    shelf = shared_target() or home / "cache"
+    return shelf / f"parsed-{hashlib.sha256(f'{project_hash()}{_versions()}'.encode()).hexdigest()[:16]}"
+
+
 def parsed_project(home: Path) -> Path:
     """The folder with the manifest and the parse state of the project as it is now, never of a build.
 
@@ -104,8 +110,8 @@ def parsed_project(home: Path) -> Path:
     as it is: there each home keeps its own in its cache. It appears whole or not at all; the one of the project as it was
     before goes.
     """
-    shelf = shared_target() or home / "cache"
-    folder = shelf / f"parsed-{hashlib.sha256(f'{project_hash()}{_versions()}'.encode()).hexdigest()[:16]}"
+    folder = parsed_folder(home)
+    shelf = folder.parent
     if folder.exists():
         return folder
     shelf.mkdir(parents=True, exist_ok=True)

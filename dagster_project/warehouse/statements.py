@@ -89,9 +89,28 @@ class Statement:
         return f"delete from {self.relation} where {condition}; insert into {self.relation} by name {rows}"
 
 
+def needed(every: Iterable[Statement], relations: Collection[str]) -> list[Statement]:
+    """The models and seeds of some relations and of all that these read, in their order."""
+    wanted, found = set(relations), list[Statement]()
+    for one in reversed([one for one in every if not one.is_test]):  # who reads comes behind what is read
+        if one.relation in wanted:
+            wanted.update(one.reads)
+            found.append(one)
+    return found[::-1]
+
+
+def are_laid_out(home: Path) -> bool:
+    """Whether the statements of this version lie where a build of the home finds them."""
+    return (modelling.parsed_folder(home) / _compiled_name()).exists()
+
+
+def _compiled_name() -> str:
+    return f"compiled-{_measures_hash()}.json"
+
+
 def compiled(home: Path) -> dict[str, str]:
     """The SELECT of every model and test by unique id, as dbt compiles it."""
-    kept = modelling.parsed_project(home) / f"compiled-{_measures_hash()}.json"
+    kept = modelling.parsed_project(home) / _compiled_name()
     if not kept.exists():
         for outdated in kept.parent.glob("compiled-*.json"):
             outdated.unlink(missing_ok=True)

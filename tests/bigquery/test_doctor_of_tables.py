@@ -268,7 +268,7 @@ def test_a_partition_that_is_large_but_below_the_cap_is_not_read_to_look_at_it(a
     asked.bytes["read"] = 5_000_000_000
     code, checks = asked.checks()
     assert code == 0 and len(asked.run) == 1
-    assert "that is more than 1.1 GB, so it is not read here" in [c["message"] for c in checks if c["question"] == "bytes"][1]
+    assert "that is more than 40 MB, so it is not read here" in [c["message"] for c in checks if c["question"] == "bytes"][1]
     assert "its partitions are too large to be read only to look at them" in checks[-1]["message"]
 
 

@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from connectors.registry import connector_for
 from dagster_project.base.months import first_day, month_end
 from dagster_project.landing.deriving.contents import Contents, Profile, Verdict
-from dagster_project.landing.judging.rules import FEW, RULES, lacks_verdict, rules_version
+from dagster_project.landing.judging import rules
+from dagster_project.landing.judging.rules import FEW, RULES, lacks_verdict
 from dagster_project.landing.records import Generation, calendar_month
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def judge(landing: Landing, deliveries: Iterable[Candidate]) -> dict[str, Conten
     for one, before, (measures, names), validation in zip(wanted, previous, found, validate([m for m, _ in found]), strict=True):
         failed = {rule.name for rule, result in zip(RULES, validation["results"], strict=True) if not result["success"]}
         verdict = Verdict(
-            version=rules_version(),
+            version=rules.rules_version(),
             previous=before and before.generation.content_hash,
             failed={rule.name: _in_words(rule.measure, measures, names) for rule in RULES if rule.name in failed},
         )
