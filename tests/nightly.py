@@ -84,6 +84,7 @@ PARTS = {
             "tests/comparison/test_false_claims.py",
             "tests/evidence/test_restatements.py",
             "tests/landing/test_landing_derived.py",
+            "tests/line/test_dagster_page.py",
             "tests/line/test_focus_beside_the_detailed_bill.py",
             "tests/line/test_months_stand_apart.py",
             "tests/line/test_refresh_again.py",

@@ -28,7 +28,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_two_clouds(tmp_path_factory.mktemp("whole"))
 
 
-@pytest.fixture(scope="module", params=nightly.drawn(2, [*PARTS]))
+@pytest.fixture(scope="module", params=nightly.drawn(1, [*PARTS]))
 def part(request: pytest.FixtureRequest, whole: Path, tmp_path_factory: pytest.TempPathFactory, trainledger: Command) -> tuple:
     """A home that reads some kinds of its sources; which, and where."""
     folder = tmp_path_factory.mktemp(request.param)
