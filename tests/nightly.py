@@ -97,7 +97,10 @@ PARTS = {
             "tests/test_two_years_of_google.py",
         ),
     ),
-    "demo": Part("the demo against the oracle, also as it was published earlier", tests=("tests/test_oracle_agrees.py",)),
+    "demo": Part(
+        "the demo against the oracle, also as it was published earlier, and at twice its scale",
+        tests=("tests/demo/test_demo_exports.py", "tests/test_oracle_agrees.py"),
+    ),
     "rules": Part(
         "each rule of calculation on its invented rows",
         tests=("tests/test_rules_of_calculation.py",),
@@ -108,7 +111,15 @@ PARTS = {
         tests=("tests/line/test_dbt_builds_the_same.py",),
         reads=(*MODELS, "dagster_project/warehouse", "dagster_project/demo", "tests/line/test_dbt_builds_the_same.py"),
     ),
-    "kills": Part("all 25 kills of a refresh", tests=("tests/line/test_kills.py",)),
+    "kills": Part(
+        "all 25 kills of a refresh, and one at every change that landing makes on the disk",
+        tests=("tests/landing/test_landing_deliveries.py", "tests/landing/test_landing_together.py", "tests/line/test_kills.py"),
+    ),
+    "googlesql": Part(
+        "every statement that BigQuery is sent, by Google's analyser",
+        tests=("tests/bigquery/test_statements_are_googlesql.py",),
+        reads=("connectors/gcp", "tests/bigquery", "tests/connectors", "requirements"),
+    ),
     "wheel": Part("the wheel on every Python there is", tests=("tests/run_side/test_run_wheel.py",), takes_turns=True),
     "spark": Part(
         "a small organisation and each rule of calculation on Apache Spark",

@@ -14,7 +14,7 @@ from tests.connectors.focus import FOCUS as FOCUS_EXPORT
 from tests.connectors.gcp import BILLING, BILLING_2019
 from tests.connectors.gcp import CARBON as CARBON_EXPORT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.proved_by("googlesql")]
 
 PSEUDO = [{"name": "_PARTITIONTIME", "type": "TIMESTAMP", "mode": "NULLABLE"}]
 TABLES = {

@@ -42,6 +42,6 @@ def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     client.create_bucket(Bucket=BUCKET)
     yield client
     for page in client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET):
-        for entry in page.get("Contents", ()):
-            client.delete_object(Bucket=BUCKET, Key=entry["Key"])
+        if keys := [{"Key": entry["Key"]} for entry in page.get("Contents", ())]:
+            client.delete_objects(Bucket=BUCKET, Delete={"Objects": keys})
     client.delete_bucket(Bucket=BUCKET)

@@ -190,6 +190,7 @@ def test_numbers_in_csv_look_like_doubles_of_java(units, text):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_scale_multiplies_rows_and_runs(demo, tmp_path):
     write_demo(tmp_path, scale=2)
     truth = json.loads((tmp_path / "truth.json").read_text())

@@ -21,6 +21,7 @@ from dagster_project.landing.deriving.derive import Deriver
 from dagster_project.landing.fetching import SMALL, TOGETHER, batches
 from dagster_project.landing.land import Landed
 from dagster_project.settings import SourceSettings
+from tests import nightly
 from tests.landing.kit import (
     Organisation,
     bill_line,
@@ -209,7 +210,7 @@ def test_a_kill_while_some_are_landed_together_leaves_whole_generations_and_the_
 ) -> None:
     whole, finished = killed_after("whole", 0)
     assert finished.returncode == 0, finished.stderr
-    for number in range(1, int(finished.stdout) + 1, 9):
+    for number in nightly.drawn(3, range(1, int(finished.stdout) + 1, 3)):
         organisation, killed = killed_after(f"killed-{number}", number)
         assert killed.returncode == -signal.SIGKILL, killed.stderr
         assert {name: data for name, data in organisation.files().items() if not name.startswith(".staging")}.items() <= (

@@ -15,7 +15,7 @@ from dagster_project.warehouse import runner, statements
 from dagster_project.warehouse.nodes import NodeResult
 from dagster_project.warehouse.statements import Statement
 from tests import warm
-from tests.line.kit import NOW, published_bytes, query, write_small_exports
+from tests.line.kit import NOW, published_bytes, query, tree, write_small_exports
 from tests.oracle.builders import Exports, run
 
 pytestmark = pytest.mark.slow
@@ -136,13 +136,15 @@ def test_a_changed_statement_builds_its_table_and_what_reads_it(organisation: Or
 
 def test_a_test_with_rows_stops_the_publication_shows_them_and_leaves_out_what_is_below(organisation: Organisation) -> None:
     organisation.change = changed("assert_every_cell_adds_up", sql="select 'AWS' as provider, 3 as difference")
-    before = published_bytes(organisation.home)
+    before, under_way = tree(organisation.home / "published"), organisation.home / "building.json"
     organisation.one_more_run()
     printed = organisation.refresh(expected=1)
     assert 'gate dbt.assert_every_cell_adds_up: 1 failing, first: [{"provider": "AWS", "difference": 3}]' in printed
-    assert published_bytes(organisation.home) == before
+    assert "Traceback" not in printed
+    assert tree(organisation.home / "published") == before and under_way.exists()
     organisation.change = lambda statement: statement
     organisation.refresh()
+    assert tree(organisation.home / "published") != before and not under_way.exists()
     assert "int_run_holdings" in organisation.became("unchanged"), "what was built before the refusal is kept"
 
 

@@ -4,12 +4,10 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from dagster_project.warehouse import statements
 from tests.warm import run_trainledger
 
 pytestmark = pytest.mark.slow
@@ -38,26 +36,6 @@ def test_what_was_published_is_read_and_a_wrong_record_is_named_while_the_others
     assert code == 3 and "b.run.json" in err and "Unreadable or quarantined" in err
     assert publication(config)["build_id"] != first["build_id"]  # the others are published
     assert run("refresh", "--config", str(config))[0] == 3  # for as long as it stays
-
-
-def test_a_failed_gate_is_named_with_its_rows_and_the_last_publication_stays(
-    config: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, home = publication(config), config.parent / "home"
-    laid_out, gate = statements.statements, "assert_every_run_month_is_shown"
-    never = "select training_run_id, 1 as broken from marts.dim_training_runs"
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            statements,
-            "statements",
-            lambda home: [replace(one, sql=never) if one.name == gate else one for one in laid_out(home)],
-        )
-        code, _, err = run("refresh", "--full", "--config", str(config))
-    assert code == 1, err
-    assert f'gate dbt.{gate}: 1 failing, first: [{{"training_run_id": "run-a", "broken": 1}}]' in err and "Traceback" not in err
-    assert publication(config) == first and (home / "building.json").exists()
-    assert run("refresh", "--config", str(config))[0] == 0  # a refused build is built again, whole
-    assert publication(config)["parquet"] == first["parquet"] and not (home / "building.json").exists()
 
 
 def test_an_as_of_report_builds_beside_the_publication_and_never_touches_it(config: Path) -> None:
