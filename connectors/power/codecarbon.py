@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from connectors.errors import ExportContentError, ExportSchemaError, Place, shorten
 from connectors.formats.text_lines import TextFile
-from connectors.power.readings import NodeReading, document_hash_of, watts_of
+from connectors.power.readings import NODE, Owner, Reading, document_hash_of, watts_of
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError, is_recorded
 from connectors.times import zone_named
 
@@ -86,14 +86,12 @@ def remark_of(file: TextFile) -> ExportContentError | None:
     )
 
 
-def codecarbon_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[NodeReading]:
+def codecarbon_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     """The rows of a file; one whose columns slipped is refused whole."""
     zone = zone_of(file.uri, file.key)
     for number, row in list(_rows_of(file)):
-        try:
+        with problems.left_out(number):
             yield _reading(row, number, facts, zone)
-        except SampleError as error:
-            problems.add(number, error)
 
 
 def _rows_of(file: TextFile) -> Iterator[tuple[int, dict[str, str]]]:
@@ -133,7 +131,7 @@ def _slipped(file: TextFile, number: int, column: str | None, value: str, what: 
     )
 
 
-def _reading(row: dict[str, str], number: int, facts: KeyFacts, zone: Zone) -> NodeReading:
+def _reading(row: dict[str, str], number: int, facts: KeyFacts, zone: Zone) -> Reading:
     end, seconds = _time_of(row["timestamp"], zone), _number(row, "duration")
     if end is None or not is_recorded(end):
         raise SampleError("bad_time", "timestamp", "Correct the timestamp of this row.")
@@ -154,7 +152,8 @@ def _reading(row: dict[str, str], number: int, facts: KeyFacts, zone: Zone) -> N
     series = identity or ""
     digest = document_hash_of(METER, run, facts.host, series, end, row["duration"], row["energy_consumed"])
     version = row.get("codecarbon_version") or None
-    return NodeReading(digest, number, run, facts.host, component, start, end, watts, METER, version, series, joules)
+    place = (digest, number, *Owner(facts.host, run), None, start, end, METER)
+    return Reading(*place, watts, boundary=NODE, component=component, sdk_version=version, series=series, counter_j=joules)
 
 
 def _time_of(text: str, zone: Zone) -> int | None:

@@ -6,20 +6,20 @@ whole: the watts count once and the use is unknown. Very large values are DCGM's
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from connectors.formats.accelerators import accelerator_type_of
-from connectors.formats.prometheus_text import labels_of, parse_prometheus
 from connectors.formats.text_lines import TextFile
 from connectors.power.devices import OneScrape, number_of, owner_of_labels, use_of
-from connectors.power.gpu_readings import Figures, Gpu, GpuReading, energy_of, reading_of
-from connectors.power.readings import watts_of
+from connectors.power.gpu_readings import Figures, Gpu, energy_of, reading_of
+from connectors.power.readings import Reading, watts_of
+from connectors.telemetry.exporters import scraped
 from connectors.telemetry.regions import region_of
-from connectors.telemetry.samples import KeyFacts, Problems, SampleError, is_recorded
+from connectors.telemetry.samples import KeyFacts, Problems, SampleError
 
 # the names in small letters are those of exporters before 2.0, those that end with a unit are DCGM's newest
 _POWER = frozenset({"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS", "dcgm_power_usage"})
@@ -43,7 +43,6 @@ _BLANK = 2_147_483_632  # from here up DCGM's 32-bit values, and far above its o
 _IDS = ("resource_id", "instance_id", "host_id")
 _NAMES = ("Hostname", "hostname", "node", "node_name", "kubernetes_node", "exported_instance", "instance")
 _TYPES = ("instance_type", "node_kubernetes_io_instance_type", "label_node_kubernetes_io_instance_type")
-_SERIES = 4096  # an exporter prints the same series again and again
 _Number = TypeVar("_Number", int, float)
 _CELLS = 1 << 16  # GPUs and instants that wait for the rest of their scrape
 
@@ -68,39 +67,21 @@ class _Cell:
         return Figures(self.power_w, self.use, self.energy_mj)
 
 
-def dcgm_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[GpuReading]:
+def dcgm_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     """Yield a reading per GPU and instant. A scrape's lines may come in any order."""
-
-    @lru_cache(maxsize=_SERIES)
-    def series(metric: str, labels: str) -> _Series | None:
-        return _series_of(metric, labels, facts)
 
     untimed = OneScrape()
     cells: dict[tuple[Gpu, int], _Cell] = {}
-    for number, text in file.lines():
-        try:
-            point = parse_prometheus(text.decode("utf-8").strip())
-        except ValueError:  # a wrong byte is one too
-            problems.add(number, SampleError("bad_text", None, "Deliver the text a Prometheus exporter answers."))
-            continue
-        try:
-            if point is None or not (one := series(point.metric, point.labels)):
-                continue
-            time = point.time or facts.started_at
-            if time is None:
-                raise SampleError("missing_time", None, "Write times behind the values, or name the object by its UTC time.")
-            if not is_recorded(time):
-                raise SampleError("bad_time", None, "Write times in seconds or milliseconds since 1970.")
+    for number, point, series, time in scraped(file, facts, problems, partial(_series_of, facts=facts)):
+        with problems.left_out(number):
             untimed.check(point)
-            _add(cells.setdefault((one.gpu, time), _Cell(number)), one, point.value)
-        except SampleError as error:
-            problems.add(number, error)
+            _add(cells.setdefault((series.gpu, time), _Cell(number)), series, point.value)
         if len(cells) >= _CELLS:
             yield from _readings(cells, _CELLS // 2)
     yield from _readings(cells, len(cells))
 
 
-def _readings(cells: dict[tuple[Gpu, int], _Cell], count: int) -> Iterator[GpuReading]:
+def _readings(cells: dict[tuple[Gpu, int], _Cell], count: int) -> Iterator[Reading]:
     for key in [*islice(cells, count)]:
         cell = cells.pop(key)
         yield reading_of(key[0], cell.line, key[1], cell.figures(), "dcgm")
@@ -123,10 +104,9 @@ def _greatest(one: _Number | None, other: _Number | None) -> _Number | None:
     return max((known for known in (one, other) if known is not None), default=None)
 
 
-def _series_of(metric: str, text: str, facts: KeyFacts) -> _Series | None:
+def _series_of(metric: str, labels: Mapping[str, str], facts: KeyFacts) -> _Series | None:
     if metric not in _POWER and metric not in _ENERGY and metric not in _USES:
         return None
-    labels = labels_of(text)
     index = number_of(labels.get("gpu") or labels.get("device"))
     if index is None:
         raise SampleError("missing_device", "gpu", "Keep the label gpu.")

@@ -1,4 +1,4 @@
-"""Readings of devices as rows of the landed shape: one observation once, each with its host or its run.
+"""Readings of devices: one observation once, each with its host or its run.
 
 Shared by the kinds that read devices. What a reading means, and what time it covers, its reader decides.
 """
@@ -7,48 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.prometheus_text import PrometheusPoint
 from connectors.formats.schema import Column
 from connectors.formats.text_lines import TextFile
-from connectors.telemetry.samples import Host, KeyFacts, Problems, Reader, SampleError, reader_of_rows
+from connectors.power.readings import Owner, Reading, reader_of
+from connectors.telemetry.samples import Host, KeyFacts, Problems, Reader, SampleError
 
 _MOST_SEEN = 1 << 19  # observations of a file that are known again; further copies are found in SQL
 _RUNS = ("training_run_id", "run_id", "run")
 _NUMBER = re.compile(r"(?:neuron|nvidia)?(\d{1,4})", re.ASCII)
-
-
-class Owner(NamedTuple):
-    """Whose a reading is."""
-
-    host_id: str | None
-    run_key: str | None
-    accelerator_type: str | None = None
-    region_id: str | None = None
-
-
-class Reading(NamedTuple):
-    """One row. Times are microseconds since 1970; a null start is a gauge's point, which covers the spacing before it."""
-
-    document_hash: str
-    line_number: int
-    host_id: str | None
-    run_key: str | None
-    accelerator_type: str | None
-    region_id: str | None
-    device_index: int | None
-    sample_start: int | None
-    sample_end: int
-    utilisation_ratio: float | None
-    evidence: str
-    power_w: float | None
-    power_ratio: float | None
-    meter: str
-    is_idle_by_absence: bool = False
-    boundary: str = "chip"
-    is_sampled: bool = False
 
 
 class OneScrape:
@@ -95,21 +64,19 @@ def use_of(value: float | None, full: float) -> float | None:
     return min(round(value / full, 12), 1.0)
 
 
-def reader_of(
-    read: Callable[[TextFile, KeyFacts, Problems], Iterator[NamedTuple]], names: tuple[str, ...], columns: tuple[Column, ...]
-) -> Reader:
-    """A reader of the same observation once. Every row starts with its document_hash."""
-    return reader_of_rows(lambda file, facts, problems: _each_once(read(file, facts, problems)), names, columns)
+def device_reader(read: Callable[[TextFile, KeyFacts, Problems], Iterator[Reading]], columns: tuple[Column, ...]) -> Reader:
+    """A reader of the same observation once."""
+    return reader_of(lambda file, facts, problems: _each_once(read(file, facts, problems)), columns)
 
 
-def _each_once(rows: Iterator[NamedTuple]) -> Iterator[NamedTuple]:
+def _each_once(rows: Iterator[Reading]) -> Iterator[Reading]:
     seen: set[str] = set()
     for row in rows:
-        if row[0] in seen:
+        if row.document_hash in seen:
             continue
         if len(seen) >= _MOST_SEEN:
             seen.clear()
-        seen.add(row[0])
+        seen.add(row.document_hash)
         yield row
 
 

@@ -7,37 +7,32 @@ decided in SQL over all files.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from pathlib import Path
 
 import msgspec
 
-from connectors.deliveries import Converted, Delivery
 from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
-from connectors.layouts.single_files import find_file_deliveries, packed
+from connectors.layouts.single_files import packed
 from connectors.power.dcgm import dcgm_readings
-from connectors.power.devices import owner_of, reader_of
-from connectors.power.gpu_readings import COLUMNS, Gpu, GpuReading, figures_of, reading_of
+from connectors.power.devices import device_reader, owner_of
+from connectors.power.gpu_readings import COLUMNS, Gpu, figures_of, reading_of
 from connectors.power.nvidia_smi import nvidia_smi_readings
-from connectors.power.readings import MEASURES
+from connectors.power.readings import MEASURES, Reading
 from connectors.telemetry.samples import (
     Host,
     KeyFacts,
     Problems,
     SampleError,
-    convert_with,
     decode_json,
+    find_and_convert,
     micros_or_none,
 )
 
 KIND = "gpu_monitoring"
 SCHEMA = Schema(COLUMNS, remedy_page=f"docs/sources/{KIND}.md", measures=MEASURES | {"energy_mj": 0})
 
-_TEXT = packed(".prom", ".txt")
-_CSV = packed(".csv")
-_LINES = packed(".jsonl", ".ndjson")
 _REMEDY = "Deliver the recorder's lines as it writes them."
+_STAMP = "Stamp lines in UTC, as 2026-04-01T00:00:00Z."
 
 
 class NvmlGpu(msgspec.Struct, gc=False):
@@ -62,32 +57,25 @@ class Line(msgspec.Struct, gc=False):
 _LINE = msgspec.json.Decoder(Line)
 
 
-def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
-    """Read a file's readings and write samples.parquet into `folder`; what is none is counted and left out."""
-    name = delivery.objects[0].key.lower()
-    read = dcgm_readings if name.endswith(_TEXT) else nvidia_smi_readings if name.endswith(_CSV) else _nvml_readings
-    return convert_with(delivery, files, folder, store_uri, reader_of(read, GpuReading._fields, COLUMNS))
-
-
-def _nvml_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[GpuReading]:
+def _nvml_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     for number, text in file.lines():
-        try:
+        with problems.left_out(number):
             line = decode_json(_LINE, text, _REMEDY, broken="A line cut off by a crash stays lost; else deliver whole JSON.")
-            time = micros_or_none(line.collected_at, "collected_at", "Stamp lines in UTC, as 2026-04-01T00:00:00Z.")
+            time = micros_or_none(line.collected_at, "collected_at", _STAMP)
             if time is None:
-                raise SampleError("missing_time", "collected_at", "Stamp lines in UTC, as 2026-04-01T00:00:00Z.")
+                raise SampleError("missing_time", "collected_at", _STAMP)
             owner = owner_of(line.host, line.run, facts)
-        except SampleError as error:
-            problems.add(number, error)
-            continue
-        for one in line.gpus:
-            try:
-                if not 0 <= one.index < 1024:
-                    raise SampleError("missing_device", "gpus.index", _REMEDY)
-                figures = figures_of(one.power_w, one.utilization_percent, 100.0, one.energy_mj)
-                yield reading_of(Gpu(owner, one.index, one.uuid or None), number, time, figures, "nvml")
-            except SampleError as error:
-                problems.add(number, error)
+            for one in line.gpus:
+                with problems.left_out(number):
+                    if not 0 <= one.index < 1024:
+                        raise SampleError("missing_device", "gpus.index", _REMEDY)
+                    figures = figures_of(one.power_w, one.utilization_percent, 100.0, one.energy_mj)
+                    yield reading_of(Gpu(owner, one.index, one.uuid or None), number, time, figures, "nvml")
 
 
-find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(*_TEXT, *_CSV, *_LINES))
+_READERS = {
+    packed(".prom", ".txt"): device_reader(dcgm_readings, COLUMNS),
+    packed(".csv"): device_reader(nvidia_smi_readings, COLUMNS),
+    packed(".jsonl", ".ndjson"): device_reader(_nvml_readings, COLUMNS),
+}
+find_deliveries, convert = find_and_convert(KIND, _READERS)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from connectors.formats.schema import BigInt, Text, optional
-from connectors.power.devices import Owner, use_of
+from connectors.power.devices import use_of
 from connectors.power.readings import COLUMNS as READINGS
-from connectors.power.readings import MEASURED, POWER, document_hash_of, watts_of
+from connectors.power.readings import MEASURED, POWER, Owner, Reading, document_hash_of, watts_of
 from connectors.telemetry.samples import SampleError
 
 COLUMNS = (
@@ -20,28 +20,6 @@ COLUMNS = (
     *optional("energy_mj", BigInt),  # millijoules since the driver was loaded
 )
 _MOST_ENERGY = 1 << 53  # a GPU of 1 kW has run for 285 years; DCGM's own marks for "no value" lie above
-
-
-class GpuReading(NamedTuple):
-    """One row. Its time is a point, which covers the spacing before it."""
-
-    document_hash: str
-    line_number: int
-    host_id: str | None
-    run_key: str | None
-    accelerator_type: str | None
-    region_id: str | None
-    device_index: int
-    sample_end: int
-    utilisation_ratio: float | None
-    evidence: str
-    power_w: float | None
-    meter: str
-    device_uuid: str | None
-    energy_mj: int | None
-    is_idle_by_absence: bool = False
-    boundary: str = "chip"
-    is_sampled: bool = False
 
 
 class Gpu(NamedTuple):
@@ -60,12 +38,13 @@ class Figures(NamedTuple):
     energy_mj: int | None = None
 
 
-def reading_of(gpu: Gpu, line: int, time: int, figures: Figures, meter: str) -> GpuReading:
+def reading_of(gpu: Gpu, line: int, time: int, figures: Figures, meter: str) -> Reading:
     """One row; copies of an observation have one hash, in whichever file they came."""
     power, use, energy = figures
     digest = document_hash_of(meter, gpu.owner.host_id, gpu.owner.run_key, gpu.number, gpu.uuid, time, *figures)
     evidence = POWER if use is None else MEASURED
-    return GpuReading(digest, line, *gpu.owner, gpu.number, time, use, evidence, power, meter, gpu.uuid, energy)
+    place = (digest, line, *gpu.owner, gpu.number, None, time, meter)
+    return Reading(*place, power, None, use, evidence, device_uuid=gpu.uuid, energy_mj=energy)
 
 
 def figures_of(power_w: float | None, use: float | None, full: float, energy_mj: float | None) -> Figures:

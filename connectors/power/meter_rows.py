@@ -17,7 +17,7 @@ import msgspec
 from connectors.errors import ExportContentError, ExportSchemaError, Place
 from connectors.formats.text_lines import Stream, TextFile
 from connectors.layouts.single_files import packed
-from connectors.power.readings import NodeReading, document_hash_of, watts_of
+from connectors.power.readings import NODE, Owner, Reading, document_hash_of, watts_of
 from connectors.telemetry.samples import (
     KeyFacts,
     Problems,
@@ -37,7 +37,7 @@ Row = dict[str, Any]
 _DECODER = msgspec.json.Decoder()
 
 
-def csv_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[NodeReading]:
+def csv_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     """The rows of a CSV; names in any case and order, further columns are passed over."""
     lines = (text for _, text in file.lines())
     try:
@@ -57,7 +57,7 @@ def csv_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterato
         raise ExportContentError(f"{file.uri} is no CSV ({error}).", place=Place(file.key), reason="bad_csv") from error
 
 
-def json_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[NodeReading]:
+def json_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     """The rows of JSON lines, or of the one document that a file is."""
     yield from _readings(_documents(file, problems), facts, problems)
 
@@ -76,16 +76,13 @@ def _named(file: TextFile, header: list[str], rows: Iterator[list[str]]) -> Iter
 
 def _documents(file: TextFile, problems: Problems) -> Iterator[tuple[int, Row]]:
     for number, text in documents_of(file, LINES):
-        try:
+        with problems.left_out(number):
             found = decode_json(_DECODER, text, _REMEDY, broken="Deliver whole lines of JSON.")
-        except SampleError as error:
-            problems.add(number, error)
-            continue
-        for row in found if isinstance(found, list) else [found]:
-            if isinstance(row, dict):
-                yield number, _of_redfish(row)
-            else:
-                problems.add(number, SampleError("wrong_type", None, _REMEDY))
+            for row in found if isinstance(found, list) else [found]:
+                if isinstance(row, dict):
+                    yield number, _of_redfish(row)
+                else:
+                    problems.add(number, SampleError("wrong_type", None, _REMEDY))
 
 
 def _of_redfish(row: Row) -> Row:
@@ -108,15 +105,13 @@ def _of_redfish(row: Row) -> Row:
     return {str(name).lower(): value for name, value in row.items()}
 
 
-def _readings(rows: Iterator[tuple[int, Row]], facts: KeyFacts, problems: Problems) -> Iterator[NodeReading]:
+def _readings(rows: Iterator[tuple[int, Row]], facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     for number, row in rows:
-        try:
+        with problems.left_out(number):
             yield _reading(row, number, facts)
-        except SampleError as error:
-            problems.add(number, error)
 
 
-def _reading(row: Row, number: int, facts: KeyFacts) -> NodeReading:
+def _reading(row: Row, number: int, facts: KeyFacts) -> Reading:
     host, run = _text(row, "host") or facts.host, _text(row, "run") or facts.run
     if not (host or run):
         raise SampleError("missing_host", "host", "Name the machine in the row, or in the key as host=<machine>.")
@@ -135,7 +130,8 @@ def _reading(row: Row, number: int, facts: KeyFacts) -> NodeReading:
         raise SampleError("wrong_power", "joules", "A counter of energy is never below 0.")
     part = _text(row, "outlet") or _text(row, "sensor")
     digest = document_hash_of(meter, run, host, part, start, end, watts, counter)
-    return NodeReading(digest, number, run, host, part, start, end, watts, meter, series=part or "", counter_j=counter)
+    place = (digest, number, *Owner(host, run), None, start, end, meter)
+    return Reading(*place, watts, boundary=NODE, component=part, series=part or "", counter_j=counter)
 
 
 def _time(row: Row, name: str, facts: KeyFacts | None) -> int | None:

@@ -17,7 +17,7 @@ from connectors.errors import ExportContentError, Place
 from connectors.formats.mllog import Log, count_of, read_system
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.mlperf_results import Result, results_of
-from connectors.power.readings import NodeReading, document_hash_of
+from connectors.power.readings import NODE, Owner, Reading, document_hash_of
 from connectors.stores import ObjectInfo
 from connectors.telemetry.samples import is_recorded
 
@@ -68,7 +68,7 @@ class ResultReader:
         (self._result,) = results_of(delivery.objects)
         self.remarks: list[Refusal] = []
 
-    def readings(self, *_: object) -> Iterator[NodeReading]:
+    def readings(self, *_: object) -> Iterator[Reading]:
         """A row for each node and switch."""
         result = self._result
         if result.log is None:
@@ -87,7 +87,8 @@ class ResultReader:
         self._check_nodes(result)
         for line, host, component, watts in rows:
             digest = document_hash_of(result.name, start, stop, line, host, component, watts)
-            yield NodeReading(digest, line, result.name, host, component, start * _MS, stop * _MS, watts, METER)
+            place = (digest, line, *Owner(host, result.name), None, start * _MS, stop * _MS, METER)
+            yield Reading(*place, watts, boundary=NODE, component=component)
 
     def _window(self, info: ObjectInfo) -> tuple[int, int]:
         log = self._read(info)

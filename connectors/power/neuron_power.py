@@ -7,39 +7,35 @@ means in watts, and which of several readings counts, is decided in SQL.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache, partial
-from pathlib import Path
+from functools import partial
 
 import msgspec
 
-from connectors.deliveries import Converted, Delivery
 from connectors.formats.otlp_json import OtlpPoint, ResourceMetrics, metrics_in
 from connectors.formats.prometheus_text import labels_of, parse_prometheus
 from connectors.formats.text_lines import TextFile
-from connectors.layouts.single_files import find_file_deliveries, packed
-from connectors.power.devices import OneScrape, Owner, Reading, owner_of, reader_of
+from connectors.layouts.single_files import packed
+from connectors.power.devices import OneScrape, device_reader, owner_of
 from connectors.power.neuron_scrape import METRICS, Scrapes
 from connectors.power.neuron_series import Series, checked_time, is_known, numbered, owner_in, series_of
 from connectors.power.neuron_sysfs import PowerLine, device_in, is_line, is_untimed, live_line, node_in, power_line
-from connectors.power.readings import COLUMNS, POWER, document_hash_of, schema_of
+from connectors.power.readings import COLUMNS, Owner, Reading, document_hash_of, schema_of
+from connectors.telemetry.exporters import BAD_TEXT, known_series
 from connectors.telemetry.samples import (
     Host,
     KeyFacts,
     Problems,
     SampleError,
-    convert_with,
     decode_json,
     documents_of,
+    find_and_convert,
     micros_or_none,
 )
 
 KIND = "neuron_power"
 SCHEMA = schema_of(KIND)
 
-_TEXT = packed(".prom", ".txt", ".log")
 _LINES = packed(".jsonl", ".ndjson")
-_DOCUMENT = packed(".json")
-_SERIES = 4096  # an exporter prints the same series again and again
 _REMEDY = "Deliver the recorder's lines, or export requests of OpenTelemetry as JSON."
 _STAMP = "Stamp lines in UTC, as 2026-04-01T00:00:00Z."
 
@@ -59,16 +55,10 @@ class Line(msgspec.Struct, gc=False):
 _LINE = msgspec.json.Decoder(Line)
 
 
-def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
-    """Read a file's readings and write samples.parquet into `folder`; what is none is counted and left out."""
-    read = _texts if delivery.objects[0].key.lower().endswith(_TEXT) else _documents
-    return convert_with(delivery, files, folder, store_uri, reader_of(read, Reading._fields, COLUMNS))
-
-
 def _documents(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     """The lines, or the one document that a .json file may be."""
     for number, text in documents_of(file, _LINES):
-        try:
+        with problems.left_out(number):
             line = decode_json(_LINE, text, _REMEDY, broken="A line cut off by a crash stays lost; else deliver whole JSON.")
             if line.resource_metrics is not None:
                 yield from _exported(line.resource_metrics, number, facts, problems)
@@ -76,8 +66,6 @@ def _documents(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[
                 yield _recorded(line, line.text, number, facts)
             else:
                 raise SampleError("wrong_type", "text", _REMEDY)
-        except SampleError as error:
-            problems.add(number, error)
 
 
 def _recorded(line: Line, text: str, number: int, facts: KeyFacts) -> Reading:
@@ -92,7 +80,7 @@ def _reading(found: PowerLine, owner: Owner, device: int | None, number: int) ->
     if device is None or not 0 <= device < 1024:
         raise SampleError("missing_device", "path", "Name the device by the path of its node, .../neuron0/..., or in the key.")
     digest = document_hash_of("neuron_sysfs", owner.host_id, owner.run_key, device, *found)
-    return Reading(digest, number, *owner, device, found.start, found.end, None, POWER, None, found.ratio, "neuron_sysfs")
+    return Reading(digest, number, *owner, device, found.start, found.end, "neuron_sysfs", power_ratio=found.ratio)
 
 
 def _exported(metrics: list[ResourceMetrics], number: int, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
@@ -104,26 +92,19 @@ def _exported(metrics: list[ResourceMetrics], number: int, facts: KeyFacts, prob
     for metric, points in found:
         known: list[tuple[Series, OtlpPoint]] = []
         for point in points:
-            try:
+            with problems.left_out(number):
                 if series := series_of(metric.name, point.attributes, metric.unit, facts):
                     known.append((series, point))
-            except SampleError as error:
-                problems.add(number, error)
         times = [point.time for _, point in known]
         for series, (_, point) in zip(numbered([one for one, _ in known], times), known, strict=True):
-            try:
+            with problems.left_out(number):
                 yield series.reading(number, point.time, point.value)
-            except SampleError as error:
-                problems.add(number, error)
 
 
 def _texts(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     """Lines of sysfs between the notes of people, or what a Prometheus exporter answers."""
 
-    @lru_cache(maxsize=_SERIES)
-    def series(metric: str, labels: str) -> Series | None:
-        return series_of(metric, labels_of(labels), "", facts)
-
+    series = known_series(partial(series_of, unit="", facts=facts))
     scrapes, untimed = Scrapes(), OneScrape()
     device, is_exporters, is_empty = device_in(f"/{file.key}"), ".prom" in file.key.lower(), True
     for number, raw in file.lines():
@@ -155,10 +136,14 @@ def _texts(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Read
                 is_empty = False
                 problems.add(number, SampleError("missing_time", None, "Deliver the driver's whole lines, with their epoch."))
             elif is_exporters:
-                problems.add(number, SampleError("bad_text", None, "Deliver the text a Prometheus exporter answers."))
+                problems.add(number, BAD_TEXT)
     yield from scrapes.readings(problems, is_end=True)
     if is_empty and not is_exporters:
         problems.add(1, SampleError("bad_text", None, "Deliver the lines of stats/power/utilization as the driver writes them."))
 
 
-find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(*_TEXT, *_LINES, *_DOCUMENT))
+_READERS = {
+    packed(".prom", ".txt", ".log"): device_reader(_texts, COLUMNS),
+    (*_LINES, *packed(".json")): device_reader(_documents, COLUMNS),
+}
+find_deliveries, convert = find_and_convert(KIND, _READERS)

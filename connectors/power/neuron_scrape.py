@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from connectors.power.devices import Owner, Reading, use_of
-from connectors.power.readings import MEASURED, document_hash_of
+from connectors.power.devices import use_of
+from connectors.power.readings import MEASURED, Owner, Reading, document_hash_of
 from connectors.telemetry.samples import Problems, SampleError
 
 METRICS = frozenset({"neuroncore_utilization_ratio", "neuron_hardware_info"})
@@ -62,10 +62,8 @@ class Scrapes:
             return
         for key in [*islice(self.waiting, len(self.waiting) if is_end else _SCRAPES // 2)]:
             scrape = self.waiting.pop(key)
-            try:
+            with problems.left_out(scrape.line):
                 yield from _devices(*key, scrape)
-            except SampleError as error:
-                problems.add(scrape.line, error)
 
 
 def _devices(owner: Owner, time: int, scrape: _Scrape) -> Iterator[Reading]:
@@ -85,7 +83,8 @@ def _devices(owner: Owner, time: int, scrape: _Scrape) -> Iterator[Reading]:
         ratio = round(busy / scrape.cores, 12) if is_known else None
         digest = document_hash_of(_METER, owner.host_id, owner.run_key, device, time, ratio, is_idle)
         evidence = "presence" if is_idle else MEASURED
-        yield Reading(digest, scrape.line, *owner, device, None, time, ratio, evidence, None, None, _METER, is_idle)
+        place = (digest, scrape.line, *owner, device, None, time, _METER)
+        yield Reading(*place, None, None, ratio, evidence, is_idle_by_absence=is_idle)
 
 
 def _count(labels: Mapping[str, str], name: str) -> int:

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from connectors.formats.accelerators import accelerator_type_of
-from connectors.power.devices import Owner, Reading, number_of, owner_of_labels, use_of
+from connectors.power.devices import number_of, owner_of_labels, use_of
 from connectors.power.neuron_sysfs import MINUTE
-from connectors.power.readings import MEASURED, POWER, document_hash_of, share_of
+from connectors.power.readings import MEASURED, POWER, Owner, Reading, document_hash_of, share_of
 from connectors.telemetry.regions import region_of
 from connectors.telemetry.samples import KeyFacts, SampleError, is_recorded
 
@@ -60,7 +60,7 @@ class Series(NamedTuple):
         use, share = (use_of(known, self.full), None) if self.is_use else (None, share_of(known, self.full))
         digest = document_hash_of(self.meter, self.owner.host_id, self.owner.run_key, self.device, start, end, use, share)
         evidence = MEASURED if self.is_use else POWER
-        return Reading(digest, line, *self.owner, self.device, start, end, use, evidence, None, share, self.meter)
+        return Reading(digest, line, *self.owner, self.device, start, end, self.meter, None, share, use, evidence)
 
 
 def is_known(metric: str) -> bool:

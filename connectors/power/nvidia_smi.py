@@ -13,8 +13,9 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from connectors.formats.text_lines import TextFile
-from connectors.power.devices import Owner, number_of, owner_of
-from connectors.power.gpu_readings import Gpu, GpuReading, figures_of, reading_of
+from connectors.power.devices import number_of, owner_of
+from connectors.power.gpu_readings import Gpu, figures_of, reading_of
+from connectors.power.readings import Owner, Reading
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError, micros_of
 from connectors.times import zone_named
 
@@ -33,7 +34,7 @@ class _Form(NamedTuple):
     is_assumed: bool = False  # the file does not name its fields
 
 
-def nvidia_smi_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[GpuReading]:
+def nvidia_smi_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     """Yield a reading per line. A header may come again: nvidia-smi writes one each time it is started."""
     named = dict(folder.partition("=")[::2] for folder in file.key.split("/")[:-1])
     try:
@@ -66,7 +67,7 @@ def _form_of(cells: Sequence[str]) -> _Form | None:
     return _Form(names, {match[1]: match[2] for match in found if match[2]})
 
 
-def _reading(cells: Mapping[str, str], form: _Form, owner: Owner, zone: tzinfo, number: int) -> GpuReading:
+def _reading(cells: Mapping[str, str], form: _Form, owner: Owner, zone: tzinfo, number: int) -> Reading:
     if form.is_assumed and not cells["uuid"].startswith("GPU-"):  # the fields of another query: a temperature is no watts
         raise SampleError("bad_text", None, _ASK)
     time = _time_of(cells.get("timestamp", ""), zone)

@@ -16,9 +16,9 @@ from connectors.formats.text_lines import TextFile
 from connectors.layouts.mlperf_results import is_system, results_of
 from connectors.layouts.single_files import packed, partition_of
 from connectors.power import codecarbon, meter_rows, mlperf
-from connectors.power.readings import COLUMNS, MEASURES, NodeReading
+from connectors.power.readings import COLUMNS, MEASURES, Reading, reader_of
 from connectors.stores import ObjectStore
-from connectors.telemetry.samples import KeyFacts, Problems, facts_of, reader_of_rows, write_groups
+from connectors.telemetry.samples import KeyFacts, Problems, facts_of, write_groups
 
 KIND = "power_meters"
 SCHEMA = Schema(
@@ -59,7 +59,7 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     is_result = any("/power/" in f"/{info.key}" for info in delivery.objects) and len(results_of(delivery.objects)) == 1
     result = mlperf.ResultReader(delivery, files, store_uri) if is_result else None
     read = _read_of(file) if result is None else result.readings
-    reader = reader_of_rows(read, NodeReading._fields, SCHEMA.columns)
+    reader = reader_of(read, SCHEMA.columns)
     rows = write_groups(reader.read(file, facts_of(first.key), problems), reader, target)
     refusals = [*problems.refusals(delivery, file.uri), *(result.remarks if result else ())]
     if rows and read is codecarbon.codecarbon_readings and (remark := codecarbon.remark_of(file)):
@@ -67,7 +67,7 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     return Converted((Part(target, first.key),) if rows else (), rows, refusals=tuple(refusals))
 
 
-def _read_of(file: TextFile) -> Callable[[TextFile, KeyFacts, Problems], Iterator[NodeReading]]:
+def _read_of(file: TextFile) -> Callable[[TextFile, KeyFacts, Problems], Iterator[Reading]]:
     if not file.key.lower().endswith(_CSV):
         return meter_rows.json_readings
     header = CsvFile(file.path, file.key, file.uri).header()

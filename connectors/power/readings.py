@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
-from connectors.formats.schema import Boolean, Number, Schema, Text, optional, required
+from connectors.formats.schema import Boolean, Column, Number, Schema, Text, optional, required
+from connectors.formats.text_lines import TextFile
 from connectors.telemetry import samples
-from connectors.telemetry.samples import SampleError
+from connectors.telemetry.samples import Group, KeyFacts, Problems, Reader, SampleError
 
 CHIP, NODE = "chip", "node"  # what lies inside the meter: a device, or a machine with its host
 MEASURED, POWER = "measured", "power"  # evidence: the device's own use beside its power, or power alone
@@ -34,27 +37,57 @@ COLUMNS = (
 )
 MEASURES = samples.SAMPLE_MEASURES | {"power_w": 9, "power_ratio": 12}
 _MOST = 1e8  # watts; a reading above is one in another unit
+_ROWS = 4096  # of a group
 
 
-class NodeReading(NamedTuple):
-    """A reading of a whole machine, or of a part of it, as a row. Times are microseconds since 1970."""
+class Owner(NamedTuple):
+    """Whose a reading is."""
+
+    host_id: str | None
+    run_key: str | None
+    accelerator_type: str | None = None
+    region_id: str | None = None
+
+
+class Reading(NamedTuple):
+    """One row. Times are microseconds since 1970; a null start is a gauge's point, which covers the spacing before it."""
 
     document_hash: str
     line_number: int
-    run_key: str | None
     host_id: str | None
-    component: str | None
+    run_key: str | None
+    accelerator_type: str | None
+    region_id: str | None
+    device_index: int | None
     sample_start: int | None
     sample_end: int
-    power_w: float | None
     meter: str
+    power_w: float | None = None
+    power_ratio: float | None = None
+    utilisation_ratio: float | None = None
+    evidence: str = POWER
+    boundary: str = CHIP
+    component: str | None = None
     sdk_version: str | None = None
+    device_uuid: str | None = None
+    energy_mj: int | None = None
     series: str | None = None  # whose counter
     counter_j: float | None = None
-    evidence: str = POWER
     is_idle_by_absence: bool = False
-    boundary: str = NODE
     is_sampled: bool = False
+
+
+def reader_of(read: Callable[[TextFile, KeyFacts, Problems], Iterator[Reading]], columns: tuple[Column, ...]) -> Reader:
+    """A reader of rows that share nothing, with the columns that their kind has."""
+    names = tuple(column.name for column in columns if column.name in Reading._fields)
+
+    def groups(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
+        rows = read(file, facts, problems)
+        while batch := list(islice(rows, _ROWS)):
+            values = dict(zip(Reading._fields, zip(*batch, strict=True), strict=True))
+            yield Group((), [values[name] for name in names])
+
+    return Reader(groups, (), names, columns)
 
 
 def schema_of(kind: str) -> Schema:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import chain, islice, repeat
+from functools import partial
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
@@ -25,13 +26,16 @@ from connectors.formats.parquet import write_tables
 from connectors.formats.schema import BigInt, Boolean, Column, Number, Text, Timestamp, optional, required
 from connectors.formats.text_lines import TextFile
 from connectors.formats.values import measured_schema
+from connectors.layouts.single_files import find_file_deliveries
+from connectors.stores import ObjectStore
 from connectors.times import YEARS, execution_time, parse_utc, recorded_time
 
 _T = TypeVar("_T")
+Finder = Callable[[ObjectStore], Iterator[Delivery]]
+Converter = Callable[[Delivery, dict[str, Path], Path, str], Converted]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FLUSH = 1 << 16
-_ROWS = 4096  # of a group whose rows share nothing
 _FIRST, _END = ((datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // _MICROSECOND for year in (YEARS.start, YEARS.stop))
 _PLAIN_TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3}(?:\d{3})?)?(?:Z|\+00:00)", re.ASCII)
 _ENDINGS = re.compile(r"\.(jsonl|ndjson|json|prom|txt)(\.(gz|zst))?$", re.I)
@@ -117,6 +121,10 @@ class Problems:
         self.first.setdefault(error.reason, (line, error))
         self.counts[error.reason] += 1
 
+    def left_out(self, line: int) -> _LeftOut:
+        """`with problems.left_out(line)`: what is read there is counted as left out where it gives no sample."""
+        return _LeftOut(self, line)
+
     def refusals(self, delivery: Delivery, uri: str) -> Iterator[Refusal]:
         """Yield a row per reason with the place of the first and how many there are."""
         for reason, (line, error) in self.first.items():
@@ -124,6 +132,21 @@ class Problems:
             message = f"{uri}: {count} ({reason}), the first in line {line}."
             place = Place(row_number=line, column_name=error.column, value=count)
             yield refusal_of(delivery, ExportContentError(message, place=place, reason=reason, remedy=error.remedy))
+
+
+class _LeftOut(NamedTuple):
+    """A class, as a generator would take three times as long for each of millions of lines."""
+
+    problems: Problems
+    line: int
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        if isinstance(error, SampleError):
+            self.problems.add(self.line, error)
+            return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +159,15 @@ class Reader:
     columns: tuple[Column, ...] = COLUMNS  # of the kind; connectors.power has more
 
 
-def reader_of_rows(
-    read: Callable[[TextFile, KeyFacts, Problems], Iterator[NamedTuple]], names: tuple[str, ...], columns: tuple[Column, ...]
-) -> Reader:
-    """A reader of rows that share nothing."""
+def find_and_convert(kind: str, readers: Mapping[tuple[str, ...], Reader]) -> tuple[Finder, Converter]:
+    """How a kind's files are found and converted whose ending decides which of its readers reads them."""
 
-    def groups(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
-        rows = read(file, facts, problems)
-        while batch := list(islice(rows, _ROWS)):
-            yield Group((), (*zip(*batch, strict=True),))
+    def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
+        name = delivery.objects[0].key.lower()
+        reader = next(one for endings, one in readers.items() if name.endswith(endings))
+        return convert_with(delivery, files, folder, store_uri, reader)
 
-    return Reader(groups, (), names, columns)
+    return partial(find_file_deliveries, kind=kind, endings=(*chain.from_iterable(readers),)), convert
 
 
 def convert_with(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, reader: Reader) -> Converted:

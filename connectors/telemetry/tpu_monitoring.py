@@ -7,17 +7,15 @@ come every minute for six weeks and every ten minutes afterwards, so they are ne
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from connectors.deliveries import Converted, Delivery
-from connectors.formats.prometheus_text import PrometheusPoint, labels_of, parse_prometheus
 from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
-from connectors.layouts.single_files import find_file_deliveries, packed
+from connectors.layouts.single_files import packed
+from connectors.telemetry.exporters import scraped
 from connectors.telemetry.samples import (
     COLUMNS,
     SAMPLE_MEASURES,
@@ -26,22 +24,18 @@ from connectors.telemetry.samples import (
     Problems,
     Reader,
     SampleError,
-    convert_with,
     decode_json,
     documents_of,
-    is_recorded,
+    find_and_convert,
     micros_of,
     micros_or_none,
 )
-from connectors.telemetry.tpu_points import OWN, PLACES, SHARED, Series, series_of
+from connectors.telemetry.tpu_points import OWN, PLACES, SHARED, series_of
 
 KIND = "tpu_monitoring"
 SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/tpu_monitoring.md", measures=SAMPLE_MEASURES)
 
-_TEXT = packed(".prom", ".txt")
 _LINES = packed(".jsonl", ".ndjson")
-_DOCUMENT = packed(".json")
-_SERIES = 4096  # an exporter prints the same series again and again
 _REMEDY = "Deliver the answers of timeSeries.list as the API gives them."
 
 
@@ -96,34 +90,24 @@ class Entry(msgspec.Struct, rename="camel"):
 _DECODER = msgspec.json.Decoder(list[Entry] | Entry)
 
 
-find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(*_TEXT, *_LINES, *_DOCUMENT))
-
-
-def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
-    """Read a file's points and write samples.parquet into `folder`; what is no answer is counted and left out."""
-    read = _prometheus if delivery.objects[0].key.lower().endswith(_TEXT) else _answers
-    return convert_with(delivery, files, folder, store_uri, Reader(read, SHARED, OWN))
-
-
 def _answers(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
     for number, text in documents_of(file, _LINES):
-        try:
+        with problems.left_out(number):
             decoded = decode_json(_DECODER, text, _REMEDY, broken=_REMEDY)
-        except SampleError as error:
-            problems.add(number, error)
-            continue
-        for entry in decoded if isinstance(decoded, list) else [decoded]:
-            is_complete = not entry.execution_errors
-            if entry.error is not None:
-                problems.add(number, SampleError("error_answer", "error", "Ask again: this is the API's refusal, not an answer."))
-            if not is_complete:
-                problems.add(number, SampleError("partial_answer", "executionErrors", "Ask again: series are missing here."))
-            for series in (*(entry.time_series or ()), entry):
-                try:
-                    # a series without a unit has that of its answer
-                    yield from _series(series, facts, number, series.unit or entry.unit, is_complete=is_complete)
-                except SampleError as error:
-                    problems.add(number, error)
+            for entry in decoded if isinstance(decoded, list) else [decoded]:
+                yield from _answer(entry, facts, number, problems)
+
+
+def _answer(entry: Entry, facts: KeyFacts, number: int, problems: Problems) -> Iterator[Group]:
+    is_complete = not entry.execution_errors
+    if entry.error is not None:
+        problems.add(number, SampleError("error_answer", "error", "Ask again: this is the API's refusal, not an answer."))
+    if not is_complete:
+        problems.add(number, SampleError("partial_answer", "executionErrors", "Ask again: series are missing here."))
+    for series in (*(entry.time_series or ()), entry):
+        with problems.left_out(number):
+            # a series without a unit has that of its answer
+            yield from _series(series, facts, number, series.unit or entry.unit, is_complete=is_complete)
 
 
 def _series(entry: Entry, facts: KeyFacts, number: int, unit: str | None, *, is_complete: bool) -> Iterator[Group]:
@@ -167,27 +151,14 @@ def _value(value: Value | None) -> float | None:
 
 
 def _prometheus(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
-    @lru_cache(maxsize=_SERIES)
-    def series(metric: str, labels: str) -> Series | None:
-        return series_of(metric, labels_of(labels), None, facts, is_complete=True)
-
-    for number, text in file.lines():
-        try:
-            point = parse_prometheus(text.decode("utf-8").strip())
-        except ValueError:  # a wrong byte is one too
-            problems.add(number, SampleError("bad_text", None, "Deliver the text a Prometheus exporter answers."))
-            continue
-        try:
-            if point is not None and (found := series(point.metric, point.labels)):
-                yield from found.groups(_points(number, point, facts))
-        except SampleError as error:
-            problems.add(number, error)
+    known = partial(series_of, unit=None, facts=facts, is_complete=True)
+    for number, point, series, time in scraped(file, facts, problems, known):
+        with problems.left_out(number):
+            yield from series.groups([(number, None, time, point.value)])
 
 
-def _points(number: int, point: PrometheusPoint, facts: KeyFacts) -> Iterator[tuple[int, None, int, float]]:
-    time = point.time or facts.started_at  # the second 0 is a time that was never set
-    if time is None:
-        raise SampleError("missing_time", None, "Write times behind the values, or name the object by its UTC time.")
-    if not is_recorded(time):
-        raise SampleError("bad_time", None, "Write times in seconds or milliseconds since 1970.")
-    yield number, None, time, point.value
+_READERS = {
+    packed(".prom", ".txt"): Reader(_prometheus, SHARED, OWN),
+    (*_LINES, *packed(".json")): Reader(_answers, SHARED, OWN),
+}
+find_deliveries, convert = find_and_convert(KIND, _READERS)
