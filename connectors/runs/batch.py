@@ -15,7 +15,7 @@ from connectors.formats.accelerators import accelerator_type_of, is_aws_accelera
 from connectors.runs.fields import MILLISECONDS, count, first, inner, labelled_run, last, listed, moment, needed, text
 from connectors.runs.forms import grouped
 from connectors.runs.images import versions_of_image
-from connectors.runs.run_records import Document, RecordError, Row, in_order, state_of
+from connectors.runs.run_records import Document, RecordError, Row, in_order, record_rows, state_of, tag_rows
 
 _CHILD = re.compile(r"(.+)#(\d+)", re.ASCII)
 _WAITING = {"submitted", "pending", "runnable"}
@@ -36,7 +36,7 @@ def batch_records(documents: list[Document]) -> Iterable[list[Document]]:
     return grouped(jobs, _parent_of)
 
 
-def batch_rows(record: list[Document]) -> list[Row]:
+def batch_rows(record: list[Document], _: str) -> list[Row]:
     """Return the rows of a job and its nodes."""
     jobs = {needed(job, "jobId"): job for job in record}  # a job that was saved twice counts once, as it was last
     nodes = {job_id: job for job_id, job in jobs.items() if _CHILD.fullmatch(job_id)}
@@ -44,17 +44,14 @@ def batch_rows(record: list[Document]) -> list[Row]:
     job = jobs.get(job_id)
     any_job = job or next(iter(nodes.values()))
     tags = inner(any_job, "tags")
-    base = {"record_system": "batch", "recorded_id": labelled_run(tags) or job_id}
-    rows: list[Row] = [{"part": "run", "provider_name": "AWS", "cluster_name": _last(text(any_job, "jobQueue"))}]
-    rows[0] |= next((found for one in record if (found := versions_of_image(text(inner(one, "container"), "image")))), {})
-    arn = text(any_job, "jobArn")
-    aliases = [job_id, re.sub(r"#\d+$", "", arn) if arn else None]
-    rows += [{"part": "alias", "alias_system": "batch", "alias_id": name} for name in aliases if name]
-    size = count(inner(job or {}, "arrayProperties"), "size")
-    if not size:  # the parent of an array ran nothing itself
-        rows += _attempt_rows(job, nodes)
-    rows += [{"part": "tag", "tag_key": key, "tag_value": value} for key, value in tags.items() if isinstance(value, str)]
-    return [base | row for row in rows]
+    run_id = labelled_run(tags) or job_id
+    run = {"provider_name": "AWS", "cluster_name": _last(text(any_job, "jobQueue"))}
+    run |= next((found for one in record if (found := versions_of_image(text(inner(one, "container"), "image")))), {})
+    arn = re.sub(r"#\d+$", "", text(any_job, "jobArn") or "")
+    aliases = [("batch", name) for name in (job_id, arn) if name]
+    # the parent of an array ran nothing itself
+    attempts = () if count(inner(job or {}, "arrayProperties"), "size") else _attempt_rows(job, nodes)
+    return record_rows("batch", run_id, run, [*attempts, *tag_rows(tags)], aliases)
 
 
 def _attempt_rows(job: Document | None, nodes: dict[str, Document]) -> Iterator[Row]:

@@ -15,14 +15,9 @@ from connectors.runs.run_records import Document, RecordError, Row
 _RUN_FOLDER = re.compile(r"(?:^|/)run=([^/]+)/")
 
 
-def of_one(rows: Callable[[Document], list[Row]]) -> Callable[[list[Document]], list[Row]]:
+def of_one(rows: Callable[[Document], list[Row]]) -> Callable[[list[Document], str], list[Row]]:
     """The reader of a record that is one document."""
-    return lambda record: rows(record[0])
-
-
-def no_rows(_: list[Document]) -> list[Row]:
-    """For a form that `keyed_rows` reads."""
-    return []
+    return lambda record, _: rows(record[0])
 
 
 def run_in_key(key: str) -> str | None:
@@ -56,10 +51,8 @@ class Form:
 
     name: str
     is_one: Callable[[Document], bool]
-    rows: Callable[[list[Document]], list[Row]]
+    rows: Callable[[list[Document], str], list[Row]]  # of a record; the object's key may name its run: run=<id>
     records: Callable[[list[Document]], Iterable[list[Document]]] = one_each
-    # of documents that do not name their run: rows of the record and the object's key, whose folder run=<id> names it
-    keyed_rows: Callable[[list[Document], str], list[Row]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +83,7 @@ def rows_of_documents(forms: Iterable[Form], documents: list[Document], key: str
             continue
         for record in records:
             try:
-                rows += form.keyed_rows(record, key) if form.keyed_rows else form.rows(record)
+                rows += form.rows(record, key)
             except RecordError as error:
                 refused.append(error)
     return rows, refused

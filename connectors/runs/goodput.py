@@ -11,7 +11,7 @@ from typing import Any
 
 from connectors.runs.fields import count, inner, moment, needed, text
 from connectors.runs.forms import grouped, run_in_key
-from connectors.runs.run_records import Document, Row
+from connectors.runs.run_records import Document, Row, record_rows
 
 _MOMENTS = {"job_start_time": "job_start", "job_end_time": "job_end"}
 _SPANS = ("tpu_init", "training_prep", "data_loading")
@@ -35,10 +35,7 @@ def goodput_records(documents: list[Document]) -> Iterable[list[Document]]:
 def goodput_rows(entries: list[Document], key: str) -> list[Row]:
     """Return the rows of a job. Start and end of a span are entries of their own, and either may be in another file."""
     name = run_in_key(key) or needed(entries[0], "job_name")
-    base = {"record_system": "goodput", "recorded_id": name}
-    rows: list[Row] = [{"part": "run"}, {"part": "alias", "alias_system": "goodput", "alias_id": name}]
-    rows += [row for entry in entries for row in _rows(entry)]
-    return [base | row for row in rows]
+    return record_rows("goodput", name, {}, [row for entry in entries for row in _rows(entry)], [("goodput", name)])
 
 
 def _rows(entry: Document) -> Iterator[Row]:

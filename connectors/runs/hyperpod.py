@@ -13,7 +13,7 @@ from datetime import datetime
 
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.runs.fields import moment, number
-from connectors.runs.run_records import RecordError, Row, in_order, state_of
+from connectors.runs.run_records import RecordError, Row, in_order, record_rows, state_of
 
 
 def is_usage_report(head: str) -> bool:
@@ -31,17 +31,18 @@ def usage_report_rows(lines: list[str], _: str) -> list[Row]:
         row = dict(zip(header, values, strict=False))
         if row.get("task"):
             tasks.setdefault((row.get("namespace", ""), row["task"]), []).append(row)
-    return [row for (space, task), found in tasks.items() for row in _task_rows(space, task, found, stated.get("clustername"))]
+    rows: list[Row] = []
+    for (space, task), found in tasks.items():
+        team = next((row["team"] for row in found if row.get("team")), None)
+        run = {"provider_name": "AWS", "team": team, "cluster_name": stated.get("clustername")}
+        rows += record_rows("hyperpod", task, run, _periods(task, found), [("kubernetes", f"{space}/{task}" if space else task)])
+    return rows
 
 
-def _task_rows(space: str, task: str, periods: list[dict[str, str]], cluster: str | None) -> Iterator[Row]:
-    base = {"record_system": "hyperpod", "recorded_id": task}
-    team = next((row["team"] for row in periods if row.get("team")), None)
-    yield base | {"part": "run", "provider_name": "AWS", "team": team, "cluster_name": cluster}
-    yield base | {"part": "alias", "alias_system": "kubernetes", "alias_id": f"{space}/{task}" if space else task}
+def _periods(task: str, periods: list[dict[str, str]]) -> Iterator[Row]:
     for number_, row in enumerate(sorted(periods, key=lambda row: (row.get("date", ""), row.get("periodstart", "")))):
         start, end = _time(row, "periodstart"), _time(row, "periodend")
-        attempt = base | {"attempt_id": str(number_ + 1), **in_order(start, end, "Period End")}
+        attempt = {"attempt_id": str(number_ + 1), **in_order(start, end, "Period End")}
         yield attempt | {"part": "attempt", "state": state_of(row.get("status"))}
         gpus = _gpus(row, start, end)
         if start and gpus:  # a report counts hours of neuron cores without saying how many of them are a chip

@@ -16,7 +16,7 @@ from connectors.formats.tpu_names import topology_chips_of, tpu_type_of
 from connectors.runs.fields import count, first, inner, labelled_run, last, listed, moment, needed, text
 from connectors.runs.images import versions_of_image
 from connectors.runs.pods import accelerators_of, pod_end, pod_start, pod_state
-from connectors.runs.run_records import Document, Row, in_order
+from connectors.runs.run_records import Document, Row, in_order, record_rows
 
 _KINDS = {"JobSet", "Job", "Pod", "Node"}
 _JOBSET = "jobset.sigs.k8s.io/"
@@ -49,27 +49,24 @@ def kubernetes_records(documents: list[Document]) -> Iterator[list[Document]]:
         yield [*found, *nodes]
 
 
-def kubernetes_rows(record: list[Document]) -> list[Row]:
+def kubernetes_rows(record: list[Document], _: str) -> list[Row]:
     """Return the rows of a run: of a JobSet, its Jobs and its pods."""
     nodes = {needed(inner(one, "metadata"), "name"): one for one in record if one["kind"] == "Node"}
     objects = [one for one in record if one["kind"] != "Node"]
     namespace, name = _run_of(objects[0])
     owner = next((one for kind in ("JobSet", "Job", "Pod") for one in objects if one["kind"] == kind), objects[0])
     labels = {key: value for one in objects for key, value in _labels(one).items()}
-    base = {"record_system": "kubernetes", "recorded_id": labelled_run(labels) or name}
+    run_id = labelled_run(labels) or name
     held = _by_node(row for one in objects if one["kind"] == "Pod" and (row := _pod_row(one, nodes)))
-    rows: list[Row] = [{"part": "run", **_run_fields(objects, labels, held, nodes)}]
+    run = _run_fields(objects, labels, held, nodes)
     containers = [container for one in objects if one["kind"] == "Pod" for container in listed(inner(one, "spec"), "containers")]
-    rows[0] |= next((found for one in containers if (found := versions_of_image(text(one, "image")))), {})
-    rows.append({"part": "alias", "alias_system": "kubernetes", "alias_id": f"{namespace}/{name}"})
-    uids = dict.fromkeys(uid for one in objects for uid in _uids(one))
-    rows += [{"part": "alias", "alias_system": "kubernetes_uid", "alias_id": uid} for uid in uids]
+    run |= next((found for one in containers if (found := versions_of_image(text(one, "image")))), {})
+    aliases = [("kubernetes", f"{namespace}/{name}")]
+    aliases += [("kubernetes_uid", uid) for uid in dict.fromkeys(uid for one in objects for uid in _uids(one))]
     words = " ".join(word for one in objects for word in _words(one))
-    for run in dict.fromkeys(_RUN_NAME.findall(words)):  # as MaxText calls the run, and its recorder of goodput
-        rows += [{"part": "alias", "alias_system": system, "alias_id": run} for system in ("maxtext", "goodput")]
-    rows += _attempt_rows(owner, objects)
-    rows += held
-    return [base | row for row in rows]
+    names = dict.fromkeys(_RUN_NAME.findall(words))  # as MaxText calls the run, and its recorder of goodput
+    aliases += [(system, named) for named in names for system in ("maxtext", "goodput")]
+    return record_rows("kubernetes", run_id, run, [*_attempt_rows(owner, objects), *held], aliases)
 
 
 def _attempt_rows(owner: Document, objects: list[Document]) -> Iterator[Row]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from connectors.formats.tpu_names import tpu_type_of
 from connectors.runs.fields import count, number, text
 from connectors.runs.forms import grouped, run_in_key
-from connectors.runs.run_records import Document, RecordError, Row
+from connectors.runs.run_records import Document, RecordError, Row, record_rows
 
 _STEP = re.compile(r"completed (?:profiler activation/deactivation )?step: (\d+)\b(.*)", re.ASCII)
 _VALUE = re.compile(r"\b(seconds|TFLOP/s/device|TFLOP/s|Tokens/s/device): ([0-9.]+)", re.ASCII)
@@ -42,9 +42,8 @@ def metrics_records(documents: list[Document]) -> Iterable[list[Document]]:
 
 def metrics_rows(steps: list[Document], key: str) -> list[Row]:
     """Return the rows of a run. Of evaluations, which have no time of a step, none is a step."""
-    base = _base(text(steps[0], "run_name"), key)
-    rows: list[Row] = [{"part": "run", "framework": "maxtext"}]
-    rows += [{"part": "alias", "alias_system": "maxtext", "alias_id": base["recorded_id"]}]
+    name = _run_id(text(steps[0], "run_name"), key)
+    rows: list[Row] = []
     for document in steps:
         if any(name.startswith("eval/") for name in document) and "perf/step_time_seconds" not in document:
             continue
@@ -57,28 +56,27 @@ def metrics_rows(steps: list[Document], key: str) -> list[Row]:
             "device_tokens": number(document, "perf/per_device_tokens"),
             "device_flops": None if tera is None else tera * _TERA,
         })  # fmt: skip
-    return [base | row for row in rows]
+    return record_rows("maxtext", name, {"framework": "maxtext"}, rows, [("maxtext", name)])
 
 
 def step_log_rows(lines: list[str], key: str) -> list[Row]:
     """Return the rows of a log. What its configuration states of each step goes before what its rounded rates give."""
     params = {match[1]: match[2].strip() for line in lines if (match := _PARAM.search(line))}
     stated = {name: match[1] for name, found in _STATED.items() for line in lines if (match := found.search(line))}
-    base = _base(params.get("run_name"), key) | {"record_system": "maxtext_log"}
+    name = _run_id(params.get("run_name"), key)
     per_step = [_float(params.get(name)) for name in ("per_device_batch_size", "max_target_length")]
     accumulated = _float(params.get("gradient_accumulation_steps")) or 1
     tokens = per_step[0] * per_step[1] * accumulated if per_step[0] and per_step[1] else None
     flops = _float(stated.get("flops"))
-    rows: list[Row] = [{
-        "part": "run",
+    is_google = any(tpu_type_of(line) for line in lines if line.startswith("TFRT TPU"))
+    run = {
+        "provider_name": "Google Cloud" if is_google else None,
         "framework": "maxtext",
         "model_name": params.get("model_name") if params.get("model_name") != "default" else None,
         "sdk_name": "jax" if "jax" in stated else None,
         "sdk_version": stated.get("jax"),
-    }]  # fmt: skip
-    rows.append({"part": "alias", "alias_system": "maxtext", "alias_id": base["recorded_id"]})
-    if any(tpu_type_of(line) for line in lines if line.startswith("TFRT TPU")):
-        rows[0]["provider_name"] = "Google Cloud"
+    }
+    rows: list[Row] = []
     for line in lines:
         if step := _STEP.search(line):
             figures = dict(_VALUE.findall(step[2]))
@@ -94,7 +92,7 @@ def step_log_rows(lines: list[str], key: str) -> list[Row]:
                 "device_count": int(stated["devices"]) if "devices" in stated else None,
                 "arithmetic": _arithmetic(params),
             })  # fmt: skip
-    return [base | row for row in rows]
+    return record_rows("maxtext_log", name, run, rows, [("maxtext", name)])
 
 
 def _arithmetic(params: dict[str, str]) -> str | None:
@@ -103,11 +101,11 @@ def _arithmetic(params: dict[str, str]) -> str | None:
     return next((name for word, name in {"int8": "int8", "fp8": "fp8", "bfloat16": "bf16"}.items() if word in words), None)
 
 
-def _base(run: str | None, key: str) -> Row:
+def _run_id(run: str | None, key: str) -> str:
     name = run or run_in_key(key) or re.sub(r"(\.\w+)+$", "", key.rpartition("/")[2])
     if not name.strip():
         raise RecordError("is missing", field="run_name", reason="missing_value")
-    return {"record_system": "maxtext", "recorded_id": name}
+    return name
 
 
 def _float(value: str | None) -> float | None:

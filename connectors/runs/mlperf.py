@@ -11,7 +11,7 @@ from typing import Any
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.mllog import Event, Log, count_of, number_of
 from connectors.layouts.mlperf_results import machine_of
-from connectors.runs.run_records import RecordError, Row, in_order
+from connectors.runs.run_records import RecordError, Row, in_order, job_rows
 from connectors.times import recorded_time
 
 SYSTEM = "mlperf"
@@ -32,30 +32,24 @@ def mlperf_rows(name: str, log: Log, system: dict[str, Any]) -> list[Row]:
     if start is None:
         raise RecordError("is not in this log", field="run_start", reason="missing_value")
     times = in_order(_moment(start), _moment(stop) if stop else None, "run_stop")
-    base = {"record_system": SYSTEM, "recorded_id": name}
     status = str(stop.metadata.get("status", "")).lower() if stop else ""
     benchmark = log.first("submission_benchmark")
     type_ = _type_of(system)
     samples = _samples(log, start)
-    rows: list[Row] = [
-        {
-            "part": "run",
-            "provider_name": _provider(log, type_),
-            "workload_key": str(benchmark.value) if benchmark and benchmark.value else None,
-            "model_name": str(benchmark.value) if benchmark and benchmark.value else None,
-            **_software(system),
-            "tokens": _tokens(log, samples),
-            "steps": _steps(log, samples, stop),
-            **_target(log),
-        },
-        {"part": "alias", "alias_system": SYSTEM, "alias_id": name},
-        {"part": "attempt", "attempt_id": "1", "state": _STATES.get(status, "unknown" if stop else "running"), **times},
-    ]
-    chips = count_of(system, "accelerators_per_node")
-    held = {"accelerator_type": type_, "chips": chips, "node_count": 1, **times}
-    for number in range(count_of(system, "number_of_nodes") or 1):
-        rows.append({"part": "node", "attempt_id": "1", "resource_id": machine_of(name, number), **held})
-    return [base | row for row in rows]
+    model = str(benchmark.value) if benchmark and benchmark.value else None
+    run = {
+        "provider_name": _provider(log, type_),
+        **dict.fromkeys(("workload_key", "model_name"), model),
+        **_software(system),
+        "tokens": _tokens(log, samples),
+        "steps": _steps(log, samples, stop),
+        **_target(log),
+    }
+    state = _STATES.get(status, "unknown" if stop else "running")
+    held = {"accelerator_type": type_, "chips": count_of(system, "accelerators_per_node"), "node_count": 1}
+    machines = [machine_of(name, number) for number in range(count_of(system, "number_of_nodes") or 1)]
+    nodes = [{"resource_id": machine, **held} for machine in machines]
+    return job_rows(SYSTEM, name, run, name, state, times, nodes=nodes)
 
 
 def _samples(log: Log, start: Event) -> int | None:

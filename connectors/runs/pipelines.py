@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from connectors.runs.fields import inner, labelled_run, listed, moment, needed, text
-from connectors.runs.run_records import Document, RecordError, Row, in_order, state_of
+from connectors.runs.run_records import Document, RecordError, Row, in_order, record_rows, state_of
 
 _NAME = re.compile(r"projects/[^/]+/locations/[^/]+/pipelineJobs/([^/]+)")
 _BILLING = "vertex-ai-pipelines-run-billing-id"
@@ -32,21 +32,19 @@ def pipeline_rows(job: Document) -> list[Row]:
     if not match:
         raise RecordError("is no projects/../locations/../pipelineJobs/N", field="name", value=job["name"], reason="wrong_value")
     labels = inner(job, "labels")
-    base = {"record_system": "vertex_pipeline", "recorded_id": labelled_run(labels) or match[1]}
-    rows: list[Row] = [{"part": "run", "provider_name": "Google Cloud"}]
     tasks = [(task, _custom_jobs(task)) for task in listed(inner(job, "jobDetail"), "taskDetails")]
     names = [text(labels, _BILLING), *(name for _, found in tasks for name in found)]
-    rows += [{"part": "alias", "alias_system": "vertex", "alias_id": name} for name in dict.fromkeys(names) if name]
+    aliases = [("vertex", name) for name in dict.fromkeys(names) if name]
     ran = [task for task, found in tasks if found]
-    for task in ran or [job]:
-        times = in_order(moment(task, "startTime"), moment(task, "endTime"), "endTime")
-        rows.append({
-            "part": "attempt",
-            "attempt_id": str(task.get("taskId") or text(task, "taskName") or "1"),
-            "state": _state(text(task, "state")),
-            **times,
-        })  # fmt: skip
-    return [base | row for row in rows]
+    attempts = [_attempt(task) for task in ran or [job]]
+    run_id = labelled_run(labels) or match[1]
+    return record_rows("vertex_pipeline", run_id, {"provider_name": "Google Cloud"}, attempts, aliases)
+
+
+def _attempt(task: Document) -> Row:
+    times = in_order(moment(task, "startTime"), moment(task, "endTime"), "endTime")
+    attempt_id = str(task.get("taskId") or text(task, "taskName") or "1")
+    return {"part": "attempt", "attempt_id": attempt_id, "state": _state(text(task, "state")), **times}
 
 
 def _custom_jobs(task: Document) -> list[str]:

@@ -37,8 +37,7 @@ def ray_rows(document: Document) -> list[Row]:
     version = text(inner(document, "runtime_env"), "ray_version")
     software = {"sdk_name": "ray" if version else None, "sdk_version": version}
     state = "running" if (word := text(document, "status") or "").lower() == "pending" else state_of(word)
-    tags = {key: value for key, value in metadata.items() if isinstance(value, str)}
-    return job_rows("ray", run, software, submission, state, in_order(start, end, "end_time"), tags=tags)
+    return job_rows("ray", run, software, submission, state, in_order(start, end, "end_time"), tags=metadata)
 
 
 def ray_list_rows(lines: list[str], _: str) -> list[Row]:

@@ -113,8 +113,8 @@ class RunRecord(msgspec.Struct):
     attempts: list[Attempt] | None = None
 
 
-def run_json_rows(document: Document) -> tuple[list[Row], tuple[str, ...]]:
-    """Return the rows of a run.json, the run's own first, and the names of fields that are not read."""
+def run_json_rows(document: Document) -> list[Row]:
+    """Return the rows of a run.json, the run's own first."""
     try:
         record = msgspec.convert(document, RunRecord)
     except msgspec.ValidationError as error:
@@ -125,9 +125,8 @@ def run_json_rows(document: Document) -> tuple[list[Row], tuple[str, ...]]:
         raise RecordError(f"is refused: {what}", field=named, reason=reason) from error
     if not record.training_run_id.strip():
         raise RecordError("is empty", field="training_run_id", reason="missing_value")
-    base = {"record_system": "run_json", "recorded_id": record.training_run_id}
-    rows = [base | row for row in _rows(record)]
-    return rows, tuple(name for name in document if name not in RunRecord.__struct_fields__)
+    run, *rows = _rows(record)
+    return record_rows("run_json", record.training_run_id, run, rows)
 
 
 def state_of(word: str | None) -> str:
@@ -154,6 +153,20 @@ def in_order(started_at: datetime | None, ended_at: datetime | None, field: str)
     return {"started_at": started_at, "ended_at": ended_at}
 
 
+def record_rows(
+    system: str, recorded_id: str, run: Row, rows: Iterable[Row], aliases: Iterable[tuple[str, str]] = ()
+) -> list[Row]:
+    """Return the rows of a record: of the run, of its aliases (system and id), and what else is known of it."""
+    base = {"record_system": system, "recorded_id": recorded_id}
+    named = ({"part": "alias", "alias_system": other, "alias_id": name} for other, name in aliases)
+    return [base | row for row in ({"part": "run", **run}, *named, *rows)]
+
+
+def tag_rows(tags: Mapping[str, Any]) -> Iterator[Row]:
+    """The tags of a run that are texts."""
+    return ({"part": "tag", "tag_key": key, "tag_value": value} for key, value in tags.items() if isinstance(value, str))
+
+
 def job_rows(
     system: str,
     recorded_id: str,
@@ -163,21 +176,16 @@ def job_rows(
     times: Times,
     *,
     nodes: Iterable[Row] = (),
-    tags: Mapping[str, str] | None = None,
+    tags: Mapping[str, Any] | None = None,
 ) -> list[Row]:
     """Return the rows of another system's job: one attempt, and an alias where it has a name there.
 
     Its machines have no ids, so the job's own name is the resource.
     """
-    base = {"record_system": system, "recorded_id": recorded_id}
-    rows: list[Row] = [{"part": "run", **run}]
-    if name:
-        rows.append({"part": "alias", "alias_system": system, "alias_id": name})
-    rows.append({"part": "attempt", "attempt_id": "1", "state": state, **times})
+    rows: list[Row] = [{"part": "attempt", "attempt_id": "1", "state": state, **times}]
     if times["started_at"]:  # a job that never started held nothing
         rows += [{"part": "node", "attempt_id": "1", "resource_id": name, **node, **times} for node in nodes]
-    rows += [{"part": "tag", "tag_key": key, "tag_value": value} for key, value in (tags or {}).items()]
-    return [base | row for row in rows]
+    return record_rows(system, recorded_id, run, [*rows, *tag_rows(tags or {})], [(system, name)] if name else [])
 
 
 def _rows(record: RunRecord) -> Iterator[Row]:

@@ -14,7 +14,7 @@ from typing import Any
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.runs.fields import inner, listed, moment, text
 from connectors.runs.host_lists import hosts_of
-from connectors.runs.run_records import Document, RecordError, Row, in_order, state_of
+from connectors.runs.run_records import Document, RecordError, Row, in_order, record_rows, state_of
 from connectors.runs.slurm_energy import Step, joules_of, readings_of
 
 SYSTEM = "slurm"
@@ -54,26 +54,20 @@ def runs_of(documents: list[Document]) -> Iterator[list[Document]]:
     yield from found.values()
 
 
-def slurm_rows(jobs: list[Document]) -> list[Row]:
+def slurm_rows(jobs: list[Document], _: str = "") -> list[Row]:
     """Return the rows of one run."""
     first = jobs[0]
     name = _job_name(first)
     comment = _comment(first)
     match = _RUN.search(comment)
-    base = {"record_system": SYSTEM, "recorded_id": match[1] if match else name}
     numbers = dict.fromkeys([name, *(str(_whole(job.get("job_id"), "job_id")) for job in jobs)])
-    rows: list[Row] = [
-        {
-            "part": "run",
-            "team": _word(first, "account") or _word(inner(first, "association"), "account"),
-            "workload_key": _word(inner(first, "wckey"), "wckey").lstrip("*") or None,
-            "cluster_name": _word(first, "cluster") or None,
-        },
-        *({"part": "alias", "alias_system": SYSTEM, "alias_id": number} for number in numbers),
-    ]
-    for attempt_id, parts in _attempts(jobs):
-        rows += _attempt_rows(attempt_id, parts)
-    return [base | row for row in rows]
+    run = {
+        "team": _word(first, "account") or _word(inner(first, "association"), "account"),
+        "workload_key": _word(inner(first, "wckey"), "wckey").lstrip("*") or None,
+        "cluster_name": _word(first, "cluster") or None,
+    }
+    rows = [row for attempt_id, parts in _attempts(jobs) for row in _attempt_rows(attempt_id, parts)]
+    return record_rows(SYSTEM, match[1] if match else name, run, rows, [(SYSTEM, number) for number in numbers])
 
 
 def _attempts(jobs: list[Document]) -> Iterator[tuple[str, list[Document]]]:

@@ -24,7 +24,7 @@ from connectors.formats.values import measured_schema
 from connectors.layouts.mlperf_results import is_system, results_of
 from connectors.layouts.single_files import partition_of
 from connectors.runs.batch import batch_records, batch_rows, is_batch
-from connectors.runs.forms import Form, TextForm, each_in, no_rows, of_one, rows_of_documents
+from connectors.runs.forms import Form, TextForm, each_in, of_one, rows_of_documents
 from connectors.runs.goodput import goodput_records, goodput_rows, is_goodput
 from connectors.runs.hyperpod import is_usage_report, usage_report_rows
 from connectors.runs.kubernetes import is_kubernetes, kubernetes_records, kubernetes_rows
@@ -44,7 +44,7 @@ from connectors.stores import ObjectStore
 KIND = "training_runs"
 
 # the first that recognises a document reads it; a file named *.run.json is our own whatever it holds
-RUN_JSON = Form("run_json", lambda document: "training_run_id" in document, of_one(lambda document: run_json_rows(document)[0]))
+RUN_JSON = Form("run_json", lambda document: "training_run_id" in document, of_one(run_json_rows))
 FORMS: tuple[Form, ...] = (
     Form("sagemaker", is_sagemaker, of_one(sagemaker_rows)),
     RUN_JSON,
@@ -55,9 +55,9 @@ FORMS: tuple[Form, ...] = (
     Form("kubernetes", is_kubernetes, kubernetes_rows, kubernetes_records),
     Form("ray", is_ray, of_one(ray_rows)),
     Form("mlflow", is_mlflow, of_one(mlflow_rows), each_in(mlflow_runs)),
-    Form("goodput", is_goodput, no_rows, goodput_records, goodput_rows),
-    Form("maxtext", is_metrics, no_rows, metrics_records, metrics_rows),
-    Form("xprof", is_environment, no_rows, keyed_rows=environment_rows),
+    Form("goodput", is_goodput, goodput_rows, goodput_records),
+    Form("maxtext", is_metrics, metrics_rows, metrics_records),
+    Form("xprof", is_environment, environment_rows),
 )
 TEXT_FORMS: tuple[TextForm, ...] = (
     TextForm("sacct", is_sacct_text, sacct_text_rows),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from connectors.formats.tpu_names import tpu_type_of
 from connectors.runs.fields import count, inner, text
 from connectors.runs.forms import run_in_key
-from connectors.runs.run_records import Document, RecordError, Row
+from connectors.runs.run_records import Document, RecordError, Row, record_rows
 
 _VERSIONS = {
     "libtpu_version": ("libtpu", "sdk_version"),
@@ -31,7 +31,6 @@ def environment_rows(record: list[Document], key: str) -> list[Row]:
     run = run_in_key(key) or text(found, "run_name")
     if not run:
         raise RecordError("is missing: put a profile's files below a folder run=<id>", field="run", reason="missing_value")
-    base = {"record_system": "xprof", "recorded_id": run}
     fields: Row = {"provider_name": "Google Cloud" if tpu_type_of(text(found, "device_type")) else None}
     for name, (sdk, column) in _VERSIONS.items():
         if version := text(found, name):
@@ -39,10 +38,8 @@ def environment_rows(record: list[Document], key: str) -> list[Row]:
             if sdk:
                 fields["framework" if column == "framework_version" else "sdk_name"] = sdk
     cores = count(found, "device_core_count")
-    rows: list[Row] = [{"part": "run", **fields}]
-    if cores:
-        rows.append({"part": "progress", "progress_kind": "environment", "device_count": cores})
-    return [base | row for row in rows]
+    seen = [{"part": "progress", "progress_kind": "environment", "device_count": cores}] if cores else []
+    return record_rows("xprof", run, fields, seen)
 
 
 def _fields(document: Document) -> Document:

@@ -24,16 +24,16 @@ from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY, DEFAULT_RETRY
 from connectors.errors import ConnectorError, ExportSchemaError, SourceUnreadableError
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions, TableReading
 from connectors.stores.google_access import CALL, credentials_of, named_errors
-from connectors.stores.google_locations import rows_file, table_location
-from connectors.stores.row_streams import EPOCH, Written, broken, microseconds, write_rows
-from connectors.stores.transfer import changed, check_size, hash_of
+from connectors.stores.google_locations import bad_location, rows_file, table_location
+from connectors.stores.row_streams import EPOCH, Written, microseconds, write_rows
+from connectors.stores.transfer import broken, changed, check_size, hash_of
 
 GRPC = "TRAINLEDGER_BIGQUERY_GRPC"  # host:port of a Storage API without TLS: for tests only
 Step = Literal["look", "read", "doctor"]
 _ATTEMPTS = 3  # the client resumes a stream by itself; where it gives up, the query is asked again
 _LOOK, _READ = 10 * 60, 60 * 60  # seconds that a job may run
 _RETRY = DEFAULT_RETRY.with_timeout(CALL)
-_JOB_RETRY = DEFAULT_JOB_RETRY.with_timeout(5 * CALL)
+_RETRIES: dict[str, Any] = {"retry": _RETRY, "job_retry": DEFAULT_JOB_RETRY.with_timeout(5 * CALL)}  # of a job and its calls
 _NO_CAP = 1 << 62
 _READABLE = {"TABLE", "VIEW", "MATERIALIZED_VIEW"}
 
@@ -107,7 +107,7 @@ class TableStore:
         config.maximum_bytes_billed = _NO_CAP  # nothing is billed, and of a query above the cap too the bytes are asked for
         location = self._location(self._readable())
         with named_errors(self.uri, "query", self.options):
-            job = self.client.query(sql, job_config=config, location=location, retry=_RETRY, job_retry=_JOB_RETRY, timeout=CALL)
+            job = self.client.query(sql, job_config=config, location=location, timeout=CALL, **_RETRIES)
         return int(job.total_bytes_processed or 0)
 
     @cached_property
@@ -154,11 +154,7 @@ class TableStore:
             description = self.describe()
             kind = description.get("type", "TABLE")
             if kind not in _READABLE:
-                raise SourceUnreadableError(
-                    f"{self.uri} is of type {kind}.",
-                    reason="bad_location",
-                    remedy="Name the table that Google exports to, or a view of it.",
-                )
+                raise bad_location(self.uri, f"is of type {kind}", "Name the table that Google exports to, or a view of it.")
             wanted, found = self.options.dataset_location, description.get("location")
             if wanted and found and wanted.lower() != found.lower():
                 raise SourceUnreadableError(
@@ -185,18 +181,10 @@ class TableStore:
 
     def _asked(self, sql: str, description: Mapping[str, Any]) -> Iterable[Any]:
         """The few rows of a look, over REST."""
+        config, location = self._config("look", _LOOK), self._location(description)
+        waits: dict[str, Any] = {"api_timeout": CALL, "wait_timeout": _LOOK}
         with self._capped(sql), named_errors(self.uri, "query", self.options):
-            return list(
-                self.client.query_and_wait(
-                    sql,
-                    job_config=self._config("look", _LOOK),
-                    location=self._location(description),
-                    api_timeout=CALL,
-                    wait_timeout=_LOOK,
-                    retry=_RETRY,
-                    job_retry=_JOB_RETRY,
-                )
-            )
+            return list(self.client.query_and_wait(sql, job_config=config, location=location, **waits, **_RETRIES))
 
     @contextmanager
     def _capped(self, sql: str) -> Iterator[None]:
@@ -217,11 +205,8 @@ class TableStore:
             if day := _day_of(row["partition_id"]):
                 found[day] = max(found.get(day, EPOCH), row["last_modified_time"])
         if description.get("type") in {"VIEW", "MATERIALIZED_VIEW"} and not self._reading.changes_by(description):
-            raise SourceUnreadableError(
-                f"{self.uri} is a view, and when its rows were written is unknown.",
-                reason="bad_location",
-                remedy="Name the table behind the view; of a bill, keep `export_time` in the view.",
-            )
+            remedy = "Name the table behind the view; of a bill, keep `export_time` in the view."
+            raise bad_location(self.uri, "is a view, and when its rows were written is unknown", remedy)
         whole = EPOCH + timedelta(milliseconds=int(description.get("lastModifiedTime") or 0))
         return lambda day: found.get(day, whole)
 
@@ -242,17 +227,11 @@ class TableStore:
         """Write the rows of a partition, batch by batch."""
         where, export_time = self.uri_of(key), self._reading.changes_by(description)
         sql = self._reading.rows_sql(self._table.name, description, day)
+        config, location = self._config("read", _READ), self._location(description)
         with self._capped(sql), named_errors(where, "query", self.options, key):
             try:
-                job = self.client.query(
-                    sql,
-                    job_config=self._config("read", _READ),
-                    location=self._location(description),
-                    retry=_RETRY,
-                    job_retry=_JOB_RETRY,
-                    timeout=CALL,
-                )
-                result = job.result(retry=_RETRY, job_retry=_JOB_RETRY, timeout=_READ)
+                job = self.client.query(sql, job_config=config, location=location, timeout=CALL, **_RETRIES)
+                result = job.result(timeout=_READ, **_RETRIES)
             except BadRequest as error:
                 if "Unrecognized name" in str(error):
                     raise _ColumnGone from error
@@ -261,7 +240,7 @@ class TableStore:
             stream = result.to_arrow_iterable(bqstorage_client=self.reader, max_queue_size=1, max_stream_count=1, timeout=_READ)
             written = write_rows(stream, path, export_time)
         if written.rows != result.total_rows:
-            raise broken(where, key, written.rows, result.total_rows)
+            raise broken(where, key, f"the stream ended after {written.rows} of {result.total_rows} rows")
         return written
 
 

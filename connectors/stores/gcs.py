@@ -18,11 +18,10 @@ from google.cloud import storage
 from google.cloud.storage.exceptions import DataCorruption, InvalidResponse
 from google.cloud.storage.retry import DEFAULT_RETRY
 
-from connectors.errors import Place, SourceUnreadableError
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions
 from connectors.stores.google_access import CALL, credentials_of, named_errors
 from connectors.stores.google_locations import bucket_location
-from connectors.stores.transfer import changed, check_size, hash_of
+from connectors.stores.transfer import broken, changed, check_size, hash_of
 
 # else the client asks for the bucket itself beside every call, for traces: a reader of objects may not, and it shows in audits
 os.environ.setdefault("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
@@ -79,10 +78,5 @@ class BucketStore:
             except (NotFound, PreconditionFailed) as error:
                 raise changed(where, info.key) from error
             except (DataCorruption, InvalidResponse) as error:
-                raise SourceUnreadableError(
-                    f"{where}: what was read is not what is stored ({type(error).__name__}).",
-                    place=Place(info.key),
-                    reason="broken_stream",
-                    remedy="Try again; if it stays, check the network and the endpoint.",
-                ) from error
+                raise broken(where, info.key, f"what was read is not what is stored ({type(error).__name__})") from error
         return hash_of(path)

@@ -65,15 +65,15 @@ def table_location(location: str) -> TableLocation:
     parts = location.removeprefix("bq://").rsplit(".", 2)
     if len(parts) < 3:
         legacy = "; a colon belongs only behind a project's domain" if ":" in location.removeprefix("bq://") else ""
-        raise _bad(location, f"names no project, dataset and table{legacy}", _TABLE_REMEDY)
+        raise bad_location(location, f"names no project, dataset and table{legacy}", _TABLE_REMEDY)
     project, dataset, table = parts
     if table.endswith("*"):
-        raise _bad(location, "is a pattern of tables", "Name the one table that Google still writes.")
+        raise bad_location(location, "is a pattern of tables", "Name the one table that Google still writes.")
     if "$" in table:
-        raise _bad(location, "names one partition", "Name the table; which partitions are read is found out.")
+        raise bad_location(location, "names one partition", "Name the table; which partitions are read is found out.")
     for what, pattern, name in (("project", _PROJECT, project), ("dataset", _DATASET, dataset), ("table", _TABLE, table)):
         if not pattern.fullmatch(name):
-            raise _bad(location, f"has no {what} that could be one: '{name}'", _TABLE_REMEDY)
+            raise bad_location(location, f"has no {what} that could be one: '{name}'", _TABLE_REMEDY)
     return TableLocation(project, dataset, table)
 
 
@@ -81,14 +81,15 @@ def bucket_location(location: str) -> BucketLocation:
     """Take gs://bucket/prefix apart."""
     bucket, _, prefix = location.removeprefix("gs://").partition("/")
     if not _BUCKET.fullmatch(bucket):
-        raise _bad(location, f"has no bucket that could be one: '{bucket}'", "Write gs://bucket/prefix.")
+        raise bad_location(location, f"has no bucket that could be one: '{bucket}'", "Write gs://bucket/prefix.")
     if re.search(r"[\r\n*?\[\]]", prefix):  # a pattern is what `gcloud storage` takes, and a line end no key may have
-        raise _bad(location, "is a pattern of objects", "Write gs://bucket/prefix: all that lies below it is looked at.")
+        raise bad_location(location, "is a pattern of objects", "Write gs://bucket/prefix: all that lies below it is looked at.")
     prefix = prefix.rstrip("/")
     return BucketLocation(bucket, f"{prefix}/" if prefix else "")
 
 
-def _bad(location: str, what: str, remedy: str) -> SourceUnreadableError:
+def bad_location(location: str, what: str, remedy: str) -> SourceUnreadableError:
+    """Name a location that cannot be read, and what to write instead."""
     return SourceUnreadableError(f"{location} {what}.", reason="bad_location", remedy=remedy)
 
 

@@ -11,8 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from connectors.errors import Place, SourceUnreadableError
-
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ROW_GROUP = 64 << 20  # bytes in memory: some 50,000 wide rows of a bill
 
@@ -45,16 +43,6 @@ def write_rows(batches: Iterable[pa.RecordBatch], path: Path, time_column: str |
         if writer:
             writer.close()
     return Written(count, newest)
-
-
-def broken(uri: str, key: str, rows: int, of: int) -> SourceUnreadableError:
-    """Name a stream that ended before its last row."""
-    return SourceUnreadableError(
-        f"{uri}: the stream ended after {rows} of {of} rows.",
-        place=Place(key),
-        reason="broken_stream",
-        remedy="Try again; if it stays, check the network and the endpoint.",
-    )
 
 
 def microseconds(instant: datetime) -> int:

@@ -18,7 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from connectors.errors import ConnectorError, Place, SourceUnreadableError
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions
 from connectors.stores.s3_access import expected_region, meaning_of, s3_client
-from connectors.stores.transfer import CHUNK, changed, check_size, write_hashed
+from connectors.stores.transfer import CHUNK, broken, changed, check_size, write_hashed
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3  # botocore itself retries requests, but neither a body that breaks off nor two writers that collide
@@ -132,12 +132,7 @@ class S3Store:
 
     def _broken(self, key: str, read: int, size: int | None, what: str) -> SourceUnreadableError:
         of = "" if size is None else f" of {size}"
-        return SourceUnreadableError(
-            f"{self.uri_of(key)}: the stream ended after {read}{of} bytes ({what}).",
-            place=Place(key),
-            reason="broken_stream",
-            remedy="Try again; if it stays, check the network and the endpoint.",
-        )
+        return broken(self.uri_of(key), key, f"the stream ended after {read}{of} bytes ({what})")
 
     def _failure(self, error: BaseException, key: str | None = None, listed: ObjectInfo | None = None) -> ConnectorError:
         """Translate an AWS error. Its text is left out: it may repeat an access key's id."""

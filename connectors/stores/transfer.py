@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from connectors.errors import ExportChangedError, ExportContentError, Place
+from connectors.errors import ExportChangedError, ExportContentError, Place, SourceUnreadableError
 from connectors.stores import ObjectInfo
 
 CHUNK = 1 << 20
@@ -35,6 +35,12 @@ def hash_of(path: Path) -> str:
 def changed(uri: str, key: str) -> ExportChangedError:
     """Name an object that is no longer the one that was listed."""
     return ExportChangedError(f"{uri} changed or vanished after it was listed.", place=Place(key))
+
+
+def broken(uri: str, key: str, what: str) -> SourceUnreadableError:
+    """Name an object of which not all came, or not what is stored."""
+    remedy = "Try again; if it stays, check the network and the endpoint."
+    return SourceUnreadableError(f"{uri}: {what}.", place=Place(key), reason="broken_stream", remedy=remedy)
 
 
 def check_size(uri: str, info: ObjectInfo, limit: int) -> None:

@@ -19,7 +19,7 @@ from tests.connectors.neuron import document, read, wrapped
 def nodes(*nodes: dict[str, Any]) -> list[tuple[str | None, int | None]]:
     times = {"started_at": "2026-04-01T00:00:00Z", "ended_at": "2026-04-01T01:00:00Z"}
     named = [{"resource_id": f"node-{number}"} | node for number, node in enumerate(nodes)]
-    rows, _ = run_json_rows({"training_run_id": "a", "attempts": [{"nodes": named} | times]})
+    rows = run_json_rows({"training_run_id": "a", "attempts": [{"nodes": named} | times]})
     return [(row["accelerator_type"], row["chips"]) for row in rows if row["part"] == "node"]
 
 
