@@ -34,6 +34,7 @@ SECONDS = {
     "test_kills.py": 230,
     "test_oracle_agrees.py": 220,  # 60 of its own, and the demo
     "test_spark_parity.py": 160,
+    "test_what_a_build_runs.py": 85,
     "test_restatements.py": 75,
     "test_any_changed_row.py": 65,
     "test_refresh_again.py": 60,

@@ -91,6 +91,7 @@ PARTS = {
             "tests/line/test_time_size_and_place.py",
             "tests/line/test_trace.py",
             "tests/line/test_two_exports_of_one_bill.py",
+            "tests/line/test_what_a_build_runs.py",
             "tests/line/test_whole_line_on_s3.py",
             "tests/run_side/test_run_dbt_by_hand.py",
             "tests/run_side/test_run_months.py",
