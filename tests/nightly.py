@@ -100,7 +100,11 @@ PARTS = {
     ),
     "demo": Part(
         "the demo against the oracle, also as it was published earlier, and at twice its scale",
-        tests=("tests/demo/test_demo_exports.py", "tests/test_oracle_agrees.py"),
+        tests=(
+            "tests/demo/test_demo_exports.py",
+            "tests/line/test_the_demo_meets_its_promises.py",
+            "tests/test_oracle_agrees.py",
+        ),
     ),
     "rules": Part(
         "each rule of calculation on its invented rows",

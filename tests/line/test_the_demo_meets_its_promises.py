@@ -238,6 +238,7 @@ def test_every_account_project_and_service_of_a_cost_has_the_name_that_its_bill_
     assert query(published, payers) == [(3,)]
 
 
+@pytest.mark.nightly  # a build of the demo as of August takes as long as the demo
 def test_june_as_published_before_its_restatement_has_the_amounts_of_its_first_execution(
     demo_home: Path, published: Path, truth: Truth, before_the_restatement: Path
 ) -> None:
