@@ -70,6 +70,11 @@ def fields(data: Buffer, start: int, stop: int, known: Mapping[int, int]) -> Ite
         yield number, first, second
 
 
+def last_fields(data: Buffer, start: int, stop: int, known: Mapping[int, int]) -> dict[int, tuple[int, int]]:
+    """The known fields of a small message by number: of one that is written twice the last counts."""
+    return {number: (first, second) for number, first, second in fields(data, start, stop, known)}
+
+
 def varint(data: Buffer, at: int, stop: int) -> tuple[int, int]:
     """Read a varint of at most ten bytes: its value as 64 bits without sign, and the byte behind it."""
     value = shift = 0

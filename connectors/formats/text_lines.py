@@ -6,16 +6,17 @@ that names its limit. What a line holds is not known here.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from connectors.errors import ExportContentError, Place
+from connectors.errors import ExportContentError, ExportSchemaError, Place
 from connectors.formats.delimited import limit_of
 from connectors.formats.lazy import pa
 from connectors.stores import READ_LIMIT
@@ -48,14 +49,12 @@ class TextFile:
 
     def content(self) -> bytes:
         """Return the whole text; for documents, which are small."""
-        parts, size, limit = [], 0, limit_of(self.path)
-        with self._opened() as source:
-            while chunk := source.read(_CHUNK):
-                size += len(chunk)
-                self._check_size(size, limit)
-                if size > READ_LIMIT:
-                    raise self._too_large(f"it holds more than {READ_LIMIT} bytes; write it as JSON lines")
-                parts.append(chunk)
+        parts, size = [], 0
+        for chunk in self.chunks():
+            size += len(chunk)
+            if size > READ_LIMIT:
+                raise self._too_large(f"it holds more than {READ_LIMIT} bytes; write it as JSON lines")
+            parts.append(chunk)
         return b"".join(parts)
 
     def chunks(self) -> Iterator[bytes]:
@@ -66,6 +65,23 @@ class TextFile:
                 read += len(chunk)
                 self._check_size(read, limit)
                 yield chunk
+
+    @contextmanager
+    def read_as_csv(self) -> Iterator[None]:
+        """Give the errors of whoever reads the text as CSV the name of the object."""
+        try:
+            yield
+        except UnicodeDecodeError as error:
+            raise ExportContentError(f"{self.uri} is no UTF-8 text.", place=Place(self.key), reason="bad_encoding") from error
+        except csv.Error as error:
+            raise ExportContentError(f"{self.uri} is no CSV ({error}).", place=Place(self.key), reason="bad_csv") from error
+
+    def check_header(self, header: Sequence[str], missing: Sequence[str], remedy: str) -> None:
+        """Refuse a CSV that lacks columns, or has two of one name."""
+        if missing or len(set(header)) < len(header):
+            what = f"is missing {', '.join(missing)}" if missing else "has a column twice"
+            place = Place(self.key, column_name=", ".join(missing) or None)
+            raise ExportSchemaError(f"{self.uri} {what}.", place=place, remedy=remedy)
 
     @contextmanager
     def _opened(self) -> Iterator[io.BufferedReader]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from urllib.parse import unquote
 
-from connectors.errors import ExportContentError, ExportSchemaError, Place, shorten
+from connectors.errors import ExportContentError, Place, shorten
 from connectors.formats.text_lines import TextFile
 from connectors.power.readings import NODE, Owner, Reading, document_hash_of, watts_of
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError, is_recorded
@@ -96,19 +96,11 @@ def codecarbon_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> 
 
 def _rows_of(file: TextFile) -> Iterator[tuple[int, dict[str, str]]]:
     """The data rows by their columns' names, checked; numbers count from 1 behind the header."""
-    try:
+    with file.read_as_csv():
         text = file.content().decode("utf-8-sig")
         lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
-    except UnicodeDecodeError as error:
-        raise ExportContentError(f"{file.uri} is no UTF-8 text.", place=Place(file.key), reason="bad_encoding") from error
-    except csv.Error as error:
-        raise ExportContentError(f"{file.uri} is no CSV ({error}).", place=Place(file.key), reason="bad_csv") from error
     header = lines[0] if lines else []
-    missing = [name for name in _NEEDED if name not in header]
-    if missing or len(set(header)) < len(header):
-        what = f"is missing {', '.join(missing)}" if missing else "has a column twice"
-        place = Place(file.key, column_name=", ".join(missing) or None)
-        raise ExportSchemaError(f"{file.uri} {what}.", place=place, remedy=_REMEDY)
+    file.check_header(header, [name for name in _NEEDED if name not in header], _REMEDY)
     for number, values in enumerate(lines[1:], start=1):
         if not any(values):
             continue

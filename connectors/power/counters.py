@@ -202,16 +202,12 @@ def _rails(profile: Profile, problems: Problems) -> dict[tuple[int, str], tuple[
         if chip is None:
             chip = plane.number // 2 if plane.type in _TWO_PLANES else plane.number
         for name, samples in plane.counters.items():
-            try:
-                meter = meter_of(name)
-            except SampleError as error:
-                problems.add(plane.place, error)
-                continue
-            if meter:
-                key = (chip, meter.meter)
-                levels = found[key][meter.rail][meter.level]
-                levels[plane.number] = _joined(levels.get(plane.number), samples)
-                planes[key].append(plane)
+            with problems.left_out(plane.place):
+                if meter := meter_of(name):
+                    key = (chip, meter.meter)
+                    levels = found[key][meter.rail][meter.level]
+                    levels[plane.number] = _joined(levels.get(plane.number), samples)
+                    planes[key].append(plane)
     return {key: (planes[key], _chosen(rails)) for key, rails in found.items()}
 
 

@@ -12,13 +12,11 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.text_lines import TextFile
-from connectors.power.devices import OneScrape, number_of, owner_of_labels, use_of
+from connectors.power.devices import OneScrape, OwnerLabels, number_of, use_of
 from connectors.power.gpu_readings import Figures, Gpu, energy_of, reading_of
 from connectors.power.readings import Reading, watts_of
 from connectors.telemetry.exporters import scraped
-from connectors.telemetry.regions import region_of
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError
 
 # the names in small letters are those of exporters before 2.0, those that end with a unit are DCGM's newest
@@ -40,9 +38,12 @@ _USES = {
     "DCGM_FI_PROF_SM_ACTIVE": 1.0,  # at most the share of time in which the engine was active, so it counts where it is alone
 }
 _BLANK = 2_147_483_632  # from here up DCGM's 32-bit values, and far above its others, mean that there is none
-_IDS = ("resource_id", "instance_id", "host_id")
-_NAMES = ("Hostname", "hostname", "node", "node_name", "kubernetes_node", "exported_instance", "instance")
-_TYPES = ("instance_type", "node_kubernetes_io_instance_type", "label_node_kubernetes_io_instance_type")
+_OWNER = OwnerLabels(
+    ids=("resource_id", "instance_id", "host_id"),
+    names=("Hostname", "hostname", "node", "node_name", "kubernetes_node", "exported_instance", "instance"),
+    types=("instance_type", "node_kubernetes_io_instance_type", "label_node_kubernetes_io_instance_type"),
+    places=("region", "zone"),
+)
 _Number = TypeVar("_Number", int, float)
 _CELLS = 1 << 16  # GPUs and instants that wait for the rest of their scrape
 
@@ -110,9 +111,6 @@ def _series_of(metric: str, labels: Mapping[str, str], facts: KeyFacts) -> _Seri
     index = number_of(labels.get("gpu") or labels.get("device"))
     if index is None:
         raise SampleError("missing_device", "gpu", "Keep the label gpu.")
-    owner = owner_of_labels(labels, _IDS, _NAMES, facts)._replace(
-        accelerator_type=accelerator_type_of(next((labels[one] for one in _TYPES if labels.get(one)), None)),
-        region_id=region_of(labels.get("region"), labels.get("zone")),
-    )
+    owner = _OWNER.owner(labels, facts)
     uuid = labels.get("UUID") or labels.get("uuid") or None
     return _Series(Gpu(owner, index, uuid), metric, bool(labels.get("GPU_I_ID")))

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.prometheus_text import PrometheusPoint
 from connectors.formats.schema import Column
 from connectors.formats.text_lines import TextFile
 from connectors.power.readings import Owner, Reading, reader_of
+from connectors.telemetry.exporters import RUNS, first_label
+from connectors.telemetry.regions import region_of
 from connectors.telemetry.samples import Host, KeyFacts, Problems, Reader, SampleError
 
 _MOST_SEEN = 1 << 19  # observations of a file that are known again; further copies are found in SQL
-_RUNS = ("training_run_id", "run_id", "run")
 _NUMBER = re.compile(r"(?:neuron|nvidia)?(\d{1,4})", re.ASCII)
 
 
@@ -38,13 +40,19 @@ def owner_of(host: Host | None, run: str | None, facts: KeyFacts) -> Owner:
     return _owned(Owner(host.resource_id or facts.host, facts.run or run, accelerator_type_of(host.instance_type)))
 
 
-def owner_of_labels(labels: Mapping[str, str], sure: tuple[str, ...], names: tuple[str, ...], facts: KeyFacts) -> Owner:
-    """Whose a series is: by labels that hold an id for sure, then by the object's key, then by labels that hold a name."""
-    ids = (labels[name] for name in sure if labels.get(name))
-    others = (labels[name] for name in names if labels.get(name))
-    host = next(ids, None) or facts.host or next(others, None)
-    run = facts.run or next((labels[name] for name in _RUNS if labels.get(name)), None)
-    return _owned(Owner(host, run))
+class OwnerLabels(NamedTuple):
+    """The labels by which a kind of exporter names a machine: those of its id for sure, of a name, its type, and its place."""
+
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    places: tuple[str, ...]
+
+    def owner(self, labels: Mapping[str, str], facts: KeyFacts) -> Owner:
+        """Whose a series is: by an id, then by the object's key, then by a name."""
+        host = first_label(labels, self.ids) or facts.host or first_label(labels, self.names)
+        run, type_ = facts.run or first_label(labels, RUNS), accelerator_type_of(first_label(labels, self.types))
+        return _owned(Owner(host, run, type_, region_of(*map(labels.get, self.places))))
 
 
 def number_of(text: str | None) -> int | None:

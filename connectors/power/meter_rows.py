@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from connectors.errors import ExportContentError, ExportSchemaError, Place
+from connectors.errors import ExportContentError, Place
 from connectors.formats.text_lines import Stream, TextFile
 from connectors.layouts.single_files import packed
 from connectors.power.readings import NODE, Owner, Reading, document_hash_of, watts_of
@@ -40,21 +40,14 @@ _DECODER = msgspec.json.Decoder()
 def csv_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     """The rows of a CSV; names in any case and order, further columns are passed over."""
     lines = (text for _, text in file.lines())
-    try:
+    with file.read_as_csv():
         rows = csv.reader(io.TextIOWrapper(io.BufferedReader(Stream(lines)), encoding="utf-8-sig", newline=""), strict=True)
         header = [name.strip().lower() for name in next(rows, [])]
         missing = [] if "time" in header else ["time"]
         if not {"watts", *_JOULES} & set(header):
             missing.append("watts")
-        if missing or len(set(header)) < len(header):
-            what = f"is missing {', '.join(missing)}" if missing else "has a column twice"
-            place = Place(file.key, column_name=", ".join(missing) or None)
-            raise ExportSchemaError(f"{file.uri} {what}.", place=place, remedy=_REMEDY)
+        file.check_header(header, missing, _REMEDY)
         yield from _readings(_named(file, header, rows), facts, problems)
-    except UnicodeDecodeError as error:
-        raise ExportContentError(f"{file.uri} is no UTF-8 text.", place=Place(file.key), reason="bad_encoding") from error
-    except csv.Error as error:
-        raise ExportContentError(f"{file.uri} is no CSV ({error}).", place=Place(file.key), reason="bad_csv") from error
 
 
 def json_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:

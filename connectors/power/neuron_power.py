@@ -17,7 +17,7 @@ from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import packed
 from connectors.power.devices import OneScrape, device_reader, owner_of
 from connectors.power.neuron_scrape import METRICS, Scrapes
-from connectors.power.neuron_series import Series, checked_time, is_known, numbered, owner_in, series_of
+from connectors.power.neuron_series import OWNER, Series, checked_time, is_known, numbered, series_of
 from connectors.power.neuron_sysfs import PowerLine, device_in, is_line, is_untimed, live_line, node_in, power_line
 from connectors.power.readings import COLUMNS, Owner, Reading, document_hash_of, schema_of
 from connectors.telemetry.exporters import BAD_TEXT, known_series
@@ -125,7 +125,7 @@ def _texts(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Read
                     untimed.check(point)
                 if point.metric in METRICS:
                     labels = labels_of(point.labels)
-                    scrapes.add(owner_in(labels, facts), checked_time(time), number, point.metric, labels, point.value)
+                    scrapes.add(OWNER.owner(labels, facts), checked_time(time), number, point.metric, labels, point.value)
                     yield from scrapes.readings(problems, is_end=False)
                 elif one := series(point.metric, point.labels):
                     yield one.reading(number, time, point.value)

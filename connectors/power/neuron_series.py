@@ -12,11 +12,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from connectors.formats.accelerators import accelerator_type_of
-from connectors.power.devices import number_of, owner_of_labels, use_of
+from connectors.power.devices import OwnerLabels, number_of, use_of
 from connectors.power.neuron_sysfs import MINUTE
 from connectors.power.readings import MEASURED, POWER, Owner, Reading, document_hash_of, share_of
-from connectors.telemetry.regions import region_of
+from connectors.telemetry.exporters import first_label
 from connectors.telemetry.samples import KeyFacts, SampleError, is_recorded
 
 # dots as OpenTelemetry writes them, underscores as Prometheus does, which appends the unit
@@ -27,9 +26,12 @@ _OBSERVER = re.compile(
 _STATISTIC = ("aws_neuron_power_statistic", "power_statistic", "statistic")
 _DEVICES = ("aws_neuron_device", "aws_neuron_device_id", "aws_neuron_device_index", "neuron_device", "neuron_device_index")
 _OTHER_DEVICES = ("hw_id", "device", "device_id", "device_index")
-_IDS = ("host_id", "resource_id", "instance_id")
-_NAMES = ("k8s_node_name", "node_name", "node", "host_name", "instance_name", "instance")
-_TYPES = ("host_type", "instance_type", "node_kubernetes_io_instance_type")
+OWNER = OwnerLabels(
+    ids=("host_id", "resource_id", "instance_id"),
+    names=("k8s_node_name", "node_name", "node", "host_name", "instance_name", "instance"),
+    types=("host_type", "instance_type", "node_kubernetes_io_instance_type"),
+    places=("cloud_region", "cloud_availability_zone", "region"),
+)
 _UNITS = {"1": 1.0, "ratio": 1.0, "{ratio}": 1.0, "%": 100.0, "percent": 100.0}
 _ONE_DEVICE = frozenset({"trn1.2xlarge", "trn2.3xlarge", "inf2.xlarge", "inf2.8xlarge", "inf1.xlarge", "inf1.2xlarge"})
 _SECOND = 1_000_000  # the driver may need a moment after the minute to roll up
@@ -77,25 +79,17 @@ def series_of(metric: str, attributes: Mapping[str, str], unit: str, facts: KeyF
     if match is None:
         return None
     labels = {key.replace(".", "_"): value for key, value in attributes.items()}
-    how = observer["how"] if observer else next((labels[one] for one in _STATISTIC if labels.get(one)), "avg")
+    how = observer["how"] if observer else first_label(labels, _STATISTIC) or "avg"
     if how in {"min", "max"}:
         return None
     # a core's own share is not its device's, the mean of its cores is
     is_mean = how != "sum" and not (observer and observer["scope"] == "core" and how != "avg")
     full = _UNITS.get(unit or match["unit"] or "", 1.0 if otel else 100.0)
-    owner = owner_in(labels, facts)
+    owner = OWNER.owner(labels, facts)
     named = (number_of(labels[one]) for one in (*_DEVICES, *_OTHER_DEVICES) if labels.get(one))
     device = next((number for number in named if number is not None), None)
     is_use = observer is not None and not observer["power"]
     return Series(owner, device, full, "neuron_otel" if otel else "neuron_observer", is_mean, is_use)
-
-
-def owner_in(labels: Mapping[str, str], facts: KeyFacts) -> Owner:
-    """Whose a series is, with its type and region."""
-    return owner_of_labels(labels, _IDS, _NAMES, facts)._replace(
-        accelerator_type=accelerator_type_of(next((labels[one] for one in _TYPES if labels.get(one)), None)),
-        region_id=region_of(labels.get("cloud_region"), labels.get("cloud_availability_zone"), labels.get("region")),
-    )
 
 
 def numbered(series: Sequence[Series], times: Sequence[int]) -> Iterator[Series]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from connectors.formats.protobuf_wire import FIXED64, LENGTH, VARINT, Buffer, WireError, double, fields, signed, text
+from connectors.formats.protobuf_wire import FIXED64, LENGTH, VARINT, Buffer, WireError, double, fields, last_fields, signed, text
 from connectors.power.counters import Plane, Profile, type_of
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError, is_recorded
 
@@ -19,7 +19,6 @@ from connectors.telemetry.samples import KeyFacts, Problems, SampleError, is_rec
 _SPACE = {1: LENGTH, 4: LENGTH}
 # XPlane name 2, lines 3, event_metadata 4, stat_metadata 5, stats 6; entries of maps have their key in 1 and their value in 2
 _NAME = {2: LENGTH}
-_METADATA = {4: LENGTH, 5: LENGTH}
 _STATS = {6: LENGTH}
 _LINES = {3: LENGTH}
 _ENTRY = {1: VARINT, 2: LENGTH}
@@ -138,12 +137,8 @@ class _Reader:
             self.profile.planes.append(plane)
 
     def _line(self, plane: Plane, wanted: dict[int, str], names: dict[int, str], start: int, stop: int) -> None:
-        name, timestamp = "", 0
-        for number, first, second in fields(self.data, start, stop, _LINE):
-            if number == 2:
-                name = text(self.data, first, second)
-            else:
-                timestamp = signed(first)
+        stated = last_fields(self.data, start, stop, _LINE)
+        name, timestamp = text(self.data, *stated.get(2, (0, 0))), signed(stated.get(3, (0, 0))[0])
         if name in _NO_COUNTERS:
             return
         of_line = name if _is_meter(name) else None
@@ -217,10 +212,7 @@ def _is_unknown(span: _Span) -> bool:
 
 
 def _name_of(data: Buffer, start: int, stop: int) -> str:
-    name = ""
-    for _, first, second in fields(data, start, stop, _NAME):
-        name = text(data, first, second)
-    return name
+    return text(data, *last_fields(data, start, stop, _NAME).get(2, (0, 0)))
 
 
 def _entries(data: Buffer, start: int, stop: int, number: int) -> Iterator[tuple[int, str]]:
@@ -263,9 +255,7 @@ def _stated(data: Buffer, span: _Span) -> dict[str, str | float]:
         if name is None:
             continue
         if name == "core_details" and stat.span:
-            found[name] = 0  # a field that is 0 is not written
-            for _, value, _ in fields(data, *stat.span, _CORE):
-                found[name] = value
+            found[name] = last_fields(data, *stat.span, _CORE).get(4, (0, 0))[0]  # a field that is 0 is not written
         elif stat.number is not None:
             found[name] = stat.number
         elif stat.span:

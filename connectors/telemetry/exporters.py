@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
@@ -11,8 +11,14 @@ from connectors.formats.text_lines import TextFile
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError, is_recorded
 
 BAD_TEXT = SampleError("bad_text", None, "Deliver the text a Prometheus exporter answers.")
+RUNS = ("training_run_id", "run_id", "run")  # labels that name a run
 _SERIES = 4096  # an exporter prints the same series again and again
 _Series = TypeVar("_Series")
+
+
+def first_label(labels: Mapping[str, str], names: Iterable[str]) -> str | None:
+    """The first of these labels that holds something."""
+    return next((labels[name] for name in names if labels.get(name)), None)
 
 
 def known_series(series_of: Callable[[str, Mapping[str, str]], _Series | None]) -> Callable[[str, str], _Series | None]:

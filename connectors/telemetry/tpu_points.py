@@ -17,6 +17,7 @@ from typing import Any
 
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.tpu_names import tpu_type_of
+from connectors.telemetry.exporters import RUNS, first_label
 from connectors.telemetry.regions import region_in, region_of
 from connectors.telemetry.samples import Group, KeyFacts, SampleError
 
@@ -26,7 +27,6 @@ _METRIC = re.compile(
     r"(?:^|[/:_])(duty_cycle|tensorcore_utilization|memory_bandwidth_utilization|memory_used|memory_total)(?:_node)?$"
 )
 _HOSTS = ("resource_id", "instance_id", "node_id", "node_name", "instance", "host")
-_RUNS = ("training_run_id", "run_id", "run")
 _TYPE_LABEL = re.compile(r"^(?:model|accelerator_type)$|gke[-_]tpu[-_]accelerator$")
 PLACES = ("zone", "location")  # labels of where a machine is
 _CHIP_NUMBER = re.compile(r"\d{1,4}", re.ASCII)
@@ -76,8 +76,8 @@ def series_of(metric: str, labels: Mapping[str, str], unit: str | None, facts: K
     if not is_of_tpu:
         return None  # a metric of the same name that some other exporter writes
     host, index = _chip(accelerator)
-    run = facts.run or next((labels[name] for name in _RUNS if labels.get(name)), None)
-    host = host or next((labels[name] for name in _HOSTS if labels.get(name)), None) or facts.host or _worker(labels, run)
+    run = facts.run or first_label(labels, RUNS)
+    host = host or first_label(labels, _HOSTS) or facts.host or _worker(labels, run)
     if not host:
         remedy = "Keep the label accelerator_id, or name the host in the key as host=<resource_id>."
         raise SampleError("missing_host", "accelerator_id", remedy)
