@@ -67,9 +67,7 @@ class Line:
     """A row as it is drawn: label, marks, bounds and median as far as they are known, number."""
 
     label: str
-    full_label: str
-    y: str
-    text_y: str
+    y: float
     marks: tuple[Mark, ...]
     number: str
     number_x: str
@@ -129,12 +127,28 @@ def fitted(text: str) -> str:
     return text
 
 
+def bar(
+    label: str,
+    value: Decimal | None,
+    css: str,
+    name: str = "",
+    *,
+    is_modelled: bool = False,
+    start: Decimal = Decimal(0),
+    bounds: tuple[Decimal, Decimal] | None = None,
+) -> Bar:
+    """A bar of one piece; an en dash where its value is not known."""
+    if value is None:
+        return Bar(label, (), None)
+    return Bar(label, (Segment(value, css, name or label, is_modelled),), value, start, bounds)
+
+
 def _at(value: float) -> str:
     return f"{value:.1f}"
 
 
 def _bar_line(bar: Bar, n: int, scale: Callable[[Decimal], float], end_of_numbers: float, unit_scale: Decimal) -> Line:
-    top, marks = n * ROW_HEIGHT + 5, []
+    top, marks = float(n * ROW_HEIGHT + 5), []
     for segment, ends in zip(bar.segments, pairwise(bar.edges), strict=True):
         left, right = sorted(map(scale, ends))
         if segment.amount:
@@ -145,15 +159,13 @@ def _bar_line(bar: Bar, n: int, scale: Callable[[Decimal], float], end_of_number
     if bar.bounds:
         number += " ({}-{})".format(*(significant(end / unit_scale) for end in bar.bounds))
     return Line(
-        label=fitted(bar.label),
-        full_label=bar.label,
-        y=_at(top),
-        text_y=_at(top + BAR_HEIGHT - 2),
+        label=bar.label,
+        y=top,
         marks=tuple(marks),
         number=number,
         number_x=_at(min(scale(bar.reach[1]) + 5, end_of_numbers)),
         bounds=(_at(scale(bar.bounds[0])), _at(scale(bar.bounds[1]))) if bar.bounds else None,
-        is_total=bar.segments[:1] != () and bar.segments[0].css == "total",
+        is_total=any(segment.css == "total" for segment in bar.segments),
     )
 
 
@@ -163,7 +175,7 @@ def chart(
     panels: list[tuple[str, list[Bar]]],
     unit: str,
     legend: tuple[tuple[str, str], ...] = (),
-    columns: int = 3,
+    columns: int = 2,
 ) -> Chart:
     """Lay bars out in panels on one scale. Masses above 1,000 kg are printed in tonnes, energy in MWh, money as it is."""
     width = 352 if columns == 3 else 450
@@ -180,7 +192,7 @@ def chart(
     drawn = []
     for n, (name, bars) in enumerate(panels):
         lines = tuple(_bar_line(bar, row, scale, width - value_width + 5, unit_scale) for row, bar in enumerate(bars))
-        words = "; ".join(f"{line.full_label}: {line.number}" for line in lines)
+        words = "; ".join(f"{line.label}: {line.number}" for line in lines)
         drawn.append(
             Panel(
                 id=f"chart-{id}-{n}",

@@ -41,13 +41,40 @@ class Axis:
     def at(self, ratio: float) -> str:
         return f"{LABEL_WIDTH + (math.log(ratio) / self._reach + 1) / 2 * ROOM:.1f}"
 
-    def panel(self, id: str, title: str, description: str, lines: tuple[Line, ...]) -> Panel:
+    def line(self, n: int, measure: str, pairs: list[Row], rated: Row | None) -> Line:
+        """The pairs of one figure with their mean and its interval."""
+        y = n * ROW_HEIGHT + ROW_HEIGHT / 2 + 2
+        is_modelled = any(pair["ratio_corner_low"] is not None for pair in pairs)
+        known = sorted((pair["ratio"], str(pair["pair_key"])) for pair in pairs)
+        # neighbours are drawn above and below the line in turn, so that near pairs can still be counted by eye
+        lift = STAGGER if len(known) > 1 else 0.0
+        dots = tuple(
+            Mark(self.at(ratio), f"{y + (lift if position % 2 else -lift):.1f}", f"{pair}: {_shown(ratio)}")
+            for position, (ratio, pair) in enumerate(known)
+        )
+        middle = rated["geometric_mean_ratio"] if rated else None
+        between = ("ratio_corner_low", "ratio_corner_high") if is_modelled else ("ratio_low", "ratio_high")
+        low, high = (rated[end] for end in between) if rated else (None, None)
+        ends = None if low is None or high is None else (low, high)
+        return Line(
+            label=measure.removesuffix(" per 1M useful tokens").removesuffix(" to target").removesuffix(","),
+            y=y,
+            marks=dots,
+            number=("" if middle is None else _shown(middle)) + (" ({}-{})".format(*map(_shown, ends)) if ends else ""),
+            number_x=str(WIDTH - VALUE_WIDTH + 10),
+            bounds=(self.at(ends[0]), self.at(ends[1])) if ends else None,
+            median="" if middle is None else self.at(middle),
+            is_modelled=is_modelled,
+        )
+
+    def panel(self, id: str, title: str, lines: tuple[Line, ...]) -> Panel:
         """One workload, with the axis below its lines."""
         axis_y = len(lines) * ROW_HEIGHT + 6
+        numbers = "; ".join(f"{line.label}: {line.number or 'each pair in the table'}" for line in lines)
         return Panel(
             id=id,
             title=title,
-            description=description,
+            description=f"Log axis, 1 is no difference. Ratios with their intervals: {numbers}. The numbers are in the tables.",
             unit="ratio of matched pairs, log axis",
             width=WIDTH,
             height=axis_y + 36,
@@ -56,33 +83,6 @@ class Axis:
             axis_y=axis_y,
             one=LABEL_WIDTH + ROOM / 2,
         )
-
-
-def dot_line(n: int, label: str, is_modelled: bool, pairs: list[Row], rated: Row | None, axis: Axis) -> Line:
-    y = n * ROW_HEIGHT + ROW_HEIGHT / 2 + 2
-    known = sorted((pair["ratio"], str(pair["pair_key"])) for pair in pairs)
-    # neighbours are drawn above and below the line in turn, so that near pairs can still be counted by eye
-    lift = STAGGER if len(known) > 1 else 0.0
-    dots = tuple(
-        Mark(axis.at(ratio), f"{y + (lift if position % 2 else -lift):.1f}", f"{pair}: {_shown(ratio)}")
-        for position, (ratio, pair) in enumerate(known)
-    )
-    middle = rated["geometric_mean_ratio"] if rated else None
-    between = ("ratio_corner_low", "ratio_corner_high") if is_modelled else ("ratio_low", "ratio_high")
-    ends = [rated[end] for end in between] if rated else [None]
-    low, high = ends if None not in ends else (0.0, 0.0)
-    return Line(
-        label=label,
-        full_label=label,
-        y=f"{y:.1f}",
-        text_y=f"{y + 4:.1f}",
-        marks=dots,
-        number=("" if middle is None else _shown(middle)) + (f" ({_shown(low)}-{_shown(high)})" if high else ""),
-        number_x=str(WIDTH - VALUE_WIDTH + 10),
-        bounds=(axis.at(low), axis.at(high)) if high else None,
-        median="" if middle is None else axis.at(middle),
-        is_modelled=is_modelled,
-    )
 
 
 def _shown(ratio: float) -> str:
