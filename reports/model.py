@@ -43,57 +43,6 @@ class Column:
         return self.unit or units.get(self.kind, "")
 
 
-ENDINGS = {
-    "money": "_cost",
-    "mass": "_kgco2e",
-    "energy": "_kwh",
-    "hours": "_hours",
-    "ratio": "_ratio",
-    "count": "_count _months _cells _records _years _number rows position _differ _without_figure _per_node",
-    "month": "_month",
-    "date": "_date valid_from",
-    "time": "_at undated",
-    "flag": "passed has_bill has_carbon",
-    "digest": "_hash",
-    "state": "confidence _rule _component state _status outcome _kind _option",
-    "code": "_id _code _key _type _types _version _versions _zone _object currency regions kind partition gate field fingerprint",
-}
-
-
-def kind_of(key: str) -> str:
-    """A measure's name ends in its unit, so the name shows the kind: effective_cost is money, region_id a code."""
-    return next((kind for kind, endings in ENDINGS.items() if key.endswith(tuple(endings.split()))), "text")
-
-
-def columns(kind: str = "", /, *, note: str = "not recorded", group: str = "", **labels: str) -> tuple[Column, ...]:
-    """Neighbouring columns as key=label; the kind is that of their names, or the one given for all of them."""
-    return tuple(Column(key, label, kind or kind_of(key), note=note, group=group) for key, label in labels.items())
-
-
-def data_only(*columns: Column) -> tuple[Column, ...]:
-    return tuple(replace(column, is_data_only=True) for column in columns)
-
-
-def named(key: str, label: str, name: str, name_label: str, note: str = "not recorded") -> tuple[Column, ...]:
-    """An id and what people call it: one cell on the page, two columns in the data files."""
-    return (
-        Column(key, label, kind_of(key), note=note, name=name),
-        *data_only(Column(name, name_label, note="the bills carry no name for it")),
-    )
-
-
-def bounded(
-    key: str, label: str, kind: str, note: str, group: str = "", *, mid: str = "", shows_bounds: bool = True
-) -> tuple[Column, ...]:
-    """A modelled figure and its plausible bounds: one cell on the page, 812 (640-1 020), three columns in the data files."""
-    low, high = f"{key}_low", f"{key}_high"
-    ends = columns(kind, note=note, group=group, **{low: f"{label}, low bound", high: f"{label}, high bound"})
-    return (
-        Column(mid or key, label, kind, note=note, group=group, bounds=(low, high) if shows_bounds else ()),
-        *data_only(*ends),
-    )
-
-
 @dataclass(frozen=True)
 class TableSpec:
     """A question with its SQL. SQL, headings and method may hold the marks of `Quarter.fill`."""
@@ -115,6 +64,9 @@ class TableSpec:
     def row_key(self) -> tuple[str, ...]:
         names = [column.key for column in takewhile(lambda column: column.is_text, self.columns)]
         return self.key or tuple(sorted(names, key=lambda name: name != "billing_currency"))
+
+    def answered_by(self, sql: str) -> "TableSpec":
+        return replace(self, sql=sql)
 
     def of(self, quarter: Quarter) -> "TableSpec":
         fill = quarter.fill

@@ -37,7 +37,7 @@ class QuarterlyReport:
 def code_digest() -> str:
     """sha256 over this package's own sources: the code a figure was rendered by."""
     total = sha256()
-    for path in sorted([*HERE.rglob("*.py"), *HERE.rglob("templates/*")]):
+    for path in sorted([*HERE.rglob("*.py"), *HERE.rglob("*.yml"), *HERE.rglob("templates/*")]):
         total.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return total.hexdigest()
 

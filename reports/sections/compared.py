@@ -1,12 +1,8 @@
 """What is compared with what: which runs, what was left out, and what no run carries. The verdicts: verdicts.py."""
 
-from dataclasses import replace
-
-from reports.model import Column, TableSpec, columns
 from reports.sections import calibration
 from reports.sections.sql import lines, nine_digits, within
-
-GROUP = "Energy of the compared runs"
+from reports.sections.tables import table
 
 # CTEs that end in `compared`: finished runs of the quarter and their twins, one row each.
 COMPARED_RUNS = """finished as (
@@ -23,10 +19,7 @@ compared as (
     where is_in_quarter or is_pair_of_quarter
 )"""
 
-WHAT_WAS_COMPARED = TableSpec(
-    id="compared_runs",
-    title="What was compared, what was not, and on what the energy rests",
-    sql=f"""with {COMPARED_RUNS},
+WHAT_WAS_COMPARED = table("compared_runs").answered_by(f"""with {COMPARED_RUNS},
 {calibration.CALIBRATED},
 windows as (
     select compared.workload_key, compared.accelerator_family, calibrated.accelerator_type, {calibration.WORDS} as words
@@ -88,34 +81,14 @@ left join bases on ended.workload_key = bases.workload_key and ended.accelerator
 left join calibrations
     on ended.workload_key = calibrations.workload_key and ended.accelerator_family = calibrations.accelerator_family
 group by ended.workload_key, ended.accelerator_family
-order by ended.workload_key nulls last, ended.accelerator_family desc""",
-    columns=(
-        Column("workload_key", "Workload", "code", note="no workload named: never compared", is_quiet_when_repeated=True),
-        *columns(accelerator_family="Platform", accelerator_types="Accelerators"),
-        *columns(note="no region on record", regions="Regions"),
-        *columns(group="Runs", ended_count="Ended", unfinished_count="not finished", target_missed_count="target missed"),
-        *columns(group="Runs", compared_count="Compared", with_tokens_count="with tokens", paired_count="in pairs"),
-        *columns("text", note="no energy figure", group=GROUP, energy_basis="Energy basis", power_confidence="Chip power"),
-        replace(calibration.COLUMN, group=GROUP),
-        *columns(note="no chip time", group=GROUP, coverage_ratio="Observed"),
-    ),
-    key=("workload_key", "accelerator_family"),
-    method="Runs that ended from $month_1_name to $month_3_name, by platform. Not "
-    "finished: the last attempt failed, was stopped or interrupted. Useful tokens exclude what was trained again after a "
-    "failure. Observed: chip time with telemetry. Energy basis and chip power: all that were used.",
-    empty="No run on Trainium or TPU ended in this quarter.",
-    page_rows=60,
-)
+order by ended.workload_key nulls last, ended.accelerator_family desc""")
 
 REASONS = lines(
     f"coalesce(sum(effective_cost) filter (where reason = '{reason}'), 0) as {reason}_cost"
     for reason in ("run", "idle", "unused_commitment", "unlogged")
 )
 RESIDUAL = "coalesce(sum(effective_cost) filter (where reason <> 'run'), 0)"
-RESIDUAL_SHARES = TableSpec(
-    id="residual_shares",
-    title="Accelerator cost that no run carries, by cloud",
-    sql=f"""with accelerator_costs as (
+RESIDUAL_SHARES = table("residual_shares").answered_by(f"""with accelerator_costs as (
     select provider_name, billing_currency, 'run' as reason, effective_cost
     from marts.fct_run_cell_costs
     where cost_component = 'accelerator' and {within()}
@@ -131,16 +104,4 @@ select provider_name, billing_currency,
     {nine_digits(f"cast({RESIDUAL} as double) / nullif(cast(sum(effective_cost) as double), 0)")} as residual_ratio
 from accelerator_costs
 group by provider_name, billing_currency
-order by provider_name, billing_currency""",
-    columns=(
-        *columns(provider_name="Cloud", billing_currency="Currency", run_cost="Runs", idle_cost="Idle"),
-        *columns(unused_commitment_cost="Unused commitment", unlogged_cost="In no run record", other_cost="Other"),
-        *columns(accelerator_cost="All accelerators"),
-        *columns(note="runs carry all of it", residual_ratio="Share no run carries"),
-    ),
-    key=("provider_name", "billing_currency"),
-    method="Effective cost of accelerators in the quarter; a bill does not say which platform an hour that no run holds "
-    "was meant for, so the share is the cloud's, other accelerators included. A difference between platforms smaller than "
-    "the difference of these shares proves nothing.",
-    empty="No accelerator cost in this quarter.",
-)
+order by provider_name, billing_currency""")

@@ -1,30 +1,26 @@
 """Where it went: cost by accelerator, team, model, month, run, evidence and outcome; from the runs to the bill."""
 
-from reports.model import Column, TableSpec, bounded, columns, named
+from reports.model import TableSpec
 from reports.sections.sql import (
     ENDS,
     GROUP_ORDER,
     RESIDUAL_GROUP,
     account_names,
     by_period,
-    period_columns,
     whole,
     within,
 )
+from reports.sections.tables import by, table
 
 GROUPS = (("accelerator", "accelerator_type", "Accelerator"), ("team", "team", "Team"), ("model", "model_name", "Model"))
 NO_MONTH = "a month of the run has no figure"
-NO_LIST = "part of the usage has no list price"
-NO_PRIOR = "no cost of $last_quarter is published"
 
 
 def grouped_costs(name: str, group: str, label: str) -> TableSpec:
     """Cost of runs by one attribute and platform, each currency with its total, the last quarter beside it."""
     now = within("costs.usage_month")
-    return TableSpec(
-        id=f"cost_by_{name}",
-        title=f"Cost by {name}",
-        sql=f"""with presence as (
+    return by(
+        table("cost_by").answered_by(f"""with presence as (
     select billing_currency, min(usage_month) as first_month
     from marts.fct_training_run_costs
     group by billing_currency
@@ -54,28 +50,14 @@ inner join marts.dim_training_runs as runs using (training_run_id)
 inner join presence on costs.billing_currency = presence.billing_currency
 where costs.usage_month >= $before and costs.usage_month < $end
 group by grouping sets ((runs.{group}, runs.accelerator_family, costs.billing_currency), (costs.billing_currency))
-order by costs.billing_currency, is_total, effective_cost desc, runs.{group}, runs.accelerator_family""",
-        columns=(
-            Column(group, label),
-            *columns(accelerator_family="Platform", billing_currency="Currency", run_count="Runs"),
-            *columns(group="Effective cost", accelerator_effective_cost="Accelerators", other_effective_cost="Other"),
-            *columns(group="Effective cost", effective_cost="$quarter"),
-            *columns(note=NO_PRIOR, group="Effective cost", prior_effective_cost="$last_quarter"),
-            *columns(note=NO_PRIOR, group="Effective cost", change_effective_cost="Change"),
-            *columns(idle_share_effective_cost="Idle share", billed_cost="Billed"),
-            Column("list_cost", "List", "money", note=NO_LIST),
-        ),
-        method="Strict cost of runs (what they used), as far as bills have landed. The idle share is what the fully loaded view "
-        "adds; it is in none of the other columns. Groups that cost something in $last_quarter alone are here too.",
-        empty="No run has a cost in this quarter.",
-        is_ranked=True,
+order by costs.billing_currency, is_total, effective_cost desc, runs.{group}, runs.accelerator_family"""),
+        name,
+        group,
+        label,
     )
 
 
-MONTHLY_COSTS = TableSpec(
-    id="cost_by_month",
-    title="Effective and billed cost by month: platforms and what no run carries",
-    sql=f"""with parts as (
+MONTHLY_COSTS = table("cost_by_month").answered_by(f"""with parts as (
     select costs.usage_month, runs.accelerator_family as part, costs.billing_currency, costs.billed_cost, costs.effective_cost
     from marts.fct_training_run_costs as costs
     inner join marts.dim_training_runs as runs using (training_run_id)
@@ -89,20 +71,9 @@ select billing_currency, usage_month, part, sum(effective_cost) as effective_cos
     grouping(part) > 0 as is_total
 from parts
 group by grouping sets ((billing_currency, usage_month, part), (billing_currency, usage_month))
-order by billing_currency, usage_month, is_total, part = 'no run', part""",
-    columns=(
-        *columns(usage_month="Month", part="Platform", billing_currency="Currency"),
-        *columns(effective_cost="Effective", billed_cost="Billed"),
-    ),
-    method="Sum over the usage month. Effective cost spreads commitments over the months they serve; billed cost is the "
-    "invoice's.",
-    empty="No bill in this quarter.",
-)
+order by billing_currency, usage_month, is_total, part = 'no run', part""")
 
-LARGEST_RUNS = TableSpec(
-    id="largest_runs",
-    title="Ten largest training runs by effective cost",
-    sql=f"""with costs as (
+LARGEST_RUNS = table("largest_runs").answered_by(f"""with costs as (
     select training_run_id, billing_currency, sum(effective_cost) as effective_cost, sum(billed_cost) as billed_cost
     from marts.fct_training_run_costs
     where {within()}
@@ -140,27 +111,9 @@ inner join marts.dim_training_runs as runs using (training_run_id)
 left join emissions using (training_run_id)
 left join energy using (training_run_id)
 where ranked.position <= 10
-order by ranked.billing_currency, ranked.position""",
-    columns=(
-        *columns(position="No.", training_run_id="Run"),
-        Column("accelerator_family", "Platform", is_data_only=True),  # the type shows it
-        *columns(team="Team", model_name="Model", accelerator_type="Accelerator", state="State", attempt_count="Attempts"),
-        *columns(billing_currency="Currency", effective_cost="Effective cost", billed_cost="Billed cost"),
-        *bounded("facility_energy_kwh", "Facility energy", "energy", NO_MONTH),
-        *columns(note=NO_MONTH, provider_total_location_based_kgco2e="Location-based total"),
-        *columns(note=NO_MONTH, provider_total_market_based_kgco2e="Market-based total"),
-        *columns(emission_status="Emissions"),
-    ),
-    key=("billing_currency", "training_run_id"),
-    method="Months of this quarter only; failed and interrupted attempts belong to their run. Energy is modelled; masses "
-    "are allocated, provider Scope 1, 2 and 3.",
-    empty="No run has a cost in this quarter.",
-)
+order by ranked.billing_currency, ranked.position""")
 
-WORK_WITHOUT_RESULT = TableSpec(
-    id="work_by_outcome",
-    title="How the work ended: finished, failed, interrupted, idle",
-    sql=f"""with parts as (
+WORK_WITHOUT_RESULT = table("work_by_outcome").answered_by(f"""with parts as (
     select
         case runs.state when 'succeeded' then 1 when 'running' then 2 when 'stopped' then 3 when 'failed' then 4
             when 'interrupted' then 5 else 6 end as position,
@@ -179,36 +132,16 @@ WORK_WITHOUT_RESULT = TableSpec(
 select outcome, billing_currency, nullif(count(distinct training_run_id), 0) as run_count, sum(effective_cost) as effective_cost
 from parts
 group by outcome, position, billing_currency
-order by billing_currency, position""",
-    columns=(
-        *columns(outcome="Outcome", billing_currency="Currency"),
-        *columns(note="not a run", run_count="Runs"),
-        *columns(effective_cost="Effective cost"),
-    ),
-    method="State is the run's last attempt's; earlier failed attempts are inside their run. Idle: accelerator time "
-    "beside runs that none held. Unused commitment: block or plan hours paid and not used. In no run record: accelerators "
-    "that no record names.",
-    empty="No run and no accelerator cost in this quarter.",
-)
+order by billing_currency, position""")
 
-ATTRIBUTION = TableSpec(
-    id="cost_by_evidence",
-    title="By which evidence cost reached the runs",
-    sql=f"""select attribution_rule, attribution_confidence, cost_component, billing_currency,
+ATTRIBUTION = table("cost_by_evidence").answered_by(f"""\
+select attribution_rule, attribution_confidence, cost_component, billing_currency,
     count(distinct training_run_id) as run_count, sum(effective_cost) as effective_cost, sum(billed_cost) as billed_cost,
     {whole("list_cost")}
 from marts.fct_training_run_costs
 where {within()}
 group by attribution_rule, attribution_confidence, cost_component, billing_currency
-order by billing_currency, attribution_rule, attribution_confidence, cost_component""",
-    columns=(
-        *columns(attribution_rule="Evidence", attribution_confidence="Confidence", cost_component="Component"),
-        *columns(billing_currency="Currency", run_count="Runs", effective_cost="Effective", billed_cost="Billed"),
-        Column("list_cost", "List", "money", note=NO_LIST),
-    ),
-    method="The first that applies: managed job id, split allocation, run tag, resource and time, cluster key.",
-    empty="No run has a cost in this quarter.",
-)
+order by billing_currency, attribution_rule, attribution_confidence, cost_component""")
 
 FLOWS = ("opening", "purchased", "refunded", "amortised_used", "amortised_unused", "closing")
 QUARANTINED = "\n        and quarantined_total <> 0"
@@ -223,10 +156,7 @@ def _reconciled(part: str, total: str, only: str = "") -> str:
     where method = 'conservation' and measure in ('billed_cost', 'effective_cost'){only} and {within()}"""
 
 
-COST_WATERFALL = TableSpec(
-    id="cost_waterfall",
-    title="From training runs to the bill",
-    sql=f"""with parts as (
+COST_WATERFALL = table("cost_waterfall").answered_by(f"""with parts as (
     select usage_month, billing_currency, 'Runs on ' || runs.accelerator_family as part, billed_cost, effective_cost
     from marts.fct_training_run_costs as costs
     inner join marts.dim_training_runs as runs using (training_run_id)
@@ -246,35 +176,13 @@ select billing_currency, part,
     part = 'Provider total' as is_total
 from parts
 group by billing_currency, part
-order by billing_currency, {GROUP_ORDER}, part""",
-    columns=(
-        *columns(part="Step", billing_currency="Currency"),
-        *period_columns("billed_cost", "money", "Billed"),
-        *period_columns("effective_cost", "money", "Effective"),
-    ),
-    method="Runs and residuals by reason; the provider total is added independently from the landed files. The section on "
-    "quality shows the difference of every measure, which is 0. Commitments: billed, the fees; effective, what of them was not "
-    "used.",
-    empty="No bill in this quarter.",
-)
+order by billing_currency, {GROUP_ORDER}, part""")
 
-PREPAID = TableSpec(
-    id="prepaid",
-    title="Prepaid commitments: the roll-forward",
-    sql=f"""select prepaid.provider_name, prepaid.payer_account_id, payers.account_name as payer_account_name,
+PREPAID = table("prepaid").answered_by(f"""\
+select prepaid.provider_name, prepaid.payer_account_id, payers.account_name as payer_account_name,
     prepaid.commitment_id, prepaid.commitment_kind, prepaid.usage_month, prepaid.billing_currency,
     {", ".join(f"prepaid.{flow}_cost" for flow in FLOWS)}
 from marts.fct_prepaid as prepaid
 {account_names("prepaid", "payer_account_id", "payers")}
 where {within("prepaid.usage_month")}
-order by prepaid.provider_name, prepaid.payer_account_id, prepaid.commitment_id, prepaid.usage_month, prepaid.billing_currency""",
-    columns=(
-        *named("payer_account_id", "Payer", "payer_account_name", "Payer's name"),
-        *columns(commitment_id="Commitment"),
-        *columns(commitment_kind="Kind", usage_month="Month", billing_currency="Currency"),
-        *columns(**{f"{flow}_cost": flow.replace("_", " ").capitalize() for flow in FLOWS}),
-    ),
-    key=("provider_name", "payer_account_id", "commitment_id", "usage_month", "billing_currency"),
-    method="Opening + purchased − refunded − amortised on used hours − amortised on unused hours = closing.",
-    empty="No commitment was paid ahead, used or carried in this quarter.",
-)
+order by prepaid.provider_name, prepaid.payer_account_id, prepaid.commitment_id, prepaid.usage_month, prepaid.billing_currency""")

@@ -4,13 +4,13 @@ The figures are rows of a published table. What each of them means in the reader
 docs/methodology/disclosure.md.
 """
 
-from reports.model import Column, Figure, Section, TableSpec, answered, columns
+from reports.model import Figure, Section, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
+from reports.sections.tables import table
 
 IN_ORDER = """case framework when 'ESRS-2023' then 1 when 'ESRS-2026' then 2 when 'IFRS-S2' then 3 when 'CDP' then 4
         when 'SB-253' then 5 when 'GRI' then 6 else 7 end"""
-NOT_ASKED = "not asked by this framework, or not available"
 
 
 def _of(measure: str) -> str:
@@ -18,10 +18,7 @@ def _of(measure: str) -> str:
     return f"max(disclosure.value) filter (where datapoints.measure = '{measure}')"
 
 
-BY_FRAMEWORK = TableSpec(
-    id="datapoints_by_framework",
-    title="What each framework asks and this ledger knows",
-    sql=f"""select
+BY_FRAMEWORK = table("datapoints_by_framework").answered_by(f"""select
     framework,
     count(*) as datapoint_count,
     count(disclosure.value) as filled_count,
@@ -32,28 +29,9 @@ from marts.rpt_quarterly_disclosure as disclosure
 inner join marts.dim_datapoints as datapoints using (framework, datapoint_id)
 where disclosure.quarter = '$quarter'
 group by framework
-order by {IN_ORDER}""",
-    columns=(
-        Column("framework", "Framework", "code"),
-        *columns(datapoint_count="Datapoints", filled_count="with a figure"),
-        *(
-            Column(
-                f"cloud_{way}_based_tco2e", f"{way.title()}-based", "statistic", NOT_ASKED, "tCO2e", "Cloud, Scope 3 category 1"
-            )
-            for way in ("location", "market")
-        ),
-        Column("training_energy_mwh", "Energy of training runs", "statistic", NOT_ASKED, "MWh"),
-    ),
-    method="Cloud: what providers report for all usage of the quarter, in our own inventory a part of Scope 3, category 1. "
-    "Energy: facility, modelled, of training runs on record. The frameworks ask for the same figures: never add them.",
-    empty="No run ended or was billed in this quarter.",
-    is_dropped_when_empty=True,
-)
+order by {IN_ORDER}""")
 
-DATAPOINTS = TableSpec(
-    id="datapoints",
-    title="Disclosure datapoints by framework",
-    sql=f"""select
+DATAPOINTS = table("datapoints").answered_by(f"""select
     disclosure.framework,
     disclosure.datapoint_id,
     datapoints.reference,
@@ -68,28 +46,7 @@ DATAPOINTS = TableSpec(
 from marts.rpt_quarterly_disclosure as disclosure
 inner join marts.dim_datapoints as datapoints using (framework, datapoint_id)
 where disclosure.quarter = '$quarter'
-order by {IN_ORDER}, datapoints.position""",
-    columns=(
-        Column("framework", "Framework", "code", is_quiet_when_repeated=True),
-        Column("datapoint_id", "Datapoint", "code", is_data_only=True),
-        Column("reference", "Reference", is_quiet_when_repeated=True),
-        Column("datapoint", "Datapoint"),
-        Column("value", "Value", "statistic", note="not available, for the reason in the row"),
-        Column("unit", "Unit"),
-        Column("method", "Method", note="no figure, so no method"),
-        Column("availability", "Status"),
-        Column("reference_confidence", "Sure of the reference", "state"),
-        Column("xbrl_name", "XBRL name", note="none known", is_data_only=True),
-        Column("source", "Source of the reference", is_data_only=True),
-    ),
-    key=("framework", "datapoint_id"),
-    method="A figure is whole or it is not there. Rows of one framework contain each other and are never added, and "
-    "neither are location-based and market-based rows. Sure of the reference: high, the framework's own text was read; medium, "
-    "another party quotes it; low, from memory or inferred. The data files carry every digit.",
-    empty="No run ended or was billed in this quarter.",
-    is_dropped_when_empty=True,
-    page_rows=200,
-)
+order by {IN_ORDER}, datapoints.position""")
 
 
 def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:

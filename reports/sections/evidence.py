@@ -1,25 +1,18 @@
 """Section 10: what every figure rests on, by digest, and the one command that does the work again."""
 
 from reports.issue import Issue
-from reports.model import Section, TableSpec, answered, columns
+from reports.model import Section, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import reference
+from reports.sections.tables import table
 
-FACTOR_DIGEST = TableSpec(
-    id="factor_digest",
-    title="Digest of the factor set",
-    sql="""select factor_set_id, count(*) as row_count,
+FACTOR_DIGEST = table("factor_digest").answered_by("""select factor_set_id, count(*) as row_count,
     sha256(string_agg(concat_ws('|', factor_id, grid_zone, data_year, valid_from, valid_to, known_from, value, unit), chr(10)
         order by factor_id)) as factors_hash
 from marts.dim_emission_factors
 group by factor_set_id
-order by factor_set_id""",
-    columns=columns(factor_set_id="Factor set", row_count="Factors", factors_hash="sha256 over its rows"),
-    key=("factor_set_id",),
-    method="sha256 over identifier, zone, year, validity, day from which it is known, value and unit of each factor of a set.",
-    empty="The file holds no factors.",
-)
+order by factor_set_id""")
 
 
 def how_to_repeat(issue: Issue | None) -> str:

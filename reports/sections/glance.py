@@ -1,6 +1,6 @@
 """At a glance: the page in sentences, the five figures, two totals side by side, and the other headline figures."""
 
-from reports.model import Column, Figure, Section, TableSpec, answer, answered, columns, data_only
+from reports.model import Figure, Section, answer, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import currencies, emissions
@@ -8,15 +8,12 @@ from reports.sections.coverage import COVERAGE_BY_SERVICE, COVERAGE_OF_THE_BILL
 from reports.sections.headlines import ON_THE_PAGE, WORDS
 from reports.sections.lost_work import LOST_WORK_BY_CAUSE
 from reports.sections.summary import sentences
+from reports.sections.tables import table
 
-NOT_WHOLE = "not whole, for the reason given"
 LABELS = "\n        ".join(f"when '{id}' then '{words.label}'" for id, words in WORDS.items())
 ORDER = "\n        ".join(f"when '{id}' then {n}" for n, id in enumerate(WORDS))
 # a figure that neither quarter has is no row: a provider without a split of Scope 3 has none in any
-OTHERS = TableSpec(
-    id="other_headlines",
-    title="Other headline figures, with $last_quarter beside them",
-    sql=f"""select figure_id,
+OTHERS = table("other_headlines").answered_by(f"""select figure_id,
     case figure_id
         {LABELS}
     end as label,
@@ -26,29 +23,7 @@ where quarter = '$quarter' and figure_id not in ({", ".join(f"'{id}'" for id in 
     and (value is not null or prior_value is not null)
 order by case figure_id
         {ORDER}
-    end, unit""",
-    columns=(
-        Column("figure_id", "Id", "code", is_data_only=True),
-        Column("label", "Figure"),
-        Column("unit", "in", "code"),
-        Column("value", "$quarter", "statistic", note=NOT_WHOLE, bounds=("low", "high")),
-        *data_only(*columns("statistic", note="not modelled", low="Low bound", high="High bound")),
-        Column("prior_value", "$last_quarter", "statistic", note="not whole, or nothing published of it"),
-        Column("change", "Change", "statistic", note="see the last column"),
-        Column("change_ratio", "Change", "ratio", note="see the last column"),
-        Column(
-            "change_reason",
-            "Why no figure, or no change",
-            note="both quarters are whole and made in one way",
-            is_dropped_when_empty=True,
-        ),
-    ),
-    key=("figure_id", "unit"),
-    method="Made as the figures above; location-based and market-based are two answers, and scopes are inside their total: "
-    "never add rows. No change is shown over another model version of the provider, another basis of the energy or factors of "
-    "another year.",
-    empty="No figure of this quarter or the one before is whole.",
-)
+    end, unit""")
 
 
 def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:

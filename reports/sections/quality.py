@@ -1,9 +1,10 @@
 """Quality: what arrived and when, which checks failed, what is quarantined, and each provider total against its parts."""
 
-from reports.model import Column, Table, TableSpec, columns
+from reports.model import Table
 from reports.publication import Publication
 from reports.quarter import Quarter, listed
 from reports.sections.sql import MASSES, PERIODS, within
+from reports.sections.tables import table
 
 # the build a publication holds is the last one begun; its clock times stay out of the page
 THIS_BUILD = "(select build_id from ops.builds order by started_at desc, build_id desc limit 1)"
@@ -40,11 +41,7 @@ def _vintage(month: str) -> str:
     end as {month}_days"""
 
 
-BY_DAY = "delivered by month, or as records"
-VINTAGE = TableSpec(
-    id="vintage",
-    title="Data vintage: when each source was published, by month of usage (UTC)",
-    sql=f"""with {DATED}
+VINTAGE = table("vintage").answered_by(f"""with {DATED}
 select source_name, kind,
 {f",{chr(10)}".join(_vintage(month) for month, _ in MONTHS)},
     count(*) filter (where usage_month is null) as records,
@@ -52,26 +49,7 @@ select source_name, kind,
     count(*) filter (where {within()}) as delivery_count
 from delivered
 group by source_name, kind
-order by source_name, kind""",
-    columns=(
-        *columns(source_name="Source", kind="Kind"),
-        *(
-            column
-            for month, _ in MONTHS
-            for column in (
-                Column(month, "Newest", "state", group=f"${month}_name"),
-                Column(f"{month}_days", "Days", note=BY_DAY, group=f"${month}_name"),
-            )
-        ),
-        Column("records", "Records", "count", is_dropped_when_zero=True),
-        Column("newest_record", "Newest record", "time", note="delivered by month or day"),
-        *columns(delivery_count="Deliveries of the quarter"),
-    ),
-    key=("source_name", "kind"),
-    method="The newest elected delivery of each source and month. Days: of sources that deliver by day, how many days of the "
-    "month have a delivery; a file of telemetry counts for the day in its name. Records come one by one and belong to no month.",
-    empty="No delivery of this quarter has landed.",
-)
+order by source_name, kind""")
 
 NEWEST = f"""with {DATED}
 select
@@ -111,10 +89,7 @@ def _state(month: str) -> str:
 
 
 STATES = ",\n".join(_state(month) for month, _ in MONTHS)
-MATRIX = TableSpec(
-    id="sources_by_month",
-    title="Sources and months",
-    sql=f"""with {DATED},
+MATRIX = table("sources_by_month").answered_by(f"""with {DATED},
 booked as (
     select cells.source_name, cells.usage_month,
         case when bool_or(costs.status <> 'final') then 'preliminary' else 'final' end as state
@@ -153,36 +128,12 @@ from sources
 left join states using (source_name)
 left join quarantined using (source_name)
 group by sources.source_name, sources.kind
-order by sources.source_name, sources.kind""",
-    columns=(
-        *columns(source_name="Source", kind="Kind"),
-        *columns("state", **dict(MONTHS)),
-        *columns(quarantined_rows="Quarantined rows"),
-    ),
-    key=("source_name", "kind"),
-    method="landed: delivered, no run has a row in it; preliminary and final: the status of the runs' rows from this "
-    "source; missing: no delivery of a bill or a carbon publication; quarantined: what came of the month was refused. "
-    "Telemetry comes where runs are. Quarantined rows are of the whole source.",
-    empty="No source is configured.",
-)
+order by sources.source_name, sources.kind""")
 
-GATES = TableSpec(
-    id="gates",
-    title="Gates of the published build",
-    sql=f"""select gate, passed, failing_rows, detail
+GATES = table("gates").answered_by(f"""select gate, passed, failing_rows, detail
 from ops.gate_results
 where build_id = {THIS_BUILD}
-order by passed, gate""",
-    columns=(
-        *columns(gate="Check", passed="Passed", failing_rows="Failing rows"),
-        Column("detail", "Detail", note="no detail", is_dropped_when_empty=True),
-    ),
-    key=("gate",),
-    method="A build is published only when every expected gate passed.",
-    empty="The published file holds no gate result: it was not published by the line.",
-    page_rows=400,
-    is_data_only=True,
-)
+order by passed, gate""")
 
 
 def gates_line(table: Table) -> str:
@@ -201,45 +152,13 @@ def _in_words(gate: str) -> str:
     return gate.rpartition(".")[2].removeprefix("assert_").replace("_", " ")
 
 
-CONFLICTS = TableSpec(
-    id="conflicts",
-    title="Conflicts between records of one run",
-    sql="""select training_run_id, field, source_a, value_a, source_b, value_b, chosen
+CONFLICTS = table("conflicts").answered_by("""select training_run_id, field, source_a, value_a, source_b, value_b, chosen
 from marts.fct_run_conflicts
-order by training_run_id, field, source_a, source_b""",
-    columns=(
-        *columns(training_run_id="Run", field="Field", source_a="One source"),
-        *columns(note="no value", value_a="its value"),
-        *columns(source_b="Another source"),
-        *columns(note="no value", value_b="its value"),
-        *columns(chosen="Taken"),
-    ),
-    key=("training_run_id", "field", "source_a", "source_b"),
-    method="All quarters. Per field run.json before scheduler before logs.",
-    empty="No two records of a run disagree.",
-    page_rows=20,
-)
+order by training_run_id, field, source_a, source_b""")
 
-QUARANTINE = TableSpec(
-    id="quarantine",
-    title="Quarantine: what was not taken into the book",
-    sql="""select source_name, source_object, row_number, column_name, value, reason, remedy
+QUARANTINE = table("quarantine").answered_by("""select source_name, source_object, row_number, column_name, value, reason, remedy
 from marts.fct_quarantine
-order by source_name, reason, source_object, row_number nulls first, column_name nulls first, value nulls first""",
-    columns=(
-        *columns(source_name="Source", source_object="Object"),
-        *columns(note="the whole object", row_number="Row"),
-        Column("column_name", "Column", "code", note="the whole row or object"),
-        Column("value", "Value", "code", note="no value"),
-        Column("reason", "Reason", "state"),
-        Column("remedy", "Remedy"),
-    ),
-    key=("source_name", "source_object", "row_number", "column_name"),
-    method="All quarters. Negative provider emissions and unknown regions are here too; their masses are in the "
-    "reconciliation as quarantined, never clipped to zero.",
-    empty="Nothing is quarantined.",
-    page_rows=20,
-)
+order by source_name, reason, source_object, row_number nulls first, column_name nulls first, value nulls first""")
 
 SIDES = {
     "provider_total": "Provider total",
@@ -255,10 +174,7 @@ SUMS = ",\n    ".join(
     f"end as {side}"
     for side in SIDES
 )
-CONSERVATION = TableSpec(
-    id="conservation",
-    title="Conservation: provider total = runs + residual + quarantined",
-    sql=f"""with billed as (
+CONSERVATION = table("conservation").answered_by(f"""with billed as (
     select unit_or_currency, count(*) as billed_cells
     from marts.fct_reconciliation
     where method = 'conservation' and measure = 'billed_cost' and {within()}
@@ -283,16 +199,4 @@ left join billed using (unit_or_currency)
 left join book using (source_name, payer_account_id, usage_month, provider_model_version)
 where method = 'conservation' and {within()}
 group by measure, unit_or_currency, provider_model_version
-order by measure in ({MASSES_IN_ORDER}), measure, unit_or_currency, provider_model_version""",
-    columns=(
-        *columns("code", measure="Measure"),
-        *columns(unit_or_currency="Unit", provider_model_version="Model version", cell_count="Cells"),
-        *columns(cells_that_differ="that differ"),
-        *columns("amount", note="a cell has no value (no list price, or not published)", **SIDES),
-        *columns(stands_in="Belongs to"),
-        *columns(note="not weighed", lowest_weight_coverage_ratio="Lowest weight coverage"),
-    ),
-    method="Exact, cell by cell; the billed total is added independently from the landed files. Amounts are in the unit "
-    "of their row. Versions of the provider's model are never added: the book holds one per payer and month.",
-    empty="Nothing to reconcile in this quarter.",
-)
+order by measure in ({MASSES_IN_ORDER}), measure, unit_or_currency, provider_model_version""")

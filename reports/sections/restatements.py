@@ -7,10 +7,11 @@ from dataclasses import replace
 from decimal import Decimal
 
 from reports.issue import Issue, Policy
-from reports.model import Column, Section, TableSpec, answer, columns
+from reports.model import Section, answer
 from reports.page.numbers import grouped
 from reports.publication import Publication
 from reports.quarter import Quarter
+from reports.sections.tables import table
 
 CAUSES = {
     "code": "Code",
@@ -37,23 +38,7 @@ from compared
 where known_now is distinct from was
 order by report_id, datapoint_id"""
 
-RESTATED = TableSpec(
-    id="restated",
-    title="Figures of issued reports that are known otherwise now",
-    sql=SQL,
-    columns=(
-        *columns("code", report_id="Report", datapoint_id="Figure"),
-        *columns("number", note="not known", was="As issued", known_now="As known now", difference="Difference"),
-        Column("change_ratio", "Change", "ratio", note="no change of a figure that was 0 or unknown"),
-        *columns(
-            "number", note="a side of this step is not known", **{f"{cause}_delta": label for cause, label in CAUSES.items()}
-        ),
-    ),
-    key=("report_id", "datapoint_id"),
-    method="Causes are substituted one after the other, in the order of the columns, and each is what its step alone moves; they "
-    "add up to the difference. The unit is the figure's own.",
-    empty="No figure of an issued report is known otherwise now, as of the last time it was asked.",
-)
+RESTATED = table("restated").answered_by(SQL)
 
 
 def policy_words(policy: Policy | None) -> str:

@@ -5,8 +5,6 @@
 
 from collections.abc import Iterable
 
-from reports.model import Column, columns
-
 ENDS = ("", "_low", "_high")  # of a modelled figure: itself and its plausible bounds
 MASSES = (
     "provider_scope_1_kgco2e",
@@ -62,7 +60,7 @@ def nine_digits(expression: str) -> str:
     return f"cast(printf('%.8e', {expression}) as double)"
 
 
-# the columns `by_period` makes, with their headings
+# the periods whose sums `by_period` makes, with their headings
 PERIODS = (("month_1", "$month_1_short"), ("month_2", "$month_2_short"), ("month_3", "$month_3_short"), ("quarter", "$quarter"))
 
 
@@ -78,10 +76,6 @@ def by_period(amount: str, name: str, known: str = "true") -> str:
             and count(*) filter (where {condition} and {amount} is null) = 0
         then coalesce(sum({amount}) filter (where {condition}), 0) end as {name}_{period}""")
     return ",\n".join(sums)
-
-
-def period_columns(key: str, kind: str, group: str, note: str = "not recorded") -> tuple[Column, ...]:
-    return columns(kind, note=note, group=group, **{f"{key}_{period}": label for period, label in PERIODS})
 
 
 # CTEs that end in `presence`: every payer that a configured source has ever had, and every payer of this or the last quarter, x
@@ -145,11 +139,6 @@ presence as (
 
 WAYS = ("location", "market")
 PARTS = (("run", " filter (where is_run)"), ("rest", " filter (where not is_run)"), ("all", ""))
-
-
-def run_rest_all(key: str, group: str, note: str = "not recorded") -> tuple[Column, ...]:
-    """What runs carry, what no run carries, and both, under one heading: the columns of `PARTS`."""
-    return columns(note=note, group=group, **{f"run_{key}": "Runs", f"rest_{key}": "No run", f"all_{key}": "Total"})
 
 
 # CTE `parts`: each book emission row of runs and of the residual; their sum is the provider's less what is quarantined.

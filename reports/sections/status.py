@@ -6,10 +6,10 @@ Issuing is somebody's act, never this code's.
 from dataclasses import dataclass, replace
 
 from reports.errors import QuarterError
-from reports.model import Column, TableSpec, columns, named
 from reports.publication import Publication, Row
 from reports.quarter import Quarter, listed, month_name
 from reports.sections.sql import PRESENCE, account_names, within
+from reports.sections.tables import table
 
 
 @dataclass(frozen=True)
@@ -22,33 +22,14 @@ class Status:
 
 
 NOT_ISSUED = "Every figure is final; the report has not been issued."
-PRESENCE_OF_PAYERS = TableSpec(
-    id="presence",
-    title="Bills and carbon publications by payer and month",
-    sql=f"""with {PRESENCE}
+PRESENCE_OF_PAYERS = table("presence").answered_by(f"""with {PRESENCE}
 select presence.provider_name, presence.payer_account_id, payers_named.account_name as payer_account_name,
     presence.source_name, presence.usage_month, presence.has_bill, presence.has_carbon
 from presence
 {account_names("presence", "payer_account_id", "payers_named")}
-order by presence.provider_name, presence.payer_account_id, presence.source_name, presence.usage_month""",
-    columns=(
-        *columns(provider_name="Provider"),
-        *named("payer_account_id", "Payer", "payer_account_name", "Payer's name"),
-        Column("source_name", "Source", note="a payer, of whichever source", is_data_only=True),
-        *columns(usage_month="Month"),
-        *columns(has_bill="Bill", has_carbon="Carbon publication"),
-    ),
-    key=("provider_name", "payer_account_id", "source_name", "usage_month"),
-    method="A bill is there when the payer has a reconciled billed cost in the month; carbon when it has a reconciled "
-    "provider mass, or when its carbon source delivered the month empty. Every payer that a configured source has had so far is "
-    "expected in every month.",
-    empty="No payer has a bill or a carbon publication so far.",
-)
+order by presence.provider_name, presence.payer_account_id, presence.source_name, presence.usage_month""")
 
-ROW_STATUS = TableSpec(
-    id="row_status",
-    title="Status of the rows in the two books",
-    sql=f"""with rows_of_both as (
+ROW_STATUS = table("row_status").answered_by(f"""with rows_of_both as (
     select 'cost' as book, usage_month, status from marts.fct_training_run_costs where {within()}
     union all
     select 'emissions', usage_month, status from marts.fct_training_run_emissions where {within()}
@@ -62,16 +43,7 @@ select
     count(*) filter (where status = 'no_cell') as no_cell_rows
 from rows_of_both
 group by book, usage_month
-order by book, usage_month""",
-    columns=(
-        *columns(book="Book", usage_month="Month", final_rows="Final", preliminary_rows="Preliminary"),
-        *columns(not_published_rows="Not published", no_cell_rows="No provider cell"),
-    ),
-    method="Rows per status. A cost row is final 14 days after month end with every invoice id; an emission row is final "
-    "after AWS's yearly true-up, at Google 21 days after publication. No provider cell: the carbon export has no row for "
-    "the run's account, product and region.",
-    empty="No run has a row in this quarter.",
-)
+order by book, usage_month""")
 
 
 EXPIRING = f"""with newest as (

@@ -20,7 +20,7 @@ from reports.errors import PublicationError
 from reports.page.numbers import plain
 from reports.publication import Row
 from reports.quarter import Quarter
-from reports.tracing.figures import Figure, FigureError, in_report
+from reports.tracing.figures import Figure, FigureError
 
 TABLE = re.compile(r"\b(marts|ops)\s*\.\s*\"?([A-Za-z_][A-Za-z_0-9]*)\"?")
 COMPARED = re.compile(r"\b([a-z_][a-z_0-9]*)\s*(?:=\s*('(?:[^']|'')*')|in\s*\(((?:\s*'(?:[^']|'')*'\s*,?)+)\))", re.I)
@@ -149,13 +149,6 @@ def prove(prover: Prover, figure: Figure, quarter: Quarter | None = None) -> Pro
 
     sets = _sets(prover, figure.sql, figure.key, quarter, is_same)
     return Proof(figure.id, plain(wanted), sets, prover.runs - before)
-
-
-def rows_behind(published: Path, record: Mapping[str, Any], text: str) -> Proof:
-    """The rows of a published file that alone give a figure of a report (its report.json) again."""
-    figure = in_report(record, text)
-    with opened(published) as prover:
-        return prove(prover, figure, Quarter.parse(record["quarter"]))
 
 
 def prove_table(prover: Prover, table: Mapping[str, Any], quarter: Quarter) -> Proof:

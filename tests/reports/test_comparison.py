@@ -11,9 +11,6 @@ import pytest
 
 from reports.comparison import render
 from reports.errors import PublicationError, WindowError
-from reports.publication import open_publication
-from reports.quarter import Quarter
-from reports.sections import claims
 from reports.statements import standing_alone
 from reports.window import Window, months_before
 from tests.reports.compared_file import write_compared
@@ -120,18 +117,3 @@ def test_verdicts_are_about_the_dates_and_nothing_of_a_quarter_is_left_in_words(
     assert "span" not in verdict and report.verdicts == {"tpu": 1}
     words = [text for section in record["sections"] for t in section["tables"] for text in (t["title"], t["method"])]
     assert not [text for text in words if "quarter" in text]
-
-
-def test_a_file_without_these_tables_has_no_section_of_them(tmp_path: Path) -> None:
-    with duckdb.connect(str(tmp_path / "older.duckdb")) as connection:
-        connection.execute("create schema marts; create table marts.dim_training_runs as select 1 as x")
-    with open_publication(tmp_path / "older.duckdb") as publication:
-        section = claims.section(publication, Quarter.parse("2026Q3"))
-    assert (section.tables, section.lead) == ((), "")
-
-
-def test_the_quarterly_report_has_the_same_tables_over_all_runs(compared: Path) -> None:
-    with open_publication(compared) as publication:
-        section = claims.section(publication, Quarter.parse("2026Q3"))
-    assert [table.id for table in section.tables] == [spec.id for spec in claims.TABLES]
-    assert section.tables[0].rows[0]["measured_value"] == 5.0 and "not of the quarter alone" in section.lead

@@ -11,7 +11,7 @@ import pytest
 from reports.quarter import Quarter
 from reports.tracing.figures import Figure, FigureError, figure_id, in_report, of_published, parts_of, row_key
 from reports.tracing.influence import changed_figures, without
-from reports.tracing.proof import Prover, narrowest, opened, prove, rows_behind
+from reports.tracing.proof import Prover, narrowest, opened, prove
 
 NAMES = ("a/b", "c,d", "100%", "", "línea \n", "..", "'; drop table x; --")
 BY_TEAM = (
@@ -87,8 +87,8 @@ def test_rows_of_a_report_table_are_followed_by_its_statement(prover: Prover) ->
     assert {one.table: one.count for one in sets} == {"marts.fct_costs": 2, "marts.dim_training_runs": 2}
 
 
-def test_the_rows_behind_a_figure_are_asked_of_a_file_and_a_report(tmp_path: Path, prover: Prover) -> None:
-    proof = rows_behind(tmp_path / "published.duckdb", REPORT, "2026Q3/by_team/x%2Fy/cost")
+def test_the_rows_behind_a_figure_are_asked_of_a_file_and_a_report(prover: Prover) -> None:
+    proof = prove(prover, in_report(REPORT, "2026Q3/by_team/x%2Fy/cost"), Quarter.parse("2026Q3"))
     assert next(one.condition for one in proof.rows if one.table == "marts.fct_costs").startswith("(training_run_id in (select")
 
 

@@ -1,0 +1,94 @@
+"""The tables of a report as the YAML files beside the sections declare them: title, columns, method. The SQL is a section's own.
+
+A row of columns is `{usage_month: Month, region_id: Region}`: the column of the query and its heading. The kind of each is that
+of its name. `_` holds what else these columns have in common, in the words of `Column`, and:
+
+    bounded: true            a modelled figure: one cell on the page, 812 (640-1 020), its `_low` and `_high` in the data files;
+                             another name instead of true where the ends are called otherwise
+    named: [column, heading] an id and what people call it: one cell on the page, two columns in the data files
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from reports.model import Column, TableSpec
+
+HERE = Path(__file__).resolve().parent
+ENDINGS = {
+    "money": "_cost",
+    "mass": "_kgco2e",
+    "energy": "_kwh",
+    "hours": "_hours",
+    "ratio": "_ratio",
+    "count": "_count _months _cells _records _years _number rows position _differ _without_figure _per_node",
+    "month": "_month",
+    "date": "_date valid_from",
+    "time": "_at undated",
+    "flag": "passed has_bill has_carbon",
+    "digest": "_hash",
+    "state": "confidence _rule _component state _status outcome _kind _option",
+    "code": "_id _code _key _type _types _version _versions _zone _object currency regions kind partition gate field fingerprint",
+}
+
+
+def kind_of(key: str) -> str:
+    """A measure's name ends in its unit, so the name shows the kind: effective_cost is money, region_id a code."""
+    return next((kind for kind, endings in ENDINGS.items() if key.endswith(tuple(endings.split()))), "text")
+
+
+def columns(rows: Iterable[dict[str, Any]]) -> Iterator[Column]:
+    """The columns of declared rows."""
+    for row in rows:
+        for key, label in row.items():
+            if key != "_":
+                yield from _column(key, label, **row.get("_", {}))
+
+
+def _column(
+    key: str,
+    label: str,
+    *,
+    kind: str = "",
+    bounds: Iterable[str] = (),
+    bounded: bool | str = False,
+    named: tuple[str, str] = ("", ""),
+    **others: Any,
+) -> Iterator[Column]:
+    kind, stem = kind or kind_of(key), key if bounded is True else bounded
+    ends = {f"{stem}_low": f"{label}, low bound", f"{stem}_high": f"{label}, high bound"} if stem else {}
+    yield Column(key, label, kind, bounds=tuple(bounds or ends), name=named[0], **others)
+    for end, words in ends.items():
+        yield Column(end, words, kind, is_data_only=True, **others)
+    if named[0]:
+        yield Column(*named, note="the bills carry no name for it", is_data_only=True)
+
+
+@cache
+def declared() -> dict[str, Any]:
+    """What the files declare, by the id of a table, or by the name of a text."""
+    # the loader in C, where PyYAML has it: every refresh imports these files
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    files = [yaml.load(file.read_bytes(), loader) for file in sorted(HERE.glob("*.yml"))]
+    return {id: entry for file in files for id, entry in file.items()}
+
+
+def table(id: str) -> TableSpec:
+    """A declared table; `answered_by` gives it its query."""
+    entry = declared()[id]
+    method = entry["method"]  # one text, or several that other tables share
+    parts = {
+        "columns": tuple(columns(entry["columns"])),
+        "key": tuple(entry.get("key", ())),
+        "method": method if isinstance(method, str) else " ".join(method),
+    }
+    return TableSpec(id=id, sql="", **{**entry, **parts})
+
+
+def by(spec: TableSpec, name: str, group: str, label: str) -> TableSpec:
+    """The table of one attribute of runs, which is its first column: cost_by of the team is cost_by_team, Cost by team."""
+    return replace(spec, id=f"{spec.id}_{name}", title=f"{spec.title} {name}", columns=(Column(group, label), *spec.columns))
