@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reports import REPORT_FORMAT
 from reports.errors import PublicationError, WindowError
-from reports.model import Section, Table, TableSpec
+from reports.model import Section, Table, TableSpec, answered
 from reports.page import comparison as page
 from reports.page import records, words
 from reports.publication import Publication, Row, open_publication
@@ -83,37 +83,30 @@ class _Asking:
     statements: Mapping[str, str]
     window: Window
 
+    def alone(self, sql: str) -> str:
+        return standing_alone(sql, self.statements, self.window)
+
     def query(self, text: str) -> tuple[Row, ...]:
         """Its rows; none where the publication has not what it asks for."""
-        sql = standing_alone(self.window.fill(text), self.statements, self.window)
+        sql = self.alone(self.window.fill(text))
         return () if self.publication.missing(sql) else tuple(self.publication.rows(sql))
 
-    def table(self, spec: TableSpec) -> Table:
-        """A table of the quarterly report, about the window."""
-        fill = self.window.fill
-        sql = standing_alone(fill(spec.sql), self.statements, self.window)
-        columns = tuple(replace(column, label=fill(column.label)) for column in spec.columns)
-        asked = replace(spec, sql=sql, columns=columns, title=fill(spec.title), method=fill(spec.method))
-        absent = "not part of this publication" if self.publication.missing(sql) else ""
-        return Table(asked, () if absent else tuple(self.publication.rows(sql)), absent, quarter=self.window.name)
+    def tables(self, *specs: TableSpec) -> dict[str, Table]:
+        """Tables of the quarterly report, about the window."""
+        return answered(self.publication, self.window, *specs, query=self.alone)
 
 
 def _sections(asking: _Asking) -> list[Section]:
     """In reading order, each table with its reference code: T2.1 is the first of section 2."""
-    others = (("claims", claims.TITLE, claims.LEAD, claims.TABLES), ("evidence", "Evidence", "", (BUILD,)))
-    sections = [
-        side_by_side(asking.table, asking.query),
-        *(Section(id, title, lead, tuple(map(asking.table, specs))) for id, title, lead, specs in others),
-    ]
+    sections = (
+        side_by_side(asking.tables, asking.query),
+        Section("claims", claims.TITLE, claims.LEAD, tuple(asking.tables(*claims.TABLES).values())),
+        Section("evidence", "Evidence", "", tuple(asking.tables(BUILD).values())),
+    )
     return [
-        replace(section, tables=tuple(replace(table, code=f"T{n}.{m}") for m, table in enumerate(_shown(section), 1)))
+        replace(section, tables=tuple(replace(table, code=f"T{n}.{m}") for m, table in enumerate(section.tables, 1)))
         for n, section in enumerate(sections, 1)
     ]
-
-
-def _shown(section: Section) -> list[Table]:
-    """A table of which the publication has nothing is left out."""
-    return [table for table in section.tables if not table.absent]
 
 
 def _counts(tables: Mapping[str, Table], id: str) -> dict[str, int]:

@@ -4,14 +4,14 @@ A column's `kind` is what it holds (and so how it is aligned, rounded and labell
 there means.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from itertools import takewhile
+from typing import Protocol
 from urllib.parse import quote
 
 from reports.publication import Publication, Row
-from reports.quarter import Quarter
 
 TEXT_KINDS = frozenset({"text", "code", "state", "month", "date", "time", "flag", "digest"})
 
@@ -43,6 +43,15 @@ class Column:
         return self.unit or units.get(self.kind, "")
 
 
+class Span(Protocol):
+    """A quarter, or any two dates: what fills the marks of a query."""
+
+    @property
+    def name(self) -> str: ...
+
+    def fill(self, text: str) -> str: ...
+
+
 @dataclass(frozen=True)
 class TableSpec:
     """A question with its SQL. SQL, headings and method may hold the marks of `Quarter.fill`."""
@@ -68,8 +77,8 @@ class TableSpec:
     def answered_by(self, sql: str) -> "TableSpec":
         return replace(self, sql=sql)
 
-    def of(self, quarter: Quarter) -> "TableSpec":
-        fill = quarter.fill
+    def of(self, span: Span) -> "TableSpec":
+        fill = span.fill
         columns = tuple(replace(c, label=fill(c.label), group=fill(c.group), note=fill(c.note)) for c in self.columns)
         return replace(self, title=fill(self.title), sql=fill(self.sql), columns=columns, method=fill(self.method))
 
@@ -172,15 +181,19 @@ class Section:
     sentences: tuple[Sentence, ...] = ()
 
 
-def answer(publication: Publication, quarter: Quarter, spec: TableSpec) -> Table:
-    """Ask the table's query of a quarter. Where the publication has not what it asks for, the table is absent and left out."""
-    asked = spec.of(quarter)
+def answer(publication: Publication, span: Span, spec: TableSpec, query: Callable[[str], str] = str) -> Table:
+    """Ask the table's query of a span. Where the publication has not what it asks for, the table is absent and left out.
+
+    `query` makes another query of the filled one.
+    """
+    asked = spec.of(span)
+    asked = asked.answered_by(query(asked.sql))
     if publication.missing(asked.sql):
-        return Table(asked, absent="not part of this publication", quarter=quarter.name)
-    return Table(asked, tuple(publication.rows(asked.sql)), quarter=quarter.name)
+        return Table(asked, absent="not part of this publication", quarter=span.name)
+    return Table(asked, tuple(publication.rows(asked.sql)), quarter=span.name)
 
 
-def answered(publication: Publication, quarter: Quarter, *specs: TableSpec) -> dict[str, Table]:
+def answered(publication: Publication, span: Span, *specs: TableSpec, query: Callable[[str], str] = str) -> dict[str, Table]:
     """The tables that have something to show, in their order."""
-    tables = (answer(publication, quarter, spec) for spec in specs)
+    tables = (answer(publication, span, spec, query) for spec in specs)
     return {table.id: table for table in tables if not table.absent and (table.rows or not table.spec.is_dropped_when_empty)}

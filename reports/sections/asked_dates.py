@@ -7,20 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from reports.model import Section, Table, TableSpec
-from reports.page.charts import Chart
 from reports.publication import Row
 from reports.sections import calibration, compared, verdicts
-from reports.sections.charts import ratio_chart
 
 SPECS = (
     *(verdicts.VERDICTS, verdicts.BY_KPI, verdicts.STRATA, verdicts.SENSITIVITIES, verdicts.BREAK_EVEN, verdicts.PAIRS),
     compared.RESIDUAL_SHARES,
     calibration.WATTS,
-)
-LEAD = (
-    "Compared are whole runs with all their attempts that ended in these dates, matched by pair key; below 1 the TPU side took "
-    "less. A side is named where five pairs or more agree, the power of the chips is not assumed, and less is left without a run "
-    "than the sides differ."
 )
 WORDS_OF_A_QUARTER = {
     "cast($end - interval 1 year as date)": "$start",
@@ -29,7 +22,7 @@ WORDS_OF_A_QUARTER = {
     "in the quarter": "in these dates",
     "in this quarter": "in these dates",
 }
-Ask = Callable[[TableSpec], Table]
+Ask = Callable[..., dict[str, Table]]
 Query = Callable[[str], tuple[Row, ...]]
 
 
@@ -50,22 +43,5 @@ def of_dates(spec: TableSpec) -> TableSpec:
 
 def side_by_side(ask: Ask, query: Query) -> Section:
     """The verdicts and what they rest on, the chart of the pairs, and where two ways of counting disagree."""
-    asked = [ask(of_dates(spec)) for spec in SPECS]
-    tables = {table.id: table for table in asked if table.rows or not table.spec.is_dropped_when_empty}
-    rated = tuple(row for row in tables[verdicts.BY_KPI.id].rows if row["factor_view"] == "chip")
-    pairs = tables[verdicts.PAIRS.id].rows if verdicts.PAIRS.id in tables else ()
-    drawn = tuple(map(_of_dates, ratio_chart(pairs, rated)))
-    apart = tuple(map(verdicts.disagreement, query(words_of_dates(verdicts.DISAGREEMENT))))
-    return Section(
-        "side_by_side",
-        verdicts.TITLE,
-        LEAD,
-        tuple(tables.values()),
-        {verdicts.VERDICTS.id: drawn} if drawn else {},
-        sentences=apart,
-    )
-
-
-def _of_dates(chart: Chart) -> Chart:
-    panels = (replace(panel, title=panel.title.removesuffix(" in four quarters")) for panel in chart.panels)
-    return replace(chart, panels=tuple(panels))
+    lead = verdicts.LEAD.replace("attempts, matched", "attempts that ended in these dates, matched")
+    return verdicts.side_by_side(ask(*map(of_dates, SPECS)), lead, query(words_of_dates(verdicts.DISAGREEMENT)), "")

@@ -1,5 +1,7 @@
 """Trainium and TPU side by side: the verdicts, what they rest on, and what would change them. No statistics here."""
 
+from collections.abc import Iterable
+
 from reports.model import Section, Sentence, Table, answered
 from reports.publication import Publication, Row
 from reports.quarter import Quarter
@@ -24,11 +26,11 @@ SPAN = "case when window_start = $start then 'quarter' else 'four quarters' end"
 WINDOWS = "window_end = $end and window_start in ($start, cast($end - interval 1 year as date))"
 
 
-def _kpi(column: str = "kpi") -> str:
+def _kpi() -> str:
     """The KPI in words, and its place in reading order."""
     names = " ".join(f"when '{key}' then '{words}'" for key, words in KPIS.items())
     places = " ".join(f"when '{key}' then {place}" for place, key in enumerate(KPIS))
-    return f"case {column} {names} end as measure, case {column} {places} end as position"
+    return f"case kpi {names} end as measure, case kpi {places} end as position"
 
 
 VERDICTS = table("verdicts").answered_by(f"""\
@@ -75,6 +77,11 @@ select workload_key, pair_key, {_kpi()}, unit, trainium_run_count, tpu_run_count
 from marts.rpt_comparison_pairs
 where window_end = $end and window_start = cast($end - interval 1 year as date) and factor_view = 'chip' and setting = ''
 order by workload_key, position, pair_key""")
+LEAD = (
+    "Compared are whole runs with all their attempts, matched by pair key; below 1 the TPU side took less. A side is "
+    "named where five pairs or more agree, the power of the chips is not assumed, and less is left without a run than the "
+    "sides differ."
+)
 DISAGREEMENT = """select allocated.workload_key, allocated.pair_count as allocated_pairs, modelled.pair_count as modelled_pairs,
     allocated.geometric_mean_ratio as allocated_ratio, modelled.geometric_mean_ratio as modelled_ratio
 from marts.rpt_comparison_sensitivities as allocated
@@ -98,43 +105,29 @@ def disagreement(row: Row) -> Sentence:
     return Sentence(f"ratios_disagree,{row['workload_key']}", (words,))
 
 
+def side_by_side(
+    tables: dict[str, Table], lead: str, apart: Iterable[Row], span: str = " in four quarters", absent: str = ""
+) -> Section:
+    """The chapter of these tables: the chart of the pairs of a span of time, and where two ways of counting disagree."""
+    pairs = tables[PAIRS.id].rows if PAIRS.id in tables else ()
+    # beside the pairs of a chart stand the figures of its span: of the two of a quarterly report the four quarters
+    rated = (row for row in tables[BY_KPI.id].rows if row["factor_view"] == "chip" and row["span"] != "quarter") if pairs else ()
+    drawn = ratio_chart(pairs, tuple(rated), span)
+    charts = {VERDICTS.id: drawn} if drawn else {}
+    return Section("side_by_side", TITLE, lead, tuple(tables.values()), charts, absent, tuple(map(disagreement, apart)))
+
+
 def section(publication: Publication, quarter: Quarter) -> Section:
     """The chapter. With one platform or none, the reason why it is empty."""
-    specs = (
-        VERDICTS,
-        MODELLED_VERDICTS,
-        BY_KPI,
-        STRATA,
-        SENSITIVITIES,
-        BREAK_EVEN,
-        PAIRS,
-        compared.WHAT_WAS_COMPARED,
-        compared.RESIDUAL_SHARES,
-    )
-    tables = answered(publication, quarter, *specs)
+    specs = (VERDICTS, MODELLED_VERDICTS, BY_KPI, STRATA, SENSITIVITIES, BREAK_EVEN, PAIRS)
+    tables = answered(publication, quarter, *specs, compared.WHAT_WAS_COMPARED, compared.RESIDUAL_SHARES)
     made = tables.get(compared.WHAT_WAS_COMPARED.id)
     if not made:
-        return Section("side_by_side", TITLE)
+        return side_by_side({}, "", ())
     families = {str(row["accelerator_family"]) for row in made.rows}
     if not {"trainium", "tpu"} <= families:
         there = f"only on {families.pop()}" if families else "on neither"
         absent = f"Nothing is compared: it takes runs that ended on Trainium and on TPU, and in this quarter they ended {there}."
-        return Section("side_by_side", TITLE, tables=(made,) if made.rows else (), absent=absent)
-    drawn = {VERDICTS.id: ratio_chart(tables[PAIRS.id].rows, _rated(tables[BY_KPI.id]))} if PAIRS.id in tables else {}
+        return side_by_side({made.id: made} if made.rows else {}, "", (), absent=absent)
     query = quarter.fill(DISAGREEMENT)
-    apart = () if publication.missing(query) else tuple(disagreement(row) for row in publication.rows(query))
-    return Section(
-        "side_by_side",
-        TITLE,
-        lead="Compared are whole runs with all their attempts, matched by pair key; below 1 the TPU side took less. A side is "
-        "named where five "
-        "pairs or more agree, the power of the chips is not assumed, and less is left without a run than the sides differ.",
-        tables=tuple(tables.values()),
-        charts=drawn,
-        sentences=apart,
-    )
-
-
-def _rated(table: Table) -> tuple[Row, ...]:
-    """The rows that stand beside the pairs of a chart: the four quarters, in the chip view."""
-    return tuple(row for row in table.rows if row["span"] == "four quarters" and row["factor_view"] == "chip")
+    return side_by_side(tables, LEAD, () if publication.missing(query) else publication.rows(query))
