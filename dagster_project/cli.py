@@ -14,7 +14,7 @@ from dagster_project import __version__
 from dagster_project.commands.endings import guarded, say
 from dagster_project.commands.evidence_cli import restatements, verify
 from dagster_project.commands.export_cli import export_app
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Format, Json, Wait
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Format, Json, Wait, settings_of
 from dagster_project.commands.record_cli import AS_GIVEN, record
 from dagster_project.commands.report_cli import report_app
 from dagster_project.commands.trace_cli import trace
@@ -89,10 +89,9 @@ def doctor(config: Config = DEFAULT_CONFIG, as_json: Json = False, debug: Debug 
     Example: trainledger doctor --config ./trainledger.yaml
     """
     from dagster_project.doctor.examination import diagnose
-    from dagster_project.settings import load_settings
     from dagster_project.warehouse.home import Home
 
-    return diagnose(Home.of(load_settings(config)), typer.echo, as_json=as_json)
+    return diagnose(Home.of(settings_of(config)), typer.echo, as_json=as_json)
 
 
 @app.command()
@@ -119,10 +118,9 @@ def refresh(
     from dagster_project.base.months import month_range
     from dagster_project.commands import refreshing
     from dagster_project.commands.progress import shown
-    from dagster_project.settings import load_settings
 
     asked = month_range(months, f"{now():%Y-%m}") if months else ()
-    settings = load_settings(config)
+    settings = settings_of(config)
     with shown() as listener:
         done = refreshing.refresh(settings, only=only, full=full, months=asked, wait=wait, say=say, listener=listener)
     if as_json:
@@ -144,9 +142,8 @@ def status(
     """
     from dagster_project.commands.status import json_text, read_status
     from dagster_project.commands.status_table import table_text
-    from dagster_project.settings import load_settings
 
-    found = read_status(load_settings(config))
+    found = read_status(settings_of(config))
     width = None if sys.stdout.isatty() else 120  # a pipe has no width
     typer.echo(json_text(found) if as_json else table_text(found, width, everything=everything))
 
@@ -165,9 +162,8 @@ def sql(
     Example: trainledger sql "select training_run_id, sum(effective_cost) from fct_training_run_costs group by all" --format csv
     """
     from dagster_project.commands.query import answer_to
-    from dagster_project.settings import load_settings
 
-    answer_to(load_settings(config).home / "published" / "trainledger.duckdb", query, form, out)
+    answer_to(settings_of(config).home / "published" / "trainledger.duckdb", query, form, out)
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
@@ -186,9 +182,8 @@ def dbt(
     Example: trainledger dbt -- docs generate
     """
     from dagster_project.commands.dbt_by_hand import run
-    from dagster_project.settings import load_settings
 
-    return run(load_settings(config), arguments, wait, say)
+    return run(settings_of(config), arguments, wait, say)
 
 
 @app.command()
@@ -203,9 +198,8 @@ def ui(
     Example: trainledger ui --config trainledger.yaml
     """
     from dagster_project.commands.ui import serve
-    from dagster_project.settings import load_settings
 
-    return serve(load_settings(config), port, say)
+    return serve(settings_of(config), port, say)
 
 
 @app.command()
@@ -221,9 +215,8 @@ def digest(
     Example: trainledger digest
     """
     from dagster_project.commands.query import digests, digests_json
-    from dagster_project.settings import load_settings
 
-    published = file or load_settings(config).home / "published" / "trainledger.duckdb"
+    published = file or settings_of(config).home / "published" / "trainledger.duckdb"
     tables = digests(published)
     if as_json:
         typer.echo(digests_json(published, tables))
@@ -245,9 +238,8 @@ def prune(
     Example: trainledger prune --yes
     """
     from dagster_project.commands.pruning import run
-    from dagster_project.settings import load_settings
 
-    run(load_settings(config), yes=yes, wait=wait, tell=typer.echo, say=say)
+    run(settings_of(config), yes=yes, wait=wait, tell=typer.echo, say=say)
 
 
 if __name__ == "__main__":

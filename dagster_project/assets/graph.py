@@ -10,7 +10,7 @@ from dagster_project.assets import results
 from dagster_project.assets.landing import new_deliveries_asset, source_asset
 from dagster_project.assets.line import line_assets
 from dagster_project.assets.names import GATES, PUBLICATION, REFRESH
-from dagster_project.assets.release import comparison_asset, months_asset, quarterly_asset
+from dagster_project.assets.release import months_asset, report_assets
 from dagster_project.assets.schedules import schedules
 from dagster_project.assets.steps import UI_WAIT, WriterLock
 from dagster_project.settings import Settings
@@ -22,7 +22,7 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
     manifest = modelling.project(settings.home)
     sources = [source_asset(settings, source) for source in settings.sources]
     refreshed = [new_deliveries_asset(settings), line_assets(settings, manifest)]
-    months, quarterly, comparison = months_asset(settings, manifest), quarterly_asset(settings), comparison_asset(settings)
+    months, (quarterly, comparison) = months_asset(settings, manifest), report_assets(settings)
     refresh = _job(
         REFRESH,
         refreshed,

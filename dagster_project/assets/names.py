@@ -4,7 +4,6 @@ The graph is built from these names and what the command line did is told in the
 asset and no event is made here.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
@@ -64,11 +63,6 @@ def check_of_test(manifest: dict[str, Any], test: dict[str, Any]) -> dg.AssetChe
     attached = nodes[test.get("attached_node") or parents[0]]
     node = next((node for node in manifest["nodes"].values() if node["name"] == named), attached)
     return dg.AssetCheckKey(node_key(node), test["name"])
-
-
-def is_error(test: Mapping[str, Any]) -> bool:
-    """Whether a dbt test blocks what is below it; else it is a warning."""
-    return str(test["config"].get("severity", "error")).lower() == "error"
 
 
 def quarter_of(month: str) -> str:

@@ -45,54 +45,44 @@ def months_asset(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefin
     return publication_months
 
 
-def quarterly_asset(settings: Settings) -> dg.AssetsDefinition:
-    """The quarterly report of the published file."""
+def report_assets(settings: Settings) -> tuple[dg.AssetsDefinition, dg.AssetsDefinition]:
+    """The quarterly report of the published file, and the comparison of its last twelve complete months."""
     site = Site.of_home(settings.home, settings.memory_limit)
+    code, reports, organisation = "publishing/reporting.py", site.root / "reports", settings.organisation.name
+    of_reports: dict[str, Any] = {
+        "pool": None,  # they read the publication and write nothing that others write
+        "deps": [names.PUBLICATION],
+        "group_name": "reports",
+    }
 
     @step(
         names.QUARTERLY,
-        "publishing/reporting.py",
-        pool=None,  # it reads the publication and writes nothing that others write
-        deps=[names.PUBLICATION],
-        group_name="reports",
+        code,
+        **of_reports,
         kinds={"html", "pdf"},
         partitions_def=dg.DynamicPartitionsDefinition(name=names.QUARTERS),
         description="One quarter of the published file as HTML, PDF, XLSX, CSV and JSON. The quarters are those of which "
         "something is published.",
     )
     def quarterly(context: dg.AssetExecutionContext) -> Result:
+        quarter, policy = context.partition_key, policy_of(settings.reporting)
         with explained():
-            report = render_quarter(
-                site.published_file,
-                site.root / "reports",
-                context.partition_key,
-                settings.organisation.name,
-                policy=policy_of(settings.reporting),
-            )
-        result: Result = results.as_result(results.report_materialization(context.partition_key, report.html, report.status))
+            report = render_quarter(site.published_file, reports, quarter, organisation, policy=policy)
+        result: Result = results.as_result(results.report_materialization(quarter, report.html, report.status))
         return result
-
-    return quarterly
-
-
-def comparison_asset(settings: Settings) -> dg.AssetsDefinition:
-    """The comparison of the last twelve complete months of the published file."""
-    site = Site.of_home(settings.home, settings.memory_limit)
 
     @step(
         names.COMPARISON,
-        "publishing/reporting.py",
-        pool=None,  # it reads the publication and writes nothing that others write
-        deps=[names.PUBLICATION],
-        group_name="reports",
+        code,
+        **of_reports,
         kinds={"html"},
         description="Trainium and TPU over the last twelve complete months of the published file: verdicts, sensitivities, claims"
         " of vendors. The same as `trainledger report compare`.",
     )
     def comparison(context: dg.AssetExecutionContext) -> Result:
         with explained():
-            report = render_comparison(site.published_file, site.root / "reports", settings.organisation.name)
+            report = render_comparison(site.published_file, reports, organisation)
         result: Result = results.as_result(results.comparison_materialization(report))
         return result
 
-    return comparison
+    return quarterly, comparison

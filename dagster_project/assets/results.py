@@ -21,6 +21,7 @@ from dagster_project.landing.records import calendar_month
 from dagster_project.settings import SourceSettings
 from dagster_project.warehouse import steps
 from dagster_project.warehouse.builds import Build
+from dagster_project.warehouse.gates import is_blocking
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.nodes import NodeResult
 from dagster_project.warehouse.site import Site
@@ -172,7 +173,7 @@ def node_events(manifest: dict[str, Any], nodes: Iterable[NodeResult], build: Bu
             told = {"status": result.status, "failing rows": result.failures, "first rows": result.detail or "none"}
             # a skipped one did not pass
             key, passed = names.check_of_test(manifest, node), result.is_sound
-            yield _evaluation(key, passed, is_error=names.is_error(node), metadata=told)
+            yield _evaluation(key, passed, is_error=is_blocking(node), metadata=told)
         elif result.status == "success":
             counted = {ROWS: result.rows} if result.rows is not None else {}
             yield dg.AssetMaterialization(

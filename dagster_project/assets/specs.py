@@ -14,6 +14,7 @@ from dagster_project.assets import names
 from dagster_project.assets.columns import Sources, Types
 from dagster_project.assets.steps import code_references
 from dagster_project.base.dbt_project import project_folder
+from dagster_project.warehouse.gates import is_blocking
 
 BY_HAND = (
     "Run alone, outside the job `refresh`, this model is built but **not published**; the next refresh then builds everything."
@@ -89,6 +90,6 @@ def _check(manifest: dict[str, Any], node: dict[str, Any]) -> dg.AssetCheckSpec:
     return dg.AssetCheckSpec(
         key.name,
         asset=key.asset_key,
-        description=words if names.is_error(node) else f"{words} A warning: it blocks nothing.",
+        description=words if is_blocking(node) else f"{words} A warning: it blocks nothing.",
         metadata=code_references(project_folder() / node["original_file_path"]),
     )

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dagster_project.commands.endings import guarded, say
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Json, Wait
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Json, Wait, settings_of
 
 
 @guarded
@@ -34,13 +34,12 @@ def verify(
     """
     from dagster_project.commands.progress import shown
     from dagster_project.commands.verifying import require_a_subject, verify_landing, verify_report
-    from dagster_project.settings import load_settings
 
     require_a_subject(path, landing, from_landing)
     if path is not None:
         with shown() as listener:
             return verify_report(path, from_landing, typer.echo, as_json=as_json, listener=listener)
-    settings = load_settings(config)
+    settings = settings_of(config)
     with shown() as listener:
         return verify_landing(settings, typer.echo, as_json=as_json, listener=listener)
 
@@ -61,7 +60,6 @@ def restatements(
     """
     from dagster_project.commands.progress import shown
     from dagster_project.commands.restatements import tell_restatements
-    from dagster_project.settings import load_settings
 
     with shown() as listener:
-        tell_restatements(load_settings(config), quarter, wait, typer.echo, say, as_json=as_json, listener=listener)
+        tell_restatements(settings_of(config), quarter, wait, typer.echo, say, as_json=as_json, listener=listener)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dagster_project.commands.endings import guarded
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, settings_of
 
 export_app = typer.Typer(help="Files for other systems, from the published file.", no_args_is_help=True)
 
@@ -27,9 +27,8 @@ def export_focus(
     Example: trainledger export focus --from 2026-04 --to 2026-06 --out q2.parquet
     """
     from dagster_project.commands.exporting import FOCUS, export
-    from dagster_project.settings import load_settings
 
-    export(load_settings(config).home / "published" / "trainledger.duckdb", FOCUS, first, last, out)
+    export(settings_of(config).home / "published" / "trainledger.duckdb", FOCUS, first, last, out)
 
 
 @export_app.command("activity")
@@ -42,6 +41,5 @@ def export_activity(
     Example: trainledger export activity --from 2026-04 --to 2026-06 --out q2.csv
     """
     from dagster_project.commands.exporting import ACTIVITY, export
-    from dagster_project.settings import load_settings
 
-    export(load_settings(config).home / "published" / "trainledger.duckdb", ACTIVITY, first, last, out)
+    export(settings_of(config).home / "published" / "trainledger.duckdb", ACTIVITY, first, last, out)

@@ -4,20 +4,16 @@ What the rows are is dbt's (focus_1_4, activity_data) and is in the published fi
 keep all their digits. In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it.
 """
 
-import csv
 import sys
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any
 
 from dagster_project.base.failures import UsageError, writing_to
 from dagster_project.base.months import month_end, month_range
-from dagster_project.commands.query import BATCH, open_published
-
-if TYPE_CHECKING:
-    import duckdb
+from dagster_project.commands.query import open_published, write_csv, write_parquet
+from dagster_project.publishing.digest import plain_text
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -49,14 +45,14 @@ def export(file: Path, what: Export, first: str | None, last: str | None, target
         query = f"select * from marts.{what.view} where {condition} order by {what.key}"
         cursor = connection.execute(query, [day for _, day in bounds])
         if target is None:
-            write_csv(cursor, sys.stdout)
+            write_csv(cursor, sys.stdout, cell)
             return
         with writing_to(target):
             if target.suffix == ".parquet":
-                _write_parquet(cursor, target)
+                write_parquet(cursor, target)
             else:
                 with target.open("w", encoding="utf-8", newline="") as out:
-                    write_csv(cursor, out)
+                    write_csv(cursor, out, cell)
 
 
 def _bounds(first: str | None, last: str | None) -> list[tuple[str, date]]:
@@ -71,29 +67,9 @@ def _bounds(first: str | None, last: str | None) -> list[tuple[str, date]]:
     return bounds
 
 
-def write_csv(cursor: "duckdb.DuckDBPyConnection", out: TextIO) -> None:
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column[0] for column in cursor.description])
-    while rows := cursor.fetchmany(BATCH):
-        writer.writerows([[cell(value) for value in row] for row in rows])
-
-
 def cell(value: Any) -> str:
-    """A value as text: every digit, instants with their Z, nothing for null, and no text that a spreadsheet would run."""
-    if value is None:
-        return ""
-    if isinstance(value, Decimal):
-        return format(value, "f")
+    """A value as text: every digit, instants with their Z, and no text that a spreadsheet would run."""
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%dT%H:%M:%SZ}"
-    text = str(value)
+    text = plain_text(value)
     return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_STARTS) else text
-
-
-def _write_parquet(cursor: "duckdb.DuckDBPyConnection", target: Path) -> None:
-    from pyarrow import parquet
-
-    reader = cursor.to_arrow_reader(BATCH)
-    with parquet.ParquetWriter(target, reader.schema, compression="zstd") as writer:
-        for batch in reader:
-            writer.write_batch(batch)

@@ -2,9 +2,12 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from dagster_project.settings import Settings
 
 DEFAULT_CONFIG = Path("trainledger.yaml")
 
@@ -15,6 +18,13 @@ Config = Annotated[
 Debug = Annotated[bool, typer.Option("--debug", envvar="TRAINLEDGER_DEBUG", help="Show the traceback of an error.")]
 Wait = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for another writer before giving up (exit code 4).")]
 Json = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
+
+
+def settings_of(config: Path) -> "Settings":
+    """The configuration; what reads it is heavy, and imported once a command needs it."""
+    from dagster_project.settings import load_settings
+
+    return load_settings(config)
 
 
 class Format(StrEnum):

@@ -7,7 +7,7 @@ numbers keep all their digits; in JSON they are strings, because most readers of
 import csv
 import json
 import sys
-from datetime import date, datetime
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TextIO
@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 from dagster_project.base.failures import UsageError, writing_to
 from dagster_project.commands.options import Format
-from dagster_project.publishing.digest import TableDigest, table_digest
+from dagster_project.publishing.digest import TableDigest, plain_text, table_digest
 
 BATCH = 10_000
 
@@ -72,8 +72,8 @@ def answer(file: Path, sql: str, form: Format, out: TextIO, target: Path | None 
             cursor = connection.execute(sql)
             if cursor is None or cursor.description is None:  # nothing, or only a remark, or a statement without an answer
                 raise UsageError("the statement returns no rows")
-            if form is Format.parquet:
-                _write_parquet(cursor, target)
+            if form is Format.parquet and target is not None:
+                write_parquet(cursor, target)
             else:
                 _WRITERS[form](cursor, out)
         except duckdb.Error as error:
@@ -92,7 +92,8 @@ def _require_one(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
         )
 
 
-def _write_parquet(cursor: duckdb.DuckDBPyConnection, target: Path | None) -> None:
+def write_parquet(cursor: duckdb.DuckDBPyConnection, target: Path) -> None:
+    """Write an answer as Parquet, some rows at a time."""
     reader = cursor.to_arrow_reader(BATCH)
     with parquet.ParquetWriter(target, reader.schema, compression="zstd") as writer:
         for batch in reader:
@@ -103,17 +104,12 @@ def _names(cursor: duckdb.DuckDBPyConnection) -> list[str]:
     return [column[0] for column in cursor.description]
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    return value.isoformat() if isinstance(value, date | datetime) else str(value)
-
-
-def _write_csv(cursor: duckdb.DuckDBPyConnection, out: TextIO) -> None:
+def write_csv(cursor: duckdb.DuckDBPyConnection, out: TextIO, cell: Callable[[Any], str] = plain_text) -> None:
+    """Write an answer as CSV; null is an empty cell."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_names(cursor))
     while rows := cursor.fetchmany(BATCH):
-        writer.writerows([["" if value is None else _text(value) for value in row] for row in rows])
+        writer.writerows([["" if value is None else cell(value) for value in row] for row in rows])
 
 
 def _write_json(cursor: duckdb.DuckDBPyConnection, out: TextIO) -> None:
@@ -121,14 +117,14 @@ def _write_json(cursor: duckdb.DuckDBPyConnection, out: TextIO) -> None:
     out.write("[")
     while rows := cursor.fetchmany(BATCH):
         for row in rows:
-            out.write(f"{separator}\n{json.dumps(dict(zip(names, row, strict=True)), default=_text, ensure_ascii=False)}")
+            out.write(f"{separator}\n{json.dumps(dict(zip(names, row, strict=True)), default=plain_text, ensure_ascii=False)}")
             separator = ","
     out.write("\n]\n")
 
 
 def _write_table(cursor: duckdb.DuckDBPyConnection, out: TextIO) -> None:
     names, rows = _names(cursor), cursor.fetchall()
-    cells = [["–" if value is None else _text(value) for value in row] for row in rows]
+    cells = [["–" if value is None else plain_text(value) for value in row] for row in rows]
     widths = [max([len(name), *(len(row[place]) for row in cells)]) for place, name in enumerate(names)]
     is_number = [any(isinstance(row[place], int | float | Decimal) for row in rows) for place in range(len(names))]
 
@@ -145,4 +141,8 @@ def _write_table(cursor: duckdb.DuckDBPyConnection, out: TextIO) -> None:
     out.write(f"({len(rows)} row{'' if len(rows) == 1 else 's'})\n")
 
 
-_WRITERS = {Format.csv: _write_csv, Format.json: _write_json, Format.table: _write_table}
+_WRITERS: dict[Format, Callable[[duckdb.DuckDBPyConnection, TextIO], None]] = {
+    Format.csv: write_csv,
+    Format.json: _write_json,
+    Format.table: _write_table,
+}

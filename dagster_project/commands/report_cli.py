@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dagster_project.commands.endings import guarded, say
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Wait
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Wait, settings_of
 
 report_app = typer.Typer(help="Reports of the published file.", no_args_is_help=True)
 
@@ -44,7 +44,6 @@ def report_quarterly(
     from dagster_project.commands.progress import shown
     from dagster_project.commands.reporting import quarterly_report
     from dagster_project.election.winners import View
-    from dagster_project.settings import load_settings
 
     view = View(
         parse_instant(as_of, "--as-of") if as_of else None,
@@ -55,11 +54,11 @@ def report_quarterly(
 
         with shown() as listener:
             issue_report(
-                load_settings(config), quarter, view, approver, sign, wait, typer.echo, say, listener, is_asked=issue, out=out
+                settings_of(config), quarter, view, approver, sign, wait, typer.echo, say, listener, is_asked=issue, out=out
             )
         return
     with shown() as listener:
-        report = quarterly_report(load_settings(config), quarter, view, out, wait, say, listener)
+        report = quarterly_report(settings_of(config), quarter, view, out, wait, say, listener)
     reasons = f": {'; '.join(report.reasons)}" if report.reasons else ""
     typer.echo(f"{report.html}")
     say(f"{quarter} is {report.status}{reasons}")
@@ -80,9 +79,8 @@ def report_model(
     Example: trainledger report model --model llm-8b
     """
     from dagster_project.publishing.reporting import render_models
-    from dagster_project.settings import load_settings
 
-    settings = load_settings(config)
+    settings = settings_of(config)
     published = settings.home / "published" / "trainledger.duckdb"
     pages = render_models(published, out or settings.home / "reports" / "models", model, settings.organisation.name)
     for page in pages:
@@ -107,8 +105,7 @@ def report_compare(
     Example: trainledger report compare --from 2026-04-01 --to 2026-10-01
     """
     from dagster_project.commands.reporting import comparison
-    from dagster_project.settings import load_settings
 
-    report = comparison(load_settings(config), start, end, out, say)
+    report = comparison(settings_of(config), start, end, out, say)
     typer.echo(f"{report.html}")
     say(f"{report.window.words}: {report.counted}")

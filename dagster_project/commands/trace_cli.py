@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dagster_project.commands.endings import guarded
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Json
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Json, settings_of
 
 
 @guarded
@@ -31,11 +31,10 @@ def trace(
     """
     from dagster_project.base.failures import UsageError
     from dagster_project.commands.progress import shown
-    from dagster_project.settings import load_settings
 
     if (figure is None) == (source_row is None):
         raise UsageError("trace needs one question", remedy="Give either --figure ID or --source-row OBJECT:N.")
-    settings = load_settings(config)
+    settings = settings_of(config)
     with shown() as listener:
         if figure is not None:
             from dagster_project.evidence.tracing.command import trace_figure

@@ -59,7 +59,7 @@ def require_two_people(settings: Settings, approver: str) -> str:
 def issue(home: Home, quarter: str, approver: str, view: View, note: str | None, key: Path | None = None) -> Issued:
     """Freeze the report of a quarter of the publication at the site of a home. The caller holds the writer lock of the home."""
     prepared_by = require_two_people(home.settings, approver)
-    publication = _publication(home.site)
+    publication = current_publication(home.site)
     public_key = signing.public_key_of(key) if key else None
     reports = home.root / "reports"
     lines = chain.lines_of(reports)
@@ -86,17 +86,12 @@ def issue(home: Home, quarter: str, approver: str, view: View, note: str | None,
     return Issued(target, archive, line, report)
 
 
-def _publication(site: Site) -> dict[str, Any]:
-    """What PUBLICATION.json states, if the present code made it: seeds and renderer in the pack are those of the code."""
+def current_publication(site: Site) -> dict[str, Any]:
+    """What PUBLICATION.json states, if the present code made it: seeds and renderer in a pack are those of the code."""
     publication = site.publication()
-    if publication is None:
-        raise UsageError("nothing is published yet", where=str(site.published_file), remedy="Run `trainledger refresh` first.")
-    if publication["code_version"] != code_version():
-        raise UsageError(
-            "the publication was made by another version of the code than the one that would issue it",
-            where=str(site.published_file),
-            remedy="Run `trainledger refresh` first.",
-        )
+    if publication is None or publication["code_version"] != code_version():
+        what = "nothing is published yet" if publication is None else "the publication was made by another version of the code"
+        raise UsageError(what, where=str(site.published_file), remedy="Run `trainledger refresh` first.")
     return publication
 
 

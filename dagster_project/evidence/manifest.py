@@ -10,7 +10,7 @@ import hashlib
 import json
 import stat
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -160,8 +160,3 @@ def zip_differences(archive: Path, pack: Path, scratch: Path) -> Iterator[str]:
 
 def _same_bytes(one: Path, other: Path) -> bool:
     return one.stat().st_size == other.stat().st_size and sha256_of(one) == sha256_of(other)
-
-
-def joined(names: Iterable[str]) -> str:
-    """Names as words."""
-    return ", ".join(sorted(names))

@@ -100,8 +100,8 @@ def write_queries(pack: Path) -> None:
         writer.execute("set TimeZone = 'UTC'")
         for name, text in queries_of(json.loads((pack / "report" / "report.json").read_bytes())):
             (sql / f"{name}.sql").write_text(f"{text}\n;\n")
-            answer = publication.arrow(text)
-            _copy(_with(writer, answer), "from answer", pack / "rows" / f"{name}.parquet")
+            writer.register("answer", publication.arrow(text))
+            _copy(writer, "from answer", pack / "rows" / f"{name}.parquet")
         for model, statement in statements_of(publication):
             (sql / f"model-{model}.sql").write_text(f"{statement}\n;\n")
 
@@ -115,11 +115,6 @@ def load_sql(pack: Path) -> str:
     )
     schemas = sorted({file.parent.name for file in files})
     return "\n".join(["set TimeZone = 'UTC';", *(f"create schema {schema};" for schema in schemas), *views]) + "\n"
-
-
-def _with(connection: duckdb.DuckDBPyConnection, answer: Any) -> duckdb.DuckDBPyConnection:
-    connection.register("answer", answer)
-    return connection
 
 
 def statements_of(publication: Any) -> list[tuple[str, str]]:

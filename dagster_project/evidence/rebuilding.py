@@ -7,7 +7,7 @@ nowhere. With the seeds of a pack it uses those of them that today's project sti
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from dagster_project.base.code import code_version
 from dagster_project.base.failures import GateError, UsageError
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import fingerprints, months_to_build, turned_months
-from dagster_project.election.winners import Name, View
+from dagster_project.election.winners import Name, View, name_of
 from dagster_project.evidence.pack import seeds_of, write_seeds
 from dagster_project.landing.restated import Restated
 from dagster_project.publishing.digest import literal, table_digest
@@ -44,11 +44,11 @@ def view_of(issued: Mapping[str, Any], named: frozenset[Name]) -> View:
     return View(**(asked or {"as_of": datetime.fromisoformat(issued["build"]["started_at"])}), named=named)
 
 
-def other_seeds(pack_seeds: Path, home: Path) -> list[str]:
-    """Seeds of a pack that have other rows than those of the project, in the same columns."""
+def other_seeds(pack_seeds: Path, home: Path) -> dict[str, Path]:
+    """The files of a pack's seeds that have other rows than those of the project, in the same columns."""
     import duckdb
 
-    other = []
+    other = {}
     manifest = modelling.project(home)
     with tempfile.TemporaryDirectory(prefix="trainledger-seeds-") as scratch, duckdb.connect() as connection:
         write_seeds(manifest, Path(scratch))
@@ -61,7 +61,7 @@ def other_seeds(pack_seeds: Path, home: Path) -> list[str]:
                 continue  # today's models cannot read it: what that moves is the code's
             differing = f"(from {old} except all from {new}) union all (from {new} except all from {old})"
             if connection.execute(f"select 1 from ({differing}) limit 1").fetchall():
-                other.append(name)
+                other[name] = was
     return other
 
 
@@ -119,14 +119,13 @@ def landing_differences(
             sql = "select report_id, datapoint_id, cause, before, after, delta from marts.fct_restatements order by all"
             known = tuple(Restated(*row.values()) for row in publication.rows(sql)) if is_known else ()
         election = replace(elect(home.sources, home.landing, view_of(issued, named)), restated=known)
-        missing = named - {_name(member.generation) for member in election.members}
+        missing = named - {name_of(member.generation) for member in election.members}
         if missing:
             return [
                 f"{source} {partition}: the landing has no delivery {content}"
                 for source, partition, _, content in sorted(missing)
             ], 0
-        changed = other_seeds(pack / "data" / "seeds", home.root)
-        seeds = {name: pack / "data" / "seeds" / f"{name}.parquet" for name in changed}
+        seeds = other_seeds(pack / "data" / "seeds", home.root)
         build_tables(home, election, seeds=seeds, listener=listener)
         differences = []
         if issued["build"]["code_version"] != code_version():
@@ -139,12 +138,6 @@ def landing_differences(
                 if name not in schemas or table_digest(connection, schemas[name], name).digest != digest:
                     differences.append(f"data/marts/{name}.parquet: the landing gives other rows ({remark})")
         return differences, len(issued["build"]["tables"])
-
-
-def _name(generation: Any) -> Name:
-    from dagster_project.election.winners import name_of
-
-    return name_of(generation)
 
 
 def _settings_of(issued: Mapping[str, Any], place: str, scratch: Path) -> Settings:
@@ -168,8 +161,3 @@ def _settings_of(issued: Mapping[str, Any], place: str, scratch: Path) -> Settin
     }
     (scratch / "home").mkdir()
     return settings_of(document, scratch / "trainledger.yaml")
-
-
-def seeds_at(pack_seeds: Path, names: Iterable[str]) -> dict[str, Path]:
-    """The files of some seeds of a pack."""
-    return {name: pack_seeds / f"{name}.parquet" for name in names}

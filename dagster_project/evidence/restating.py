@@ -19,18 +19,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 from dagster_project.base import durable
-from dagster_project.base.code import code_version
-from dagster_project.base.failures import GateError, UsageError
+from dagster_project.base.failures import GateError
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import SHARED, fingerprints
 from dagster_project.election.winners import View
 from dagster_project.evidence import chain
-from dagster_project.evidence.issuing import ISSUE
+from dagster_project.evidence.issuing import ISSUE, current_publication
 from dagster_project.evidence.manifest import manifest_differences, read_json
-from dagster_project.evidence.rebuilding import build_tables, named_in, other_seeds, seeds_at, view_of
+from dagster_project.evidence.rebuilding import build_tables, named_in, other_seeds, view_of
 from dagster_project.landing.restated import Restated
 from dagster_project.warehouse.building import Listener, no_listener
 from dagster_project.warehouse.home import Home
@@ -80,7 +78,7 @@ def restate(home: Home, line: chain.Line, say: Say, listener: Listener = no_list
     if differences := list(manifest_differences(pack)):
         raise GateError(f"{line['report_id']} is not as it was issued: {differences[0]}", where=str(pack))
     issued, quarter = read_json(pack / ISSUE), Quarter.parse(line["quarter"])
-    publication = _current(home.site)
+    publication = current_publication(home.site)
     with open_publication(home.site.published_file) as opened:
         today, named_today = values_of(opened, quarter), named_in(opened)
         started = opened.rows("select started_at from ops.builds")[0]["started_at"]
@@ -90,7 +88,7 @@ def restate(home: Home, line: chain.Line, say: Say, listener: Listener = no_list
     root = home.root / "asof" / f"restated-{line['report_id']}"
     shutil.rmtree(root, ignore_errors=True)  # what a killed command left
     between = home.at(Site(root, root / "dbt", home.site.memory_limit))
-    steps = _Steps(between, quarter, seeds_at(pack / "data" / "seeds", changed), say, listener)
+    steps = _Steps(between, quarter, changed, say, listener)
     steps.known = [
         Known(steps.months_of(publication["units"]), False, today),
         Known(steps.months_of(issued["build"]["units"]), bool(changed), of_pack),
@@ -118,14 +116,6 @@ def _chained(report_id: str, issued: Values, states: Mapping[str, Values]) -> li
             rows.append(Restated.step(report_id, name, cause, before, after))
             before = after
     return rows
-
-
-def _current(site: Site) -> dict[str, Any]:
-    publication = site.publication()
-    if publication is None or publication["code_version"] != code_version():
-        what = "nothing is published yet" if publication is None else "the publication was made by another version of the code"
-        raise UsageError(what, where=str(site.published_file), remedy="Run `trainledger refresh` first.")
-    return publication
 
 
 @dataclass(slots=True)

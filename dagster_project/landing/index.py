@@ -9,7 +9,7 @@ this file, a folder that a person removed, a home that was copied: all cost a fe
 
 import time
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -17,8 +17,11 @@ from dagster_project.base import durable, modes
 from dagster_project.landing.deriving.contents import Contents
 from dagster_project.landing.records import Generation
 from dagster_project.landing.shelf import Shelf
-from dagster_project.landing.store import SourceLanding, Stamp, Store, joined, stamp_of
+from dagster_project.landing.store import LocalLanding, SourceLanding, Stamp, joined, stamp_of
 from dagster_project.landing.versions import records_version
+
+if TYPE_CHECKING:
+    from dagster_project.landing.s3 import S3Landing
 
 # A change within one tick of a disk's clock leaves no new time behind, and some disks tick by 2 s: what is younger is read again
 SETTLED = 2_000_000_000
@@ -58,7 +61,7 @@ class Index:
         self._known = _loaded(path)
         self._used = Kept(records_version())  # of the known entries those that still hold, and new ones
 
-    def read(self, store: Store, source: str) -> SourceLanding:
+    def read(self, store: "LocalLanding | S3Landing", source: str) -> SourceLanding:
         """Every record of a source: those of unchanged partitions as known, the others from the landing."""
         since = time.time_ns() - SETTLED
         folders = store.folders(source)
@@ -102,7 +105,7 @@ class Index:
 class Indexes:
     """An index for each source."""
 
-    def __init__(self, folder: Path, store: Store, shelf: Shelf) -> None:
+    def __init__(self, folder: Path, store: "LocalLanding | S3Landing", shelf: Shelf) -> None:
         self._folder = folder
         self._store = store
         self._shelf = shelf

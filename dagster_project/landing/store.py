@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from connectors.deliveries import Delivery
 from dagster_project.base import durable
@@ -41,22 +40,6 @@ class SourceLanding:
     tombstones: list[Tombstone] = field(default_factory=list)
     refusals: list[RefusalRecord] = field(default_factory=list)
     leftovers: list[Generation] = field(default_factory=list)  # their tombstone stands, their removal was cut short
-
-
-class Store(Protocol):
-    """A landing, on a disk or in S3, as the index asks it."""
-
-    def folders(self, source: str) -> dict[str, Stamp]:
-        """The folder of each partition, with a stamp that changes when something is put into it or taken out."""
-
-    def read_folders(self, source: str, names: Collection[str]) -> Iterator[tuple[str, SourceLanding]]:
-        """The records of some partitions."""
-
-    def stamps(self, source: str, folder: str) -> dict[str, Stamp]:
-        """What changes with the records of a partition and is not seen from its folder."""
-
-    def is_as(self, stamps: dict[str, Stamp]) -> bool:
-        """Whether all of it is as it was."""
 
 
 def source_landing(records: Iterable[tuple[str, bytes]]) -> SourceLanding:

@@ -13,7 +13,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import duckdb
@@ -41,6 +43,19 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """A text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def plain_text(value: object) -> str:
+    """A value of a row as text, with every digit."""
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return value.isoformat() if isinstance(value, date | datetime) else str(value)
+
+
+def rows_by_name(cursor: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """The rows of an answer, each with its columns by name."""
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 def columns_of(

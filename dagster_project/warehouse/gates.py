@@ -41,28 +41,15 @@ class GateResult:
     detail: str | None = None
 
 
-def dbt_gate_name(node: dict[str, Any]) -> str:
-    """The gate of a dbt test: its name, which dbt keeps unique within the project."""
-    return f"dbt.{node['name']}"
-
-
-def blocking_tests(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    """The data tests that a build must pass: enabled and of severity error. A test of severity warn is recorded, not expected."""
-    return [node for node in _tests(manifest) if is_blocking(node)]
-
-
 def is_blocking(node: Mapping[str, Any]) -> bool:
     """Whether a data test is of severity error."""
     return str(node["config"].get("severity", "error")).lower() == "error"
 
 
-def _tests(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    return [node for node in manifest["nodes"].values() if node["resource_type"] == "test"]
-
-
 def expected_dbt_gates(manifest: dict[str, Any]) -> set[str]:
-    """Names of every gate that `dbt build` has to fill."""
-    return {MODELS_GATE, *(dbt_gate_name(node) for node in blocking_tests(manifest))}
+    """Names of every gate that a build must pass. A test of severity warn is recorded, not expected."""
+    tests = [node for node in manifest["nodes"].values() if node["resource_type"] == "test"]
+    return {MODELS_GATE, *(f"dbt.{node['name']}" for node in tests if is_blocking(node))}
 
 
 def dbt_gates(nodes: Iterable[NodeResult]) -> list[GateResult]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+
+from dagster_project.publishing.digest import plain_text, rows_by_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -83,17 +83,9 @@ def first_rows(connection: duckdb.DuckDBPyConnection, sql: str | None) -> str | 
     """The first rows of a failed test as JSON text, in the query's own column names."""
     if not sql:
         return None
-    cursor = connection.execute(f"select * from (\n{sql}\n) as failing limit {SHOWN_ROWS}")
-    names = [column[0] for column in cursor.description]
-    return rows_as_text([dict(zip(names, row, strict=True)) for row in cursor.fetchall()])
+    return rows_as_text(rows_by_name(connection.execute(f"select * from (\n{sql}\n) as failing limit {SHOWN_ROWS}")))
 
 
 def rows_as_text(rows: Sequence[dict[str, Any]]) -> str:
     """A few rows as JSON text of bounded length; exact numbers keep their digits."""
-    return json.dumps(list(rows)[:SHOWN_ROWS], default=_plain, ensure_ascii=False)[:DETAIL_LIMIT]
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, date | datetime):
-        return value.isoformat()
-    return format(value, "f") if isinstance(value, Decimal) else str(value)
+    return json.dumps(list(rows)[:SHOWN_ROWS], default=plain_text, ensure_ascii=False)[:DETAIL_LIMIT]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from dagster_project.base import durable
 from dagster_project.base.failures import UsageError
+from dagster_project.publishing.digest import literal
 from dagster_project.warehouse import modelling
 from dagster_project.warehouse.nodes import NodeResult, node_results
 from dagster_project.warehouse.report_models import FOLDERS
@@ -139,7 +140,7 @@ def _take(
         if result is None or result["status"] != "success":
             continue
         files = folder / "tables" / f"{node['schema']}.{node['name']}" / "*.parquet"
-        table, rows = f'marts."{node["name"]}"', f"from read_parquet('{_escaped(files)}')"
+        table, rows = f'marts."{node["name"]}"', f"from read_parquet({literal(str(files))})"
         try:
             if all(column.get("data_type") for column in node["columns"].values()):
                 declared = ", ".join(f'"{name}" {_type_of(column)}' for name, column in node["columns"].items())
@@ -153,7 +154,3 @@ def _take(
 def _type_of(column: dict[str, Any]) -> str:
     not_null = any(rule["type"] == "not_null" for rule in column.get("constraints", []))
     return f"{column['data_type']}{' not null' if not_null else ''}"
-
-
-def _escaped(path: Path) -> str:
-    return str(path).replace("'", "''")

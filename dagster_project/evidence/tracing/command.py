@@ -6,8 +6,6 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from dagster_project.base.failures import UsageError
 from dagster_project.evidence.tracing import origins, statements
 from dagster_project.evidence.tracing.behind import Behind
 from dagster_project.evidence.tracing.landed import Landed
+from dagster_project.publishing.digest import literal, plain_text
 from dagster_project.publishing.parts import LINK
 from dagster_project.publishing.tables import published_tables
 from dagster_project.settings import Settings
@@ -66,7 +65,7 @@ def opened_trace(home: Home) -> Iterator[Trace]:
             connection = prover.connection
             connection.execute(f"set memory_limit = '{site.memory_limit}'")
             columns = "charge_group_id varchar, delivery_content_hash varchar, source_name varchar, usage_month date"
-            found = f"from read_parquet('{_escaped(files / '*.parquet')}', hive_partitioning = false)"
+            found = f"from read_parquet({literal(f'{files}/*.parquet')}, hive_partitioning = false)"
             connection.execute(
                 f"create temp view attributions as {found}"
                 if any(files.glob("*.parquet"))
@@ -161,14 +160,3 @@ def _line(row: dict[str, Any]) -> str:
 
 def _readable(condition: str) -> str:
     return condition.replace("published.", "")
-
-
-def plain_text(value: Any) -> str:
-    """A value with all its digits, as text."""
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    return value.isoformat() if isinstance(value, date | datetime) else str(value)
-
-
-def _escaped(path: Path) -> str:
-    return str(path).replace("'", "''")

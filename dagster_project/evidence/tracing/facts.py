@@ -13,6 +13,7 @@ from dagster_project.base.failures import GateError
 from dagster_project.base.kinds import KINDS, Kind, built_kinds
 from dagster_project.evidence.tracing import origins
 from dagster_project.evidence.tracing.landed import Landed
+from dagster_project.publishing.digest import literal
 
 CELL = "source_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, provider_model_version"
 MASS = "provider_total_location_based_kgco2e"
@@ -54,7 +55,7 @@ def add_carbon_rows(landed: Landed, of_table: str) -> None:
             " and files.source_object = staged.source_object)"
             f" where usage_month = date '{month}'"
         )
-        wanted = f"select distinct {CELL} from cells where source_name = '{_text(source)}' and usage_month = date '{month}'"
+        wanted = f"select distinct {CELL} from cells where source_name = {literal(source)} and usage_month = date '{month}'"
         same = " and ".join(
             f"rows.{name} = cells.{name}"
             for name in CELL.split(", ")
@@ -160,7 +161,7 @@ def add_samples(landed: Landed, of_table: str) -> None:
             " min(here._row_number) as first_row, max(here._row_number) as last_row, count(*) as samples"
             f" from raw.{deliveries[0].kind} as here inner join matches on"
             f" {HOST} = matches.host and {RUN_KEY} = matches.run_key"
-            f" where matches.source_name = '{_text(source)}' and matches.usage_month = date '{month}'"
+            f" where matches.source_name = {literal(source)} and matches.usage_month = date '{month}'"
             f" and here.sample_end is not null and here.sample_end > timestamp '{month}'"
             f" and here.sample_end <= timestamp '{month}' + interval 1 month group by all"
         )
@@ -213,7 +214,3 @@ def add_seed_rows(landed: Landed, of_table: str, seed: str, is_meant: Callable[[
         " 1 as row_count, detail from (select unnest(?::bigint[]) as number, unnest(?::varchar[]) as detail)",
         [of_table, f"dbt/seeds/{seed}.csv", numbers, described],
     )
-
-
-def _text(value: str) -> str:
-    return value.replace("'", "''")

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from dagster_project.base.failures import UsageError, writing_to
+from dagster_project.publishing.digest import literal, rows_by_name
 
 COLUMNS = {
     "kind": "varchar",  # bill, carbon, record, sample, seed, delivery
@@ -52,7 +53,7 @@ def summary(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
         "select kind, of_table, cast(sum(row_count) as bigint) as rows, count(distinct (source_name, object)) as objects"
         " from (select distinct kind, of_table, source_name, object, first_row, row_count from origins) group by all order by all"
     )
-    return [dict(zip(("kind", "of_table", "rows", "objects"), row, strict=True)) for row in cursor.fetchall()]
+    return rows_by_name(cursor)
 
 
 def first(connection: duckdb.DuckDBPyConnection, limit: int) -> list[dict[str, Any]]:
@@ -60,8 +61,7 @@ def first(connection: duckdb.DuckDBPyConnection, limit: int) -> list[dict[str, A
     cursor = connection.execute(
         f"select * from origins qualify row_number() over (partition by kind order by {ORDER}) <= {limit} order by {ORDER}"
     )
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return rows_by_name(cursor)
 
 
 def write(connection: duckdb.DuckDBPyConnection, target: Path) -> int:
@@ -71,7 +71,6 @@ def write(connection: duckdb.DuckDBPyConnection, target: Path) -> int:
         raise UsageError("--out needs a name that ends in .parquet or .csv", where=str(target))
     with writing_to(target):
         target.open("ab").close()
-        name = str(target).replace("'", "''")
-        connection.execute(f"copy (from origins order by {ORDER}) to '{name}' ({forms[target.suffix]})")
+        connection.execute(f"copy (from origins order by {ORDER}) to {literal(str(target))} ({forms[target.suffix]})")
     (count,) = connection.execute("select count(*) from origins").fetchone() or (0,)
     return int(count)

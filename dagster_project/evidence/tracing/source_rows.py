@@ -14,10 +14,10 @@ from typing import Any
 from dagster_project.base.failures import UsageError
 from dagster_project.base.kinds import KINDS, Kind
 from dagster_project.evidence.tracing import facts
-from dagster_project.evidence.tracing.command import SHOWN, Trace, opened_trace, plain_text
+from dagster_project.evidence.tracing.command import SHOWN, Trace, opened_trace
 from dagster_project.evidence.tracing.landed import Landed
 from dagster_project.landing.records import Generation
-from dagster_project.publishing.digest import literal
+from dagster_project.publishing.digest import literal, plain_text, rows_by_name
 from dagster_project.publishing.month_files import CELL
 from dagster_project.settings import Settings
 from dagster_project.warehouse.building import Listener, no_listener
@@ -64,7 +64,8 @@ def source_row(trace: Trace, text: str, listener: Listener = no_listener) -> dic
     given = Given()
     _tell_quarantine(trace, given, name, row)
     sources = [source.name for source in trace.home.sources]
-    found = [one for source in sources for one in trace.landed.generations(source) if _holds(one, name)]
+    landed = [one for source in sources for one in trace.landed.generations(source)]
+    found = [generation for generation in landed if any(one.key == name for one in generation.objects)]
     if not found and not given.notes:
         remedy = "Objects are named as `--figure` and fct_quarantine name them, and as keys in `_generation.json`."
         raise UsageError(f"no landed delivery has an object {name[:200]!r}", remedy=remedy)
@@ -131,10 +132,6 @@ def _elected(trace: Trace) -> set[tuple[str, str]]:
     return set(trace.prover.connection.execute(query).fetchall())
 
 
-def _holds(generation: Generation, name: str) -> bool:
-    return any(one.key == name for one in generation.objects)
-
-
 def _words(generation: Generation) -> str:
     return (
         f"{generation.source}: delivery {generation.content_hash[:16]}, published {generation.published_at:%Y-%m-%dT%H:%M:%SZ},"
@@ -179,8 +176,7 @@ def _bill(landed: Landed, given: Given, generation: Generation, name: str, row: 
         " share_numerator || '/' || share_denominator"
         " as share, cost_component, billed_cost, effective_cost, billing_currency from groups order by all"
     )
-    names = [column[0] for column in cursor.description]
-    given.parts += [dict(zip(names, values, strict=True)) for values in cursor.fetchall()]
+    given.parts += rows_by_name(cursor)
     if not groups:
         given.notes.append(
             "no run and no residual carries it: its payer and month have another book, or it is a"
@@ -232,16 +228,20 @@ def _carbon(landed: Landed, given: Given, generation: Generation, name: str, row
 
 
 def _sample(landed: Landed, given: Given, generation: Generation, name: str, row: int) -> None:
-    rows = landed.connection.execute(
+    cursor = landed.connection.execute(
         "select distinct matches.usage_month, matches.host, matches.run_key, matches.training_run_id, matches.sample_count,"
         " matches.reason from published.marts.fct_telemetry_matches as matches inner join here on"
         " matches.source_name = here._source_name and"
         f" {facts.HOST} = matches.host and {facts.RUN_KEY} = matches.run_key"
         " and matches.usage_month = cast(date_trunc('month', here.sample_end - interval 1 microsecond) as date) order by all"
-    ).fetchall()
-    names = ("usage_month", "host", "run_key", "training_run_id", "sample_count", "reason")
-    given.parts += [dict(zip(names, values, strict=True)) for values in rows]
-    _of_runs(given, [(run, month) for month, _, _, run, _, _ in rows if run])
+    )
+    parts = rows_by_name(cursor)
+    given.parts += parts
+    run_months = [(part["training_run_id"], part["usage_month"]) for part in parts if part["training_run_id"]]
+    if run_months:
+        listed = ", ".join(f"({literal(run)}, date '{month}')" for run, month in run_months)
+        for table in ("marts.fct_training_run_energy", "marts.fct_training_run_emissions_modelled"):
+            given.marts[table] = f"(training_run_id, usage_month) in ({listed})"
 
 
 def _record(landed: Landed, given: Given, generation: Generation, name: str, row: int) -> None:
@@ -252,13 +252,6 @@ def _record(landed: Landed, given: Given, generation: Generation, name: str, row
     runs = ", ".join(literal(run) for _, _, run in rows)
     given.marts["marts.dim_training_runs"] = f"training_run_id in ({runs})"
     given.marts["marts.fct_training_run_energy"] = f"training_run_id in ({runs})"
-
-
-def _of_runs(given: Given, run_months: list[tuple[str, Any]]) -> None:
-    if run_months:
-        listed = ", ".join(f"({literal(run)}, date '{month}')" for run, month in run_months)
-        for table in ("marts.fct_training_run_energy", "marts.fct_training_run_emissions_modelled"):
-            given.marts[table] = f"(training_run_id, usage_month) in ({listed})"
 
 
 def _figures(trace: Trace, given: Given) -> list[str]:
