@@ -4,6 +4,7 @@ A file is written under a temporary name beside its target, forced to disk and r
 the callers.
 """
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -26,6 +27,12 @@ def write(path: Path, data: bytes | str, mode: int | None = None) -> None:
 def write_json(path: Path, document: Any, mode: int | None = None) -> None:
     """Replace a small JSON file, indented for people."""
     write(path, json.dumps(document, indent=1) + "\n", mode)
+
+
+def sha256_of(path: Path) -> str:
+    """sha256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sync(path: Path) -> None:

@@ -15,6 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from dagster_project.base.durable import sha256_of
 from dagster_project.base.failures import UsageError
 from dagster_project.evidence import chain, pack, signing
 from dagster_project.evidence.issuing import ISSUE
@@ -25,7 +26,6 @@ from dagster_project.evidence.manifest import (
     files_below,
     manifest_differences,
     read_json,
-    sha256_of,
     zip_differences,
 )
 from dagster_project.publishing.reporting import render_quarter

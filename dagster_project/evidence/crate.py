@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, files_below, sha256_of
+from dagster_project.base.durable import sha256_of
+from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, files_below
 
 FILE = "ro-crate-metadata.json"
 TYPES = {

@@ -20,7 +20,7 @@ from dagster_project.base.failures import GateError, UsageError
 from dagster_project.election.winners import View
 from dagster_project.evidence import chain, pack, signing
 from dagster_project.evidence.crate import write_crate
-from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, manifest_bytes, sha256_of, write_zip
+from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, manifest_bytes, write_zip
 from dagster_project.publishing.reporting import policy_of, render_quarter
 from dagster_project.settings import Settings, SourceSettings
 from dagster_project.warehouse import modelling
@@ -210,8 +210,8 @@ def _line(
         "approver": act.approver,
         "supersedes": act.supersedes,
         "build_id": publication["build_id"],
-        "manifest_sha256": sha256_of(folder / MANIFEST),
-        "zip_sha256": sha256_of(archive),
+        "manifest_sha256": durable.sha256_of(folder / MANIFEST),
+        "zip_sha256": durable.sha256_of(archive),
         "public_key_sha256": signing.fingerprint(public_key) if public_key else None,
         "deliveries": sorted({row["content_hash"] for row in rows if row["source_name"] in kept}),
     }

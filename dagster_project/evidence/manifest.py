@@ -6,7 +6,6 @@ file, in the manifest, in the zip's own tables. What the files mean is not known
 
 from __future__ import annotations
 
-import hashlib
 import json
 import stat
 import zipfile
@@ -14,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from dagster_project.base.durable import sha256_of
 from dagster_project.base.failures import UsageError
 
 MANIFEST = "MANIFEST.json"
@@ -22,12 +22,6 @@ FORMAT = 1
 MOST_FILES = 100_000
 MOST_MANIFEST_BYTES = 64 << 20
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the first a zip can say
-
-
-def sha256_of(path: Path) -> str:
-    """sha256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def files_below(folder: Path) -> list[str]:

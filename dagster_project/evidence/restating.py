@@ -149,7 +149,7 @@ class _Steps:
 
     def _kept(self, months: Mapping[str, str], election: Election) -> Values:
         """The figures of a build, kept in the cache of the home: the next comparison need not build it again."""
-        seeds = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in sorted(self.seeds.items())}
+        seeds = {name: durable.sha256_of(file) for name, file in sorted(self.seeds.items())}
         key = json.dumps([dict(sorted(months.items())), seeds, self.quarter.name, code_digest()])
         kept = self.home.settings.cache / "restated" / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
         if not kept.exists():

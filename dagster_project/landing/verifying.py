@@ -5,12 +5,12 @@ Whatever differs is named with both hashes; nothing is mended here. A backup has
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from dagster_project.base.durable import sha256_of
 from dagster_project.base.failures import SourceError
 from dagster_project.landing.records import Generation, LandedObject
 
@@ -41,8 +41,7 @@ class Difference:
 def hash_of(path: Path) -> str | None:
     """The sha256 of a file's bytes; None when it is not there."""
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256_of(path)
     except FileNotFoundError:
         return None
 

@@ -4,12 +4,12 @@ Found from the imports of the kind's connector, not from a list: a corrected con
 feeds, and only of those.
 """
 
-import hashlib
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 from connectors.registry import DESCRIPTORS, modules_of
+from dagster_project.base.dbt_project import files_hash
 
 ENGINES = ("duckdb", "pyarrow", "polars", "msgspec")  # they read the bytes, write the copies, hash the rows
 
@@ -19,7 +19,7 @@ def records_version() -> str:
     """Twelve hex digits that change with the code that reads records and what was made of them."""
     here = Path(__file__).resolve().parent
     paths = (here / "records.py", here / "store.py", here / "index.py", here / "deriving" / "contents.py")
-    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in paths)).hexdigest()[:12]
+    return files_hash(here, paths)[:12]
 
 
 @cache
@@ -28,7 +28,5 @@ def connector_version(kind: str) -> str:
     here = Path(__file__).resolve().parent
     root = here.parent.parent
     summing_up = [*sorted((here / "deriving").glob("*.py")), here.parent / "base" / "months.py"]
-    digest = hashlib.sha256(f"{[version(engine) for engine in ENGINES]} {DESCRIPTORS[kind]}".encode())
-    for path in [*modules_of(kind), *summing_up]:
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()[:12]
+    engines = [version(engine) for engine in ENGINES]
+    return files_hash(root, [*modules_of(kind), *summing_up], f"{engines} {DESCRIPTORS[kind]}")[:12]

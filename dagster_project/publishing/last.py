@@ -7,7 +7,6 @@ and only the word `status` of its costs changed, in a build that built no month:
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dagster_project.base.dbt_project import files_hash
 from dagster_project.publishing.digest import MONTH, NO_MONTH, WHOLE, quoted
 
 if TYPE_CHECKING:
@@ -45,10 +45,8 @@ def publisher() -> str:
     """sha256 over the code of this package and the engine's version: what either wrote otherwise is not kept."""
     import duckdb
 
-    digest = hashlib.sha256(duckdb.__version__.encode())
-    for module in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(module.name.encode() + module.read_bytes())
-    return digest.hexdigest()
+    here = Path(__file__).resolve().parent
+    return files_hash(here, sorted(here.glob("*.py")), duckdb.__version__)
 
 
 def last_publication(file: Path, record: Path, code_version: str, tables: Collection[str]) -> Last | None:

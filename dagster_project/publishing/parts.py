@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import filecmp
-import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -55,12 +54,12 @@ def write_part(connection: duckdb.DuckDBPyConnection, query: str, new: Path, old
         _be(old, new)
     else:
         durable.sync(new)
-    return _sha256(new)
+    return durable.sha256_of(new)
 
 
 def keep_part(new: Path, old: Path, sha256: str) -> bool:
     """Give a part's old file its new name, if its bytes are still those that were published."""
-    if not old.is_file() or _sha256(old) != sha256:
+    if not old.is_file() or durable.sha256_of(old) != sha256:
         return False
     new.parent.mkdir(exist_ok=True)
     if not _be(old, new):
@@ -77,11 +76,6 @@ def _be(old: Path, new: Path) -> bool:
         linked.replace(new)
         return True
     return False
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def swap_parts(published: Path, folder: Path) -> None:

@@ -12,9 +12,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dagster_project.base.durable import sha256_of
 from dagster_project.base.failures import UsageError
 from dagster_project.evidence.checking import Findings, opened_pack, verify_pack
-from dagster_project.evidence.manifest import MANIFEST, files_below, manifest_bytes, sha256_of, write_zip
+from dagster_project.evidence.manifest import MANIFEST, files_below, manifest_bytes, write_zip
 from reports.publication import open_folder
 
 pytestmark = pytest.mark.slow

@@ -11,8 +11,8 @@ import yaml
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from dagster_project.base.durable import sha256_of
 from dagster_project.evidence import chain
-from dagster_project.evidence.manifest import sha256_of
 from dagster_project.landing.retention import cited_hashes
 from reports import quarterly
 from reports.sections.status import Status

@@ -7,13 +7,13 @@ about what usually is so, and a bill may well be unlike the one before it.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dagster_project.base.dbt_project import files_hash
 from dagster_project.landing.deriving.contents import JUDGED, Contents
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ RULES = (
 def rules_version() -> str:
     """Twelve hex digits that change with what is asked and with how it is worked out."""
     here = Path(__file__).resolve().parent
-    digests = (hashlib.sha256(path.read_bytes()).digest() for path in sorted(here.glob("*.py")))
-    return hashlib.sha256(b"".join(digests)).hexdigest()[:12]
+    return files_hash(here, sorted(here.glob("*.py")))[:12]
 
 
 def lacks_verdict(source: SourceSettings, contents: Contents) -> bool:
