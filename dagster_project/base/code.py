@@ -20,7 +20,7 @@ FILES = ("base/kinds.py", "base/months.py")
 def raw_version() -> str:
     """sha256 over the modules that decide which rows the models read, and how they read them; without the models."""
     modules = [path for folder in FOLDERS[:2] for path in sorted((PACKAGE / folder).rglob("*.py"))]
-    return files_hash(PACKAGE, [*modules, PACKAGE / "warehouse/raw.py", *(PACKAGE / name for name in FILES)])
+    return files_hash(PACKAGE, [*modules, *sorted(PACKAGE.glob("warehouse/raw*.py")), *(PACKAGE / name for name in FILES)])
 
 
 @cache

@@ -60,7 +60,7 @@ def write_plan(site: Site, build_id: str, rules: Rules, landing: Landing, electi
     """Tell Spark what schema raw is made of, as SQL in its dialect. The small tables it takes from the build file itself."""
     from dagster_project.base.kinds import built_kinds
     from dagster_project.landing.deriving.typed_select import empty_select
-    from dagster_project.warehouse import raw
+    from dagster_project.warehouse import raw, raw_tables
 
     views: dict[str, list[str]] = {}
 
@@ -73,7 +73,7 @@ def write_plan(site: Site, build_id: str, rules: Rules, landing: Landing, electi
         select = raw.rows_of(kind, rules, raw.landed_files(landing, election.members, kind), view_of)
         rows = sum(member.contents.rows for member in election.members if member.generation.kind == kind)
         kinds[str(kind)] = {"select": in_spark_sql(select), "rows": rows}
-    small = {"landed_files": raw.FILE_COLUMNS} | raw.TABLES
+    small = {"landed_files": raw.FILE_COLUMNS} | raw_tables.TABLES
     plan = {
         "views": views,
         "kinds": kinds,

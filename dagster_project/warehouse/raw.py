@@ -1,4 +1,4 @@
-"""Schema raw of a build file: one view per kind over the elected Parquet, and the small tables that carry the rest into SQL.
+"""Schema raw of a build file: one view per kind over the elected Parquet; the small tables beside them are in raw_tables.py.
 
 A view reads the landed files where they are; only narrow things become tables. Bills, carbon and telemetry are asked for the
 months of the build alone, so a view of them has the files of those months and no others: a build of month 36 opens as many as
@@ -9,29 +9,25 @@ mean by dbt.
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from datetime import UTC, date
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import duckdb
-from msgspec.structs import astuple
 
 from connectors.formats.schema import Schema
 from connectors.registry import connector_for
 from dagster_project.base.kinds import KINDS, Kind, built_kinds
-from dagster_project.base.months import first_day
 from dagster_project.election.election import Election
-from dagster_project.election.months import is_read_by, payer_months
-from dagster_project.election.run_tags import run_tag, tag_key
+from dagster_project.election.months import is_read_by
+from dagster_project.election.run_tags import run_tag
 from dagster_project.election.winners import Elected
-from dagster_project.landing.deriving.contents import Contents, MeasureTotal
-from dagster_project.landing.deriving.measures import ROW_COUNT
 from dagster_project.landing.deriving.typed_select import Read, parts_select, quoted, read_parquet, typed_columns
 from dagster_project.landing.land import Landing
 from dagster_project.settings import Rules
 from dagster_project.warehouse import states
+from dagster_project.warehouse.raw_tables import TABLES, declared, fill, rows_of_tables
 
 OF_MONTHS = ("bill", "carbon", "telemetry")  # facts whose models are built by month
 KEPT = ("runs",)  # facts that come in many small files and are asked for all months
@@ -48,60 +44,6 @@ FILE_COLUMNS = {
     "book_months": "VARCHAR[]",  # 'payer/2026-04', for rows whose own time says their month
     "version_payers": "VARCHAR[]",
     "row_versions": "VARCHAR[]",  # 'payer/15', for rows that name their model version
-}
-TABLES: dict[str, dict[str, str]] = {
-    "quarantine": {
-        "source_name": "VARCHAR",
-        "source_object": "VARCHAR",
-        "row_number": "BIGINT",
-        "column_name": "VARCHAR",
-        "value": "VARCHAR",
-        "reason": "VARCHAR",
-        "remedy": "VARCHAR",
-    },
-    "delivery_totals": {
-        "source_name": "VARCHAR",
-        "kind": "VARCHAR",
-        "partition": "VARCHAR",
-        "content_hash": "VARCHAR",
-        "payer_account_id": "VARCHAR",
-        "usage_month": "DATE",
-        "currency": "VARCHAR",
-        "line_count": "BIGINT",
-        "billed_cost": "DECIMAL(38, 12)",
-    },
-    "measure_totals": {  # of the deliveries that this build reads
-        "source_name": "VARCHAR",
-        "kind": "VARCHAR",
-        "partition": "VARCHAR",
-        "content_hash": "VARCHAR",
-        "measure": "VARCHAR",
-        "column_type": "VARCHAR",
-        "decimals": "BIGINT",
-        "value_count": "BIGINT",
-        "total": "VARCHAR",  # exact, of as many decimals as the measure has
-    },
-    "run_tag_keys": {"position": "BIGINT", "tag_key": "VARCHAR"},
-    "settings": {"carbon_weights": "VARCHAR", "reporting_currency": "VARCHAR"},
-    "months": {
-        "provider_name": "VARCHAR",
-        "payer_account_id": "VARCHAR",
-        "usage_month": "DATE",
-        "is_bill_landed": "BOOLEAN",
-        "is_bill_closed": "BOOLEAN",
-        "is_carbon_published": "BOOLEAN",
-        "is_carbon_final": "BOOLEAN",
-    },
-    "restatements": {
-        "report_id": "VARCHAR",
-        "datapoint_id": "VARCHAR",
-        "cause": "VARCHAR",
-        "before": "DECIMAL(38, 12)",
-        "after": "DECIMAL(38, 12)",
-        "delta": "DECIMAL(38, 12)",
-    },
-    "build_months": {"usage_month": "DATE"},
-    "status_months": {"usage_month": "DATE"},
 }
 
 
@@ -121,7 +63,7 @@ def create_raw(
     con.execute("CREATE SCHEMA IF NOT EXISTS raw")
     read = read_members(election, months)
     files = {kind: landed_files(landing, read, kind) for kind in built_kinds()}
-    con.execute(f"CREATE TABLE IF NOT EXISTS {FILES} ({_declared(FILE_COLUMNS)})")
+    con.execute(f"CREATE TABLE IF NOT EXISTS {FILES} ({declared(FILE_COLUMNS)})")
     con.execute(f"CREATE OR REPLACE TEMP TABLE files_before AS FROM {FILES}")
     fill(con, FILES, FILE_COLUMNS, [row for found in files.values() for row, _ in found])
     for kind, found in files.items():
@@ -129,7 +71,7 @@ def create_raw(
             _keep_rows(con, kind, rules, found)
         else:
             con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
-    rows = _small_tables(rules, election, months) | {"status_months": [(month,) for month in sorted(turned)]}
+    rows = rows_of_tables(rules, election, months) | {"status_months": [(month,) for month in sorted(turned)]}
     for name, columns in TABLES.items():
         fill(con, f"raw.{name}", columns, rows[name])
     states.write(con, [made, *states.raw_states(made, election, rows)])
@@ -142,20 +84,6 @@ def show_rows(con: duckdb.DuckDBPyConnection, rules: Rules, landing: Landing, me
     found = landed_files(landing, members, kind)
     fill(con, FILES, FILE_COLUMNS, [row for row, _ in found])
     con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
-
-
-def _small_tables(rules: Rules, election: Election, months: Sequence[date]) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of each of TABLES."""
-    return {
-        "quarantine": _quarantine(election),
-        "delivery_totals": _delivery_totals(election),
-        "measure_totals": _measure_totals(election, {f"{month:%Y-%m}" for month in months}),
-        "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in rules.run_tag_keys))),
-        "settings": [(rules.carbon_weights, rules.reporting_currency)],
-        "months": [tuple((asdict(m) | {"usage_month": first_day(m.usage_month)}).values()) for m in payer_months(election)],
-        "restatements": list(election.restated),
-        "build_months": [(month,) for month in sorted(months)],
-    }
 
 
 def read_members(election: Election, months: Iterable[date]) -> list[Elected]:
@@ -252,54 +180,3 @@ def _flags(kind: Kind) -> list[tuple[str, str]]:
 def _run_tag(kind: Kind, rules: Rules) -> list[tuple[str, str]]:
     """`_run_tag`: the first configured run tag that a bill line carries, in each spelling its provider allows for the key."""
     return [("_run_tag", run_tag(kind, rules.run_tag_keys, "typed"))] if KINDS[kind].tag_column else []
-
-
-def _quarantine(election: Election) -> list[tuple[Any, ...]]:
-    """Refused deliveries in force and refused records of elected generations; one row per place, the newest word on it."""
-    rows: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-    records = sorted(election.refusals, key=lambda record: record.refused_at)
-    for source, refusal in [
-        *((member.generation.source, refusal) for member in election.members for refusal in member.contents.refusals),
-        *((record.source, refusal) for record in records for refusal in record.refusals),
-    ]:
-        place = (source, refusal.source_object, refusal.row_number, refusal.column_name)
-        rows[place] = (*place, refusal.value, refusal.reason, refusal.remedy)
-    return list(rows.values())
-
-
-def _delivery_totals(election: Election) -> list[tuple[Any, ...]]:
-    return [
-        (*place, total.payer_account_id, first_day(total.usage_month), total.currency, total.line_count, total.billed_cost)
-        for member in election.of_fact("bill")
-        for landed in [member.generation]
-        for place in [(landed.source, str(landed.kind), landed.partition, landed.content_hash)]
-        for total in member.totals
-    ]
-
-
-def _measure_totals(election: Election, months: set[str]) -> list[tuple[Any, ...]]:
-    return [
-        (landed.source, str(landed.kind), landed.partition, landed.content_hash, *astuple(total))
-        for member in election.members
-        if is_read_by(member, months)
-        for landed in [member.generation]
-        for total in _counted(member.contents)
-    ]
-
-
-def _counted(contents: Contents) -> list[MeasureTotal]:
-    """The control totals of a delivery, its rows among them."""
-    rows = [MeasureTotal(*ROW_COUNT, contents.rows, None)] if contents.rows else []
-    return [*contents.measures, *rows]
-
-
-def fill(con: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Create or replace a small table with some rows."""
-    con.execute(f"CREATE OR REPLACE TABLE {table} ({_declared(columns)})")
-    if filled := list(rows):  # by column: thousands of run records are ten thousands of totals
-        values = [list(column) for column in zip(*filled, strict=True)]
-        con.execute(f"INSERT INTO {table} SELECT {', '.join('unnest(?)' for _ in columns)}", values)
-
-
-def _declared(columns: dict[str, str]) -> str:
-    return ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())

@@ -24,6 +24,7 @@ from dagster_project.base.kinds import built_kinds
 from dagster_project.landing.deriving.measures import ROW_COUNT
 from dagster_project.publishing.digest import literal, quoted
 from dagster_project.warehouse import gates, modelling
+from dagster_project.warehouse.raw_tables import TABLES, fill
 
 BY_MONTH = "by_month"
 SEED = "seed"
@@ -201,8 +202,6 @@ def _measures_hash() -> str:
 def _compile(parsed: Path) -> dict[str, str]:
     """Let dbt compile the project in a folder of its own, over a file that has every measure and no table of a build."""
     import duckdb
-
-    from dagster_project.warehouse.raw import TABLES, fill
 
     with tempfile.TemporaryDirectory(prefix=".compiling-", dir=parsed) as work:
         target = Path(work)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from connectors.registry import KINDS, connector_for
 from dagster_project.landing.deriving.typed_select import EMPTY_MAP, quoted, typed_columns
-from dagster_project.warehouse.raw import TABLES
+from dagster_project.warehouse.raw_tables import TABLES
 
 LANDED = {
     "_source_name": "VARCHAR",

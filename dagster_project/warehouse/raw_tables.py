@@ -1,0 +1,148 @@
+"""The small tables of schema raw: what SQL reads of a build beside the rows of its deliveries. Their columns, and their rows.
+
+Refusals, control totals and months are what the election has of them; rules and the months of the build are as configured and as
+decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import astuple
+
+from dagster_project.base.months import first_day
+from dagster_project.election.months import is_read_by, payer_months
+from dagster_project.election.run_tags import tag_key
+from dagster_project.landing.deriving.contents import Contents, MeasureTotal
+from dagster_project.landing.deriving.measures import ROW_COUNT
+from dagster_project.landing.deriving.typed_select import quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from dagster_project.election.election import Election
+    from dagster_project.settings import Rules
+
+TABLES: dict[str, dict[str, str]] = {
+    "quarantine": {
+        "source_name": "VARCHAR",
+        "source_object": "VARCHAR",
+        "row_number": "BIGINT",
+        "column_name": "VARCHAR",
+        "value": "VARCHAR",
+        "reason": "VARCHAR",
+        "remedy": "VARCHAR",
+    },
+    "delivery_totals": {
+        "source_name": "VARCHAR",
+        "kind": "VARCHAR",
+        "partition": "VARCHAR",
+        "content_hash": "VARCHAR",
+        "payer_account_id": "VARCHAR",
+        "usage_month": "DATE",
+        "currency": "VARCHAR",
+        "line_count": "BIGINT",
+        "billed_cost": "DECIMAL(38, 12)",
+    },
+    "measure_totals": {  # of the deliveries that this build reads
+        "source_name": "VARCHAR",
+        "kind": "VARCHAR",
+        "partition": "VARCHAR",
+        "content_hash": "VARCHAR",
+        "measure": "VARCHAR",
+        "column_type": "VARCHAR",
+        "decimals": "BIGINT",
+        "value_count": "BIGINT",
+        "total": "VARCHAR",  # exact, of as many decimals as the measure has
+    },
+    "run_tag_keys": {"position": "BIGINT", "tag_key": "VARCHAR"},
+    "settings": {"carbon_weights": "VARCHAR", "reporting_currency": "VARCHAR"},
+    "months": {
+        "provider_name": "VARCHAR",
+        "payer_account_id": "VARCHAR",
+        "usage_month": "DATE",
+        "is_bill_landed": "BOOLEAN",
+        "is_bill_closed": "BOOLEAN",
+        "is_carbon_published": "BOOLEAN",
+        "is_carbon_final": "BOOLEAN",
+    },
+    "restatements": {
+        "report_id": "VARCHAR",
+        "datapoint_id": "VARCHAR",
+        "cause": "VARCHAR",
+        "before": "DECIMAL(38, 12)",
+        "after": "DECIMAL(38, 12)",
+        "delta": "DECIMAL(38, 12)",
+    },
+    "build_months": {"usage_month": "DATE"},
+    "status_months": {"usage_month": "DATE"},
+}
+
+
+def rows_of_tables(rules: Rules, election: Election, months: Sequence[date]) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of each of TABLES."""
+    return {
+        "quarantine": _quarantine(election),
+        "delivery_totals": _delivery_totals(election),
+        "measure_totals": _measure_totals(election, {f"{month:%Y-%m}" for month in months}),
+        "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in rules.run_tag_keys))),
+        "settings": [(rules.carbon_weights, rules.reporting_currency)],
+        "months": [tuple((asdict(m) | {"usage_month": first_day(m.usage_month)}).values()) for m in payer_months(election)],
+        "restatements": list(election.restated),
+        "build_months": [(month,) for month in sorted(months)],
+    }
+
+
+def _quarantine(election: Election) -> list[tuple[Any, ...]]:
+    """Refused deliveries in force and refused records of elected generations; one row per place, the newest word on it."""
+    rows: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    records = sorted(election.refusals, key=lambda record: record.refused_at)
+    for source, refusal in [
+        *((member.generation.source, refusal) for member in election.members for refusal in member.contents.refusals),
+        *((record.source, refusal) for record in records for refusal in record.refusals),
+    ]:
+        place = (source, refusal.source_object, refusal.row_number, refusal.column_name)
+        rows[place] = (*place, refusal.value, refusal.reason, refusal.remedy)
+    return list(rows.values())
+
+
+def _delivery_totals(election: Election) -> list[tuple[Any, ...]]:
+    return [
+        (*place, total.payer_account_id, first_day(total.usage_month), total.currency, total.line_count, total.billed_cost)
+        for member in election.of_fact("bill")
+        for landed in [member.generation]
+        for place in [(landed.source, str(landed.kind), landed.partition, landed.content_hash)]
+        for total in member.totals
+    ]
+
+
+def _measure_totals(election: Election, months: set[str]) -> list[tuple[Any, ...]]:
+    return [
+        (landed.source, str(landed.kind), landed.partition, landed.content_hash, *astuple(total))
+        for member in election.members
+        if is_read_by(member, months)
+        for landed in [member.generation]
+        for total in _counted(member.contents)
+    ]
+
+
+def _counted(contents: Contents) -> list[MeasureTotal]:
+    """The control totals of a delivery, its rows among them."""
+    rows = [MeasureTotal(*ROW_COUNT, contents.rows, None)] if contents.rows else []
+    return [*contents.measures, *rows]
+
+
+def fill(con: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
+    """Create or replace a small table with some rows."""
+    con.execute(f"CREATE OR REPLACE TABLE {table} ({declared(columns)})")
+    if filled := list(rows):  # by column: thousands of run records are ten thousands of totals
+        values = [list(column) for column in zip(*filled, strict=True)]
+        con.execute(f"INSERT INTO {table} SELECT {', '.join('unnest(?)' for _ in columns)}", values)
+
+
+def declared(columns: dict[str, str]) -> str:
+    """Names and types as `create table` has them."""
+    return ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
