@@ -98,9 +98,10 @@ def contents(connection: duckdb.DuckDBPyConnection, relation: str, columns: Colu
     return sums or {WHOLE: (0, 0, 0)}
 
 
-def has_other_rows(connection: duckdb.DuckDBPyConnection, new: str, old: str) -> bool:
-    """Whether a relation has a row that another of as many rows has not, or has less often."""
-    return bool(connection.execute(f"select 1 from (from {new} except all from {old}) limit 1").fetchall())
+def has_other_rows(connection: duckdb.DuckDBPyConnection, new: str, old: str, condition: str) -> bool:
+    """Whether a part of a relation has a row that the part of another, of as many rows, has not, or has less often."""
+    rows = f"(from {new} where {condition}) except all (from {old} where {condition})"
+    return bool(connection.execute(f"select 1 from ({rows}) limit 1").fetchall())
 
 
 def catalog_of(connection: duckdb.DuckDBPyConnection) -> Catalog:

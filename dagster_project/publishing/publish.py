@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "trainledger.duckdb"
 COMMIT_RECORD = "PUBLICATION.json"
+NO_ROWS = (0, "")  # of a table without rows, which has one file and no part with a digest
 MOST_GROWTH = 2  # replaced rows leave holes: a file that grew to twice what it was when written from nothing is copied row by row
 
 
@@ -83,7 +84,7 @@ def publish(
     """Publish a build file that no one has open for writing. Returns what PUBLICATION.json states.
 
     `statements` are the SELECTs of report models, by name: of a view it is all there is.
-    `months` are those the build built; every other month that is published row for row stays as it is. None: nothing stays.
+    `months` are those the build built. What is published row for row stays as it is. None: nothing stays.
     """
     published.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(published)
@@ -222,11 +223,11 @@ def _write_table(
         sha256 = target.last.record["parquet"].get(name) if target.last else None
         if sha256 and keep_part(target.folder / name, target.published / LINK / name, sha256):
             partitions[part], hashes[name] = digest, sha256
-    if partitions:
+    if not partitions:
+        _create(connection, found, "marts", table.name, table.key)
+    elif WHOLE not in partitions:
         stays = " or ".join(condition_of(part) for part in partitions)
         connection.execute(f"delete from {place} where ({stays}) is not true")
-    else:
-        _create(connection, found, "marts", table.name, table.key)
     if changed := sorted(now.keys() - partitions.keys()):
         condition = " or ".join(condition_of(part) for part in changed)
         by_month = (MONTH,) if any(name == MONTH for name, _ in columns) else ()
@@ -236,22 +237,24 @@ def _write_table(
             name = file_name(table.name, part)
             rows = f"from {place} where {condition_of(part)} order by rowid"
             hashes[name] = write_part(connection, rows, target.folder / name, target.published / LINK / name)
-    return whole_digest(table.name, columns, partitions), hashes
+    return whole_digest(table.name, columns, {part: found for part, found in partitions.items() if found != NO_ROWS}), hashes
 
 
 def _kept(
     connection: duckdb.DuckDBPyConnection, table: PublishedTable, target: Target, now: Contents, catalog: Catalog
 ) -> dict[str, tuple[int, str]]:
-    """Parts that were not built again and whose rows in the copied file are those of the build, with rows and digest."""
+    """Parts whose rows in the copied file are those of the build, with rows and digest."""
     new = catalog["build", table.schema, table.name]
     if target.last is None or catalog.get(("", "marts", table.name)) != new:
         return {}
     old, source = f"marts.{quoted(table.name)}", f"build.{quoted(table.schema)}.{quoted(table.name)}"
     before = contents(connection, old, [(name, data_type) for name, data_type, _ in new])
-    same = {part for part, sums in now.items() if part not in target.built and before.get(part) == sums}
-    if WHOLE in same and has_other_rows(connection, source, old):  # small, and of every build: row by row
-        same.remove(WHOLE)
-    return {part: found for part, found in target.last.parts_of(table.name).items() if part in same}
+    same = {part for part, sums in now.items() if before.get(part) == sums}
+    for part in same & {WHOLE, *target.built}:  # made anew, so equal sums alone prove too little: row by row
+        if now[part][0] and has_other_rows(connection, source, old, condition_of(part)):
+            same.remove(part)
+    published = target.last.parts_of(table.name) or {WHOLE: NO_ROWS}
+    return {part: found for part, found in published.items() if part in same}
 
 
 def _create(
