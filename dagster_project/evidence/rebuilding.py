@@ -25,7 +25,7 @@ from dagster_project.publishing.tables import published_tables
 from dagster_project.settings import Settings
 from dagster_project.settings.document import settings_of
 from dagster_project.warehouse import builds, modelling, runner, statements
-from dagster_project.warehouse.building import Listener, create_raw, no_listener, opened
+from dagster_project.warehouse.building import Listener, begin_file, create_raw, no_listener, opened
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from dagster_project.warehouse.statements import SEED, Statement
@@ -86,6 +86,7 @@ def build_tables(
         differing = {*months_to_build(units, dict(last)), *turned_months(units, dict(last))}
         months = [month for month in months if date.fromisoformat(month) in differing]
     build = replace(build, months=months, is_full=last is None, reads_all=False)
+    begin_file(home, build, election)
     create_raw(home, build, election)
     models = [_with_seed(one, seeds or {}) for one in statements.statements(home.root) if not one.is_test]
     with opened(site) as connection:

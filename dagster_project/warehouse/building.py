@@ -10,9 +10,9 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dagster_project.base import clock, durable
 from dagster_project.base.failures import GateError
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dagster_project.landing.land import Landing
     from dagster_project.settings import SourceSettings
     from dagster_project.warehouse.home import Home
+    from dagster_project.warehouse.statements import Statement
 
 Listener = Callable[..., None]  # (step, done, total, detail): how far a long step is
 
@@ -60,20 +61,22 @@ def build_steps(home: Home, build: Build, election: Election) -> Iterator[steps.
     """Build what was decided and publish it at the site of the home."""
     yield steps.Started(build)
     started = time.monotonic()
-    create_raw(home, build, election)
-    yield steps.RawCreated(build, election, time.monotonic() - started)
-    total = len(statements.statements(home.site.root))
-    for number, node in enumerate(model_results(home.site, build), start=1):
-        yield steps.NodeEnded(build, node, number, total)
-    yield from publish_steps(home.site, build)
+    begin_file(home, build, election)
+    # each opening of the file reads it, each closing writes it out; Spark's process needs it closed
+    with opened(home.site) if build.engine != on_spark.SPARK else nullcontext():
+        create_raw(home, build, election)
+        yield steps.RawCreated(build, election, time.monotonic() - started)
+        every = statements.statements(home.site.root)
+        for number, node in enumerate(model_results(home.site, build, every), start=1):
+            yield steps.NodeEnded(build, node, number, len(every))
+        yield from _allowed(home.site, build)
+    yield from _published(home.site, build)
 
 
 def publish_steps(site: Site, build: Build) -> Iterator[steps.Step]:
     """Publish a build that passed every gate; one that did not is refused, and the last publication stays."""
-    yield steps.Allowed(build, require_publishable(site, build))
-    started = time.monotonic()
-    record = _publish(site, build)
-    yield steps.Published(build, record, time.monotonic() - started)
+    yield from _allowed(site, build)
+    yield from _published(site, build)
 
 
 @contextmanager
@@ -86,12 +89,8 @@ def opened(site: Site) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def create_raw(home: Home, build: Build, election: Election) -> None:
-    """Create what SQL reads: raw views, the deliveries of ops, and the row of this build. A full build starts on a new file."""
-    from dagster_project.warehouse.delivery_table import write_deliveries, write_listed
-    from dagster_project.warehouse.raw import create_raw as create
-    from dagster_project.warehouse.verdicts import delivery_gates
-
+def begin_file(home: Home, build: Build, election: Election) -> None:
+    """Compare what was landed with its hashes, and make ready the file of the build. A full build starts on a new one."""
     site, landing = home.site, home.landing
     compare_landed(landing, home.sources, build, election)
     landing.known.save()
@@ -101,6 +100,15 @@ def create_raw(home: Home, build: Build, election: Election) -> None:
             path.unlink(missing_ok=True)
         shutil.rmtree(site.spill, ignore_errors=True)
     home.prepare_modes()
+
+
+def create_raw(home: Home, build: Build, election: Election) -> None:
+    """Create what SQL reads: raw views, the deliveries of ops, and the row of this build."""
+    from dagster_project.warehouse.delivery_table import write_deliveries, write_listed
+    from dagster_project.warehouse.raw import create_raw as create
+    from dagster_project.warehouse.verdicts import delivery_gates
+
+    site, landing = home.site, home.landing
     with opened(site) as connection:
         create(connection, home.rules, landing, election, build.month_dates, build.turned_dates)
         write_deliveries(connection, home.settings.by_name, landing, election)
@@ -132,14 +140,14 @@ def compare_landed(landing: Landing, sources: Iterable[SourceSettings], build: B
             landing.require_same(member.generation)
 
 
-def model_results(site: Site, build: Build) -> Iterator[NodeResult]:
+def model_results(site: Site, build: Build, every: list[Statement]) -> Iterator[NodeResult]:
     """Run models, seeds and tests, and yield what became of each as it ends; then record the tests as gates.
 
     Whether the build may go on is for the caller to ask of the gates.
     """
     from dagster_project.warehouse import runner  # here: it imports the engine, which a refresh without news never needs
 
-    every, nodes = statements.statements(site.root), list[NodeResult]()
+    nodes = list[NodeResult]()
     if build.engine == on_spark.SPARK:
         nodes += on_spark.run_dbt(site, build.build_id, lambda: opened(site))
         yield from nodes
@@ -179,14 +187,20 @@ def require_publishable(site: Site, build: Build) -> int:
     return len(expected)
 
 
-def _publish(site: Site, build: Build) -> dict[str, Any]:
+def _allowed(site: Site, build: Build) -> Iterator[steps.Step]:
+    """Ask the gates, and once whoever reads the steps goes on, note in the file that the build is published."""
+    yield steps.Allowed(build, require_publishable(site, build))
     with opened(site) as connection:
         gates.close_build(connection, build.build_id, clock.now(), "published")
         connection.execute("checkpoint")
+
+
+def _published(site: Site, build: Build) -> Iterator[steps.Step]:
+    started = time.monotonic()
     tables = published_tables(modelling.project(site.root))
     identity = Identity(build.build_id, build.fingerprint, build.code_version, build.units, build.engine)
     built, selects = None if build.is_full else build.month_dates, report_models.select_texts(site.root)
     record = publish(site.build_file, site.published, tables, identity, built, selects)
     site.marker.unlink(missing_ok=True)
     durable.sync(site.root)
-    return record
+    yield steps.Published(build, record, time.monotonic() - started)

@@ -73,10 +73,10 @@ def record(connection: duckdb.DuckDBPyConnection, build_id: str, results: Iterab
     rows = [(build_id, result.gate, result.passed, result.failing_rows, result.detail) for result in results]
     if not rows:
         return
+    columns = [list(column) for column in zip(*rows, strict=True)]
     connection.begin()  # one commit, and one wait for the disk, instead of two for each gate
-    gates = [gate for _, gate, *_ in rows]
-    connection.execute("delete from ops.gate_results where build_id = ? and gate in (select unnest(?))", [build_id, gates])
-    connection.executemany("insert into ops.gate_results values (?, ?, ?, ?, ?)", rows)
+    connection.execute("delete from ops.gate_results where build_id = ? and gate in (select unnest(?))", [build_id, columns[1]])
+    connection.execute(f"insert into ops.gate_results select {', '.join(['unnest(?)'] * len(columns))}", columns)
     connection.commit()
 
 

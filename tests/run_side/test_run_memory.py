@@ -67,6 +67,7 @@ def test_a_build_begins_without_what_a_killed_one_put_on_the_disk_and_without_th
     site.spill.mkdir()
     (site.spill / "duckdb_temp_storage_DEFAULT-0.tmp").write_bytes(b"half a sort")
     assert home.landing.deriver  # the engine that landed
+    building.begin_file(home, build, election)
     building.create_raw(home, build, election)
     assert not site.spill.exists()
     assert "deriver" not in vars(home.landing)  # a build begins without the memory of landing's engine
