@@ -11,7 +11,7 @@ case when abs(cast({{ x }} as double)) < 2e-{{ s + 1 }} then cast(0 as decimal(3
 {% macro double_to_decimal(x, s) -%}
 {%- set f %}case{% for i in range(10) %} when abs({{ x }}) < 1e{{ 15 - s + i }} then 1e{{ s - i }}{% endfor %} end{% endset -%}
 {%- set g %}case{% for i in range(10) %} when abs({{ x }}) < 1e{{ 15 - s + i }} then 1{{ '0' * i }}{% endfor %} end{% endset -%}
-{%- set m %}cast(case when {{ x }} < 0 then ceil({{ x }} * {{ f }} - 5e-1) else floor({{ x }} * {{ f }} + 5e-1) end as bigint){% endset -%}
+{%- set m %}cast(sign({{ x }}) * floor(abs({{ x }}) * {{ f }} + 5e-1) as bigint){% endset -%}
 {{ from_units('cast(' ~ m ~ ' as decimal(19,0)) * cast(' ~ g ~ ' as decimal(' ~ (s + 1) ~ ',0))', s) }}
 {%- endmacro %}
 
@@ -38,7 +38,7 @@ coalesce({{ first }}, case when {{ first }}__text is null then {{ second }} end)
 {%- set unusual = 'sum(case when ' ~ x ~ ' < 0 or ' ~ x ~ ' >= 1e' ~ (15 - s) ~ ' then ' ~ double_to_decimal(x, s) ~ ' end)' -%}
 {%- set written = 'sum(' ~ string_to_decimal(text, s) ~ ')' -%}
 case
-        when {{ units }} is null and {{ unusual }} is null and {{ written }} is null then null
+        when count(case when abs({{ x }}) < 1e{{ 24 - s }} then 1 end) + count({{ text }}) = 0 then null
         else {{ exact_sum([from_units('coalesce(' ~ units ~ ', 0)', s), 'coalesce(' ~ unusual ~ ', 0)', 'coalesce(' ~ written ~ ', 0)'], s) }}
     end
 {%- endmacro %}
