@@ -15,7 +15,7 @@ import dagster as dg
 
 from dagster_project.assets import names, results
 from dagster_project.assets.instance import prepare_instance
-from dagster_project.assets.internals import REPOSITORY, WrittenRun, end_dead_runs
+from dagster_project.assets.internals import REPOSITORY, WrittenRun, end_dead_runs, read_migrations_once
 from dagster_project.assets.partitions import register_ledger, register_source_months
 from dagster_project.assets.steps import failure_of
 from dagster_project.base import modes
@@ -124,6 +124,7 @@ def _failure(error: BaseException) -> dg.Failure:
 def _instance(home: Path) -> Iterator[dg.DagsterInstance]:
     with modes.owner_alone():
         prepare_instance(home)
+        read_migrations_once()
         with dg.DagsterInstance.get() as instance:
             yield instance
 

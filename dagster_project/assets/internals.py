@@ -7,10 +7,13 @@ tests/run_side/test_run_command_line.py names the part that a release of Dagster
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cache
 from threading import Lock
 from typing import Any
 
 import dagster as dg
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 from dagster._core.events import DagsterEvent, DagsterEventType, JobFailureData, RunFailureReason, StepMaterializationData
 from dagster._core.execution.plan.objects import StepFailureData, StepSuccessData, UserFailureData
 from dagster._core.execution.plan.outputs import StepOutputHandle
@@ -57,6 +60,18 @@ def one_commit(instance: dg.DagsterInstance) -> Iterator[None]:
             yield
         finally:
             delattr(storage, OPENS_A_FILE)
+
+
+@cache
+def read_migrations_once() -> None:
+    """Dagster compares the version of each of its files with the newest of its migrations, and reads all 88 for each of them."""
+    read, kept = ScriptDirectory.from_config, dict[str | None, ScriptDirectory]()
+
+    def from_config(config: Config) -> ScriptDirectory:
+        location = config.get_main_option("script_location")
+        return kept.get(location) or kept.setdefault(location, read(config))
+
+    setattr(ScriptDirectory, "from_config", staticmethod(from_config))  # noqa: B010
 
 
 class WrittenRun:

@@ -4,6 +4,7 @@ A refresh that finds nothing new imports neither Dagster nor dbt nor DuckDB and 
 `refresh` in Dagster's UI while it goes on. Exit codes: 1 before 3 before 0.
 """
 
+import gc
 import json
 import time
 from collections import Counter
@@ -11,6 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dagster_project.base.later import keep_pandas_for_later
 from dagster_project.base.locking import forget_dead_writer, writer_lock
 from dagster_project.commands.progress import draw
 from dagster_project.election.election import Election, elect
@@ -82,13 +84,17 @@ def refresh(
         say("Nothing is new and nothing changed: the publication is up to date.")
         done.problems = [*done.problems, *refusal_problems(election.refusals)]
     else:
+        gc.disable()  # until Dagster is there: some hundred thousand objects that stay would be looked through again and again
         from dagster_project.assets.command_line import refresh_run  # here: a refresh without news imports no Dagster
 
         with writer_lock(home.root, "trainledger refresh", wait, say):
+            keep_pandas_for_later()
             counts = Counter(source.name for source, _ in plan.new)
             news = ", ".join(f"{name} {count}" for name, count in counts.items())
             say(f"New deliveries: {news or 'none'}. Landing and building ...")
             with refresh_run(home, started, say) as run:
+                gc.freeze()
+                gc.enable()
                 _land(home.landing, plan, done, listener)
                 for step in refresh_steps(home, full=full, months=months):
                     if isinstance(step, steps.Elected):

@@ -4,26 +4,16 @@ It imports every library that some expectation or data source may use. Those tha
 two that it takes for granted, for statistics and charts, are loaded when somebody asks them for something.
 """
 
-import importlib
 import os
 import sys
 from types import ModuleType
 from typing import Any
 
+from dagster_project.base.later import Later
+
 # Spark's look at its network client takes seconds and, in a process without a main file, ends that process as if all were well
 MISSING = ("pyspark", "sqlalchemy", "boto3", "botocore")
 LATER = ("scipy.stats", "altair")
-
-
-class Later(ModuleType):
-    """A module that is imported when it is asked for something."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # who lists all modules asks each for its file
-            raise AttributeError(name)
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        return getattr(importlib.import_module(self.__name__), name)
 
 
 def great_expectations() -> ModuleType:
