@@ -18,20 +18,12 @@ class Later(ModuleType):
 
 
 def keep_pandas_for_later() -> None:
-    """DuckDB compares its first parameter with two values of pandas, and keeps both: the import is a tenth of a small delivery.
-
-    What else DuckDB asks of pandas, for a result as a data frame, it gets. No parameter of ours is of pandas.
-    """
-    if "pandas" in sys.modules:
-        return
+    """DuckDB compares its first parameter with two values of pandas, which no parameter of ours is, and keeps both for good."""
     import duckdb
 
     later = Later("pandas")
     vars(later).update(NaT=object(), NA=object())
-    sys.modules["pandas"] = later
-    try:
+    if sys.modules.setdefault("pandas", later) is later:
         with duckdb.connect() as connection:
             connection.execute("select ?", [""])
-    finally:
-        if sys.modules.get("pandas") is later:
-            del sys.modules["pandas"]
+        del sys.modules["pandas"]

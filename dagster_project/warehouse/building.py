@@ -11,7 +11,6 @@ import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from dagster_project.base import clock, durable
@@ -114,15 +113,7 @@ def create_raw(home: Home, build: Build, election: Election) -> None:
         write_deliveries(connection, home.settings.by_name, landing, election)
         # an earlier view cannot know what lies there today
         write_listed(connection, home.sources if election.view.instant is None else [], landing)
-        gates.open_build(
-            connection,
-            build.build_id,
-            datetime.fromisoformat(build.started_at).astimezone(UTC),
-            build.fingerprint,
-            build.code_version,
-            is_full=build.is_full,
-            months=build.month_dates,
-        )
+        gates.open_build(connection, build)
         gates.record(connection, build.build_id, delivery_gates(election))
     if build.engine == on_spark.SPARK:
         on_spark.write_plan(site, build.build_id, home.rules, landing, election)

@@ -7,9 +7,9 @@ What the tests ask is in dbt/.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from dagster_project.base.failures import GateError
@@ -17,6 +17,8 @@ from dagster_project.warehouse.nodes import SHOWN_ROWS, NodeResult
 
 if TYPE_CHECKING:
     import duckdb
+
+    from dagster_project.warehouse.builds import Build
 
 MODELS_GATE = "dbt.models"
 OPS_DDL = """
@@ -111,28 +113,14 @@ def require_all_passed(connection: duckdb.DuckDBPyConnection, build_id: str, exp
     )
 
 
-def open_build(
-    connection: duckdb.DuckDBPyConnection,
-    build_id: str,
-    started_at: datetime,
-    fingerprint: str,
-    code_version: str,
-    *,
-    is_full: bool,
-    months: Sequence[date],
-) -> None:
+def open_build(connection: duckdb.DuckDBPyConnection, build: Build) -> None:
     """Note that a build began."""
+    began = datetime.fromisoformat(build.started_at).astimezone(UTC).replace(tzinfo=None)
+    months = ",".join(month[:7] for month in build.months)
     connection.execute(OPS_DDL)
     connection.execute(
         "insert into ops.builds values (?, ?, null, ?, ?, ?, ?, 'started')",
-        [
-            build_id,
-            started_at.replace(tzinfo=None),
-            fingerprint,
-            code_version,
-            is_full,
-            ",".join(f"{month:%Y-%m}" for month in months),
-        ],
+        [build.build_id, began, build.fingerprint, build.code_version, build.is_full, months],
     )
 
 

@@ -1,30 +1,21 @@
-"""The small tables of schema raw: what SQL reads of a build beside the rows of its deliveries. Their columns, and their rows.
-
-Refusals, control totals and months are what the election has of them; rules and the months of the build are as configured and as
-decided.
-"""
-
-from __future__ import annotations
+"""The small tables of schema raw: what SQL reads of a build beside the rows of its deliveries. Their columns, and their rows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import duckdb
 from msgspec.structs import astuple
 
 from dagster_project.base.months import first_day
+from dagster_project.election.election import Election
 from dagster_project.election.months import is_read_by, payer_months
 from dagster_project.election.run_tags import tag_key
-from dagster_project.landing.deriving.contents import Contents, MeasureTotal
+from dagster_project.landing.deriving.contents import MeasureTotal
 from dagster_project.landing.deriving.measures import ROW_COUNT
 from dagster_project.landing.deriving.typed_select import quoted
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from dagster_project.election.election import Election
-    from dagster_project.settings import Rules
+from dagster_project.settings import Rules
 
 TABLES: dict[str, dict[str, str]] = {
     "quarantine": {
@@ -125,14 +116,9 @@ def _measure_totals(election: Election, months: set[str]) -> list[tuple[Any, ...
         for member in election.members
         if is_read_by(member, months)
         for landed in [member.generation]
-        for total in _counted(member.contents)
+        for total in (*member.contents.measures, MeasureTotal(*ROW_COUNT, member.contents.rows, None))
+        if total.value_count
     ]
-
-
-def _counted(contents: Contents) -> list[MeasureTotal]:
-    """The control totals of a delivery, its rows among them."""
-    rows = [MeasureTotal(*ROW_COUNT, contents.rows, None)] if contents.rows else []
-    return [*contents.measures, *rows]
 
 
 def fill(con: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], rows: Iterable[tuple[Any, ...]]) -> None:

@@ -271,9 +271,7 @@ print(len(landed), *(name for name in ("great_expectations", "pandas", "pyarrow"
 def test_only_a_bill_or_carbon_loads_great_expectations_and_a_run_record_no_arrow(tmp_path: Path) -> None:
     organisation = Organisation(tmp_path, {"name": "cur", "kind": "aws_cur"}, {"name": "runs", "kind": "training_runs"})
     config = tmp_path / "trainledger.yaml"
-    sources = [
-        {"name": source.name, "kind": str(source.kind), "location": source.location} for source in organisation.settings.sources
-    ]
+    sources = [{key: str(getattr(one, key)) for key in ("name", "kind", "location")} for one in organisation.settings.sources]
     config.write_text(json.dumps({"organisation": {"name": "Test"}, "home": "./home", "sources": sources}))
 
     def landed() -> str:

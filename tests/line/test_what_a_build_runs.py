@@ -97,9 +97,8 @@ def test_a_run_record_builds_what_it_can_move_and_nothing_else(organisation: Org
     assert {"int_aws_lines", "int_carbon_cells", "emission_factors", "stg_aws_cur__line_items"} <= untouched
     assert {"int_run_holdings", "fct_training_run_costs", "assert_every_run_month_is_shown"} <= built
     sql = "select detail from ops.gate_results where gate = 'dbt.assert_no_emission_is_negative'"
-    assert "assert_no_emission_is_negative" not in untouched or query(organisation.home, sql)[0][0].startswith(
-        "unchanged since 2"
-    )
+    [(detail,)] = query(organisation.home, sql)
+    assert "assert_no_emission_is_negative" not in untouched or detail.startswith("unchanged since 2")
     organisation.assert_full_build_is_equal()
 
 

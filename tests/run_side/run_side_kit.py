@@ -8,6 +8,7 @@ import duckdb
 from dagster_project.publishing.publish import Identity
 from dagster_project.publishing.tables import PublishedTable
 from dagster_project.warehouse import gates
+from dagster_project.warehouse.builds import Build
 from dagster_project.warehouse.delivery_table import DDL as DELIVERIES_DDL
 
 FACT = PublishedTable(
@@ -56,18 +57,15 @@ def write_build(path: Path, rows: list[tuple[str, str, str]] = ROWS, build_id: s
             "create table marts.fct_costs (training_run_id varchar not null, usage_month date not null,"
             " effective_cost decimal(38, 12) not null, list_cost decimal(38, 12))"
         )
-        for run, month, cost in rows:
-            connection.execute(
-                "insert into marts.fct_costs values (?, cast(? as date), cast(? as decimal(38, 12)), null)", [run, month, cost]
-            )
+        for row in rows:
+            connection.execute("insert into marts.fct_costs values (?, cast(? as date), cast(? as decimal(38, 12)), null)", row)
         connection.execute("create table marts.dim_things (thing_id varchar not null, seen_at timestamp, ratio double)")
         connection.execute(
             "insert into marts.dim_things values ('x', timestamp '2026-01-01 00:00:00.000001', 0.1), ('w', null, null)"
         )
-        connection.execute(gates.OPS_DDL)
         connection.execute(DELIVERIES_DDL)
-        gates.open_build(connection, "an older build", NOW, "e", "code", is_full=True, months=[])
-        gates.open_build(connection, build_id, NOW, "f", "code", is_full=True, months=[NOW.date()])
+        gates.open_build(connection, Build("an older build", NOW.isoformat(), "e", "code", {}, [], True))
+        gates.open_build(connection, Build(build_id, NOW.isoformat(), "f", "code", {}, [f"{NOW:%F}"], True))
         gates.record(connection, build_id, [gates.GateResult("dbt.models", True, 0)])
     return path
 

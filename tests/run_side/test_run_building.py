@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from run_side_kit import NOW, write_build
+from run_side_kit import write_build
 
 from dagster_project.base.code import code_version
 from dagster_project.base.failures import GateError
@@ -80,8 +80,7 @@ def test_an_interrupted_full_build_goes_on_with_its_file(tmp_path: Path) -> None
     site = published_site(tmp_path, UNITS, code_version())
     first = builds.start(site, UNITS, full=True)
     with duckdb.connect(str(site.build_file)) as connection:
-        arguments = (connection, first.build_id, NOW, first.fingerprint, first.code_version)
-        gates.open_build(*arguments, is_full=True, months=first.month_dates)
+        gates.open_build(connection, first)
     build = builds.start(site, UNITS)
     assert not build.is_full and build.reads_all and build.months == first.months
 

@@ -8,6 +8,7 @@ from run_side_kit import NOW
 
 from dagster_project.base.failures import GateError
 from dagster_project.warehouse import gates
+from dagster_project.warehouse.builds import Build
 from dagster_project.warehouse.gates import GateResult
 from dagster_project.warehouse.nodes import node_results
 
@@ -33,8 +34,7 @@ def result(unique_id: str, status: str, **more: object) -> dict[str, object]:
 def build(tmp_path: Path) -> duckdb.DuckDBPyConnection:
     """A build file with the tables of gates."""
     connection = duckdb.connect(str(tmp_path / "build.duckdb"))
-    connection.execute(gates.OPS_DDL)
-    gates.open_build(connection, "b1", NOW, "f", "c", is_full=True, months=[])
+    gates.open_build(connection, Build("b1", NOW.isoformat(), "f", "c", {}, [], True))
     return connection
 
 
