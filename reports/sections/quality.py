@@ -9,15 +9,18 @@ from reports.sections.tables import table
 # the build a publication holds is the last one begun; its clock times stay out of the page
 THIS_BUILD = "(select build_id from ops.builds order by started_at desc, build_id desc limit 1)"
 MONTHS = PERIODS[:3]
-RECORDS = "('training_runs', 'fx_rates', 'user_inputs')"  # kinds that come one by one, of no month
-TELEMETRY = "('neuron_monitor', 'tpu_monitoring', 'gpu_monitoring')"
-# A partition of a bill or a carbon export begins with its month, or its day; a file of telemetry ends with one, and the name of a
-# run record may hold anything: moe-2026-04.run.json is of no month.
+# kinds by what they bring, as connectors.registry has them (a test compares): what is in neither is a bill or a carbon export
+RECORDS = "('training_runs', 'fx_rates', 'user_inputs')"  # that come one by one, of no month
+TELEMETRY = "('neuron_monitor', 'tpu_monitoring', 'xprof', 'neuron_power', 'gpu_monitoring', 'power_meters')"
+# A partition of a bill or a carbon export begins with its month, or its day; a file of telemetry has it behind other numbers, as
+# host=i-2026-01~neuron0-2026-09-22T09-30-00Z.jsonl or vm~plugins~profile~2026_09_07_09_05_20~vm.xplane.pb: its last date counts;
+# the name of a run record may hold anything: moe-2026-04.run.json is of no month.
 DATED = f"""dated as (
     select source_name, kind, published_at,
         case
             when kind in {RECORDS} then ''
-            when kind in {TELEMETRY} then regexp_extract(partition, '~([0-9]{{4}}-[0-9]{{2}}(-[0-9]{{2}})?)[^~]*$$', 1)
+            when kind in {TELEMETRY}
+                then regexp_extract(replace(partition, '_', '-'), '.*(^|[^0-9])([0-9]{{4}}-[0-9]{{2}}(-[0-9]{{2}})?)', 2)
             else regexp_extract(partition, '^([0-9]{{4}}-[0-9]{{2}}(-[0-9]{{2}})?)', 1)
         end as dated
     from ops.dim_deliveries

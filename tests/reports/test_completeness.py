@@ -1,11 +1,14 @@
 """What arrived and what did not: the stamp of a quarter with a gap, the vintage of sources by month, by day and as records."""
 
+from ast import literal_eval
 from pathlib import Path
 
 import pytest
 
+from connectors.registry import DESCRIPTORS
 from dagster_project.base.failures import UsageError
 from dagster_project.publishing.reporting import render_quarter
+from reports.sections import quality
 from tests.reports.kit import changed, record_of, rendered, values_of
 from tests.reports.published_fixture import TWO_RUNS, write_published
 from tests.reports.published_rows import BILLING_ACCOUNT, PAYERS
@@ -59,6 +62,21 @@ def test_telemetry_and_records_are_distinguished_from_what_is_missing(usual: Pat
     assert matrix["neuron"] == ["landed", "no file", "no file"] and matrix["records"] == ["as records"] * 3
     assert matrix["late-bill"] == ["missing", "quarantined", "missing"] and matrix["cur-012"] == ["final"] * 3
     assert "telemetry until 2026-06-01 and run records until" in record["vintage_sentence"]
+
+
+def test_a_file_of_every_kind_of_telemetry_counts_for_the_day_in_its_name(usual: Path, tmp_path: Path) -> None:
+    partitions = {
+        "xprof": "vm-1~plugins~profile~2026_04_03_09_05_20~vm-1.xplane.pb",
+        "neuron_power": "host=i-016a44539ba0f959f~neuron0-2026-04-03T09-30-00Z.jsonl",
+        "power_meters": "2026-04-03T09-30-00Z.csv",
+    }
+    telemetry = {kind for kind, one in DESCRIPTORS.items() if one.fact == "telemetry"}
+    assert telemetry == set(literal_eval(quality.TELEMETRY)) and telemetry > set(partitions)
+    assert {kind for kind, one in DESCRIPTORS.items() if one.fact in ("runs", "inputs")} == set(literal_eval(quality.RECORDS))
+    changed(usual, *(f"{DELIVERY} values ('of-{k}', '{k}', '{name}', '2026-04-10', true)" for k, name in partitions.items()))
+    vintage = {row["source_name"]: row for row in values_of(record_of(rendered(usual, "2026Q2", tmp_path)), "vintage")}
+    shown = {tuple(vintage[f"of-{kind}"][column] for column in ("month_1", "month_1_days", "month_2")) for kind in partitions}
+    assert shown == {("2026-04-10 00:00", "1 of 30", "no file")}
 
 
 def test_a_quarter_without_data_ends_the_command_with_2_and_names_those_with_data(usual: Path, tmp_path: Path) -> None:
