@@ -50,7 +50,7 @@ MODELS = ("dbt", "requirements/test.lock")
 # what writes the tables that Spark reads, runs dbt on it, takes its tables back and runs on DuckDB what it leaves; a test
 # compares the modules of warehouse/ with what on_spark.py, spark_process.py and runner.py import
 OF_THE_WAREHOUSE = (
-    "building dbt_process gates modelling nodes on_spark raw report_models runner site spark_process statements states"
+    "building dbt_process gates modelling nodes on_spark raw raw_tables report_models runner site spark_process statements states"
 )
 SPARK = (
     *(f"dagster_project/warehouse/{name}.py" for name in OF_THE_WAREHOUSE.split()),
