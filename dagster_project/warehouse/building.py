@@ -113,7 +113,7 @@ def create_raw(home: Home, build: Build, election: Election) -> None:
         write_deliveries(connection, home.settings.by_name, landing, election)
         # an earlier view cannot know what lies there today
         write_listed(connection, home.sources if election.view.instant is None else [], landing)
-        gates.open_build(connection, build)
+        builds.open_build(connection, build)
         gates.record(connection, build.build_id, delivery_gates(election))
     if build.engine == on_spark.SPARK:
         on_spark.write_plan(site, build.build_id, home.rules, landing, election)

@@ -4,12 +4,15 @@
 interrupted or refused, and the next one goes on with its months on the same file, which knows what of it is done.
 """
 
+from __future__ import annotations
+
 import json
 import logging
 import secrets
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field, replace
-from datetime import date
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
 
 from dagster_project.base import clock, durable
 from dagster_project.base.code import code_version
@@ -17,7 +20,11 @@ from dagster_project.base.failures import UsageError
 from dagster_project.base.months import first_day
 from dagster_project.election.units import SHARED, months_to_build, overall_fingerprint, turned_months
 from dagster_project.warehouse import on_spark
+from dagster_project.warehouse.gates import OPS_DDL
 from dagster_project.warehouse.site import Site
+
+if TYPE_CHECKING:
+    import duckdb
 
 LOG = logging.getLogger("trainledger")
 
@@ -140,6 +147,17 @@ def _known(units: dict[str, str], months: Collection[str]) -> set[date]:
 def current(site: Site) -> Build | None:
     """The build under way, if there is one."""
     return Build(**json.loads(site.marker.read_bytes())) if site.marker.exists() else None
+
+
+def open_build(connection: duckdb.DuckDBPyConnection, build: Build) -> None:
+    """Note that a build began."""
+    began = datetime.fromisoformat(build.started_at).astimezone(UTC).replace(tzinfo=None)
+    months = ",".join(month[:7] for month in build.months)
+    connection.execute(OPS_DDL)
+    connection.execute(
+        "insert into ops.builds values (?, ?, null, ?, ?, ?, ?, 'started')",
+        [build.build_id, began, build.fingerprint, build.code_version, build.is_full, months],
+    )
 
 
 def mark_partial(site: Site) -> None:

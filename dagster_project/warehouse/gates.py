@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dagster_project.base.failures import GateError
@@ -17,8 +17,6 @@ from dagster_project.warehouse.nodes import SHOWN_ROWS, NodeResult
 
 if TYPE_CHECKING:
     import duckdb
-
-    from dagster_project.warehouse.builds import Build
 
 MODELS_GATE = "dbt.models"
 OPS_DDL = """
@@ -110,17 +108,6 @@ def require_all_passed(connection: duckdb.DuckDBPyConnection, build_id: str, exp
     raise GateError(
         f"Build {build_id} is not published: {len(failed)} of its gates did not pass:\n{shown}{more}\nThe last publication stays",
         remedy="Correct the cause (source, record or model) and run `trainledger refresh` again.",
-    )
-
-
-def open_build(connection: duckdb.DuckDBPyConnection, build: Build) -> None:
-    """Note that a build began."""
-    began = datetime.fromisoformat(build.started_at).astimezone(UTC).replace(tzinfo=None)
-    months = ",".join(month[:7] for month in build.months)
-    connection.execute(OPS_DDL)
-    connection.execute(
-        "insert into ops.builds values (?, ?, null, ?, ?, ?, ?, 'started')",
-        [build.build_id, began, build.fingerprint, build.code_version, build.is_full, months],
     )
 
 

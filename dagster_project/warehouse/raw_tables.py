@@ -1,11 +1,12 @@
 """The small tables of schema raw: what SQL reads of a build beside the rows of its deliveries. Their columns, and their rows."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 from msgspec.structs import astuple
 
 from dagster_project.base.months import first_day
@@ -16,6 +17,9 @@ from dagster_project.landing.deriving.contents import MeasureTotal
 from dagster_project.landing.deriving.measures import ROW_COUNT
 from dagster_project.landing.deriving.typed_select import quoted
 from dagster_project.settings import Rules
+
+if TYPE_CHECKING:
+    import duckdb
 
 TABLES: dict[str, dict[str, str]] = {
     "quarantine": {

@@ -7,8 +7,7 @@ import duckdb
 
 from dagster_project.publishing.publish import Identity
 from dagster_project.publishing.tables import PublishedTable
-from dagster_project.warehouse import gates
-from dagster_project.warehouse.builds import Build
+from dagster_project.warehouse import builds, gates
 from dagster_project.warehouse.delivery_table import DDL as DELIVERIES_DDL
 
 FACT = PublishedTable(
@@ -64,8 +63,8 @@ def write_build(path: Path, rows: list[tuple[str, str, str]] = ROWS, build_id: s
             "insert into marts.dim_things values ('x', timestamp '2026-01-01 00:00:00.000001', 0.1), ('w', null, null)"
         )
         connection.execute(DELIVERIES_DDL)
-        gates.open_build(connection, Build("an older build", NOW.isoformat(), "e", "code", {}, [], True))
-        gates.open_build(connection, Build(build_id, NOW.isoformat(), "f", "code", {}, [f"{NOW:%F}"], True))
+        builds.open_build(connection, builds.Build("an older build", NOW.isoformat(), "e", "code", {}, [], True))
+        builds.open_build(connection, builds.Build(build_id, NOW.isoformat(), "f", "code", {}, [f"{NOW:%F}"], True))
         gates.record(connection, build_id, [gates.GateResult("dbt.models", True, 0)])
     return path
 

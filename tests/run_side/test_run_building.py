@@ -11,7 +11,7 @@ from dagster_project.base.code import code_version
 from dagster_project.base.failures import GateError
 from dagster_project.election.units import overall_fingerprint
 from dagster_project.publishing.publish import COMMIT_RECORD
-from dagster_project.warehouse import building, builds, gates
+from dagster_project.warehouse import building, builds
 from dagster_project.warehouse.site import Site
 
 UNITS = {"AWS/2026-04": "1", "AWS/2026-05": "2"}
@@ -80,7 +80,7 @@ def test_an_interrupted_full_build_goes_on_with_its_file(tmp_path: Path) -> None
     site = published_site(tmp_path, UNITS, code_version())
     first = builds.start(site, UNITS, full=True)
     with duckdb.connect(str(site.build_file)) as connection:
-        gates.open_build(connection, first)
+        builds.open_build(connection, first)
     build = builds.start(site, UNITS)
     assert not build.is_full and build.reads_all and build.months == first.months
 

@@ -7,8 +7,7 @@ import pytest
 from run_side_kit import NOW
 
 from dagster_project.base.failures import GateError
-from dagster_project.warehouse import gates
-from dagster_project.warehouse.builds import Build
+from dagster_project.warehouse import builds, gates
 from dagster_project.warehouse.gates import GateResult
 from dagster_project.warehouse.nodes import node_results
 
@@ -34,7 +33,7 @@ def result(unique_id: str, status: str, **more: object) -> dict[str, object]:
 def build(tmp_path: Path) -> duckdb.DuckDBPyConnection:
     """A build file with the tables of gates."""
     connection = duckdb.connect(str(tmp_path / "build.duckdb"))
-    gates.open_build(connection, Build("b1", NOW.isoformat(), "f", "c", {}, [], True))
+    builds.open_build(connection, builds.Build("b1", NOW.isoformat(), "f", "c", {}, [], True))
     return connection
 
 
