@@ -147,7 +147,7 @@ def model_results(site: Site, build: Build, every: list[Statement]) -> Iterator[
     with opened(site) as connection:
         if build.engine != on_spark.SPARK:
             runner.remove_others(every, connection)
-        for node in runner.run(every, build, connection):
+        for node in runner.run(every, build, connection, threads=runner.worth_threads(connection)):
             if node.unique_id not in known:  # Spark loads the seeds too
                 nodes.append(node)
                 yield node
