@@ -39,7 +39,8 @@ loaded as (
 ),
 
 counted as (
-    select * from loaded where value_count > 0
+    select * from loaded
+    where value_count > 0
 )
 
 select
