@@ -5,16 +5,13 @@
 -- checks.
 
 create or replace temp macro exact(x) as
-    cast(cast(cast(cast(case when x < 0 then ceil(x * case when abs(x) < 1e3 then 1e12 when abs(x) < 1e4 then 1e11 when
+    cast(cast(cast(cast(sign(x) * floor(abs(x) * case when abs(x) < 1e3 then 1e12 when abs(x) < 1e4 then 1e11 when
     abs(x) < 1e5 then 1e10 when abs(x) < 1e6 then 1e9 when abs(x) < 1e7 then 1e8 when abs(x) < 1e8 then 1e7 when
-    abs(x) < 1e9 then 1e6 when abs(x) < 1e10 then 1e5 when abs(x) < 1e11 then 1e4 when abs(x) < 1e12 then 1e3 end -
-    5e-1) else floor(x * case when abs(x) < 1e3 then 1e12 when abs(x) < 1e4 then 1e11 when abs(x) < 1e5 then 1e10 when
-    abs(x) < 1e6 then 1e9 when abs(x) < 1e7 then 1e8 when abs(x) < 1e8 then 1e7 when abs(x) < 1e9 then 1e6 when abs(x)
-    < 1e10 then 1e5 when abs(x) < 1e11 then 1e4 when abs(x) < 1e12 then 1e3 end + 5e-1) end as bigint) as
-    decimal(19,0)) * cast(case when abs(x) < 1e3 then 1 when abs(x) < 1e4 then 10 when abs(x) < 1e5 then 100 when
-    abs(x) < 1e6 then 1000 when abs(x) < 1e7 then 10000 when abs(x) < 1e8 then 100000 when abs(x) < 1e9 then 1000000
-    when abs(x) < 1e10 then 10000000 when abs(x) < 1e11 then 100000000 when abs(x) < 1e12 then 1000000000 end as
-    decimal(13,0)) as decimal(25,0)) * cast(0.000000000001 as decimal(12,12)) as decimal(38,12));
+    abs(x) < 1e9 then 1e6 when abs(x) < 1e10 then 1e5 when abs(x) < 1e11 then 1e4 when abs(x) < 1e12 then 1e3 end +
+    5e-1) as bigint) as decimal(19,0)) * cast(case when abs(x) < 1e3 then 1 when abs(x) < 1e4 then 10 when abs(x) <
+    1e5 then 100 when abs(x) < 1e6 then 1000 when abs(x) < 1e7 then 10000 when abs(x) < 1e8 then 100000 when abs(x) <
+    1e9 then 1000000 when abs(x) < 1e10 then 10000000 when abs(x) < 1e11 then 100000000 when abs(x) < 1e12 then
+    1000000000 end as decimal(13,0)) as decimal(25,0)) * cast(0.000000000001 as decimal(12,12)) as decimal(38,12));
 
 select
     resource_tags['user_training_run_id'] as run,

@@ -33,7 +33,7 @@ from dagster_project.warehouse.home import Home
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MONTHS = 2
 # read of a fact in all; on two cores it is about what 20 CPU seconds take to land and to build
-BYTES = {"bill": 40_000_000, "telemetry": 15_000_000, "runs": 5_000_000, "carbon": 4_000_000, "inputs": 1_000_000}
+BYTES = {"bill": 40_000_000, "telemetry": 15_000_000, "runs": 5_000_000, "carbon": 10_000_000, "inputs": 1_000_000}
 FILES = 2000  # of a source
 PAGE = 1000  # keys of one answer of S3
 ORPHANS = "orphan_shards"
