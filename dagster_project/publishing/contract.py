@@ -18,17 +18,6 @@ if TYPE_CHECKING:
 VERSION = 2
 # a section that is done, and the first version of trainledger that publishes it
 SECTIONS = {"house": "0.3.0", "doors": "0.4.0", "bigquery": "0.6.0", "answers": "0.7.0", "power": "0.8.0"}
-CONTRACT = PublishedTable(
-    "contract",
-    "ops",
-    ("contract_version", "section"),
-    "Which sections of the public contract this file holds to.",
-    {
-        "contract_version": "Version of the contract.",
-        "section": "A section of it.",
-        "since_version": "The first version of trainledger that publishes it.",
-    },
-)
 
 
 def write_contract(connection: duckdb.DuckDBPyConnection) -> None:

@@ -46,7 +46,7 @@ def publisher() -> str:
     import duckdb
 
     here = Path(__file__).resolve().parent
-    return files_hash(here, sorted(here.glob("*.py")), duckdb.__version__)
+    return files_hash(here, sorted(here.glob("*.*")), duckdb.__version__)
 
 
 def last_publication(file: Path, record: Path, code_version: str, tables: Collection[str]) -> Last | None:

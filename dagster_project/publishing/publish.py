@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from dagster_project.base import durable, modes
 from dagster_project.publishing.catalogue import write_catalogue
-from dagster_project.publishing.contract import CONTRACT, write_bare_names, write_contract
+from dagster_project.publishing.contract import write_bare_names, write_contract
 from dagster_project.publishing.digest import MONTH, WHOLE, TableDigest, literal, quoted, table_digest, whole_digest
 from dagster_project.publishing.last import (
     Catalog,
@@ -40,8 +40,8 @@ from dagster_project.publishing.last import (
 from dagster_project.publishing.month_files import write_files
 from dagster_project.publishing.parts import LINK, file_name, keep_part, new_folder, remove_old_parts, swap_parts, write_part
 from dagster_project.publishing.statements import write_statements, write_views
-from dagster_project.publishing.tables import COPIED, STATEMENTS, PublishedTable
-from dagster_project.publishing.totals import TOTALS, write_totals
+from dagster_project.publishing.tables import COPIED, PublishedTable, ops_tables
+from dagster_project.publishing.totals import write_totals
 
 if TYPE_CHECKING:
     import duckdb
@@ -185,11 +185,12 @@ def _write(
             digests.append(digest)
             hashes |= of_table
             write_totals(connection, digest, target.last.parts_of(table.name) if target.last else None)
-        for table in COPIED:
+        of_ops = ops_tables()
+        for name in COPIED:
             # of builds and gates the file has its own; what became of earlier builds stays in the writer's file
-            own = f"build_id = {literal(build_id)}" if "build_id" in table.key else "true"
-            _create(connection, catalog["build", "ops", table.name], "ops", table.name)
-            _insert(connection, f"build.ops.{quoted(table.name)}", f"ops.{quoted(table.name)}", table.key, own)
+            own = f"build_id = {literal(build_id)}" if "build_id" in of_ops[name].key else "true"
+            _create(connection, catalog["build", "ops", name], "ops", name)
+            _insert(connection, f"build.ops.{quoted(name)}", f"ops.{quoted(name)}", of_ops[name].key, own)
         write_contract(connection)
         write_statements(connection, statements)
         write_views(connection, tables, statements)
@@ -197,8 +198,7 @@ def _write(
         files, of_files = write_files(
             connection, parquet_only, digests, target.folder, target.published, target.last, target.built
         )
-        ours = (*COPIED, CONTRACT, STATEMENTS, *(totals.table for totals in TOTALS.values()))
-        _comment(connection, {"marts": tables, "ops": ours, "main": tables})
+        _comment(connection, {"marts": tables, "ops": [*of_ops.values()], "main": tables})
         connection.commit()
         connection.execute("detach build")
         connection.execute("checkpoint")
