@@ -14,7 +14,7 @@ from dagster_project import __version__
 from dagster_project.commands.endings import guarded, say
 from dagster_project.commands.evidence_cli import restatements, verify
 from dagster_project.commands.export_cli import export_app
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Format, Json, Wait, settings_of
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Format, Json, Wait, published_by, settings_of
 from dagster_project.commands.record_cli import AS_GIVEN, record
 from dagster_project.commands.report_cli import report_app
 from dagster_project.commands.trace_cli import trace
@@ -57,7 +57,6 @@ def demo(
         "trainledger-demo"
     ),
     scale: Annotated[int, typer.Option("--scale", min=1, help="Multiplies the rows.")] = 1,
-    debug: Debug = False,
 ) -> int:
     """Write synthetic exports, refresh, render two quarterly reports, and say where everything is.
 
@@ -70,7 +69,7 @@ def demo(
 
 @app.command()
 @guarded
-def init(config: Config = DEFAULT_CONFIG, debug: Debug = False) -> None:
+def init(config: Config = DEFAULT_CONFIG) -> None:
     """Write a commented trainledger.yaml to start from; one that is there is never overwritten.
 
     Example: trainledger init --config ./trainledger.yaml
@@ -83,7 +82,7 @@ def init(config: Config = DEFAULT_CONFIG, debug: Debug = False) -> None:
 
 @app.command()
 @guarded
-def doctor(config: Config = DEFAULT_CONFIG, as_json: Json = False, debug: Debug = False) -> int:
+def doctor(config: Config = DEFAULT_CONFIG, as_json: Json = False) -> int:
     """Check configuration, sources, permissions, disk; say whether runs will get cost, energy and carbon. Changes nothing.
 
     Example: trainledger doctor --config ./trainledger.yaml
@@ -108,7 +107,6 @@ def refresh(
     ] = None,
     wait: Wait = 0.0,
     as_json: Json = False,
-    debug: Debug = False,
 ) -> int:
     """Land what is new, build what it touches, pass the gates, publish. Nothing new: nothing written.
 
@@ -134,7 +132,6 @@ def status(
     config: Config = DEFAULT_CONFIG,
     everything: Annotated[bool, typer.Option("--all", help="All months, and all that is quarantined.")] = False,
     as_json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Sources x months: landed, elected, preliminary or final, missing, quarantined; the newest twelve and whatever is wrong.
 
@@ -155,7 +152,6 @@ def sql(
     form: Annotated[Format, typer.Option("--format", help="Exact numbers are strings in JSON.")] = Format.table,
     out: Annotated[Path | None, typer.Option("--out", help="A file to write to; Parquet needs one.")] = None,
     config: Config = DEFAULT_CONFIG,
-    debug: Debug = False,
 ) -> None:
     """Ask the published file, read-only, at any time of day.
 
@@ -163,7 +159,7 @@ def sql(
     """
     from dagster_project.commands.query import answer_to
 
-    answer_to(settings_of(config).home / "published" / "trainledger.duckdb", query, form, out)
+    answer_to(published_by(config), query, form, out)
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
@@ -172,7 +168,6 @@ def dbt(
     arguments: Annotated[list[str], typer.Argument(metavar="-- ARGUMENTS", help="Any dbt command with its options.")],
     config: Config = DEFAULT_CONFIG,
     wait: Wait = 0.0,
-    debug: Debug = False,
 ) -> int:
     """Run any dbt command on the build of this configuration, alone: `docs generate`, `test`, `ls`, `show`, ...
 
@@ -191,7 +186,6 @@ def dbt(
 def ui(
     port: Annotated[int, typer.Option("--port", help="Port on 127.0.0.1.")] = 3000,
     config: Config = DEFAULT_CONFIG,
-    debug: Debug = False,
 ) -> int:
     """Show the line in the Dagster UI with its schedules and runs, on this machine only, until Ctrl-C.
 
@@ -208,7 +202,6 @@ def digest(
     file: Annotated[Path | None, typer.Argument(help="Another published file than the configuration's.")] = None,
     config: Config = DEFAULT_CONFIG,
     as_json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Print the canonical digest of every published table: equal on every engine, whatever the row order.
 
@@ -216,7 +209,7 @@ def digest(
     """
     from dagster_project.commands.query import digests, digests_json
 
-    published = file or settings_of(config).home / "published" / "trainledger.duckdb"
+    published = file or published_by(config)
     tables = digests(published)
     if as_json:
         typer.echo(digests_json(published, tables))
@@ -231,7 +224,6 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Really remove; without it only what would go is shown.")] = False,
     config: Config = DEFAULT_CONFIG,
     wait: Wait = 0.0,
-    debug: Debug = False,
 ) -> None:
     """Remove superseded generations that retention no longer keeps; each leaves a tombstone. A dry run unless --yes.
 

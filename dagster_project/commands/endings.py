@@ -1,11 +1,12 @@
 """How a command ends: an exit code, and for what went wrong one message. A traceback only on demand, a secret never."""
 
 import functools
+import inspect
 import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn, ParamSpec
+from typing import Annotated, NoReturn, ParamSpec
 
 import typer
 
@@ -13,6 +14,7 @@ from dagster_project.base.failures import TrainledgerError, machine_failure
 
 BUG = 70
 P = ParamSpec("P")
+Debug = Annotated[bool, typer.Option("--debug", envvar="TRAINLEDGER_DEBUG", help="Show the traceback of an error.")]
 
 
 def say(message: str) -> None:
@@ -31,12 +33,12 @@ def fail(message: str, code: int) -> NoReturn:
 def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
     """Make a function a command: what it returns is the exit code, what it raises becomes one message and an exit code.
 
-    With its option `debug` an error keeps its traceback.
+    It has the option `--debug` too, with which an error keeps its traceback.
     """
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        if kwargs.get("debug"):  # what stopped one delivery, and not the command
+        if debug := kwargs.pop("debug", False):  # what stopped one delivery, and not the command
             logging.basicConfig(stream=sys.stderr)
             logging.getLogger("trainledger").setLevel(logging.DEBUG)
         try:
@@ -48,16 +50,15 @@ def guarded(command: Callable[P, int | None]) -> Callable[P, None]:
         except BrokenPipeError:  # the reader of a pipe went away, e.g. `| head`
             sys.stderr.close()
             raise typer.Exit(0) from None
-        except BaseException as error:
-            if type(error).__name__ == "DagsterExecutionInterruptedError":  # Ctrl-C while Dagster holds the signal
-                fail("interrupted; the last publication stays, the next refresh goes on from here", 130)
-            if not isinstance(error, Exception):
-                raise
-            if kwargs.get("debug"):
+        except Exception as error:
+            if debug:
                 raise
             _fail_with(error, _home_of(kwargs.get("config")))
         raise typer.Exit(code)
 
+    own = inspect.signature(command)
+    option = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
+    setattr(run, "__signature__", own.replace(parameters=[*own.parameters.values(), option]))  # noqa: B010 - typer reads it
     return run
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dagster_project.commands.endings import guarded, say
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Json, Wait, settings_of
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Json, Wait, settings_of
 
 
 @guarded
@@ -22,7 +22,6 @@ def verify(
     ] = None,
     config: Config = DEFAULT_CONFIG,
     as_json: Json = False,
-    debug: Debug = False,
 ) -> int:
     """Verify an issued report (files, figures from their SQL, rendering, chain, signature), or the landing. Changes nothing.
 
@@ -52,7 +51,6 @@ def restatements(
     config: Config = DEFAULT_CONFIG,
     wait: Wait = 0.0,
     as_json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Compare issued figures with what is known today, by cause; the next refresh publishes them as fct_restatements.
 

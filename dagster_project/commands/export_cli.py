@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dagster_project.commands.endings import guarded
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, settings_of
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, published_by
 
 export_app = typer.Typer(help="Files for other systems, from the published file.", no_args_is_help=True)
 
@@ -19,27 +19,23 @@ Out = Annotated[
 
 @export_app.command("focus")
 @guarded
-def export_focus(
-    first: First = None, last: Last = None, out: Out = None, config: Config = DEFAULT_CONFIG, debug: Debug = False
-) -> None:
+def export_focus(first: First = None, last: Last = None, out: Out = None, config: Config = DEFAULT_CONFIG) -> None:
     """Write the whole bill as FOCUS 1.4 rows: runs as allocated resources, what no run carries, and both emission totals.
 
     Example: trainledger export focus --from 2026-04 --to 2026-06 --out q2.parquet
     """
     from dagster_project.commands.exporting import FOCUS, export
 
-    export(settings_of(config).home / "published" / "trainledger.duckdb", FOCUS, first, last, out)
+    export(published_by(config), FOCUS, first, last, out)
 
 
 @export_app.command("activity")
 @guarded
-def export_activity(
-    first: First = None, last: Last = None, out: Out = None, config: Config = DEFAULT_CONFIG, debug: Debug = False
-) -> None:
+def export_activity(first: First = None, last: Last = None, out: Out = None, config: Config = DEFAULT_CONFIG) -> None:
     """Write activity data for a carbon accounting platform: tonnes and kWh by month, supplier, account and region.
 
     Example: trainledger export activity --from 2026-04 --to 2026-06 --out q2.csv
     """
     from dagster_project.commands.exporting import ACTIVITY, export
 
-    export(settings_of(config).home / "published" / "trainledger.duckdb", ACTIVITY, first, last, out)
+    export(published_by(config), ACTIVITY, first, last, out)

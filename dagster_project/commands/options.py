@@ -15,7 +15,6 @@ Config = Annotated[
     Path,
     typer.Option("--config", envvar="TRAINLEDGER_CONFIG", help="trainledger.yaml; relative paths inside are relative to it."),
 ]
-Debug = Annotated[bool, typer.Option("--debug", envvar="TRAINLEDGER_DEBUG", help="Show the traceback of an error.")]
 Wait = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for another writer before giving up (exit code 4).")]
 Json = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
 
@@ -25,6 +24,11 @@ def settings_of(config: Path) -> "Settings":
     from dagster_project.settings import load_settings
 
     return load_settings(config)
+
+
+def published_by(config: Path) -> Path:
+    """The file that the configuration's home publishes, whether it is there yet or not."""
+    return settings_of(config).home / "published" / "trainledger.duckdb"
 
 
 class Format(StrEnum):

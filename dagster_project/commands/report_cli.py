@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dagster_project.commands.endings import guarded, say
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Wait, settings_of
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Wait, settings_of
 
 report_app = typer.Typer(help="Reports of the published file.", no_args_is_help=True)
 
@@ -32,7 +32,6 @@ def report_quarterly(
     sign: Annotated[Path | None, typer.Option("--sign", metavar="KEY", help="An Ed25519 private key in PEM.")] = None,
     config: Config = DEFAULT_CONFIG,
     wait: Wait = 0.0,
-    debug: Debug = False,
 ) -> None:
     """Render the quarterly report (HTML, PDF, XLSX, CSV, JSON), or issue it: no draft is, and what is issued never changes.
 
@@ -72,7 +71,6 @@ def report_model(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="A folder; default: reports/models/ in the home.")] = None,
     config: Config = DEFAULT_CONFIG,
-    debug: Debug = False,
 ) -> None:
     """Write a model's sheet for EU AI Act, Annex XI: energy, compute, hardware and days of all its runs, as a page and JSON.
 
@@ -96,7 +94,6 @@ def report_compare(
     end: Annotated[str | None, typer.Option("--to", metavar="D", help="The day after the last: it is not in it.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Where its folder goes; default: reports/ in the home.")] = None,
     config: Config = DEFAULT_CONFIG,
-    debug: Debug = False,
 ) -> None:
     """Compare Trainium and TPU over the runs that ended in a span of days: verdicts, sensitivities, claims of vendors.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dagster_project.commands.endings import guarded
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Debug, Json, settings_of
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Json, settings_of
 
 
 @guarded
@@ -23,7 +23,6 @@ def trace(
     out: Annotated[Path | None, typer.Option("--out", help="A file for all rows that are found: .parquet or .csv.")] = None,
     config: Config = DEFAULT_CONFIG,
     as_json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """From a figure to the rows it is made of, down to the provider's files; or from a row of such a file to its figures.
 
