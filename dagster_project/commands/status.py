@@ -14,15 +14,13 @@ import msgspec
 
 from connectors.layouts.accounting import Counts
 from dagster_project.base.months import CARBON_EXPECTED_AFTER, bill_closed_from, carbon_final_from, month_end, months_between
-from dagster_project.commands.telemetry import TelemetryMet, telemetry_met
-from dagster_project.commands.unknown_skus import UnknownSku, unknown_tpu_skus
+from dagster_project.commands.last_publication import TelemetryMet, UnknownSku, expiring_factors, telemetry_met, unknown_tpu_skus
 from dagster_project.election.election import Election, elect
 from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
 from dagster_project.landing.land import Landing
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.landing.records import Generation, RefusalRecord, calendar_month
-from dagster_project.publishing.factors import expiring_factors
 from dagster_project.settings import Settings, SourceSettings
 from dagster_project.warehouse.home import Home
 

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from connectors.layouts.accounting import nothing_there
 from dagster_project.base.months import months_between
+from dagster_project.commands.last_publication import telemetry_line
 from dagster_project.commands.status import SourceStatus, Status
-from dagster_project.commands.telemetry import telemetry_line
 
 SHOWN = 3  # quarantined places and unknown columns of one source; `--all` and `--json` have the others
 SHOWN_MONTHS = 12

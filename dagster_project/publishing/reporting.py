@@ -1,9 +1,9 @@
 """Rendering a report of a published file: the one door to reports/, which reads that file and nothing else."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from typing import TypeVar
 
 from dagster_project.base import modes
 from dagster_project.base.failures import UsageError, writing_to
@@ -20,9 +20,6 @@ def policy_of(reporting: Reporting) -> Policy:
     return Policy(reporting.restatement_threshold, reporting.base_year, reporting.prepared_by, tuple(reporting.approved_by))
 
 
-Report = TypeVar("Report", QuarterlyReport, comparison.Comparison)
-
-
 def render_quarter(
     published_file: Path,
     folder: Path,
@@ -34,47 +31,45 @@ def render_quarter(
     issue: Issue | None = None,
 ) -> QuarterlyReport:
     """Render one quarter of a published file, or of the Parquet of a pack, into `<folder>/<quarter>`."""
-    return _rendered(
-        published_file,
-        folder,
-        lambda: render(
+    with _rendering(published_file, folder):
+        report = render(
             published_file, quarter, folder, organisation=organisation, status_note=status_note, policy=policy, issue=issue
-        ),
-    )
+        )
+        _share(report.html.parent, published_file)
+        return report
 
 
 def render_comparison(
     published_file: Path, folder: Path, organisation: str, start: date | None = None, end: date | None = None
 ) -> comparison.Comparison:
     """Render the comparison from `start` up to and without `end` into `<folder>/compare-<start>_<end>`."""
-    return _rendered(
-        published_file, folder, lambda: comparison.render(published_file, start, end, folder, organisation=organisation)
-    )
-
-
-def _rendered(published_file: Path, folder: Path, make: Callable[[], Report]) -> Report:
-    """What `make` wrote below the folder, readable as the home's reports are; its refusal is one of usage."""
-    if not published_file.exists():
-        raise UsageError("nothing is published yet", where=str(published_file), remedy="Run `trainledger refresh` first.")
-    try:
-        with writing_to(folder):
-            report = make()
-            if folder == published_file.parents[1] / "reports":  # whoever may read the home's reports may read this one
-                modes.give(report.html.parent, modes.as_in(folder))
-            return report
-    except ReportError as error:
-        raise UsageError(str(error).rstrip(".")) from None
+    with _rendering(published_file, folder):
+        report = comparison.render(published_file, start, end, folder, organisation=organisation)
+        _share(report.html.parent, published_file)
+        return report
 
 
 def render_models(published_file: Path, folder: Path, model: str | None, organisation: str) -> list[Path]:
     """Write the sheet of one model of a published file, or of all, into `folder`."""
+    with _rendering(published_file, folder):
+        if pages := render_sheets(published_file, folder, organisation=organisation, model=model):
+            _share(folder, published_file)
+        return pages
+
+
+@contextmanager
+def _rendering(published_file: Path, folder: Path) -> Iterator[None]:
+    """Render a published file that is there into a folder; what reports/ refuses is wrong use."""
     if not published_file.exists():
         raise UsageError("nothing is published yet", where=str(published_file), remedy="Run `trainledger refresh` first.")
     try:
         with writing_to(folder):
-            pages = render_sheets(published_file, folder, organisation=organisation, model=model)
-            if pages and folder == published_file.parents[1] / "reports" / "models":
-                modes.give(folder, modes.as_in(folder.parent))
-            return pages
+            yield
     except ReportError as error:
         raise UsageError(str(error).rstrip(".")) from None
+
+
+def _share(made: Path, published_file: Path) -> None:
+    """Whoever may read the home's reports may read a folder that was made among them."""
+    if made.parent == published_file.parents[1] / "reports":
+        modes.give(made, modes.as_in(made.parent))

@@ -20,7 +20,7 @@ from trainledger_recorder.recording import Recorder, Settings
 from trainledger_recorder.run_record import fields_of, tags_of
 from trainledger_recorder.signals import Signals
 from trainledger_recorder.spool import Session, default_spool, target_folder
-from trainledger_recorder.subjects import NOT_EXECUTABLE, NOT_FOUND, Command, Machine, Process, Subject
+from trainledger_recorder.subjects import NOT_EXECUTABLE, NOT_FOUND, Command, Process, Subject
 from trainledger_recorder.targets import Options, checked_target
 from trainledger_recorder.times import now
 from trainledger_recorder.uploading import deliver
@@ -146,7 +146,7 @@ def _record(settings: Settings, command: list[str], pid: int | None, run: str | 
                 session.remove()
                 raise UsageError(f"there is no process {pid}", "Give --pid the number of a running process.") from None
         else:
-            subject = Machine(now())
+            subject = Subject(now())
         ending = Recorder(settings, job, session, os.environ, now, time.monotonic, _tell).run(subject, signals)
     return ending.exit_code
 

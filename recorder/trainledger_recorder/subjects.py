@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Protocol
 
 from trainledger_recorder.files import text_of
 
@@ -30,30 +29,32 @@ class Ending:
     exit_code: int
 
 
-class Subject(Protocol):
-    """What is recorded."""
+class Subject:
+    """What is recorded. As such nothing in particular, until a signal ends the recorder: a sidecar, or a prolog whose epilog ends
+    it."""
 
-    started_at: datetime
-    token: str | None  # of a process that runs already: the same again for a recorder that is started again beside it
-    descriptor: int | None  # readable when it ended; None: ask
+    token: str | None = None  # of a process that runs already: the same again for a recorder that is started again beside it
+    descriptor: int | None = None  # readable when it ended; None: ask
+
+    def __init__(self, now: datetime) -> None:
+        self.started_at = now
+        self._signalled: int | None = None
 
     def ended(self) -> Ending | None:
         """How it ended; None while it goes on."""
-        ...
+        return Ending("unknown", 0) if self._signalled else None
 
     def take(self, number: int) -> None:
         """A signal came for the recorder."""
-        ...
+        if number in (signal.SIGINT, signal.SIGTERM):
+            self._signalled = number
 
 
-class Command:
+class Command(Subject):
     """A command with the recorder's own streams, terminal and process group, as under `timeout` or `nohup`."""
 
-    token: str | None = None
-
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], now: datetime) -> None:
-        self.started_at = now
-        self._signalled: int | None = None
+        super().__init__(now)
         # a recorder takes these; a command must begin with what its starter meant. An ignored one (nohup) stays ignored
         self._process = subprocess.Popen(arguments, env=dict(environment))
         self.descriptor = _descriptor_of(self._process.pid)
@@ -67,14 +68,13 @@ class Command:
 
     def take(self, number: int) -> None:
         """Pass it on, but what the terminal sends to everybody in front of it has arrived."""
-        if number in (signal.SIGINT, signal.SIGTERM):
-            self._signalled = number
+        super().take(number)
         if not (number in (signal.SIGINT, signal.SIGQUIT) and _is_in_front()):
             self._process.send_signal(number)
 
 
-class Process:
-    """A process that somebody else started. Only its parent learns how it ended."""
+class Process(Subject):
+    """A process that somebody else started: not ours to signal, and only its parent learns how it ended."""
 
     def __init__(self, number: int, now: datetime, proc: Path = Path("/proc")) -> None:
         with contextlib.suppress(PermissionError):  # somebody else's, which may be watched
@@ -82,20 +82,16 @@ class Process:
         self._number, self._proc = number, proc
         self.descriptor = _descriptor_of(number)
         self._ticks = self._start_ticks()
-        self.started_at, self._is_ended = self._started_at(now), False
+        super().__init__(self._started_at(now))
         boot = text_of(proc / "sys/kernel/random/boot_id").replace("-", "")[:12]
-        self.token: str | None = f"process-{boot}-{number}-{self._ticks}"
+        self.token = f"process-{boot}-{number}-{self._ticks}"
 
     def ended(self) -> Ending | None:
         if self.descriptor is None:
             has_ended = self._start_ticks() != self._ticks
         else:
             has_ended = bool(select.select([self.descriptor], [], [], 0)[0])
-        return Ending("unknown", 0) if self._is_ended or has_ended else None
-
-    def take(self, number: int) -> None:
-        """It is not ours to signal: who ends the recorder ends the record."""
-        self._is_ended = self._is_ended or number in (signal.SIGINT, signal.SIGTERM)
+        return Ending("unknown", 0) if has_ended else super().ended()
 
     def _start_ticks(self) -> str | None:
         """When it began, in ticks since the boot: a number that is used again is another process. A zombie has ended."""
@@ -108,22 +104,6 @@ class Process:
             return now
         seconds = int(booted[0]) + int(self._ticks) / os.sysconf("SC_CLK_TCK")
         return min(now, datetime.fromtimestamp(0, timezone.utc) + timedelta(seconds=seconds))
-
-
-class Machine:
-    """Nothing in particular, until a signal ends the recorder: a sidecar, or a prolog whose epilog ends it."""
-
-    token: str | None = None
-    descriptor: int | None = None
-
-    def __init__(self, now: datetime) -> None:
-        self.started_at, self._is_ended = now, False
-
-    def ended(self) -> Ending | None:
-        return Ending("unknown", 0) if self._is_ended else None
-
-    def take(self, number: int) -> None:
-        self._is_ended = self._is_ended or number in (signal.SIGINT, signal.SIGTERM)
 
 
 def _descriptor_of(number: int) -> int | None:

@@ -128,7 +128,7 @@ def test_a_google_machine_is_its_numeric_id_and_a_slice_is_not_taken_for_the_mac
 
 def test_versions_are_those_of_the_first_framework_and_of_the_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = {"torch": "2.9.0", "torch-neuronx": "2.9.0.2.10", "neuronx-cc": "2.22.1"}
-    monkeypatch.setattr(software, "_version", installed.get)
+    monkeypatch.setattr(software, "_installed", lambda names: next((one, installed[one]) for one in names if one in installed))
     (tmp_path / "module/neuron").mkdir(parents=True)
     (tmp_path / "module/neuron/version").write_text("2.31.7.0\n")
     found = software.software_here(tmp_path, tmp_path)

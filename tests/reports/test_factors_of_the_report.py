@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from dagster_project.commands.last_publication import expiring_factors
 from dagster_project.commands.status import Status
 from dagster_project.commands.status_table import table_text
-from dagster_project.publishing.factors import expiring_factors
 from tests.reports.kit import changed, record_of, rendered, values_of
 from tests.reports.published_fixture import TWO_RUNS, write_published
 from tests.reports.published_rows import PAYERS

@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dagster_project.commands.last_publication import TelemetryMet, telemetry_line, telemetry_met
 from dagster_project.commands.status import Status
 from dagster_project.commands.status_table import table_text
-from dagster_project.commands.telemetry import TelemetryMet, telemetry_line, telemetry_met
 
 ROWS = [
     ("neuron", "i-1", "a", 900, 900, None),

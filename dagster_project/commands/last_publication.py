@@ -1,0 +1,108 @@
+"""What `trainledger status` lists of the last publication: telemetry that met no run, unknown TPU SKUs, factors that run out.
+
+Nothing is decided here. Where nothing is published, or an older version published it, there is nothing to list.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+SHOWN = 5
+_SAMPLES = "select sum(sample_count)::bigint, sum(matched_sample_count)::bigint from marts.fct_telemetry_matches"
+_FINDINGS = """
+    select
+        case when reason = 'unknown_run_key' then run_key else host end as name,
+        reason,
+        sum(sample_count - case when matched_sample_count < sample_count then matched_sample_count else 0 end)::bigint
+    from marts.fct_telemetry_matches
+    where reason is not null
+    group by all
+    order by bool_or(matched_sample_count < sample_count) desc, 3 desc, 1, 2
+"""
+# fct_quarantine lists each once for every object of a bill; the check `assert_every_tpu_sku_is_known` shows their cost.
+# A description may end in brackets of its own; the number of rows is in the last ones
+_UNKNOWN_SKUS = r"""
+    with found as (
+        select regexp_extract(value, '^(.*) \((\d+) rows\)$', ['sku_description', 'row_count'], 's') as parsed
+        from marts.fct_quarantine
+        where reason = 'unknown_tpu_sku'
+    )
+    select parsed.sku_description, sum(parsed.row_count::bigint)::bigint as row_count
+    from found
+    group by all
+    order by row_count desc, 1
+"""
+# a quarter ahead, of the newest month that has factors: what it rests on is what the next months would rest on
+_EXPIRING = """
+    with newest as (
+        select factor_id, factor_age_years, factor_id || ' (' || region_id || ')' as name
+        from marts.fct_training_run_emissions_modelled
+        where usage_month = (select max(usage_month) from marts.fct_training_run_emissions_modelled where factor_id is not null)
+    )
+    select strftime(factors.valid_to, '%Y-%m-%d'), factors.valid_to <= $day, max(newest.factor_age_years),
+        string_agg(distinct newest.name, ', ' order by newest.name)
+    from newest
+    inner join marts.dim_emission_factors as factors using (factor_id)
+    where factors.valid_to <= $day + interval 3 month
+    group by factors.valid_to
+    order by factors.valid_to
+"""
+_REMEDY = "From then on months have no modelled emissions there; docs/methodology/factors.md describes how to put in a newer one"
+
+
+@dataclass(frozen=True, slots=True)
+class TelemetryMet:
+    """Samples of all sources and months; what needs a look, first what met no run, then what contradicts a record."""
+
+    samples: int
+    matched: int
+    findings: list[tuple[str, str, int]]  # machine or run key, reason, samples
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownSku:
+    """A description with the word TPU in which no generation is recognised, and how many bill rows have it."""
+
+    sku_description: str
+    row_count: int
+
+
+def telemetry_met(published_file: Path) -> TelemetryMet | None:
+    """Count in a published file; None where it has no telemetry."""
+    counts = _rows(published_file, _SAMPLES)
+    return TelemetryMet(*counts[0], _rows(published_file, _FINDINGS)) if counts and counts[0][0] is not None else None
+
+
+def telemetry_line(met: TelemetryMet) -> str:
+    """The counts in one line, with the names of what needs a look."""
+    named = [f"{name} ({reason.replace('_', ' ')})" for name, reason, _ in met.findings[:SHOWN]]
+    if (more := len(met.findings) - SHOWN) > 0:
+        named.append(f"{more} more in fct_telemetry_matches")
+    return f"{met.matched:,} of {met.samples:,} samples met a run{'; ' if named else ''}{', '.join(named)}"
+
+
+def unknown_tpu_skus(published_file: Path) -> list[UnknownSku]:
+    """Which TPU SKUs of the published bills are unknown, the most frequent first."""
+    return [UnknownSku(*row) for row in _rows(published_file, _UNKNOWN_SKUS)]
+
+
+def expiring_factors(published_file: Path, at: datetime) -> list[str]:
+    """A sentence per day on which factors of the newest usage month run out."""
+    return [
+        f"emission factors {'expired' if is_over else 'expire'} on {day}: {names}; "
+        f"{'their age is unknown' if age is None else f'age {age} years'}. {_REMEDY}."
+        for day, is_over, age, names in _rows(published_file, _EXPIRING, day=at.date())
+    ]
+
+
+def _rows(published_file: Path, query: str, **parameters: Any) -> list[tuple[Any, ...]]:
+    if not published_file.exists():
+        return []
+    with duckdb.connect(str(published_file), read_only=True) as connection:
+        try:
+            return connection.execute(query, parameters or None).fetchall()
+        except (duckdb.BinderException, duckdb.CatalogException):  # without this table or column, until the next refresh
+            return []
