@@ -12,12 +12,10 @@ import typer
 
 from dagster_project import __version__
 from dagster_project.commands.endings import guarded, say
-from dagster_project.commands.evidence_cli import restatements, verify
+from dagster_project.commands.evidence_cli import restatements, trace, verify
 from dagster_project.commands.export_cli import export_app
 from dagster_project.commands.options import DEFAULT_CONFIG, Config, Format, Json, Wait, published_by, settings_of
-from dagster_project.commands.record_cli import AS_GIVEN, record
 from dagster_project.commands.report_cli import report_app
-from dagster_project.commands.trace_cli import trace
 
 app = typer.Typer(
     name="trainledger",
@@ -30,7 +28,6 @@ app.command()(trace)
 app.add_typer(export_app, name="export")
 app.command()(verify)
 app.command()(restatements)
-app.command(context_settings=AS_GIVEN)(record)
 
 
 def _version(wanted: bool) -> None:
@@ -48,6 +45,25 @@ def main(
     Exit codes: 0 done; 1 a gate or check differs; 2 usage or configuration; 3 a source unreadable or quarantined (the others
     are published); 4 another writer; 70 a bug.
     """
+
+
+# every word is the recorder's or the job's, --help as well
+@app.command(
+    context_settings={
+        "allow_extra_args": True,
+        "allow_interspersed_args": False,
+        "ignore_unknown_options": True,
+        "help_option_names": [],
+    }
+)
+def record(context: typer.Context) -> None:
+    """Record a training run: what its chips do, on which machine, from when to when. Ends with the command and its exit code.
+
+    Example: trainledger record --to s3://ml-bucket/recorded --run llama-8b -- torchrun train.py
+    """
+    from trainledger_recorder.command import main
+
+    raise typer.Exit(main(context.args, "trainledger record"))
 
 
 @app.command()
@@ -157,9 +173,9 @@ def sql(
 
     Example: trainledger sql "select training_run_id, sum(effective_cost) from fct_training_run_costs group by all" --format csv
     """
-    from dagster_project.commands.query import answer_to
+    from dagster_project.commands.query import answer
 
-    answer_to(published_by(config), query, form, out)
+    answer(published_by(config), query, form, out)
 
 
 @app.command(context_settings={"ignore_unknown_options": True})

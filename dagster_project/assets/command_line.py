@@ -19,7 +19,6 @@ from dagster_project.assets.internals import REPOSITORY, WrittenRun, end_dead_ru
 from dagster_project.assets.partitions import register_ledger, register_source_months
 from dagster_project.assets.steps import failure_of
 from dagster_project.base import modes
-from dagster_project.base.failures import TrainledgerError
 from dagster_project.warehouse import modelling, steps
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
@@ -74,7 +73,7 @@ class RefreshRun:
         """Close the run, which failed with an error or not."""
         if run := self._run:
             with _excused(self._give_up):
-                run.end(time.time(), _failure(error) if error else None, is_interrupted=not isinstance(error, Exception))
+                run.end(time.time(), failure_of(error) if error else None, is_interrupted=not isinstance(error, Exception))
                 self._write(run)
 
     def _write(self, run: WrittenRun) -> None:
@@ -112,12 +111,6 @@ def show_comparison(home: Path, report: "Comparison", say: Say) -> None:
     """Show one rendered comparison."""
     with _excused(say), _instance(home) as instance:
         instance.report_runless_asset_event(results.comparison_materialization(report))
-
-
-def _failure(error: BaseException) -> dg.Failure:
-    if isinstance(error, TrainledgerError):
-        return failure_of(error)
-    return dg.Failure(f"{type(error).__name__}: {error}")
 
 
 @contextmanager

@@ -17,7 +17,7 @@ concurrency:
 """
 
 
-def prepare_instance(home: Path) -> Path:
+def prepare_instance(home: Path) -> None:
     """Make home/.dagster an instance and let this process use it."""
     folder = home / ".dagster"
     folder.mkdir(parents=True, exist_ok=True)
@@ -26,4 +26,3 @@ def prepare_instance(home: Path) -> Path:
         durable.write(configuration, DAGSTER_YAML)  # a half-written one would be taken for whole ever after
     os.environ["DAGSTER_HOME"] = str(folder)
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "yes"
-    return folder

@@ -37,14 +37,16 @@ class BuildConfig(dg.Config):
 
 def line_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefinition:
     """Raw views, models, seeds and tests, gates, the publication."""
+    specs = (
+        *_raw_specs(settings.sources, manifest),
+        *model_specs(manifest, kept_columns(settings.home)),
+        *_release_specs(manifest),
+    )
 
     @dg.multi_asset(
         name=names.BUILD,
-        specs=[
-            *_raw_specs(settings.sources, manifest),
-            *model_specs(manifest, kept_columns(settings.home)),
-            *_release_specs(manifest),
-        ],
+        # skippable: a model below a broken one is not built
+        specs=[spec.replace_attributes(owners=names.OWNERS, skippable=True) for spec in specs],
         check_specs=test_specs(manifest),
         can_subset=True,
         pool=names.POOL,
@@ -128,9 +130,7 @@ def _raw_specs(sources: Iterable[SourceSettings], manifest: dict[str, Any]) -> I
             description=described[table],
             group_name="raw",
             kinds={"duckdb", "parquet"},
-            owners=names.OWNERS,
             metadata={"dagster/table_name": f"raw.{table}", **code_references(PACKAGE / "warehouse/raw.py")},
-            skippable=True,
         )
 
 
@@ -142,9 +142,7 @@ def _release_specs(manifest: dict[str, Any]) -> Iterator[dg.AssetSpec]:
         deps=marts,
         group_name="gates",
         description="Permission to publish: every gate of the build passed, the tests of its models among them.",
-        owners=names.OWNERS,
         metadata=code_references(PACKAGE / "warehouse/gates.py"),
-        skippable=True,
     )
     yield dg.AssetSpec(
         names.PUBLICATION,
@@ -153,7 +151,5 @@ def _release_specs(manifest: dict[str, Any]) -> Iterator[dg.AssetSpec]:
         kinds={"duckdb", "parquet"},
         description="The file that readers hold and the Parquet beside it. Only a build with every gate passed is published; else"
         " the run fails with the gates and their first rows, and the last publication stays.",
-        owners=names.OWNERS,
         metadata=code_references(PACKAGE / "warehouse/building.py"),
-        skippable=True,
     )

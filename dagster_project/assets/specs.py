@@ -41,9 +41,7 @@ def _spec(manifest: dict[str, Any], unique_id: str, node: dict[str, Any], types:
         description=f"{said}\n\n{BY_HAND}" if said else BY_HAND,
         group_name="seeds" if is_seed else node["fqn"][1],
         kinds={"dbt", "duckdb", kind},
-        owners=names.OWNERS,
         code_version=node["checksum"]["checksum"],
-        skippable=True,  # a model below a broken one is not built
         tags={"trainledger/area": node["fqn"][2]} if len(node["fqn"]) > 3 else {},
         metadata={
             "dagster/table_name": f"{node['schema']}.{node['name']}",

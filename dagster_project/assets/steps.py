@@ -61,8 +61,10 @@ class WriterLock(dg.ConfigurableResource[Any]):
             yield self
 
 
-def failure_of(error: TrainledgerError) -> dg.Failure:
-    """A failure of the product as Dagster shows it; a failed gate brings its first rows in its words."""
+def failure_of(error: BaseException) -> dg.Failure:
+    """A failure as Dagster shows it; one of the product has words, and a failed gate brings its first rows in them."""
+    if not isinstance(error, TrainledgerError):
+        return dg.Failure(f"{type(error).__name__}: {error}")
     parts = {"where": error.where, "remedy": error.remedy}
     return dg.Failure(str(error), metadata={name: text for name, text in parts.items() if text}, allow_retries=False)
 

@@ -4,15 +4,14 @@ What the rows are is dbt's (focus_1_4, activity_data) and is in the published fi
 keep all their digits. In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it.
 """
 
-import sys
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from dagster_project.base.failures import UsageError, writing_to
-from dagster_project.base.months import month_end, month_range
-from dagster_project.commands.query import open_published, write_csv, write_parquet
+from dagster_project.base.failures import UsageError
+from dagster_project.base.months import first_day, month_end, month_range
+from dagster_project.commands.query import open_published, text_of, write_csv, write_parquet
 from dagster_project.publishing.digest import plain_text
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -44,15 +43,11 @@ def export(file: Path, what: Export, first: str | None, last: str | None, target
         condition = " and ".join(f"{what.month} {comparison} ?" for comparison, _ in bounds) or "true"
         query = f"select * from marts.{what.view} where {condition} order by {what.key}"
         cursor = connection.execute(query, [day for _, day in bounds])
-        if target is None:
-            write_csv(cursor, sys.stdout, cell)
-            return
-        with writing_to(target):
-            if target.suffix == ".parquet":
-                write_parquet(cursor, target)
-            else:
-                with target.open("w", encoding="utf-8", newline="") as out:
-                    write_csv(cursor, out, cell)
+        if target is not None and target.suffix == ".parquet":
+            write_parquet(cursor, target)
+        else:
+            with text_of(target) as out:
+                write_csv(cursor, out, cell)
 
 
 def _bounds(first: str | None, last: str | None) -> list[tuple[str, date]]:
@@ -61,7 +56,7 @@ def _bounds(first: str | None, last: str | None) -> list[tuple[str, date]]:
         month_range(f"{first}..{last}", last)
     bounds = []
     if first:
-        bounds.append((">=", date.fromisoformat(f"{month_range(first, first)[0]}-01")))
+        bounds.append((">=", first_day(month_range(first, first)[0])))
     if last:
         bounds.append(("<", month_end(month_range(last, last)[-1]).date()))
     return bounds

@@ -72,8 +72,8 @@ class UnknownSku:
 
 def telemetry_met(published_file: Path) -> TelemetryMet | None:
     """Count in a published file; None where it has no telemetry."""
-    counts = _rows(published_file, _SAMPLES)
-    return TelemetryMet(*counts[0], _rows(published_file, _FINDINGS)) if counts and counts[0][0] is not None else None
+    [(samples, matched)] = _rows(published_file, _SAMPLES) or [(None, None)]
+    return None if samples is None else TelemetryMet(samples, matched, _rows(published_file, _FINDINGS))
 
 
 def telemetry_line(met: TelemetryMet) -> str:

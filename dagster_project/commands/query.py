@@ -7,7 +7,8 @@ numbers keep all their digits; in JSON they are strings, because most readers of
 import csv
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TextIO
@@ -33,19 +34,6 @@ def open_published(file: Path) -> duckdb.DuckDBPyConnection:
         raise UsageError(what, where=str(file), remedy="`trainledger refresh --full` publishes again.") from error
 
 
-def answer_to(file: Path, sql: str, form: Format, target: Path | None) -> None:
-    """Run one statement and write the answer to a file, or to standard output."""
-    if target is None:
-        answer(file, sql, form, sys.stdout)
-        return
-    with writing_to(target):
-        if form is Format.parquet:
-            answer(file, sql, form, sys.stdout, target)
-            return
-        with target.open("w", encoding="utf-8", newline="") as out:
-            answer(file, sql, form, out)
-
-
 def digests(file: Path) -> list[TableDigest]:
     """The canonical digest of every table of the marts in a published file."""
     with open_published(file) as connection:
@@ -60,8 +48,8 @@ def digests_json(file: Path, tables: list[TableDigest]) -> str:
     return json.dumps({"file": str(file), "tables": listed}, indent=2)
 
 
-def answer(file: Path, sql: str, form: Format, out: TextIO, target: Path | None = None) -> None:
-    """Run one statement on the published file and write the answer to `out`, or for Parquet to `target`."""
+def answer(file: Path, sql: str, form: Format, target: Path | None = None) -> None:
+    """Run one statement on the published file and write the answer to a file, or to standard output."""
     if form is Format.parquet and target is None:
         raise UsageError("Parquet needs a file", remedy="Give --out FILE.parquet.")
     with open_published(file) as connection:
@@ -75,7 +63,8 @@ def answer(file: Path, sql: str, form: Format, out: TextIO, target: Path | None 
             if form is Format.parquet and target is not None:
                 write_parquet(cursor, target)
             else:
-                _WRITERS[form](cursor, out)
+                with text_of(target) as out:
+                    _WRITERS[form](cursor, out)
         except duckdb.Error as error:
             raise UsageError(f"the query does not run: {str(error).strip().rstrip('.!')}") from None
 
@@ -92,10 +81,20 @@ def _require_one(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
         )
 
 
+@contextmanager
+def text_of(target: Path | None) -> Iterator[TextIO]:
+    """The file that an answer is written to, or standard output."""
+    if target is None:
+        yield sys.stdout
+    else:
+        with writing_to(target), target.open("w", encoding="utf-8", newline="") as out:
+            yield out
+
+
 def write_parquet(cursor: duckdb.DuckDBPyConnection, target: Path) -> None:
     """Write an answer as Parquet, some rows at a time."""
     reader = cursor.to_arrow_reader(BATCH)
-    with parquet.ParquetWriter(target, reader.schema, compression="zstd") as writer:
+    with writing_to(target), parquet.ParquetWriter(target, reader.schema, compression="zstd") as writer:
         for batch in reader:
             writer.write_batch(batch)
 

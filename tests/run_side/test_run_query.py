@@ -3,13 +3,14 @@
 import csv
 import io
 import json
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 from run_side_kit import ROWS, TABLES, identity, write_build
 
 from dagster_project.base.failures import UsageError
-from dagster_project.commands.query import Format, answer, answer_to, digests
+from dagster_project.commands.query import Format, answer, digests
 from dagster_project.publishing.publish import publish
 
 
@@ -22,8 +23,8 @@ def file(tmp_path: Path) -> Path:
 
 def ask(file: Path, sql: str, form: Format) -> str:
     """The answer as text."""
-    out = io.StringIO()
-    answer(file, sql, form, out)
+    with redirect_stdout(io.StringIO()) as out:
+        answer(file, sql, form)
     return out.getvalue()
 
 
@@ -44,7 +45,7 @@ def test_exact_numbers_keep_their_digits_in_every_format(file: Path) -> None:
 def test_parquet_keeps_the_types(file: Path, tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
-    answer(file, "select * from fct_costs", Format.parquet, io.StringIO(), tmp_path / "out.parquet")
+    answer(file, "select * from fct_costs", Format.parquet, tmp_path / "out.parquet")
     table = pq.read_table(tmp_path / "out.parquet")
     assert table.num_rows == 3 and str(table.schema.field("effective_cost").type) == "decimal128(38, 12)"
 
@@ -97,7 +98,7 @@ def test_a_pivot_that_finds_its_columns_is_one_statement(file: Path) -> None:
 @pytest.mark.parametrize("form", [Format.csv, Format.parquet])
 def test_an_answer_that_cannot_be_written_names_its_place(file: Path, tmp_path: Path, form: Format) -> None:
     with pytest.raises(UsageError, match=r"cannot be written: .* \(.*nowhere/answer\)\. Give a place"):
-        answer_to(file, "select 1 as a", form, tmp_path / "nowhere" / "answer")
+        answer(file, "select 1 as a", form, tmp_path / "nowhere" / "answer")
 
 
 def test_a_file_that_is_no_published_one_is_named(tmp_path: Path) -> None:
