@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from dagster_project.base.dbt_project import project_folder
-from dagster_project.warehouse import modelling, statements
+from dagster_project.warehouse import modelling
 from tests.decimals import Tables, cut_figures, misplaced_columns
 from tests.energy import raw_tables
 
@@ -59,7 +59,7 @@ def test_no_model_and_no_test_gives_decimals_away_on_spark(tmp_path: Path) -> No
     tables: Tables = {"raw": {}}
     for table, column, kind in rows:
         tables["raw"].setdefault(table, {})[column] = kind
-    nodes, texts = modelling.project(tmp_path)["nodes"], statements.compiled(tmp_path)
+    nodes, texts = modelling.project(tmp_path)["nodes"], modelling.compiled(tmp_path)
     cut, misplaced, read = [], [], 0
     for unique_id in in_order(nodes):
         node = nodes[unique_id]

@@ -31,7 +31,7 @@ def build_file(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
             stranger = f"select * replace (date '{month}' as usage_month, 'stranger' as cell_id) from cells limit 1"
             connection.execute(f"insert into {TABLE} {stranger}")
         connection.execute(f"drop table {OTHER}; delete from raw.build_months where usage_month <> date '{JUNE}'")
-    modelling.lend_parse_state(modelling.parsed_project(folder), folder)
+    modelling.lend_parse_state(folder, folder)
     done = modelling.run_dbt(["run", "--select", "int_carbon_cells", "int_gcp_commitments"], file, folder)
     assert done.returncode == 0, done.stdout
     return file

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dagster_project.base import durable
-from dagster_project.warehouse import building, modelling, statements
+from dagster_project.warehouse import building, modelling
 from dagster_project.warehouse.site import Site
 
 COLUMNS = "columns.json"
@@ -21,7 +21,7 @@ Sources = dict[str, list[tuple[str, str]]]  # column -> (unique id of a model, s
 
 def kept_columns(home: Path) -> dict[str, tuple[Types, Sources]]:
     """What is known by unique id; empty before the first build of this version of the project."""
-    path = modelling.parsed_project(home) / COLUMNS
+    path = modelling.laid_out(home) / COLUMNS
     if not path.exists():
         return {}
     return {unique_id: (found["types"], found["sources"]) for unique_id, found in json.loads(path.read_bytes()).items()}
@@ -29,7 +29,7 @@ def kept_columns(home: Path) -> dict[str, tuple[Types, Sources]]:
 
 def learn_columns(site: Site, manifest: dict[str, Any]) -> None:
     """Read types from the build file and lineage from the SQL that dbt ran, unless this version of the project is known."""
-    path = modelling.parsed_project(site.root) / COLUMNS
+    path = modelling.laid_out(site.root) / COLUMNS
     if path.exists() or not site.build_file.exists():
         return
     logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it prints whole queries whose scope it does not follow
@@ -43,7 +43,7 @@ def learn_columns(site: Site, manifest: dict[str, Any]) -> None:
         types.setdefault((schema, table), {})[column] = kind.lower()
     nodes = {unique_id: node for unique_id, node in manifest["nodes"].items() if node["resource_type"] in ("model", "seed")}
     by_table = {(n["schema"], n["name"]): unique_id for unique_id, n in {**nodes, **manifest["sources"]}.items()}
-    compiled = statements.compiled(site.root)
+    compiled = modelling.compiled(site.root)
     found = {}
     for unique_id, node in nodes.items():
         own = types.get((node["schema"], node["name"]), {})

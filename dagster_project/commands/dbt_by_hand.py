@@ -35,7 +35,7 @@ def run(settings: Settings, arguments: list[str], wait: float, say: Callable[[st
         raise UsageError("nothing has been built yet", where=str(site.build_file), remedy="Run `trainledger refresh` first.")
     with writer_lock(home, shlex.join(["trainledger", "dbt", "--", *arguments]), wait, say):
         if not HELP & set(arguments):
-            modelling.lend_parse_state(modelling.parsed_project(home), target)
+            modelling.lend_parse_state(home, target)
             if first not in ONLY_READ:
                 say("What this leaves is not published. The next `trainledger refresh` builds everything again.")
                 mark_partial(site)

@@ -18,7 +18,7 @@ from dagster_project.doctor.ledger import built
 from dagster_project.doctor.machine import check_machine
 from dagster_project.doctor.reading import Reading, read_source, readings_of
 from dagster_project.doctor.runs import ask_records, ask_telemetry, ask_types
-from dagster_project.warehouse import statements
+from dagster_project.warehouse import modelling, statements
 from dagster_project.warehouse.home import Home
 
 WIDTH = 100
@@ -66,7 +66,7 @@ def _questions(home: Home, elsewhere: Home, readings: list[Reading]) -> Iterator
     bills, records = of_fact["bill"], of_fact["runs"]
     if not any(of_fact.values()):
         return
-    laid_out = home.root if statements.are_laid_out(home.root) else elsewhere.root  # nothing is written into the home
+    laid_out = home.root if modelling.laid_out_folder(home.root).exists() else elsewhere.root  # nothing is written into the home
     with built(elsewhere, statements.statements(laid_out)) as ledger:
         for bill in bills:
             yield from ask_bill(ledger, bill, home.settings.run_tag_keys)

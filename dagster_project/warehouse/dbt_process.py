@@ -1,7 +1,7 @@
 """dbt as a process that does not outlive the one that started it.
 
 A refresh that is killed must not leave a dbt behind that goes on writing the build file when nobody holds the writer
-lock. Run by path, not imported by the product: it knows nothing of it.
+lock. Run by path: it knows nothing of the product, which takes a word from it.
 """
 
 import ctypes
@@ -18,6 +18,7 @@ PR_SET_PDEATHSIG = 1
 # dbt lays out each of some 4,000 debug events as text, for the terminal and for a file, before it asks whether that level
 # is wanted: a quarter of a small build. Without its loggers the events that people read are told by `tell` below.
 NO_LOGGERS = ("--log-level", "none", "--log-level-file", "none")
+LAY_OUT = "lay-out"
 
 
 def follow(parent: int) -> None:
@@ -59,10 +60,11 @@ def tell(event: Any) -> None:
         sys.stdout.flush()
 
 
-def run(arguments: list[str], manifest: Any = None) -> int:
+def run(arguments: list[str]) -> int:
     """Run one dbt command and print its warnings and errors. Returns 1 when a model or test failed, 2 when dbt did not work.
 
-    Of its artifacts a run leaves run_results.json only: the manifest, of megabytes, is where the project was parsed.
+    Of its artifacts a run leaves run_results.json only: the manifest, of megabytes, is where the project was parsed. The command
+    LAY_OUT is `parse` and then `compile` in this one process: importing dbt costs as much as compiling all models.
     """
     from dbt.artifacts.schemas.run import RunExecutionResult
     from dbt.cli.main import dbtRunner
@@ -78,10 +80,21 @@ def run(arguments: list[str], manifest: Any = None) -> int:
                 super().fire_event(e, level, *others, **named)
 
     ctx_set_event_manager(WithoutDebug())
-    artifacts = () if arguments[0] == "parse" else ("--no-write-json",)
-    done = dbtRunner(manifest=manifest, callbacks=[tell]).invoke([*arguments, *NO_LOGGERS, *artifacts])
+    command, *options = arguments
+    manifest: Any = None
+    if command == LAY_OUT:
+        done = dbtRunner(callbacks=[tell]).invoke(["parse", *options, *NO_LOGGERS])
+        if not done.success:
+            return _ended(done)
+        command, manifest = "compile", done.result
+    done = dbtRunner(manifest=manifest, callbacks=[tell]).invoke([command, *options, *NO_LOGGERS, "--no-write-json"])
     if isinstance(done.result, RunExecutionResult):
         done.result.write(str(Path(os.environ["DBT_TARGET_PATH"]) / "run_results.json"))
+    return _ended(done)
+
+
+def _ended(done: Any) -> int:
+    """The exit code of a command of dbt."""
     if done.exception is not None:
         print(done.exception, flush=True)  # of an option that dbt does not know there is no event
         return 2

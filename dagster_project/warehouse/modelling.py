@@ -1,4 +1,4 @@
-"""The dbt project as a thing that can be run: where it is, its manifest, its environment, one command of dbt.
+"""The dbt project as a thing that can be run: where it is, its manifest and compiled SQL, its environment, one command of dbt.
 
 dbt runs as a process of its own: an import of dbt costs seconds, and inside this process it would keep the build file open.
 What the models say is SQL and lives in dbt/.
@@ -24,10 +24,15 @@ from typing import Any
 from dagster_project.base import durable
 from dagster_project.base.dbt_project import project_folder, project_hash, shared_target
 from dagster_project.base.failures import MachineError, TrainledgerError
+from dagster_project.base.kinds import built_kinds
+from dagster_project.landing.deriving.measures import ROW_COUNT
 from dagster_project.settings import MEMORY_LIMIT
+from dagster_project.warehouse.dbt_process import LAY_OUT
+from dagster_project.warehouse.raw_tables import TABLES, fill
 
 MANIFEST = "manifest.json"
-PARSE_STATE = "partial_parse.msgpack"  # dbt's own memory of a parsed project: with it a build does not parse again
+PARSE_STATE = "partial_parse.msgpack"  # dbt's own memory of a parsed project: with it dbt does not parse again
+COMPILED = "compiled.json"
 # unit tests check the rules of calculation on invented rows: they belong to `make test`, not to every build
 BUILD_ARGUMENTS = ("build", "--exclude-resource-type", "unit_test")
 
@@ -97,41 +102,69 @@ def _last_lines(done: subprocess.CompletedProcess[str]) -> str:
     return "\n".join(done.stdout.strip().splitlines()[-8:])
 
 
-def parsed_folder(home: Path) -> Path:
-    """Where the project as it is now lies once it is parsed."""
+def laid_out_folder(home: Path) -> Path:
+    """Where the project as it is now lies once it is laid out."""
     shelf = shared_target() or home / "cache"
-    return shelf / f"parsed-{hashlib.sha256(f'{project_hash()}{_versions()}'.encode()).hexdigest()[:16]}"
+    made_of = f"{project_hash()}{_versions()}{_measures()}"
+    return shelf / f"laid-out-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}"
 
 
-def parsed_project(home: Path) -> Path:
-    """The folder with the manifest and the parse state of the project as it is now, never of a build.
+def laid_out(home: Path) -> Path:
+    """The folder with manifest, parse state and compiled SQL of the project as it is now, never of a build.
 
-    Parsing costs seconds, so in a checkout all homes share one in the project's own target folder. An installed wheel is left
-    as it is: there each home keeps its own in its cache. It appears whole or not at all; the one of the project as it was
-    before goes.
+    Parsing and compiling cost seconds, so in a checkout all homes share one in the project's own target folder. A wheel
+    is left as it is: there each home keeps its own in its cache. It appears whole or not at all; the one before it goes.
     """
-    folder = parsed_folder(home)
+    folder = laid_out_folder(home)
     shelf = folder.parent
     if folder.exists():
         return folder
     shelf.mkdir(parents=True, exist_ok=True)
-    outdated = list(shelf.glob("parsed-*"))
-    with tempfile.TemporaryDirectory(prefix=".parsing-", dir=shelf) as work:
-        done = run_dbt(["parse"], Path(work) / "build.duckdb", Path(work))
+    outdated = list(shelf.glob("laid-out-*"))
+    with tempfile.TemporaryDirectory(prefix=".laying-out-", dir=shelf) as work:
+        target = Path(work)
+        _with_every_measure(target / "build.duckdb")
+        done = run_dbt([LAY_OUT], target / "build.duckdb", target)
         if done.returncode != 0:
-            raise ModelsError(f"The dbt project does not parse: {_last_lines(done)}", where=str(project_folder()))
-        whole = Path(work) / "whole"
+            raise ModelsError(f"dbt does not parse or compile the project: {_last_lines(done)}", where=str(project_folder()))
+        whole = target / "whole"
         whole.mkdir()
         for name in (MANIFEST, PARSE_STATE):
-            (Path(work) / name).rename(whole / name)
+            (target / name).rename(whole / name)
+        results = json.loads((target / "run_results.json").read_bytes())["results"]
+        texts = {result["unique_id"]: result["compiled_code"] for result in results if result["compiled_code"]}
+        durable.write_json(whole / COMPILED, texts)
         try:
             whole.rename(folder)
         except OSError:
-            if not folder.exists():  # else somebody parsed the same project meanwhile
+            if not folder.exists():  # else another process laid the same project out meanwhile
                 raise
     for old in outdated:
         shutil.rmtree(old, ignore_errors=True)
     return folder
+
+
+def _with_every_measure(file: Path) -> None:
+    """A build file with every measure and no table of a build: what one test is written out by."""
+    import duckdb
+
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("create schema raw")
+        rows = [("", kind, "", "", name, of_type, decimals, 0, "") for kind, name, of_type, decimals in _measures()]
+        fill(connection, "raw.measure_totals", TABLES["measure_totals"], rows)
+
+
+@functools.cache
+def _measures() -> list[tuple[str, str, str, int]]:
+    """Kind, name, type and decimals of every declared measure, and of the rows themselves."""
+    from connectors.registry import connector_for
+
+    found: list[tuple[str, str, str, int]] = []
+    for kind in map(str, built_kinds()):
+        schema = connector_for(kind).SCHEMA
+        found += [(kind, one.name, one.type, schema.measures[one.name]) for one in schema if one.name in schema.measures]
+        found.append((kind, *ROW_COUNT))
+    return found
 
 
 @functools.cache
@@ -139,20 +172,25 @@ def _versions() -> str:
     return "".join(metadata.version(name) for name in ("dbt-core", "dbt-duckdb"))
 
 
-def lend_parse_state(parsed: Path, target: Path) -> None:
-    """Give a target folder that dbt has not used yet the parse state, so that its first build need not parse."""
+def lend_parse_state(home: Path, target: Path) -> None:
+    """Give a target folder that dbt has not used yet the parse state, so that dbt need not parse in it."""
     state = target / PARSE_STATE
     if not state.exists():
         target.mkdir(parents=True, exist_ok=True)
-        durable.write(state, (parsed / PARSE_STATE).read_bytes())
+        durable.write(state, (laid_out(home) / PARSE_STATE).read_bytes())
 
 
-@functools.lru_cache(maxsize=2)
-def _read(manifest: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(manifest.read_bytes())
-    return document
+@functools.lru_cache(maxsize=4)
+def _read(document: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(document.read_bytes())
+    return found
 
 
 def project(home: Path) -> dict[str, Any]:
-    """dbt's manifest of the project as it is now (of some megabytes, so it is kept: its folder's name says what is in it)."""
-    return _read(parsed_project(home) / MANIFEST)
+    """dbt's manifest of the project as it is now (of some megabytes, so it is kept: its folder's name gives what is in it)."""
+    return _read(laid_out(home) / MANIFEST)
+
+
+def compiled(home: Path) -> dict[str, str]:
+    """The SELECT of every model and test by unique id, as dbt compiles it."""
+    return _read(laid_out(home) / COMPILED)

@@ -25,7 +25,7 @@ WITH = re.compile(r"(?:\s|--[^\n]*\n)*with\s", re.IGNORECASE)
 
 def select_texts(home: Path) -> dict[str, str]:
     """The SELECT of every report model, by name."""
-    return published_statements(modelling.project(home), statements.compiled(home))
+    return published_statements(modelling.project(home), modelling.compiled(home))
 
 
 def left_to_duckdb(home: Path, done: Iterable[NodeResult]) -> list[Statement]:

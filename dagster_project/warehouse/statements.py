@@ -9,22 +9,16 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import json
 import re
-import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-from dagster_project.base import durable
 from dagster_project.base.dbt_project import project_folder
-from dagster_project.base.kinds import built_kinds
-from dagster_project.landing.deriving.measures import ROW_COUNT
 from dagster_project.publishing.digest import literal, quoted
 from dagster_project.warehouse import gates, modelling
-from dagster_project.warehouse.raw_tables import TABLES, fill
 
 BY_MONTH = "by_month"
 SEED = "seed"
@@ -100,29 +94,9 @@ def needed(every: Iterable[Statement], relations: Collection[str]) -> list[State
     return found[::-1]
 
 
-def are_laid_out(home: Path) -> bool:
-    """Whether the statements of this version lie where a build of the home finds them."""
-    return (modelling.parsed_folder(home) / _compiled_name()).exists()
-
-
-def _compiled_name() -> str:
-    return f"compiled-{_measures_hash()}.json"
-
-
-def compiled(home: Path) -> dict[str, str]:
-    """The SELECT of every model and test by unique id, as dbt compiles it."""
-    kept = modelling.parsed_project(home) / _compiled_name()
-    if not kept.exists():
-        for outdated in kept.parent.glob("compiled-*.json"):
-            outdated.unlink(missing_ok=True)
-        durable.write_json(kept, _compile(kept.parent))
-    texts: dict[str, str] = json.loads(kept.read_bytes())
-    return texts
-
-
 def statements(home: Path) -> list[Statement]:
     """Every statement of a build, in an order in which each has what it reads; a test as soon as all it reads is there."""
-    texts, nodes = compiled(home), modelling.project(home)["nodes"]
+    texts, nodes = modelling.compiled(home), modelling.project(home)["nodes"]
     found = {node["unique_id"]: _statement(node, texts.get(node["unique_id"], "")) for node in nodes.values() if _is_run(node)}
     return _in_order(found)
 
@@ -183,35 +157,3 @@ def _seed(node: Mapping[str, Any]) -> tuple[tuple[tuple[str, str, str], ...], st
     file = literal(str(project_folder() / place))
     rows = f"select * from read_csv({file}, header = true, delim = ',', quote = '\"', columns = {{{declared}}})"
     return columns, f"{rows} -- {node['checksum']['checksum']}"
-
-
-def _measures() -> Iterator[tuple[str, str, str, int]]:
-    """Kind, name, type and decimals of every declared measure, and of the rows themselves: one test is written out by them."""
-    from connectors.registry import connector_for
-
-    for kind in built_kinds():
-        schema = connector_for(kind).SCHEMA
-        yield from ((str(kind), one.name, one.type, schema.measures[one.name]) for one in schema if one.name in schema.measures)
-        yield str(kind), *ROW_COUNT
-
-
-def _measures_hash() -> str:
-    return hashlib.sha256(repr(list(_measures())).encode()).hexdigest()[:16]
-
-
-def _compile(parsed: Path) -> dict[str, str]:
-    """Let dbt compile the project in a folder of its own, over a file that has every measure and no table of a build."""
-    import duckdb
-
-    with tempfile.TemporaryDirectory(prefix=".compiling-", dir=parsed) as work:
-        target = Path(work)
-        with duckdb.connect(str(target / "build.duckdb")) as connection:
-            connection.execute("create schema raw")
-            rows = [("", kind, "", "", name, of_type, decimals, 0, "") for kind, name, of_type, decimals in _measures()]
-            fill(connection, "raw.measure_totals", TABLES["measure_totals"], rows)
-        modelling.lend_parse_state(parsed, target)
-        done = modelling.run_dbt(["compile"], target / "build.duckdb", target)
-        results = json.loads((target / "run_results.json").read_bytes())["results"]
-        if done.returncode != 0:
-            raise modelling.ModelsError(f"The dbt project does not compile: {done.stdout}", where=str(project_folder()))
-    return {result["unique_id"]: result["compiled_code"] for result in results if result["compiled_code"]}

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dagster_project.warehouse import statements
+from dagster_project.warehouse import modelling
 from tests.energy.conftest import Marts
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ WATT = "mean_uw = mean_uw + 1000000, metered_uw_us = metered_uw_us + 1000000 * m
 @pytest.fixture
 def model(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """The model as a full build runs it, over windows of thirty months that are drawn."""
-    [compiled] = [text for name, text in statements.compiled(tmp_path).items() if name.endswith(".int_power_calibrations")]
+    [compiled] = [text for name, text in modelling.compiled(tmp_path).items() if name.endswith(".int_power_calibrations")]
     with duckdb.connect() as connection:
         connection.execute("attach ':memory:' as build; create schema build.raw; create schema build.intermediate; use build")
         connection.execute("create table raw.months (usage_month date); create table raw.build_months (usage_month date)")

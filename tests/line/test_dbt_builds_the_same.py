@@ -28,7 +28,7 @@ def test_a_full_build_by_dbt_is_published_in_the_same_bytes(demo_home: Path, tmp
     with duckdb.connect(str(build_file)) as connection:
         for schema in ("staging", "intermediate", "marts", "seeds"):
             connection.execute(f"drop schema {schema} cascade")
-    modelling.lend_parse_state(modelling.parsed_project(tmp_path), target)
+    modelling.lend_parse_state(tmp_path, target)
     done = modelling.run_dbt([*modelling.BUILD_ARGUMENTS, "--full-refresh"], build_file, target)
     assert done.returncode == 0, done.stdout[-4000:]
     assert published(build_file, tmp_path / "dbt") == published(ours, tmp_path / "ours") != {}

@@ -70,12 +70,13 @@ def parses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     parsed: list[Path] = []
 
     def parse(arguments: list[str], build_file: Path, target: Path) -> subprocess.CompletedProcess[str]:
-        assert arguments == ["parse"]
+        assert arguments == ["lay-out"]
         parsed.append(target)
         (target / "manifest.json").write_text('{"nodes"' if len(parsed) == 1 else '{"nodes": {}}')
         if len(parsed) == 1:
             raise KeyboardInterrupt
         (target / "partial_parse.msgpack").touch()
+        (target / "run_results.json").write_text('{"results": []}')
         return subprocess.CompletedProcess(arguments, 0, "", "")
 
     monkeypatch.setattr(modelling, "run_dbt", parse)
@@ -92,10 +93,10 @@ def test_a_project_is_parsed_once_for_all_homes_and_half_a_parse_is_not_taken(tm
 def test_a_changed_project_is_parsed_again_and_the_parse_of_the_old_one_goes(tmp_path: Path, parses: list[Path]) -> None:
     with pytest.raises(KeyboardInterrupt):
         modelling.project(tmp_path / "home")
-    before = modelling.parsed_project(tmp_path / "home")
+    before = modelling.laid_out(tmp_path / "home")
     (tmp_path / "project" / "model.sql").write_text("select 2")
     dbt_project.hash_of.cache_clear()  # as another process would find it
-    after = modelling.parsed_project(tmp_path / "home")
+    after = modelling.laid_out(tmp_path / "home")
     assert len(parses) == 3
     assert list(after.parent.iterdir()) == [after] != [before]
 
@@ -103,10 +104,10 @@ def test_a_changed_project_is_parsed_again_and_the_parse_of_the_old_one_goes(tmp
 def test_a_target_keeps_the_parse_state_it_has(tmp_path: Path, parses: list[Path]) -> None:
     with pytest.raises(KeyboardInterrupt):
         modelling.project(tmp_path / "home")
-    parsed, target = modelling.parsed_project(tmp_path / "home"), tmp_path / "target"
-    modelling.lend_parse_state(parsed, target)
+    home, target = tmp_path / "home", tmp_path / "target"
+    modelling.lend_parse_state(home, target)
     (target / "partial_parse.msgpack").write_text("of a later build")
-    modelling.lend_parse_state(parsed, target)
+    modelling.lend_parse_state(home, target)
     assert (target / "partial_parse.msgpack").read_text() == "of a later build"
 
 

@@ -109,7 +109,7 @@ def test_a_refresh_of_the_installed_wheel_publishes_and_leaves_the_package_as_it
     files = list(installed_files(programs))
     assert any(path.name == "dbt_project.yml" for path in files)
     assert not [path for path in files if "target" in path.parts or path.name in ("logs", ".user.yml")]
-    assert len(list((home / "cache").glob("parsed-*"))) == 1
+    assert len(list((home / "cache").glob("laid-out-*"))) == 1
 
 
 def test_the_wheel_holds_the_dbt_project_and_the_licence_and_nothing_that_dbt_wrote(programs: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagster_project.warehouse import statements
+from dagster_project.warehouse import modelling
 
 GROUPS = "int_aws_line_groups"
 KEYS_BEGIN, KEYS_END = "line_groups as (\n    select\n", "-- the first row of a group gives it its name"
@@ -27,7 +27,7 @@ class Grouping:
 
 def compiled(home: Path) -> dict[str, str]:
     """The compiled SELECT of each model, its relations without a database."""
-    texts = statements.compiled(home).items()
+    texts = modelling.compiled(home).items()
     return {unique_id.rpartition(".")[2]: text.replace('"build".', "") for unique_id, text in texts}
 
 
