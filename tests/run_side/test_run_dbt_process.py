@@ -97,17 +97,16 @@ def test_a_changed_project_is_parsed_again_and_the_parse_of_the_old_one_goes(tmp
     (tmp_path / "project" / "model.sql").write_text("select 2")
     dbt_project.hash_of.cache_clear()  # as another process would find it
     after = modelling.laid_out(tmp_path / "home")
-    assert len(parses) == 3
-    assert list(after.parent.iterdir()) == [after] != [before]
+    assert len(parses) == 3 and list(after.parent.iterdir()) == [after] != [before]
 
 
 def test_a_target_keeps_the_parse_state_it_has(tmp_path: Path, parses: list[Path]) -> None:
     with pytest.raises(KeyboardInterrupt):
         modelling.project(tmp_path / "home")
-    home, target = tmp_path / "home", tmp_path / "target"
-    modelling.lend_parse_state(home, target)
+    target = tmp_path / "target"
+    modelling.lend_parse_state(tmp_path / "home", target)
     (target / "partial_parse.msgpack").write_text("of a later build")
-    modelling.lend_parse_state(home, target)
+    modelling.lend_parse_state(tmp_path / "home", target)
     assert (target / "partial_parse.msgpack").read_text() == "of a later build"
 
 
