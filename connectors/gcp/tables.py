@@ -65,6 +65,11 @@ class TableReading:
         """Raise ExportSchemaError for a table that lacks what every row of the kind has."""
         self.columns_of(description, uri)
 
+    def is_divided(self, description: Mapping[str, Any]) -> bool:
+        """Whether the partitions of the table are those that it is read by; of others, and of a view, only a query knows."""
+        divided: Mapping[str, Any] = description.get("timePartitioning") or {}
+        return bool(divided) and divided.get("field", INGESTION.column) == self.axis_of(description).column
+
     def other_days(self, description: Mapping[str, Any]) -> str | None:
         """A column that divides the table by other days than its rows were loaded on: of one row both days would be of it."""
         column = self.axis_of(description).column
@@ -84,9 +89,8 @@ class TableReading:
 
     def written_sql(self, dataset: str, table: str, description: Mapping[str, Any]) -> str | None:
         """When each partition was written, where neither a column has it nor another time than the axis divides the table."""
-        divided: Mapping[str, Any] = description.get("timePartitioning") or {}
-        is_divided_so = divided.get("field", INGESTION.column) == self.axis_of(description).column
-        return modified_sql(dataset, table) if divided and is_divided_so and not self.changes_by(description) else None
+        is_asked = self.is_divided(description) and not self.changes_by(description)
+        return modified_sql(dataset, table) if is_asked else None
 
 
 BILL = TableReading(billing_columns.SHAPE, own_axis=Axis("usage_start_time"), export_time="export_time")

@@ -38,6 +38,10 @@ class TableReading(Protocol):
         """The column of the rows' export time, where the table has it."""
         ...
 
+    def is_divided(self, description: Mapping[str, Any]) -> bool:
+        """Whether the partitions of the table are those that it is read by."""
+        ...
+
     def other_days(self, description: Mapping[str, Any]) -> str | None:
         """The column whose days divide the table, where they are not those of the folders that Google's export is copied to."""
         ...
@@ -71,6 +75,7 @@ class StoreOptions:
     table: TableReading | None = None
     first_day: date | None = None  # partitions before it are not asked for
     end_day: date | None = None  # nor those from it on
+    is_free: bool = False  # of a table only what is not billed
 
 
 class ObjectStore(Protocol):

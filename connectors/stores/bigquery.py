@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from google.api_core.client_options import ClientOptions
@@ -26,14 +25,14 @@ from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions, TableReading
 from connectors.stores.google_access import CALL, credentials_of, named_errors
 from connectors.stores.google_locations import bad_location, rows_file, table_location
 from connectors.stores.row_streams import EPOCH, Written, microseconds, write_rows
-from connectors.stores.transfer import broken, changed, check_size, hash_of
+from connectors.stores.transfer import broken, changed, hash_of
 
 GRPC = "TRAINLEDGER_BIGQUERY_GRPC"  # host:port of a Storage API without TLS: for tests only
 Step = Literal["look", "read", "doctor"]
 _ATTEMPTS = 3  # the client resumes a stream by itself; where it gives up, the query is asked again
 _LOOK, _READ = 10 * 60, 60 * 60  # seconds that a job may run
-_RETRY = DEFAULT_RETRY.with_timeout(CALL)
-_RETRIES: dict[str, Any] = {"retry": _RETRY, "job_retry": DEFAULT_JOB_RETRY.with_timeout(5 * CALL)}  # of a job and its calls
+RETRY = DEFAULT_RETRY.with_timeout(CALL)
+_RETRIES: dict[str, Any] = {"retry": RETRY, "job_retry": DEFAULT_JOB_RETRY.with_timeout(5 * CALL)}  # of a job and its calls
 _NO_CAP = 1 << 62
 _READABLE = {"TABLE", "VIEW", "MATERIALIZED_VIEW"}
 
@@ -72,12 +71,8 @@ class TableStore:
                 yield ObjectInfo(key, 0, f"{row['row_count']}-{token}", newest or written(row["day"]))
 
     def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
-        """Return a partition as a small object, if it is one."""
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "rows.parquet"
-            self.fetch(info, path)
-            check_size(self.uri_of(info.key), ObjectInfo(info.key, path.stat().st_size, info.etag, info.last_modified), limit)
-            return path.read_bytes()
+        """A partition is no small object: what is read whole are manifests, which no table has."""
+        raise NotImplementedError(info.key)
 
     def fetch(self, info: ObjectInfo, path: Path) -> str:
         """Stream the rows of a partition into a Parquet file; ExportChangedError where they are no longer those listed."""
@@ -97,7 +92,7 @@ class TableStore:
         It costs nothing and reads no row. Also of what is not read: an external table, a snapshot.
         """
         with named_errors(self.uri, "describe", self.options):
-            table = self.client.get_table(self._table.name, retry=_RETRY, timeout=CALL)
+            table = self.client.get_table(self._table.name, retry=RETRY, timeout=CALL)
         found: dict[str, Any] = table.to_api_repr()
         return found
 
@@ -202,7 +197,7 @@ class TableStore:
         sql = self._reading.written_sql(self._table.full_dataset, self._table.table, description)
         found: dict[date, datetime] = {}
         for row in self._asked(sql, description) if sql else ():
-            if day := _day_of(row["partition_id"]):
+            if day := day_of(row["partition_id"]):
                 found[day] = max(found.get(day, EPOCH), row["last_modified_time"])
         if description.get("type") in {"VIEW", "MATERIALIZED_VIEW"} and not self._reading.changes_by(description):
             remedy = "Name the table behind the view; of a bill, keep `export_time` in the view."
@@ -248,7 +243,7 @@ class _ColumnGone(Exception):
     """A column that the description has, and the table no longer."""
 
 
-def _day_of(partition_id: str | None) -> date | None:
+def day_of(partition_id: str | None) -> date | None:
     """The first day of a partition such as 20260412, 202604 or 2026041205; None for what lies in no time."""
     text = (partition_id or "")[:8]
     if not text.isdecimal():

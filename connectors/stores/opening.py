@@ -27,6 +27,10 @@ def open_store(location: str, *, base: Path, options: StoreOptions | None = None
 
         return BucketStore(location, options)
     if scheme == "bq":
+        if options.is_free:
+            from connectors.stores.bigquery_preview import TablePreview
+
+            return TablePreview(location, options)
         from connectors.stores.bigquery import TableStore
 
         return TableStore(location, options)

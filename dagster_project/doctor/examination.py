@@ -30,6 +30,7 @@ def diagnose(home: Home, tell: Callable[[str], None], *, as_json: bool = False) 
     found: list[Check] = []
     with tempfile.TemporaryDirectory(prefix="trainledger-doctor-") as folder:
         elsewhere, readings = home.elsewhere(Path(folder)), readings_of(home.sources)
+        elsewhere.landing.ask_for_free()
         first, second = _first(home, elsewhere, readings), _questions(home, elsewhere, readings)
         for part, heading in ((first, ""), (second, HEADING)):
             for check in part:

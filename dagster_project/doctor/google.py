@@ -1,8 +1,7 @@
 """What a table of BigQuery would say to a refresh, asked before it: login, table, columns, bytes and price, permissions.
 
 All of it is free: the table is described, queries are tried without being run, a stream is opened and not read. The first fault
-that would stop a refresh ends the questions, for those behind it would repeat it. Rows are read elsewhere, and here is decided
-whether they may be.
+that would stop a refresh ends the questions, for those behind it would repeat it. Rows are read elsewhere, if they are free.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 USD_PER_TIB = Decimal("6.25")
 LEAST_BILLED = 10 << 20  # of each table and query
 STOPPED_AFTER = timedelta(days=2)  # Google writes a billing table several times a day
+ROWS_ARE_BILLED = "rows_are_billed"
 _TYPES = {"TABLE": "a table", "VIEW": "a view", "MATERIALIZED_VIEW": "a materialized view"}
 _NO_DATA = (date(2006, 1, 1), date(2006, 1, 2))  # a day before any bill: where days are pruned it reads nothing
 
@@ -66,10 +66,11 @@ def check_table(source: SourceSettings, store: ObjectStore) -> Iterator[Check]:
         yield _problem(source, store, error)
 
 
-def check_newest(source: SourceSettings, store: ObjectStore, delivery: Delivery, limit: int) -> tuple[Check, bool]:
-    """What reading the newest partition would cost, and whether it may be read only to look at it: up to the cap and `limit`."""
+def check_newest(source: SourceSettings, store: ObjectStore, delivery: Delivery) -> Check:
+    """What it would cost a refresh to read the newest partition."""
     from connectors.gcp.tables import READINGS
     from connectors.stores.bigquery import TableStore
+    from connectors.stores.bigquery_preview import ROWS
 
     assert isinstance(store, TableStore)
     day = partition_day(delivery.partition) or first_day(delivery.partition[:7])
@@ -77,12 +78,10 @@ def check_newest(source: SourceSettings, store: ObjectStore, delivery: Delivery,
     sql = READINGS[source.kind].rows_sql(table_location(source.location).name, store.describe(), day)
     number = store.dry_run(sql)
     if number > source.maximum_bytes_billed:
-        return _above_cap(source, f"a read of {name}", number), False
+        return _above_cap(source, f"a read of {name}", number)
     facts = {"partition": delivery.partition, "bytes": number, "maximum_bytes_billed": source.maximum_bytes_billed}
-    message = f"a read of {name}, the newest, takes {size(number)}, about {_price(number)}"
-    if number > limit:
-        message += f"; that is more than {size(limit)}, so it is not read here"
-    return Check(about, "ok", message, "", True, "bytes", facts), number <= limit
+    message = f"a read of {name}, the newest, takes {size(number)}, about {_price(number)}; {ROWS:,} rows of it are free"
+    return Check(about, "ok", message, "", True, "bytes", facts)
 
 
 def _questions(source: SourceSettings, store: TableStore, reading: TableReading) -> Iterator[Check]:
@@ -94,6 +93,9 @@ def _questions(source: SourceSettings, store: TableStore, reading: TableReading)
     yield _columns(source, reading, description)
     yield from _bytes(source, store, reading, description)
     yield _permissions(source, store, description)
+    if not reading.is_divided(description):
+        message = "its rows are known by queries alone, which are billed, so none is read here"
+        yield _warning(f"table of {source.name}", message, "`trainledger refresh` reads them.", reason=ROWS_ARE_BILLED)
 
 
 def _problem(source: SourceSettings, store: TableStore, error: ConnectorError) -> Check:
@@ -195,7 +197,7 @@ def _bytes(source: SourceSettings, store: TableStore, reading: TableReading, des
     table, options, cap = table_location(source.location).name, store.options, source.maximum_bytes_billed
     try:
         number = store.dry_run(reading.look_sql(table, description, options.first_day, options.end_day))
-        is_pruned = _is_divided(reading, description) or not store.dry_run(reading.look_sql(table, description, *_NO_DATA))
+        is_pruned = reading.is_divided(description) or not store.dry_run(reading.look_sql(table, description, *_NO_DATA))
     except ConnectorError as error:
         if error.reason == "permission_denied" and (missing := _missing(source, store)):
             yield _lacks(source, missing)
@@ -213,11 +215,6 @@ def _bytes(source: SourceSettings, store: TableStore, reading: TableReading, des
         remedy = "Name a table that is divided by day, as Google's own is, or divide the table behind the view."
         message = "each look and each read goes through the whole table or view, whatever days are asked for"
         yield _warning(about, message, remedy, reason="no_pruning", look_bytes=number)
-
-
-def _is_divided(reading: TableReading, description: Mapping[str, Any]) -> bool:
-    divided = description.get("timePartitioning")
-    return divided is not None and reading.axis_of(description).column == divided.get("field", "_PARTITIONTIME")
 
 
 def _above_cap(source: SourceSettings, what: str, number: int, otherwise: str = "") -> Check:

@@ -19,7 +19,7 @@ from connectors.telemetry.samples import facts_of
 from dagster_project.base.clock import now
 from dagster_project.base.failures import meant
 from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, size, some
-from dagster_project.doctor.google import check_newest, check_table, is_table, next_span
+from dagster_project.doctor.google import ROWS_ARE_BILLED, check_newest, check_table, is_table, next_span
 from dagster_project.landing.fetching import batches
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
@@ -73,11 +73,11 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
     source, base = reading.source, home.settings.base
     try:
         span = next_span(home.landing, source) if is_table(source) else None
-        store = open_source(base, source, span)
+        store = open_source(base, source, span, is_free=True)
         if is_table(source):
             checks = list(check_table(source, store))
             yield from checks
-            if any(check.outcome == "problem" for check in checks):
+            if any(check.outcome == "problem" or check.facts.get("reason") == ROWS_ARE_BILLED for check in checks):
                 return
         connector = connector_for(source.kind)
         found, counts = look(source.kind, connector.find_deliveries, getattr(connector, "LAYOUTS", ()), store)
@@ -92,10 +92,10 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
         yield from _half_exported(source, deliveries)
         yield from _orphans(source, store, deliveries)
         if is_table(source):
-            check, is_read = check_newest(source, store, wanted[0], reading.limit)
+            check = check_newest(source, store, wanted[0])
             yield check
             if check.outcome != "problem":
-                yield from _read(landing, wanted, reading, wanted[:1] if is_read else [])
+                yield from _read(landing, wanted, reading, wanted[:1])
         else:
             yield from _read(landing, wanted, reading, wanted)
     except BaseException as error:  # whatever is wrong with one source, the others are looked at

@@ -171,6 +171,10 @@ class Landing:
             self.end_engine()
             return Landed("unreadable", source.name, delivery.partition, error=surprise)
 
+    def ask_for_free(self) -> None:
+        """Ask no store for what it bills: for a question about sources that must cost nothing."""
+        self._open = lru_cache(partial(self._open.__wrapped__, is_free=True))
+
     def end_engine(self) -> None:
         """Give the engine up: its memory is wanted, or it met a surprise. The next delivery gets a new one."""
         self.__dict__.pop("deriver", None)

@@ -53,8 +53,11 @@ def span_of(source: SourceSettings, *, is_loaded: bool, month: str | None = None
     return Span(max(bounds, default=None), end)
 
 
-def open_source(base: Path, source: SourceSettings, span: Span | None = None) -> ObjectStore:
-    """Nothing is read yet; a relative location is meant from `base`. Without a span a table is asked for its look-back."""
+def open_source(base: Path, source: SourceSettings, span: Span | None = None, *, is_free: bool = False) -> ObjectStore:
+    """Nothing is read yet; a relative location is meant from `base`. Without a span a table is asked for its look-back.
+
+    With `is_free` a table is asked only for what is not billed.
+    """
     span = span or span_of(source, is_loaded=True)
     options = StoreOptions(
         source=source.name,
@@ -69,6 +72,7 @@ def open_source(base: Path, source: SourceSettings, span: Span | None = None) ->
         table=_reading_of(source),
         first_day=span.first,
         end_day=span.end,
+        is_free=is_free,
     )
     return open_store(source.location, base=base, options=options)
 

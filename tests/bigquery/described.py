@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -34,3 +36,20 @@ def _field(field: pa.Field) -> dict[str, Any]:
     if pa.types.is_struct(found):
         return {"name": field.name, "type": "RECORD", "mode": mode, "fields": [_field(one) for one in found]}
     return {"name": field.name, "type": _NAMES[str(found)], "mode": mode}
+
+
+def cells_of(fields: Iterable[pa.Field], row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A row as `tabledata.list` answers it."""
+    return [{"v": _cell(field.type, row.get(field.name))} for field in fields]
+
+
+def _cell(found: pa.DataType, value: Any) -> Any:
+    if pa.types.is_list(found):
+        return [{"v": _cell(found.value_type, one)} for one in value or ()]
+    if value is None:
+        return None
+    if pa.types.is_struct(found):
+        return {"f": cells_of(found, value)}
+    if isinstance(value, datetime):
+        return str(int(value.replace(tzinfo=value.tzinfo or UTC).timestamp() * 1e6))
+    return value.isoformat() if isinstance(value, date) else str(value)

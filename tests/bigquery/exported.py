@@ -18,7 +18,7 @@ import pytest
 from connectors.gcp.tables import READINGS
 from connectors.stores import StoreOptions
 from connectors.stores.bigquery import GRPC, TableStore
-from tests.bigquery.described import described
+from tests.bigquery.described import cells_of, described
 from tests.bigquery.rest_fake import Failure, RestFake, Rows, text_of
 from tests.bigquery.storage_fake import StorageFake
 from tests.connectors.gcp import BILLING
@@ -35,6 +35,7 @@ WRITTEN_COLUMNS = [
     {"name": "last_modified_time", "type": "TIMESTAMP"},
     {"name": "total_rows", "type": "INTEGER"},
 ]
+MOMENT = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
 _DAY = re.compile(r"(>=|<) \w+ '(\d{4}-\d\d-\d\d)")
 
 
@@ -56,7 +57,7 @@ class Exported:
     batch: int = 2  # rows of a message
 
     def __post_init__(self) -> None:
-        self.rest.answer = self.answer
+        self.rest.answer, self.rest.pages = self.answer, self.pages
         self.rest.tables = {TABLE: described(self.schema, **self.more)}
 
     def answer(self, text: str) -> Rows | Failure:
@@ -68,6 +69,17 @@ class Exported:
         if "COUNT(*)" in text:
             return Rows(LOOK_COLUMNS, [self._partition(day, "MAX(" in text) for day in days])
         return self.rows_of([row for day in days for row in self.days[day]])
+
+    def pages(self, part: str) -> list[Any]:
+        """The rows of a part, or of the list of parts, as tabledata.list has them."""
+        unit = self.rest.tables[TABLE]["timePartitioning"]["type"]
+        ids = {day.replace("-", "")[: 6 if unit == "MONTH" else 8]: day for day in sorted(self.days)}
+        if part.endswith("__PARTITIONS_SUMMARY__"):
+            newest = {
+                name: max((row.get("export_time", MOMENT) for row in self.days[day]), default=MOMENT) for name, day in ids.items()
+            }
+            return [[{"v": name}, {"v": str(int(at.timestamp() * 1000))}] for name, at in newest.items()]
+        return [cells_of(self.schema, row) for row in self.days[ids[part.partition("$")[2]]]]
 
     def rows_of(self, rows: Sequence[Mapping[str, Any]]) -> Rows:
         """Rows that the Storage API streams."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from google.api_core.client_options import ClientOptions
 from google.auth.credentials import AnonymousCredentials, Credentials
@@ -52,11 +52,14 @@ class RestFake:
     answer: Callable[[str], Rows | Failure] | None = None  # to the text of a query, once no other answers are left
     asked: list[dict[str, Any]] = field(default_factory=list)  # bodies of queries
     results: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # by job
+    pages: Callable[[str], Sequence[Any]] = lambda _: ()  # what tabledata.list answers of a table, or of bill$20260703
     unlisted: Sequence[str] = ()  # datasets whose tables whoever asks may not list
     permissions: Sequence[str] | None = None  # of whoever asks, on any table; None where it is not reported
 
     def look_up(self, path: Sequence[str]) -> Mapping[str, Any] | Failure:
         """A table, the names of those that are there, or the result of a job: projects/P/queries/JOB."""
+        if path[-1] == "data":
+            return {"rows": [{"f": cells} for cells in self.pages(path[-2])]}
         if path[2] == "queries":
             return self.results[path[3]]
         return self.table(path) if len(path) > len(_TABLES) else self.names(path)
@@ -163,7 +166,7 @@ def _handler_of(fake: RestFake) -> type[BaseHTTPRequestHandler]:
             """Nothing on the terminal of the tests."""
 
         def _path(self) -> list[str]:
-            return urlsplit(self.path).path.removeprefix("/bigquery/v2/").split("/")
+            return unquote(urlsplit(self.path).path).removeprefix("/bigquery/v2/").split("/")
 
         def _answer(self, answer: Mapping[str, Any] | Failure) -> None:
             status, document = 200, answer

@@ -10,8 +10,6 @@ import pytest
 pytest.importorskip("google.cloud.bigquery", reason="google-cloud-bigquery is not installed")
 
 from google.api_core.exceptions import GoogleAPICallError
-from google.auth.credentials import Credentials
-from google.auth.exceptions import RefreshError
 from google.cloud import bigquery
 
 from connectors.gcp.bigquery_sql import INGESTION, partitions_sql
@@ -55,12 +53,6 @@ def test_the_look_is_one_capped_and_labelled_query() -> None:
     assert (asked["maximumBytesBilled"], asked["labels"]) == ("10000000000", {"product": "trainledger"})
 
 
-def test_a_dry_run_shows_how_much_would_be_read() -> None:
-    fake = RestFake(answers=[Rows(DAYS, processed=3_000_000_000)])
-    with fake.client() as client:
-        assert client.query(LOOK, job_config=capped(dry_run=True)).total_bytes_processed == 3_000_000_000
-
-
 @pytest.mark.parametrize(
     ("failure", "reason"),
     [
@@ -88,19 +80,6 @@ def test_a_table_that_cannot_be_described_is_reported(failure: Failure, reason: 
     with fake.client() as client, pytest.raises(GoogleAPICallError) as caught:
         client.get_table(TABLE)
     assert meaning_of(code_of(caught.value), "describe", TABLE)[0] == reason
-
-
-class Expired(Credentials):
-    """A login that cannot be renewed."""
-
-    def refresh(self, request: Any) -> None:
-        raise RefreshError("invalid_grant")
-
-
-def test_an_expired_login_is_identified_by_the_name_of_its_error() -> None:
-    with RestFake().client(Expired()) as client, pytest.raises(RefreshError) as caught:
-        client.get_table(TABLE)
-    assert meaning_of(type(caught.value).__name__, "describe", TABLE)[0] == "no_credentials"
 
 
 def code_of(error: GoogleAPICallError) -> str:

@@ -106,11 +106,6 @@ def test_rows_that_are_not_those_listed_are_not_taken(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_partition_reads_as_a_small_object_too(url: str) -> None:
-    store = store_of(url)
-    assert store.read(first_of(url))[:4] == b"PAR1"
-
-
 def test_a_table_is_opened_by_its_location(url: str) -> None:
     store = open_store("bq://acme-billing.exports.bill", base=Path())
     assert store.uri_of("_PARTITIONTIME=2026-04-01/rows.parquet").startswith("bq://acme-billing.exports.bill/_PART")
