@@ -3,53 +3,24 @@
 Nothing here costs anything or joins anything: months and names, always a superset of what SQL will use.
 """
 
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-import duckdb
-
 from dagster_project.base.months import months_touched
 from dagster_project.landing.deriving.contents import Controls, Figures
-from dagster_project.landing.deriving.one_reading import DIGEST, GROUPS, Asked, by_delivery
+from dagster_project.landing.deriving.one_reading import DIGEST, GROUPS, Asked, KindControls
 
 # SQL finds what a gauge's point covers from the points of two days around it; a day more leaves no edge to think about
 POINT_REACH = timedelta(days=3)
 # and whether half a second lies between two samples, also on both sides of a month's end
 SAMPLE_REACH = timedelta(seconds=1)
-
-
-RUN_KEYS = Asked(
-    keys={name: name for name in ("recorded_id", "alias_id", "started_at", "ended_at")}
-    | {"is_log": "part = 'progress' AND record_system <> 'run_json'"},
-)
+Rows = list[tuple[Any, ...]]
+_RUN_KEYS = ("recorded_id", "alias_id", "started_at", "ended_at")
 _ENDED = "(sample_end - INTERVAL 1 MICROSECOND)"
-SAMPLE_KEYS = Asked(
-    keys={
-        "first_day": f"CAST(CAST(least(coalesce(sample_start, {_ENDED}), {_ENDED}) AS DATE) AS TIMESTAMP)",
-        "last_day": f"CAST(CAST({_ENDED} AS DATE) AS TIMESTAMP)",
-        "is_point": "sample_start IS NULL",
-        "run": "coalesce(run_key, '')",
-        "host": "coalesce(host_id, '')",
-    }
-)
-USER_KEYS = Asked(
-    keys={
-        "first_month": "coalesce(strftime(valid_from, '%Y-%m'), '')",
-        "is_of_one_month": "kind = 'measured_energy'",
-        "run": "CASE WHEN kind = 'measured_energy' THEN key ELSE training_run_id END",
-    }
-)
 
 
-def run_controls(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
+def _runs(_: str, rows: Rows) -> Controls:
     """Ids, aliases and months of run records."""
-    keys = ", ".join(RUN_KEYS.keys)
-    found = by_delivery(con, f"SELECT DISTINCT delivery, {keys} FROM {GROUPS}")
-    return [_run_controls(found[place]) for place in range(len(partitions))]
-
-
-def _run_controls(rows: list[tuple[Any, ...]]) -> Controls:
     # how far a run got says what was lost in any of its months, so a log is read with each of them: it has none of its own
     is_log = any(log for *_, log in rows)
     windows = [(start, end) for _, _, start, end, _ in rows if start is not None and not is_log]
@@ -62,14 +33,15 @@ def _run_controls(rows: list[tuple[Any, ...]]) -> Controls:
     )
 
 
-def sample_controls(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
+RUNS = KindControls(
+    Asked(keys={**dict(zip(_RUN_KEYS, _RUN_KEYS, strict=True)), "is_log": "part = 'progress' AND record_system <> 'run_json'"}),
+    {"rows": f"SELECT DISTINCT delivery, {', '.join(_RUN_KEYS)}, is_log FROM {GROUPS}"},
+    _runs,
+)
+
+
+def _samples(_: str, spans: Rows, named: Rows) -> Controls:
     """Months that samples lie in and reach, and the runs and hosts they name."""
-    spans = by_delivery(con, f"SELECT DISTINCT delivery, first_day, last_day, is_point FROM {GROUPS}")
-    named = by_delivery(con, f"SELECT DISTINCT delivery, run, host FROM {GROUPS}")
-    return [_sample_controls(spans[place], named[place]) for place in range(len(partitions))]
-
-
-def _sample_controls(spans: list[tuple[Any, ...]], named: list[tuple[Any, ...]]) -> Controls:
     last = timedelta(days=1)  # days are whole
     reached = [(start, end, POINT_REACH if is_point else SAMPLE_REACH) for start, end, is_point in spans]
     return Controls(
@@ -82,15 +54,43 @@ def _sample_controls(spans: list[tuple[Any, ...]], named: list[tuple[Any, ...]])
     )
 
 
-def user_controls(con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
+SAMPLES = KindControls(
+    Asked(
+        keys={
+            "first_day": f"CAST(CAST(least(coalesce(sample_start, {_ENDED}), {_ENDED}) AS DATE) AS TIMESTAMP)",
+            "last_day": f"CAST(CAST({_ENDED} AS DATE) AS TIMESTAMP)",
+            "is_point": "sample_start IS NULL",
+            "run": "coalesce(run_key, '')",
+            "host": "coalesce(host_id, '')",
+        }
+    ),
+    {
+        "spans": f"SELECT DISTINCT delivery, first_day, last_day, is_point FROM {GROUPS}",
+        "named": f"SELECT DISTINCT delivery, run, host FROM {GROUPS}",
+    },
+    _samples,
+)
+
+
+def _figures(_: str, figures: Rows, named: Rows) -> Controls:
     """From which month on the organisation's own figures count, and the runs they name."""
-    query = f"SELECT delivery, first_month, is_of_one_month, {DIGEST} FROM {GROUPS} GROUP BY ALL ORDER BY ALL"
-    figures = by_delivery(con, query)
-    named = by_delivery(con, f"SELECT DISTINCT delivery, run FROM {GROUPS} WHERE run <> '' ORDER BY ALL")
-    return [
-        Controls(
-            figures=[Figures(first_month=month, is_of_one_month=one, digest=digest) for month, one, digest in figures[place]],
-            figure_runs=[run for (run,) in named[place]],
-        )
-        for place in range(len(partitions))
-    ]
+    return Controls(
+        figures=[Figures(first_month=month, is_of_one_month=one, digest=digest) for month, one, digest in figures],
+        figure_runs=[run for (run,) in named],
+    )
+
+
+FIGURES = KindControls(
+    Asked(
+        keys={
+            "first_month": "coalesce(strftime(valid_from, '%Y-%m'), '')",
+            "is_of_one_month": "kind = 'measured_energy'",
+            "run": "CASE WHEN kind = 'measured_energy' THEN key ELSE training_run_id END",
+        }
+    ),
+    {
+        "figures": f"SELECT delivery, first_month, is_of_one_month, {DIGEST} FROM {GROUPS} GROUP BY ALL ORDER BY ALL",
+        "named": f"SELECT DISTINCT delivery, run FROM {GROUPS} WHERE run <> '' ORDER BY ALL",
+    },
+    _figures,
+)

@@ -7,14 +7,14 @@ by its place among those that were read. What the keys mean is for deriving.cont
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
 
 from connectors.formats.schema import Schema
-from dagster_project.landing.deriving.contents import MeasureTotal
+from dagster_project.landing.deriving.contents import Controls, MeasureTotal
 from dagster_project.landing.deriving.measures import measure_columns, measure_totals, total_columns
 from dagster_project.landing.deriving.typed_select import parts_select, quoted
 
@@ -35,6 +35,27 @@ class Asked:
     values: Mapping[str, str] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
     sums: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class KindControls:
+    """What a kind's rows are grouped by, what the groups of each delivery are asked, and what follows from the answers.
+
+    Each query has `delivery` as its first column. `controls` gets the name of a delivery's partition and, by the names of the
+    queries, its rows of their answers.
+    """
+
+    asked: Asked
+    queries: Mapping[str, str]
+    controls: Callable[..., Controls]
+
+    def read(self, con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
+        """The controls of the deliveries whose groups were read, by the names of their partitions."""
+        found = {name: by_delivery(con, query) for name, query in self.queries.items()}
+        return [
+            self.controls(partition, **{name: rows[place] for name, rows in found.items()})
+            for place, partition in enumerate(partitions)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
