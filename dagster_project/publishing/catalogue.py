@@ -6,12 +6,12 @@ on demand (commands/dbt_by_hand.py) and lie beside it. Reports are in reports/.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from html import escape
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from dagster_project.base import durable, modes
-from dagster_project.publishing.relations import Relation, relations
+from dagster_project.publishing.relations import relations
 from dagster_project.publishing.tables import PublishedTable
 
 FOLDER, PAGE, DBT_PAGE = "docs", "index.html", "dbt.html"
@@ -23,20 +23,6 @@ ASKED = """select schema_name, table_name, column_name, data_type, is_nullable, 
 from duckdb_columns() where schema_name in ('marts', 'ops') order by schema_name, table_name, column_index"""
 WORDS = """select schema_name, table_name, comment from duckdb_tables() union all
 select schema_name, view_name, comment from duckdb_views() where not internal"""
-STYLE = """:root{color-scheme:light dark;--line:#d5d5d0;--soft:#5c5c57;--mark:#0b5cad}
-@media(prefers-color-scheme:dark){:root{--line:#3c3c3a;--soft:#a9a9a3;--mark:#7db7f0}}
-body{font:16px/1.5 system-ui,sans-serif;margin:0 auto;max-width:72rem;padding:1.5rem}a{color:var(--mark)}
-h2{margin:2.5rem 0 .25rem;font-size:1.15rem;font-family:ui-monospace,monospace;overflow-wrap:anywhere}p{margin:.25rem 0}
-.soft{color:var(--soft)}input{font:inherit;padding:.35rem .6rem;width:min(100%,28rem);margin:.75rem 0}
-.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;margin-top:.5rem}caption{text-align:left}
-th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-top:1px solid var(--line)}
-td:first-child,td:nth-child(2){font-family:ui-monospace,monospace;font-size:.9em;white-space:nowrap}"""
-HEADINGS = "".join(f'<th scope="col">{words}</th>' for words in ("Column", "Type", "Null", "What it holds"))
-# without scripts the page is whole, only not searched
-SCRIPT = """const box=document.getElementById('find');box.closest('p').hidden=false;
-box.addEventListener('input',()=>{const words=box.value.toLowerCase().split(/\\s+/);
-for(const part of document.querySelectorAll('section')){const text=part.textContent.toLowerCase();
-part.hidden=!words.every(word=>text.includes(word))}})"""
 
 
 def write_catalogue(file: Path, published: Path, tables: Sequence[PublishedTable]) -> None:
@@ -63,52 +49,25 @@ def publish_dbt_page(made: Path, published: Path) -> Path:
 
 def _page(file: Path, tables: Sequence[PublishedTable], has_dbt_page: bool) -> str:
     import duckdb
+    import jinja2
 
     with duckdb.connect(str(file), read_only=True) as connection:
         rows = connection.execute(ASKED).fetchall()
         words = {(schema, table): comment for schema, table, comment in connection.execute(WORDS).fetchall()}
-    columns: dict[tuple[str, str], list[tuple[str, str, bool, str]]] = {}
+    columns: dict[tuple[str, str], list[list[Any]]] = {}
     for schema, table, *column in rows:
-        columns.setdefault((schema, table), []).append(tuple(column))
-    pointing = list(relations({table: [name for name, *_ in of] for (schema, table), of in columns.items() if schema == "marts"}))
-    keys = {table.name: table.key for table in tables}
-    parts = [
-        _section(f"{schema}.{table}", words[schema, table] or "", of, keys.get(table, ()) if schema == "marts" else (), pointing)
+        columns.setdefault((schema, table), []).append(column)
+    pointing = [*relations({table: [name for name, *_ in of] for (schema, table), of in columns.items() if schema == "marts"})]
+    keys = {("marts", table.name): table.key for table in tables}
+    shown = [
+        {
+            "name": f"{schema}.{table}",
+            "words": words[schema, table] or "",
+            "columns": of,
+            "key": keys.get((schema, table), ()),
+            "relations": [one for one in pointing if (schema, table) == ("marts", one.child)],
+        }
         for (schema, table), of in columns.items()
     ]
-    return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Published tables</title><style>{STYLE}</style></head><body><main>
-<h1>Published tables</h1>
-<p>{len(parts)} tables and views of <code>trainledger.duckdb</code>, {len(rows)} columns. Tables of marts have bare names too.</p>
-{TO_DBT_PAGE if has_dbt_page else NO_DBT_PAGE}
-<p hidden><label>Find <input id="find" type="search"></label></p>
-{"".join(parts)}</main><script>{SCRIPT}</script></body></html>
-"""
-
-
-def _section(
-    name: str, words: str, columns: Sequence[tuple[str, str, bool, str]], key: Sequence[str], pointing: Sequence[Relation]
-) -> str:
-    lines = "".join(
-        f"<tr><td>{escape(column)}</td><td>{escape(kind.lower())}</td>"
-        f"<td>{'may be null' if nullable and column not in key else ''}</td><td>{escape(comment or '')}</td></tr>\n"
-        for column, kind, nullable, comment in columns
-    )
-    notes = "".join(f'<p class="soft">{note}</p>\n' for note in _notes(name, key, pointing))
-    return f"""<section id="{escape(name)}"><h2>{escape(name)}</h2>
-<p>{escape(words)}</p>
-{notes}<div class="wide" tabindex="0" role="region" aria-label="Columns of {escape(name)}"><table>
-<thead><tr>{HEADINGS}</tr></thead>
-<tbody>{lines}</tbody></table></div></section>
-"""
-
-
-def _notes(name: str, key: Sequence[str], pointing: Sequence[Relation]) -> Iterator[str]:
-    """The key, and where columns lead."""
-    if key:
-        yield f"Unique: {escape(', '.join(key))}"
-    for relation in pointing:
-        if f"marts.{relation.child}" == name:
-            parent = f"marts.{relation.parent}"
-            yield f'{escape(", ".join(relation.columns))} leads to <a href="#{parent}">{parent}</a>'
+    page = jinja2.Template(Path(__file__).with_name("catalogue.html").read_text(encoding="utf-8"), autoescape=True)
+    return page.render(tables=shown, column_count=len(rows), to_dbt_page=TO_DBT_PAGE if has_dbt_page else NO_DBT_PAGE)
