@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagster_project.base import clock
@@ -42,67 +43,6 @@ ASKED = {
     "staging.stg_aws_cur__line_items",
 }
 
-# Rows of use in the newest month of their bill, at list price: what is covered by a commitment costs nothing by itself. The
-# models add up rows of AWS that no record can meet; of these the rows themselves are taken, with the rule that their line met.
-_EXACT = ", ".join(
-    f"try_cast({name}{text} as decimal(38, 12))"
-    for name in ("public_on_demand_cost", "unblended_cost")
-    for text in ("__text", "")
-)
-_LINES = f"""
-create temp table lines as
-with held as (
-    select line_id, sum(coalesce(list_cost, billed_cost)) as cost
-    from intermediate.int_split_charges where part_id <> '~residual' group by all
-),
-charges as (
-    select charges.*, attributions.attribution_rule as rule, coalesce(list_cost, billed_cost) as cost, held.cost as held_cost
-    from intermediate.int_charges as charges
-    left join intermediate.int_line_attributions as attributions
-        on charges.attribution_line_id = attributions.line_id and charges.usage_month = attributions.usage_month
-    left join held on charges.line_id = held.line_id
-    where is_usage
-),
-groups as (
-    select distinct
-        aws.source_name, aws.usage_month, aws.service_code, line_item_type, usage_type, is_pod,
-        coalesce(aws.run_tag, '') as tag, charges.is_accelerator_type, rule
-    from intermediate.int_aws_lines as aws inner join charges using (line_id)
-    where not is_single
-),
-every_line as (
-    select
-        source_name, provider_name, usage_month, billing_currency, charge_period_start, charge_period_end, run_tag,
-        is_accelerator_type, coalesce(resource_id, other_resource_id, job_id) as machine, rule, cost,
-        case when rule in ('resource_time', 'cluster_key') then held_cost when rule is not null then cost end as met_cost
-    from charges where charge_period_start is not null
-    union all
-    select
-        source_name, provider_name, usage_month, billing_currency, charge_period_start, charge_period_end, run_tag,
-        is_accelerator_type, resource_id, rule, coalesce({_EXACT}) as cost, case when rule is not null then cost end
-    from staging.stg_aws_cur__line_items as of_aws
-    inner join groups using (source_name, usage_month, service_code, line_item_type, usage_type, is_pod)
-    where coalesce(run_tag, '') = tag and is_book
-        and concat_ws('|', source_name, source_object, row_number)
-        not in (select line_id from intermediate.int_aws_lines where is_single)
-)
-select * replace (coalesce(met_cost, 0) as met_cost)
-from every_line
-qualify usage_month = max(usage_month) over (partition by source_name)
-"""
-
-# the machines of runs; a record that names no provider may be of any
-_HELD = """
-create temp table held as
-select distinct
-    holdings.usage_month, training_run_id, resource_id, accelerator_type, provider_name, held_from,
-    coalesce(held_to, last_day(holdings.usage_month) + interval 1 day) as held_to
-from intermediate.int_month_holdings as holdings
-left join (
-    select training_run_id, min(provider_name) as provider_name from intermediate.int_run_records group by all
-) using (training_run_id)
-"""
-
 
 def kind_of(fact: Fact, provider: str) -> Kind:
     """The kind of source that has a fact of a provider."""
@@ -124,14 +64,13 @@ def built(elsewhere: Home, every: Iterable[Statement]) -> Iterator[Ledger]:
         for node in runner.run(statements.needed(every, ASKED), build, connection):
             if not node.is_sound:
                 raise ModelsError(f"{node.name}: {node.detail}", remedy="The answers need it; report it with this message.")
-        connection.execute(_LINES)
-        connection.execute(_HELD)
+        connection.execute(Path(__file__).with_name("lines_and_held.sql").read_text(encoding="utf-8"))
         yield Ledger(connection)
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The tables of the models, with `lines` and `held` above."""
+    """The tables of the models, with `lines` and `held` of lines_and_held.sql."""
 
     connection: duckdb.DuckDBPyConnection
 
