@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 OWN_KIND = "If it is one, give it a source of its own kind."
 
 # in a CSV's header, a Parquet's footer, a document or the names of folders; the first whose words are all there counts
@@ -35,16 +37,12 @@ _FOLDERS = (
 )
 
 
-def looks_like(content: bytes, kind: str) -> str | None:
+def looks_like(content: bytes, kind: str, looks: Sequence[tuple[str, Sequence[bytes]]] = _LOOKS) -> str | None:
     """What a content is by the words in it; None where that is the kind it was taken for, or nothing is recognised."""
-    return _first(_LOOKS, content, kind)
+    found = next((what for what, words in looks if all(word in content for word in words)), None)
+    return None if found is None or found.split()[1] == kind else found
 
 
 def folder_looks_like(key: str, kind: str) -> str | None:
     """The same by the folders in an object's key."""
-    return _first(_FOLDERS, key.encode("utf-8", "surrogatepass"), kind)
-
-
-def _first(looks: tuple[tuple[str, tuple[bytes, ...]], ...], content: bytes, kind: str) -> str | None:
-    found = next((what for what, words in looks if all(word in content for word in words)), None)
-    return None if found is None or found.split()[1] == kind else found
+    return looks_like(key.encode("utf-8", "surrogatepass"), kind, _FOLDERS)

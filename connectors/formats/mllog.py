@@ -6,7 +6,6 @@ Other lines of a job stand between them and are passed over. Submitters write me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -56,28 +55,24 @@ class Log:
     @classmethod
     def read(cls, file: TextFile) -> Log:
         """Read a file; a cut or hostile one is an ExportContentError."""
-        found = list(events_of(file.lines()))
-        broken = (one for one in found if isinstance(one, int))
-        return cls(tuple(one for one in found if isinstance(one, Event)), tuple(broken))
+        events, broken = list[Event](), list[int]()
+        for number, line in file.lines():
+            mark = line.find(_MARK)
+            if mark < 0:
+                continue
+            try:
+                found = _DECODER.decode(line[mark + len(_MARK) :])
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                broken.append(number)
+                continue
+            metadata = found.metadata if isinstance(found.metadata, dict) else {}
+            value = None if found.value in ("null", "") else found.value
+            events.append(Event(number, found.time_ms, found.key, value, metadata))
+        return cls(tuple(events), tuple(broken))
 
     def first(self, key: str) -> Event | None:
         """The first event of a key."""
         return next((event for event in self.events if event.key == key), None)
-
-
-def events_of(lines: Iterable[tuple[int, bytes]]) -> Iterator[Event | int]:
-    """The events of a log in its order, and the number of each line that is marked as one and cannot be read."""
-    for number, line in lines:
-        mark = line.find(_MARK)
-        if mark < 0:
-            continue
-        try:
-            found = _DECODER.decode(line[mark + len(_MARK) :])
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            yield number
-            continue
-        metadata = found.metadata if isinstance(found.metadata, dict) else {}
-        yield Event(number, found.time_ms, found.key, None if found.value in ("null", "") else found.value, metadata)
 
 
 def number_of(value: Any) -> Fraction | None:

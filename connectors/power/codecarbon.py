@@ -12,7 +12,6 @@ import io
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from urllib.parse import unquote
 
@@ -45,30 +44,20 @@ _REMEDY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Zone:
-    """The zone of a file's times, and whether anybody stated it."""
-
-    info: tzinfo
-    is_stated: bool
-
-
 def is_codecarbon(header: Sequence[str]) -> bool:
     """Whether a header is that of an emissions.csv."""
     return {"duration", "energy_consumed", "timestamp"} <= set(header) or "codecarbon_version" in header
 
 
-def zone_of(uri: str, key: str) -> Zone:
+def zone_of(uri: str, key: str) -> tzinfo | None:
     """The zone in the key or the location, `tz=Europe%2FParis/` or `tz=+02:00/`; without one times are read as UTC."""
-    named = [unquote(part[3:]) for part in uri.split("/") if part.startswith("tz=")]
-    if not named:
-        return Zone(UTC, is_stated=False)
+    named = next((unquote(part[3:]) for part in reversed(uri.split("/")) if part.startswith("tz=")), None)
     try:
-        return Zone(zone_named(named[-1]), is_stated=True)
+        return None if named is None else zone_named(named)
     except ValueError as error:
         raise ExportContentError(
-            f"{uri}: tz={shorten(named[-1])} is no time zone.",
-            place=Place(key, column_name="tz", value=named[-1]),
+            f"{uri}: tz={shorten(named or '')} is no time zone.",
+            place=Place(key, column_name="tz", value=named),
             reason="unknown_zone",
             remedy="Name the zone of the machine's clock as tz=Europe%2FParis or as tz=+02:00.",
         ) from error
@@ -76,7 +65,7 @@ def zone_of(uri: str, key: str) -> Zone:
 
 def remark_of(file: TextFile) -> ExportContentError | None:
     """The remark on a file whose times have no zone: it is taken, as if its machine kept UTC."""
-    if zone_of(file.uri, file.key).is_stated:
+    if zone_of(file.uri, file.key):
         return None
     return ExportContentError(
         f"{file.uri}: times of CodeCarbon have no zone; they were read as UTC.",
@@ -88,7 +77,7 @@ def remark_of(file: TextFile) -> ExportContentError | None:
 
 def codecarbon_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     """The rows of a file; one whose columns slipped is refused whole."""
-    zone = zone_of(file.uri, file.key)
+    zone = zone_of(file.uri, file.key) or UTC
     for number, row in list(_rows_of(file)):
         with problems.left_out(number):
             yield _reading(row, number, facts, zone)
@@ -123,7 +112,7 @@ def _slipped(file: TextFile, number: int, column: str | None, value: str, what: 
     )
 
 
-def _reading(row: dict[str, str], number: int, facts: KeyFacts, zone: Zone) -> Reading:
+def _reading(row: dict[str, str], number: int, facts: KeyFacts, zone: tzinfo) -> Reading:
     end, seconds = _time_of(row["timestamp"], zone), _number(row, "duration")
     if end is None or not is_recorded(end):
         raise SampleError("bad_time", "timestamp", "Correct the timestamp of this row.")
@@ -148,10 +137,10 @@ def _reading(row: dict[str, str], number: int, facts: KeyFacts, zone: Zone) -> R
     return Reading(*place, watts, boundary=NODE, component=component, sdk_version=version, series=series, counter_j=joules)
 
 
-def _time_of(text: str, zone: Zone) -> int | None:
+def _time_of(text: str, zone: tzinfo) -> int | None:
     try:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=zone.info)
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=zone)
         return (aware.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
     except (ValueError, OverflowError):
         return None

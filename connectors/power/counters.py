@@ -140,7 +140,8 @@ def groups_of(profile: Profile, problems: Problems) -> Iterator[Group]:
     for (chip, meter), (planes, rails) in sorted(_rails(profile, problems).items()):
         type_ = next(filter(None, (plane.type for plane in planes)), None)
         shared = (profile.run, profile.host, chip, POWER, False, type_, CHIP, meter, profile.sdk_version, True)
-        pieces = {rail: pieces_of(samples.ordered(), _end(profile)) for rail, samples in rails.items()}
+        end = None if profile.end_ns is None else (profile.end_ns - profile.base_ns) * 1000
+        pieces = {rail: pieces_of(samples.ordered(), end) for rail, samples in rails.items()}
         rows = []
         for start, stop in _windows(map(_covered, pieces.values()), profile.base_ns * 1000):
             micros = [(profile.base_ns * 1000 + time) // _MICROSECOND for time in (start, stop)]
@@ -185,10 +186,6 @@ def mean_of(pieces: list[Piece], start: int, stop: int) -> float:
             break
         parts.append(watts * (min(until, stop) - max(since, start)))
     return math.fsum(parts) / (stop - start)
-
-
-def _end(profile: Profile) -> int | None:
-    return None if profile.end_ns is None else (profile.end_ns - profile.base_ns) * 1000
 
 
 def _rails(profile: Profile, problems: Problems) -> dict[tuple[int, str], tuple[list[Plane], dict[str | None, Samples]]]:

@@ -56,16 +56,12 @@ class _Series(NamedTuple):
 
 @dataclass(slots=True)
 class _Cell:
-    """What a scrape has of a GPU so far."""
+    """What a scrape has of a GPU so far; two scrapes of one instant that differ leave the greater figures."""
 
     line: int
     power_w: float | None = None
     use: float | None = None
     energy_mj: int | None = None
-
-    def figures(self) -> Figures:
-        """The figures; two scrapes of one instant that differ leave the greater ones."""
-        return Figures(self.power_w, self.use, self.energy_mj)
 
 
 def dcgm_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
@@ -85,7 +81,8 @@ def dcgm_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterat
 def _readings(cells: dict[tuple[Gpu, int], _Cell], count: int) -> Iterator[Reading]:
     for key in [*islice(cells, count)]:
         cell = cells.pop(key)
-        yield reading_of(key[0], cell.line, key[1], cell.figures(), "dcgm")
+        figures = Figures(cell.power_w, cell.use, cell.energy_mj)
+        yield reading_of(key[0], cell.line, key[1], figures, "dcgm")
 
 
 def _add(cell: _Cell, series: _Series, value: float) -> None:

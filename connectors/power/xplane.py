@@ -31,6 +31,7 @@ _EVENT = {1: VARINT, 2: VARINT, 3: VARINT, 4: LENGTH, 5: VARINT}
 _STAT = {1: VARINT, 2: FIXED64, 3: VARINT, 4: VARINT, 5: LENGTH, 6: LENGTH, 7: VARINT}
 _CORE = {4: VARINT}  # CoreDetails local_chip_id: openxla/xprof, plugin/xprof/protobuf/op_stats.proto at a27d00aa
 
+_DEVICES = ("/device:", "#Chip")
 _DEVICE = re.compile(r"/device:TPU:(\d{1,4})(?: SparseCore.*)?|#Chip ?(\d{1,4})(?!\d).*")
 _OF_THE_SESSION = frozenset({"Task Environment", "/host:metadata"})
 _POWER = re.compile(rb"power ?meter", re.I)
@@ -82,7 +83,7 @@ def read_profile(data: Buffer, size: int, facts: KeyFacts, named: str | None, pr
     for span in spans:
         if span.name in _OF_THE_SESSION:
             stated |= _stated(data, span)
-        elif _is_unknown(span) and _POWER.search(data, span.start, span.stop):
+        elif span.name.startswith(_DEVICES) and not _DEVICE.fullmatch(span.name) and _POWER.search(data, span.start, span.stop):
             remedy = "Report the name of this plane: its counters of power name no chip that is known."
             problems.add(span.place, SampleError("unknown_chip", span.name[:100], remedy))
     metered = [span for span in spans if _DEVICE.fullmatch(span.name) and _POWER.search(data, span.start, span.stop)]
@@ -204,11 +205,6 @@ class _Reader:
                 return stat.number
             numbers.append(stat.number)
         return numbers[0] if len(numbers) == 1 else None
-
-
-def _is_unknown(span: _Span) -> bool:
-    """A plane of some device that is no numbered chip."""
-    return span.name.startswith(("/device:", "#Chip")) and not _DEVICE.fullmatch(span.name)
 
 
 def _name_of(data: Buffer, start: int, stop: int) -> str:

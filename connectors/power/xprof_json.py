@@ -73,7 +73,8 @@ def _profile_of(trace: _Trace, facts: KeyFacts, named: str | None) -> Profile:
     if facts.started_at is None:
         remedy = "Keep the folder plugins/profile/<session>, whose name is the time, or name the object by its UTC start."
         raise SampleError("missing_time", "ts", remedy)
-    named_so = {event.pid: str((event.args or {}).get("name")) for event in trace.events if _names_process(event)}
+    naming = (event for event in trace.events if event.ph == "M" and event.name == "process_name")
+    named_so = {event.pid: str((event.args or {}).get("name")) for event in naming}
     processes = {pid: match for pid, name in named_so.items() if (match := _PROCESS.fullmatch(name))}
     planes = {pid: Plane(place, int(match["chip"]), None, None) for place, (pid, match) in enumerate(processes.items(), 1)}
     for event in trace.events:
@@ -87,10 +88,6 @@ def _profile_of(trace: _Trace, facts: KeyFacts, named: str | None) -> Profile:
     hosts = {match["host"] for match in processes.values() if match["host"]}
     host = facts.host or (hosts.pop() if len(hosts) == 1 else named)
     return Profile(facts.started_at * 1000, None, facts.run, host, None, [*planes.values()])
-
-
-def _names_process(event: _Event) -> bool:
-    return event.ph == "M" and event.name == "process_name"
 
 
 def _samples_of(event: _Event) -> Iterator[tuple[float, float]]:

@@ -45,7 +45,7 @@ def batch_rows(record: list[Document], _: str) -> list[Row]:
     any_job = job or next(iter(nodes.values()))
     tags = inner(any_job, "tags")
     run_id = labelled_run(tags) or job_id
-    run = {"provider_name": "AWS", "cluster_name": _last(text(any_job, "jobQueue"))}
+    run = {"provider_name": "AWS", "cluster_name": (text(any_job, "jobQueue") or "").rpartition("/")[2] or None}
     run |= next((found for one in record if (found := versions_of_image(text(inner(one, "container"), "image")))), {})
     arn = re.sub(r"#\d+$", "", text(any_job, "jobArn") or "")
     aliases = [("batch", name) for name in (job_id, arn) if name]
@@ -129,7 +129,3 @@ def _devices(requirement: Document) -> int:
 def _parent_of(job: Document) -> str:
     match = _CHILD.fullmatch(name := str(job.get("jobId")))
     return match[1] if match else name
-
-
-def _last(arn: str | None) -> str | None:
-    return arn.rpartition("/")[2] if arn else None

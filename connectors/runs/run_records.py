@@ -29,6 +29,7 @@ _STATE_OF = {word: state for state, words in _STATES.items() for word in words.s
 Times = dict[str, datetime | None]  # started_at, ended_at
 VERSIONS = ("framework_version", "sdk_name", "sdk_version", "driver_version", "runtime_version", "cluster_name", "slice_name")
 _TEXTS = ("workload_key", "pair_key", "model_name", "framework", *VERSIONS, "team", "target_metric", "target_direction")
+_COUNTS, _FIGURES = ("tokens", "useful_tokens", "steps"), ("model_flops", "target_value", "final_value")
 _PROVIDERS = {
     "aws": "AWS",
     "amazon web services": "AWS",
@@ -83,40 +84,25 @@ class Attempt(msgspec.Struct):
     checkpoints: list[Checkpoint] | None = None
 
 
-class RunRecord(msgspec.Struct):
-    """A run as its team recorded it."""
-
-    training_run_id: str
-    aliases: list[Alias] | None = None
-    provider_name: str | None = None
-    workload_key: str | None = None
-    pair_key: str | None = None
-    model_name: str | None = None
-    framework: str | None = None
-    framework_version: str | None = None
-    sdk_name: str | None = None
-    sdk_version: str | None = None
-    driver_version: str | None = None
-    runtime_version: str | None = None
-    cluster_name: str | None = None
-    slice_name: str | None = None
-    team: str | None = None
-    tokens: int | float | None = None
-    useful_tokens: int | float | None = None
-    steps: int | float | None = None
-    model_flops: int | float | None = None
-    target_metric: str | None = None
-    target_direction: str | None = None
-    target_value: int | float | None = None
-    final_value: int | float | None = None
-    tags: dict[str, str | int | float | bool | None] | None = None
-    attempts: list[Attempt] | None = None
+_Number = int | float | None
+# a run as its team recorded it
+RunRecord = msgspec.defstruct(
+    "RunRecord",
+    [
+        ("training_run_id", str),
+        *((name, str | None, None) for name in ("provider_name", *_TEXTS)),
+        *((name, _Number, None) for name in (*_COUNTS, *_FIGURES)),
+        ("aliases", list[Alias] | None, None),
+        ("tags", dict[str, str | int | float | bool | None] | None, None),
+        ("attempts", list[Attempt] | None, None),
+    ],
+)
 
 
 def run_json_rows(document: Document) -> list[Row]:
     """Return the rows of a run.json, the run's own first."""
     try:
-        record = msgspec.convert(document, RunRecord)
+        record: Any = msgspec.convert(document, RunRecord)
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$")
         # msgspec gives no path for a missing field of the record itself
@@ -188,13 +174,13 @@ def job_rows(
     return record_rows(system, recorded_id, run, [*rows, *tag_rows(tags or {})], [(system, name)] if name else [])
 
 
-def _rows(record: RunRecord) -> Iterator[Row]:
+def _rows(record: Any) -> Iterator[Row]:
     yield {
         "part": "run",
         "provider_name": _provider(record.provider_name),
         **{name: getattr(record, name) for name in _TEXTS},
-        **{name: _whole(getattr(record, name), name) for name in ("tokens", "useful_tokens", "steps")},
-        **{name: _float(getattr(record, name), name) for name in ("model_flops", "target_value", "final_value")},
+        **{name: _whole(getattr(record, name), name) for name in _COUNTS},
+        **{name: _float(getattr(record, name), name) for name in _FIGURES},
     }
     for alias in record.aliases or ():
         yield {"part": "alias", "alias_system": alias.system, "alias_id": alias.id}

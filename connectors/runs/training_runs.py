@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -159,11 +160,13 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
 
 def _documents(content: bytes) -> tuple[list[Document] | None, RecordError | None]:
     """The documents of a file: one, those of a list, or one in each line. None and the reason where it is no JSON."""
+    found: Any = None
     try:
         try:
-            found: Any = msgspec.json.decode(content)
+            found = msgspec.json.decode(content)
         except msgspec.DecodeError as error:
-            found = _lines(content)
+            with suppress(msgspec.DecodeError, UnicodeDecodeError):
+                found = msgspec.json.Decoder().decode_lines(content)
             if not found:
                 raise error from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -174,13 +177,6 @@ def _documents(content: bytes) -> tuple[list[Document] | None, RecordError | Non
     if not documents or not all(isinstance(document, dict) for document in documents):
         return None, RecordError("holds no record", reason="unknown_record")
     return documents, None
-
-
-def _lines(content: bytes) -> list[Any]:
-    try:
-        return msgspec.json.Decoder().decode_lines(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return []
 
 
 def _unread(documents: list[Document], rows: list[Row]) -> tuple[str, ...]:

@@ -26,10 +26,25 @@ _NEEDED: Mapping[Action, tuple[str, str, str]] = {
     ),
 }
 _DENIED = {"accessDenied", "forbidden", "PERMISSION_DENIED"}
-_QUOTA = {"quotaExceeded", "rateLimitExceeded", "jobRateLimitExceeded", "RESOURCE_EXHAUSTED", "tooManyRequests"}
-_NO_CREDENTIALS = {"DefaultCredentialsError", "RefreshError", "authError", "required", "UNAUTHENTICATED", "InvalidOperation"}
-_BROKEN = {"UNAVAILABLE", "ABORTED", "DATA_LOSS", "DEADLINE_EXCEEDED", "connectionError"}
+_QUOTA = ("quotaExceeded", "rateLimitExceeded", "jobRateLimitExceeded", "RESOURCE_EXHAUSTED", "tooManyRequests")
+_NO_CREDENTIALS = ("DefaultCredentialsError", "RefreshError", "authError", "required", "UNAUTHENTICATED", "InvalidOperation")
+_BROKEN = ("UNAVAILABLE", "ABORTED", "DATA_LOSS", "DEADLINE_EXCEEDED", "connectionError")
 _LOG_IN = "Log in again with `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS."
+_NO_BILLING = "Enable the BigQuery API and billing on the project that pays for the query."
+_LESS = "Raise `maximum_bytes_billed`, or look back fewer days; `trainledger doctor` shows how much is read."
+# reason and remedy of the codes that mean the same of whatever was asked
+_MEANINGS = {
+    "bytesBilledLimitExceeded": ("above_byte_cap", _LESS),
+    "responseTooLarge": ("too_large", "Write this partition to a bucket with EXPORT DATA, and read gs://bucket/prefix."),
+    **dict.fromkeys(
+        _QUOTA,
+        ("quota_exceeded", "Wait until the quota of the project that pays renews, or raise it; what was landed stays."),
+    ),
+    **dict.fromkeys(("billingNotEnabled", "accessNotConfigured"), ("permission_denied", _NO_BILLING)),
+    **dict.fromkeys(_NO_CREDENTIALS, ("no_credentials", _LOG_IN)),
+    **dict.fromkeys(_BROKEN, ("broken_stream", "Try again; if it stays, check the network and the endpoint.")),
+}
+_OTHER = ("source_unreadable", "Check the network, `endpoint_url` and the Google credentials; then try again.")
 
 
 def meaning_of(code: str, action: Action, where: str, *, is_impersonated: bool = False) -> tuple[str, str]:
@@ -42,25 +57,7 @@ def meaning_of(code: str, action: Action, where: str, *, is_impersonated: bool =
         if action in {"list", "read"}:
             return "missing_bucket", f"Check the name of {where}, and that it was not deleted."
         return "missing_table", f"Check project, dataset and table of {where}; Billing, Billing export names them."
-    if code == "bytesBilledLimitExceeded":
-        return (
-            "above_byte_cap",
-            "Raise `maximum_bytes_billed`, or look back fewer days; `trainledger doctor` shows how much is read.",
-        )
-    if code == "responseTooLarge":
-        return "too_large", "Write this partition to a bucket with EXPORT DATA, and read gs://bucket/prefix."
-    if code in _QUOTA:
-        return (
-            "quota_exceeded",
-            "Wait until the quota of the project that pays renews, or raise it; what was landed stays.",
-        )
-    if code in {"billingNotEnabled", "accessNotConfigured"}:
-        return "permission_denied", "Enable the BigQuery API and billing on the project that pays for the query."
-    if code in _NO_CREDENTIALS:
-        return "no_credentials", _LOG_IN
-    if code in _BROKEN:
-        return "broken_stream", "Try again; if it stays, check the network and the endpoint."
-    return "source_unreadable", "Check the network, `endpoint_url` and the Google credentials; then try again."
+    return _MEANINGS.get(code, _OTHER)
 
 
 def grant(action: Action) -> str:

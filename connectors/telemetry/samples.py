@@ -292,10 +292,8 @@ def _rounded(ratios: pa.Array) -> pa.Array:
 def _start_of(stem: str) -> int | None:
     """The time that names an object; 2026-04-01T00-00-00Z is for file systems that allow no colon."""
     dashed = re.sub(r"T(\d{2})-(\d{2})-(\d{2})", r"T\1:\2:\3", stem)
-    moment = execution_time(dashed)
-    if moment is None:
-        try:
-            moment = parse_utc(dashed)
-        except ValueError:
-            return None
+    try:
+        moment = execution_time(dashed) or parse_utc(dashed)
+    except ValueError:
+        return None
     return _micros(moment) if moment.year in YEARS else None

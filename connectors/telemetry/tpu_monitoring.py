@@ -132,14 +132,8 @@ def _interval(interval: Interval) -> tuple[int | None, int]:
     end = micros_of(interval.end_time, "points.interval", remedy)
     if interval.start_time == interval.end_time:  # of a gauge
         return None, end
-    start = _start(interval.start_time, end, remedy)
-    return (start if start < end else None), end
-
-
-def _start(text: str | None, end: int, remedy: str) -> int:
-    """The start of a point's interval; one that is absent or a zero time is that of a gauge, its end."""
-    moment = micros_or_none(text, "points.interval", remedy) if text else None
-    return end if moment is None else moment
+    start = micros_or_none(interval.start_time, "points.interval", remedy) if interval.start_time else None
+    return (start if start is not None and start < end else None), end
 
 
 def _value(value: Value | None) -> float | None:
