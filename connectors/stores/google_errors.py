@@ -31,10 +31,12 @@ _NO_CREDENTIALS = ("DefaultCredentialsError", "RefreshError", "authError", "requ
 _BROKEN = ("UNAVAILABLE", "ABORTED", "DATA_LOSS", "DEADLINE_EXCEEDED", "connectionError")
 _LOG_IN = "Log in again with `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS."
 _NO_BILLING = "Enable the BigQuery API and billing on the project that pays for the query."
-_LESS = "Raise `maximum_bytes_billed`, or look back fewer days; `trainledger doctor` shows how much is read."
 # reason and remedy of the codes that mean the same of whatever was asked
 _MEANINGS = {
-    "bytesBilledLimitExceeded": ("above_byte_cap", _LESS),
+    "bytesBilledLimitExceeded": (
+        "above_byte_cap",
+        "Raise `maximum_bytes_billed`, or look back fewer days; `trainledger doctor` shows how much is read.",
+    ),
     "responseTooLarge": ("too_large", "Write this partition to a bucket with EXPORT DATA, and read gs://bucket/prefix."),
     **dict.fromkeys(
         _QUOTA,

@@ -33,11 +33,7 @@ def _compared(ledger: Ledger, provider: str, billed: list[str], known: list[str]
     missing = [month for month in billed if month not in known]
     due = [month for month in missing if month_end(month) + CARBON_EXPECTED_AFTER <= now]
     later = [month for month in missing if month not in due]
-    sql = """
-        select payer_account_id, bool_or(is_bill_landed), bool_or(is_carbon_published)
-        from raw.months where provider_name = $provider and payer_account_id <> '' group by all order by 1
-    """
-    payers = ledger.rows(sql, provider=provider)
+    payers = ledger.rows("payers", provider=provider)
     is_known = any(has_carbon for *_, has_carbon in payers)
     strange = [payer for payer, is_billed, has_carbon in payers if is_known and is_billed and not has_carbon]
     facts = {

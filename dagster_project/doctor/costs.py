@@ -21,19 +21,10 @@ _RESOURCES = {
     "Google Cloud": "Export the detailed table, gcp_billing_export_resource_v1_...",
 }
 
-# rows of accelerators; of a bill without any, all
-_OF_ACCELERATORS = """
-    select * from lines where source_name = $source
-    qualify is_accelerator_type = bool_or(is_accelerator_type) over ()
-"""
-
 
 def ask_bill(ledger: Ledger, bill: Reading, run_tag_keys: list[str]) -> Iterator[Check]:
     """The questions about one bill."""
-    sql = """
-        select count(*), count(*) filter (is_accelerator_type) from lines where source_name = $source
-    """
-    lines, accelerators = ledger.row(sql, source=bill.source.name)
+    lines, accelerators = ledger.row("lines_of_bill", source=bill.source.name)
     if not lines:
         message = "no row of use that counts in what was read"
         yield _answer(bill, "cost", "warning", message, "It cannot be answered yet, or another source is the book of its months.")
@@ -59,20 +50,13 @@ def _answer(
 
 def _cost(ledger: Ledger, bill: Reading) -> Iterator[Check]:
     """Which share of the accelerators' cost a tag or a record gives to a run; by rows where nothing has a price."""
-    sql = """
-        select
-            billing_currency, count(*), coalesce(sum(cost), 0),
-            coalesce(sum(met_cost) filter (rule = 'tag'), 0), coalesce(sum(met_cost) filter (rule <> 'tag'), 0),
-            count(*) filter (rule = 'tag'), count(*) filter (rule <> 'tag')
-        from lines where source_name = $source and is_accelerator_type group by all order by 1
-    """
     month = ledger.month(bill)
-    for currency, rows, cost, tagged, held, tagged_rows, held_rows in ledger.rows(sql, source=bill.source.name):
+    for currency, rows, cost, tagged, held, tagged_rows, held_rows in ledger.rows("accelerator_cost", source=bill.source.name):
         whole, by_tag, by_record = (cost, tagged, held) if cost > 0 else (rows, tagged_rows, held_rows)
         met = share(by_tag + by_record, whole)
         of = f"{cost:,.2f} {currency} at list price" if cost > 0 else counted(rows, "row")
         parts = f"{percent(share(by_tag, whole))} by tag, {percent(share(by_record, whole))} by record"
-        rest = _without_a_run(ledger, bill, currency)
+        rest = ledger.rows("cost_without_a_run", source=bill.source.name, currency=currency, most=KEPT)
         message = f"{percent(met)} of {of} for accelerators in {month} meets a run ({parts})"
         facts = {
             "month": month,
@@ -92,31 +76,15 @@ def _cost(ledger: Ledger, bill: Reading) -> Iterator[Check]:
         yield _answer(bill, "cost", "warning", f"{message}; without a run: {named}", remedy, facts)
 
 
-def _without_a_run(ledger: Ledger, bill: Reading, currency: str) -> list[tuple[Any, ...]]:
-    """The resources of which the most is no run's, with that cost, and how many there are."""
-    sql = f"""
-        select machine, coalesce(sum(cost - met_cost), 0), count(*) over ()
-        from lines
-        where source_name = $source and billing_currency = $currency and is_accelerator_type
-            and (rule is null or met_cost <> cost)
-        group by all order by 2 desc, 1 limit {KEPT}
-    """
-    return ledger.rows(sql, source=bill.source.name, currency=currency)
-
-
 def _tags(ledger: Ledger, bill: Reading, keys: list[str], *, is_needed: bool) -> Check:
     """Whether a configured run tag is there; where records find all cost, it is not needed."""
     declared = [column.name for column in connector_for(bill.source.kind).SCHEMA if column.type == TextMap]
     columns = [name for name in declared if name not in _NO_TAGS]
-    sql = """
-        select count(*), count(*) filter (run_tag <> '')
-        from lines where source_name = $source
-    """
-    rows, tagged = ledger.row(sql, source=bill.source.name)
+    rows, tagged = ledger.row("tagged_lines", source=bill.source.name)
     names = " UNION ".join(
         f"SELECT unnest(map_keys({name})) AS name FROM raw.{bill.source.kind} WHERE _source_name = $source" for name in columns
     )
-    found = [name for (name,) in ledger.rows(f"{names} ORDER BY name", source=bill.source.name)]
+    found = [name for (name,) in ledger.ask(f"{names} ORDER BY name", source=bill.source.name)]
     # an export's query may make single tags columns of their own: resource_tags_user_team
     has_column = any(name == column or name.startswith(f"{column}_") for name in bill.columns for column in columns)
     facts = {"run_tag_keys": keys, "rows": rows, "tagged_rows": tagged, "has_column": has_column}
@@ -141,11 +109,7 @@ def _tags(ledger: Ledger, bill: Reading, keys: list[str], *, is_needed: bool) ->
 
 def _resources(ledger: Ledger, bill: Reading) -> Check:
     """Whether rows name the machine: a record meets a bill by nothing else."""
-    sql = f"""
-        select count(*), count(machine)
-        from ({_OF_ACCELERATORS})
-    """
-    rows, named = ledger.row(sql, source=bill.source.name)
+    rows, named = ledger.row("named_machines", source=bill.source.name)
     facts = {"rows": rows, "rows_with_resource": named, "share": share(named, rows)}
     message = f"{percent(share(named, rows))} of {counted(rows, 'row')} name their machine"
     if named == rows:
@@ -156,17 +120,7 @@ def _resources(ledger: Ledger, bill: Reading) -> Check:
 
 def _granularity(ledger: Ledger, bill: Reading) -> Check:
     """Whether rows are of hours: a row of a day or month is shared by all who held the machine in it."""
-    sql = f"""
-        select
-            case
-                when charge_period_end <= charge_period_start + interval 1 hour then 'hourly'
-                when charge_period_end <= charge_period_start + interval 1 day then 'daily'
-                else 'monthly'
-            end,
-            count(*)
-        from ({_OF_ACCELERATORS}) group by all order by 2 desc, 1
-    """
-    found = dict(ledger.rows(sql, source=bill.source.name))
+    found = dict(ledger.rows("granularity", source=bill.source.name))
     main, rows = next(iter(found)), sum(found.values())
     message = f"{main}, {found[main]:,} of {counted(rows, 'row')}"
     facts = {"granularity": main, "rows": found}

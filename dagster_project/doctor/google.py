@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 USD_PER_TIB = Decimal("6.25")
 LEAST_BILLED = 10 << 20  # of each table and query
 STOPPED_AFTER = timedelta(days=2)  # Google writes a billing table several times a day
-ROWS_ARE_BILLED = "rows_are_billed"
 _TYPES = {"TABLE": "a table", "VIEW": "a view", "MATERIALIZED_VIEW": "a materialized view"}
 _NO_DATA = (date(2006, 1, 1), date(2006, 1, 2))  # a day before any bill: where days are pruned it reads nothing
 
@@ -95,7 +94,7 @@ def _questions(source: SourceSettings, store: TableStore, reading: TableReading)
     yield _permissions(source, store, description)
     if not reading.is_divided(description):
         message = "its rows are known by queries alone, which are billed, so none is read here"
-        yield _warning(f"table of {source.name}", message, "`trainledger refresh` reads them.", reason=ROWS_ARE_BILLED)
+        yield _warning(f"table of {source.name}", message, "`trainledger refresh` reads them.", reason="rows_are_billed")
 
 
 def _problem(source: SourceSettings, store: TableStore, error: ConnectorError) -> Check:

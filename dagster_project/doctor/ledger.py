@@ -6,9 +6,11 @@ decided where a refresh decides it. A delivery that was read in part gives share
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,22 +70,32 @@ def built(elsewhere: Home, every: Iterable[Statement]) -> Iterator[Ledger]:
         yield Ledger(connection)
 
 
+@cache
+def _questions() -> dict[str, str]:
+    text = Path(__file__).with_name("questions.sql").read_text(encoding="utf-8")
+    return dict(re.findall(r"^-- name: (\w+)\n(.*?)(?=^--|\Z)", text, re.MULTILINE | re.DOTALL))
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """The tables of the models, with `lines` and `held` of lines_and_held.sql."""
 
     connection: duckdb.DuckDBPyConnection
 
-    def rows(self, sql: str, **given: Any) -> list[tuple[Any, ...]]:
+    def ask(self, sql: str, **given: Any) -> list[tuple[Any, ...]]:
         """The rows of a query; `$name` in it is a given value."""
         return self.connection.execute(sql, given or None).fetchall()
 
-    def row(self, sql: str, **given: Any) -> tuple[Any, ...]:
-        """The only row of a query."""
-        (row,) = self.rows(sql, **given)
+    def rows(self, question: str, **given: Any) -> list[tuple[Any, ...]]:
+        """The rows that answer a question of questions.sql."""
+        return self.ask(_questions()[question], **given)
+
+    def row(self, question: str, **given: Any) -> tuple[Any, ...]:
+        """The only row that answers a question."""
+        (row,) = self.rows(question, **given)
         return row
 
     def month(self, bill: Reading) -> str:
         """The newest month of a bill in which something was used; that of its partition where nothing was read."""
-        (month,) = self.row("select max(usage_month) from lines where source_name = $source", source=bill.source.name)
+        (month,) = self.row("month_of_bill", source=bill.source.name)
         return f"{month:%Y-%m}" if month else bill.newest

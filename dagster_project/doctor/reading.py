@@ -19,7 +19,7 @@ from connectors.telemetry.samples import facts_of
 from dagster_project.base.clock import now
 from dagster_project.base.failures import meant
 from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, size, some
-from dagster_project.doctor.google import ROWS_ARE_BILLED, check_newest, check_table, is_table, next_span
+from dagster_project.doctor.google import check_newest, check_table, is_table, next_span
 from dagster_project.landing.fetching import batches
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
@@ -77,7 +77,7 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
         if is_table(source):
             checks = list(check_table(source, store))
             yield from checks
-            if any(check.outcome == "problem" or check.facts.get("reason") == ROWS_ARE_BILLED for check in checks):
+            if any(check.outcome == "problem" or check.facts.get("reason") == "rows_are_billed" for check in checks):
                 return
         connector = connector_for(source.kind)
         found, counts = look(source.kind, connector.find_deliveries, getattr(connector, "LAYOUTS", ()), store)

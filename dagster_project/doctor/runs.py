@@ -14,7 +14,6 @@ _REASONS = {  # of marts.fct_telemetry_matches, where samples meet no run
     "no_run": "hosts that no record holds then",
     "outside_run": "outside the machines and the time of their run",
 }
-_IN_SCOPE = "coalesce(held.provider_name, $provider) = $provider and held_from < $last and held_to > $first"
 
 
 def ask_records(ledger: Ledger, bills: Sequence[Reading], records: Sequence[Reading]) -> Iterator[Check]:
@@ -32,29 +31,9 @@ def ask_records(ledger: Ledger, bills: Sequence[Reading], records: Sequence[Read
 def _records_of(ledger: Ledger, provider: str, month: str, note: str) -> Check:
     """Runs that hold machines in a month of the bills, as long as that is billed, and whether the bills know the machines."""
     first = datetime.combine(first_day(month), time())
-    (last,) = ledger.row("select max(charge_period_end) from lines where provider_name = $provider", provider=provider)
+    (last,) = ledger.row("billed_until", provider=provider)
     last = max(first, min(last or first, month_end(month).replace(tzinfo=None)))
-    sql = f"""
-        with billed as (
-            select distinct training_run_id, held.resource_id, true as is_billed
-            from held
-            inner join intermediate.int_named_charges as charges
-                on held.usage_month = charges.usage_month and held.resource_id = charges.held_resource_id
-                and charge_period_start < held_to and charge_period_end > held_from
-            where is_usage and charges.provider_name = $provider
-        ),
-        named as (
-            select distinct training_run_id, true as is_named from intermediate.int_line_attributions
-            where usage_month = $first
-        )
-        select
-            training_run_id, coalesce(bool_or(is_named), false) or bool_and(is_billed is not null),
-            list(distinct resource_id order by resource_id) filter (is_billed is null)
-        from held left join billed using (training_run_id, resource_id) left join named using (training_run_id)
-        where {_IN_SCOPE}
-        group by all order by 1
-    """
-    rows = ledger.rows(sql, provider=provider, first=first, last=last)
+    rows = ledger.rows("runs_in_bills", provider=provider, first=first, last=last)
     rest = [(run, machines or []) for run, is_met, machines in rows if not is_met]
     facts = {
         "provider_name": provider,
@@ -81,7 +60,7 @@ def ask_telemetry(ledger: Ledger, telemetry: Sequence[Reading], bills: Sequence[
     for source in telemetry:
         yield from _samples_of(ledger, source)
     providers = {one.source.facts.provider_name for one in telemetry}
-    billed = {provider for (provider,) in ledger.rows("select distinct provider_name from lines where is_accelerator_type")}
+    billed = {provider for (provider,) in ledger.rows("providers_of_accelerators")}
     for provider in sorted(billed - providers):
         message = f"no source of telemetry for {provider}: energy will rest on time alone, with wide bounds"
         remedy = f"Add one of kind {kind_of('telemetry', provider)}."
@@ -91,18 +70,14 @@ def ask_telemetry(ledger: Ledger, telemetry: Sequence[Reading], bills: Sequence[
 def _samples_of(ledger: Ledger, telemetry: Reading) -> Iterator[Check]:
     """Samples that meet a run, by its key or by the machine that it held then; and runs of that time that have none."""
     name, provider = telemetry.source.name, telemetry.source.facts.provider_name
-    sql = """
-        select nullif(host, ''), nullif(run_key, ''), reason, sum(sample_count)::bigint, sum(matched_sample_count)::bigint
-        from marts.fct_telemetry_matches where source_name = $source group by all order by 4 desc, 1, 2
-    """
-    rows = ledger.rows(sql, source=name)
+    rows = ledger.rows("samples", source=name)
     if not rows:
         yield Check(f"telemetry of {name}", "warning", f"no sample in what was read of {telemetry.newest}", "", True, "telemetry")
         return
     samples, matched = sum(row[3] for row in rows), sum(row[4] for row in rows)
     rest = [(host, key, _REASONS[reason], total - met) for host, key, reason, total, met in rows if total != met]
     sql = f"select min(sample_end), max(sample_end) from raw.{telemetry.source.kind} where _source_name = $source"
-    first, last = ledger.row(sql, source=name)
+    [(first, last)] = ledger.ask(sql, source=name)
     facts = {
         "source": name,
         "first_day": f"{first:%Y-%m-%d}",
@@ -128,21 +103,7 @@ def _samples_of(ledger: Ledger, telemetry: Reading) -> Iterator[Check]:
 
 def _runs_with_samples(ledger: Ledger, telemetry: Reading, provider: str, first: datetime, last: datetime) -> Check:
     """Runs that held machines meanwhile, and whether samples have their key or one of their machines."""
-    sql = f"""
-        with met as (
-            select distinct training_run_id, met_machine from intermediate.int_telemetry_matches
-            where source_name = $source and matched_sample_count > 0
-        )
-        select
-            held.training_run_id,
-            bool_or(coalesce(
-                held.training_run_id = met.training_run_id or ends_with('/' || resource_id, '/' || nullif(met_machine, '')), false
-            ))
-        from held left join met on true
-        where {_IN_SCOPE}
-        group by all order by 1
-    """
-    held = ledger.rows(sql, source=telemetry.source.name, provider=provider, first=first, last=last)
+    held = ledger.rows("runs_with_samples", source=telemetry.source.name, provider=provider, first=first, last=last)
     rest = [run for run, has_samples in held if not has_samples]
     facts = {
         "source": telemetry.source.name,
@@ -163,12 +124,7 @@ def _runs_with_samples(ledger: Ledger, telemetry: Reading, provider: str, first:
 
 def ask_types(ledger: Ledger) -> Iterator[Check]:
     """Whether the catalogue knows the accelerators that records name: energy of others is unknown."""
-    sql = """
-        select accelerator_type, count(distinct training_run_id), types.accelerator_type is not null
-        from intermediate.int_run_holdings left join seeds.accelerator_types as types using (accelerator_type)
-        group by all order by 2 desc, 1
-    """
-    rows = ledger.rows(sql)
+    rows = ledger.rows("accelerator_types")
     if not rows:
         return
     unnamed = sum(runs for type_, runs, _ in rows if type_ is None)

@@ -105,7 +105,7 @@ def test_nothing_below_a_prefix_is_reported_with_the_prefix_that_is_meant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = ["exports/hourly-cur/data/x.parquet", "exports/carbon/data/y.parquet"]
-    monkeypatch.setattr(reading, "open_source", lambda base, source, *_: Bucket(source.location, keys))
+    monkeypatch.setattr(reading, "open_source", lambda base, source, *_, **__: Bucket(source.location, keys))
     exports = Exports(tmp_path)
     exports.sources.append({"name": "cur", "kind": "aws_cur", "location": "s3://bucket/exports/hourly_cur"})
     code, found = doctor(exports.config())

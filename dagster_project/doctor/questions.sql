@@ -1,0 +1,100 @@
+-- What doctor asks of `lines` and `held` (lines_and_held.sql) and of the ledger's own tables, each question by its name.
+
+-- name: month_of_bill
+select max(usage_month) from lines where source_name = $source
+
+-- name: lines_of_bill
+select count(*), count(*) filter (is_accelerator_type) from lines where source_name = $source
+
+-- name: accelerator_cost
+select
+    billing_currency, count(*), coalesce(sum(cost), 0),
+    coalesce(sum(met_cost) filter (rule = 'tag'), 0), coalesce(sum(met_cost) filter (rule <> 'tag'), 0),
+    count(*) filter (rule = 'tag'), count(*) filter (rule <> 'tag')
+from lines where source_name = $source and is_accelerator_type group by all order by 1
+
+-- the resources of which the most is no run's, with that cost, and how many there are
+-- name: cost_without_a_run
+select machine, coalesce(sum(cost - met_cost), 0), count(*) over ()
+from lines
+where source_name = $source and billing_currency = $currency and is_accelerator_type
+    and (rule is null or met_cost <> cost)
+group by all order by 2 desc, 1 limit $most
+
+-- name: tagged_lines
+select count(*), count(*) filter (run_tag <> '') from lines where source_name = $source
+
+-- rows of accelerators; of a bill without any, all
+-- name: named_machines
+select count(*), count(machine) from (
+    select * from lines where source_name = $source
+    qualify is_accelerator_type = bool_or(is_accelerator_type) over ()
+)
+
+-- name: granularity
+select
+    case
+        when charge_period_end <= charge_period_start + interval 1 hour then 'hourly'
+        when charge_period_end <= charge_period_start + interval 1 day then 'daily'
+        else 'monthly'
+    end,
+    count(*)
+from (
+    select * from lines where source_name = $source
+    qualify is_accelerator_type = bool_or(is_accelerator_type) over ()
+)
+group by all order by 2 desc, 1
+
+-- name: billed_until
+select max(charge_period_end) from lines where provider_name = $provider
+
+-- runs that hold machines in a span of the bills: whether these name the run or bill all its machines, and which they do not
+-- name: runs_in_bills
+with billed as (
+    select distinct training_run_id, held.resource_id, true as is_billed
+    from held
+    inner join intermediate.int_named_charges as charges
+        on held.usage_month = charges.usage_month and held.resource_id = charges.held_resource_id
+        and charge_period_start < held_to and charge_period_end > held_from
+    where is_usage and charges.provider_name = $provider
+),
+named as (
+    select distinct training_run_id, true as is_named from intermediate.int_line_attributions where usage_month = $first
+)
+select
+    training_run_id, coalesce(bool_or(is_named), false) or bool_and(is_billed is not null),
+    list(distinct resource_id order by resource_id) filter (is_billed is null)
+from held left join billed using (training_run_id, resource_id) left join named using (training_run_id)
+where coalesce(held.provider_name, $provider) = $provider and held_from < $last and held_to > $first
+group by all order by 1
+
+-- name: providers_of_accelerators
+select distinct provider_name from lines where is_accelerator_type
+
+-- name: samples
+select nullif(host, ''), nullif(run_key, ''), reason, sum(sample_count)::bigint, sum(matched_sample_count)::bigint
+from marts.fct_telemetry_matches where source_name = $source group by all order by 4 desc, 1, 2
+
+-- runs that held machines in a span, and whether samples have their key or one of their machines
+-- name: runs_with_samples
+with met as (
+    select distinct training_run_id, met_machine from intermediate.int_telemetry_matches
+    where source_name = $source and matched_sample_count > 0
+)
+select
+    held.training_run_id,
+    bool_or(coalesce(
+        held.training_run_id = met.training_run_id or ends_with('/' || resource_id, '/' || nullif(met_machine, '')), false
+    ))
+from held left join met on true
+where coalesce(held.provider_name, $provider) = $provider and held_from < $last and held_to > $first
+group by all order by 1
+
+-- name: accelerator_types
+select accelerator_type, count(distinct training_run_id), types.accelerator_type is not null
+from intermediate.int_run_holdings left join seeds.accelerator_types as types using (accelerator_type)
+group by all order by 2 desc, 1
+
+-- name: payers
+select payer_account_id, bool_or(is_bill_landed), bool_or(is_carbon_published)
+from raw.months where provider_name = $provider and payer_account_id <> '' group by all order by 1
