@@ -26,6 +26,7 @@ _NUMBER = re.compile(r"([+-]?\d{1,12}(?:\.\d{1,9})?)(?: ([A-Za-z%]+))?", re.ASCI
 _UNKNOWN = re.compile(r"|N/A|\[.*\]|ERR!", re.ASCII)  # [N/A], [Not Supported], [Unknown Error], [GPU requires reset]
 _TIME = re.compile(r"(\d{4})/(\d\d)/(\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,6})?)", re.ASCII)
 _ASK = "Query timestamp, index, uuid, name, power.draw, utilization.gpu and driver_version, with --format=csv."
+_ZONE = "Name the zone in the key as timezone=+02:00 or timezone=Europe%2FBerlin."
 
 
 class _Form(NamedTuple):
@@ -38,9 +39,12 @@ def nvidia_smi_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> 
     """Yield a reading per line. A header may come again: nvidia-smi writes one each time it is started."""
     named = dict(folder.partition("=")[::2] for folder in file.key.split("/")[:-1])
     try:
-        zone, owner = _zone_of(unquote(named.get("timezone", ""))), owner_of(None, None, facts)
+        zone, owner = zone_named(unquote(named.get("timezone") or "+00:00")), owner_of(None, None, facts)
     except SampleError as error:
         problems.add(1, error)
+        return
+    except ValueError:
+        problems.add(1, SampleError("bad_time", "timezone", _ZONE))
         return
     alone = {"index": named["device"]} if "device" in named else {}
     form = _form_of(unquote(named.get("query", "")).split(",")) or _Form(_QUERY, {}, is_assumed=True)
@@ -102,11 +106,3 @@ def _time_of(text: str, zone: tzinfo) -> int:
     except (ValueError, OverflowError) as error:
         raise SampleError("bad_time", "timestamp", _ASK) from error
     return micros_of(moment.isoformat(), "timestamp", _ASK)
-
-
-def _zone_of(name: str) -> tzinfo:
-    try:
-        return zone_named(name) if name else UTC
-    except ValueError as error:
-        remedy = "Name the zone in the key as timezone=+02:00 or timezone=Europe%2FBerlin."
-        raise SampleError("bad_time", "timezone", remedy) from error

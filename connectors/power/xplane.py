@@ -29,6 +29,7 @@ _EVENTS = {4: LENGTH}
 _EVENT = {1: VARINT, 2: VARINT, 3: VARINT, 4: LENGTH, 5: VARINT}
 # XStat metadata_id 1, then one of double 2, uint64 3, int64 4, str 5, bytes 6, ref 7 (the name of a stat_metadata)
 _STAT = {1: VARINT, 2: FIXED64, 3: VARINT, 4: VARINT, 5: LENGTH, 6: LENGTH, 7: VARINT}
+_BYTES, _REF = (5, 6), 7
 _CORE = {4: VARINT}  # CoreDetails local_chip_id: openxla/xprof, plugin/xprof/protobuf/op_stats.proto at a27d00aa
 
 _DEVICES = ("/device:", "#Chip")
@@ -48,16 +49,6 @@ _NO_COUNTERS = frozenset(
 _MOST_SAMPLES = 10_000_000
 _RECORDED_NS = 1_136_073_600 * 10**9  # 2006: a smaller time counts from the start of the session
 _REMEDY = "Deliver the xplane.pb as the profiler wrote it."
-
-
-@dataclass(frozen=True, slots=True)
-class _Stat:
-    """A stat of a plane or event: the id of its name, and its one value, or where its bytes lie."""
-
-    id: int
-    number: float | None
-    ref: int | None
-    span: tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +188,13 @@ class _Reader:
         """The stat named power, else the one number that is no id and no time."""
         numbers = []
         for span in spans:
-            stat = _stat(self.data, *span)
-            name = names.get(stat.id, "")
-            if stat.number is None or name in _NO_VALUES:
+            id_, which, value, _ = _stat(self.data, *span)
+            name, number = names.get(id_, ""), _number(self.data, which, value)
+            if number is None or name in _NO_VALUES:
                 continue
             if name in _VALUES:
-                return stat.number
-            numbers.append(stat.number)
+                return number
+            numbers.append(number)
         return numbers[0] if len(numbers) == 1 else None
 
 
@@ -246,39 +237,34 @@ def _stated(data: Buffer, span: _Span) -> dict[str, str | float]:
     if not ids:
         return found
     for _, start, stop in fields(data, span.start, span.stop, _STATS):
-        stat = _stat(data, start, stop)
-        name = ids.get(stat.id)
+        id_, which, first, second = _stat(data, start, stop)
+        name, number = ids.get(id_), _number(data, which, first)
         if name is None:
             continue
-        if name == "core_details" and stat.span:
-            found[name] = last_fields(data, *stat.span, _CORE).get(4, (0, 0))[0]  # a field that is 0 is not written
-        elif stat.number is not None:
-            found[name] = stat.number
-        elif stat.span:
-            found[name] = text(data, *stat.span)
-        elif stat.ref is not None:
-            found[name] = next((one for key, one in _entries(data, span.start, span.stop, 5) if key == stat.ref), "")
+        if name == "core_details" and which in _BYTES:
+            found[name] = last_fields(data, first, second, _CORE).get(4, (0, 0))[0]  # a field that is 0 is not written
+        elif number is not None:
+            found[name] = number
+        elif which in _BYTES:
+            found[name] = text(data, first, second)
+        elif which == _REF:
+            found[name] = next((one for key, one in _entries(data, span.start, span.stop, 5) if key == first), "")
     return found
 
 
-def _stat(data: Buffer, start: int, stop: int) -> _Stat:
-    id_: int = 0
-    number: float | None = None
-    ref: int | None = None
-    span: tuple[int, int] | None = None
-    for which, first, second in fields(data, start, stop, _STAT):
-        if which == 1:
-            id_ = signed(first)
-            continue
-        number, ref, span = None, None, None  # of a choice of fields the last counts
-        if which == 2:
-            number = double(data, first)
-        elif which == 3:
-            number = first
-        elif which == 4:
-            number = signed(first)
-        elif which == 7:
-            ref = first
-        else:
-            span = first, second
-    return _Stat(id_, number, ref, span)
+def _stat(data: Buffer, start: int, stop: int) -> tuple[int, int, int, int]:
+    """A stat of a plane or event: the id of its name, and of its one value the field, with its value or place."""
+    id_ = which = first = second = 0
+    for number, one, two in fields(data, start, stop, _STAT):
+        if number == 1:
+            id_ = signed(one)
+        else:  # of a choice of fields the last counts
+            which, first, second = number, one, two
+    return id_, which, first, second
+
+
+def _number(data: Buffer, which: int, value: int) -> float | None:
+    """The number in a field of a stat; None where it holds none."""
+    if which == 2:
+        return double(data, value)
+    return value if which == 3 else signed(value) if which == 4 else None

@@ -54,24 +54,25 @@ Entry = TypeVar("Entry", Place, Shelved)
 
 
 class Index:
-    """The records of one source and what was made of them, as they were read last."""
+    """The records of each source and what was made of them, as they were read last."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._known = _loaded(path)
-        self._used = Kept(records_version())  # of the known entries those that still hold, and new ones
+    def __init__(self, folder: Path, store: "LocalLanding | S3Landing", shelf: Shelf) -> None:
+        self._folder, self._store, self._shelf = folder, store, shelf
+        self._known: dict[str, Kept] = {}  # by source: its file
+        self._used: dict[str, Kept] = {}  # of the known entries those that still hold, and new ones
 
-    def read(self, store: "LocalLanding | S3Landing", source: str) -> SourceLanding:
+    def read(self, source: str) -> SourceLanding:
         """Every record of a source: those of unchanged partitions as known, the others from the landing."""
         since = time.time_ns() - SETTLED
-        folders = store.folders(source)
-        known = self._used.places or self._known.places
+        store, folders = self._store, self._store.folders(source)
+        used = self._used_of(source)
+        known = used.places or self._known[source].places
         same = {
             name: place
             for name, stamp in folders.items()
             if (place := known.get(name)) and place.folder == stamp and store.is_as(place.files)
         }
-        self._used.places = same
+        used.places = same
         found = [place.landed for place in same.values()]
         for name, landed in store.read_folders(source, folders.keys() - same.keys()):
             found.append(landed)
@@ -80,54 +81,36 @@ class Index:
                 same[name] = Place(folders[name], files, landed)
         return joined(found)
 
-    def contents(self, shelf: Shelf, generation: Generation, version: str) -> Contents | None:
+    def contents(self, generation: Generation, version: str) -> Contents | None:
         """What a version of the connector made of a generation, if that is on the shelf."""
-        path = generation.path
-        stamp = stamp_of(f"{shelf.root}/{path}/{version}")
-        known = self._used.shelved.get(path) or self._known.shelved.get(path)
+        path, used = generation.path, self._used_of(generation.source)
+        stamp = stamp_of(f"{self._shelf.root}/{path}/{version}")
+        known = used.shelved.get(path) or self._known[generation.source].shelved.get(path)
         if known and known.folder == stamp and _is_of(known.contents, generation, version):
-            self._used.shelved[path] = known
+            used.shelved[path] = known
             return known.contents
-        contents = shelf.find(generation, version) if stamp else None
+        contents = self._shelf.find(generation, version) if stamp else None
         if contents and stamp and stamp[0] < time.time_ns() - SETTLED:
-            self._used.shelved[path] = Shelved(stamp, contents)
+            used.shelved[path] = Shelved(stamp, contents)
         return contents
 
     def save(self) -> None:
-        """Write what was used, where that is not what the file says."""
-        if _is_new(self._used.places, self._known.places) or _is_new(self._used.shelved, self._known.shelved):
-            with modes.owner_alone():
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                durable.write(self._path, msgspec.msgpack.encode(self._used))
-            self._known = Kept(self._used.version, dict(self._used.places), dict(self._used.shelved))
+        """Write what was used, where that is not what the files say; without it the next look reads it again."""
+        for source, used in self._used.items():
+            known = self._known[source]
+            if _is_new(used.places, known.places) or _is_new(used.shelved, known.shelved):
+                with modes.owner_alone():
+                    self._folder.mkdir(parents=True, exist_ok=True)
+                    durable.write(self._path(source), msgspec.msgpack.encode(used))
+                self._known[source] = Kept(used.version, dict(used.places), dict(used.shelved))
 
+    def _used_of(self, source: str) -> Kept:
+        if source not in self._used:
+            self._known[source], self._used[source] = _loaded(self._path(source)), Kept(records_version())
+        return self._used[source]
 
-class Indexes:
-    """An index for each source."""
-
-    def __init__(self, folder: Path, store: "LocalLanding | S3Landing", shelf: Shelf) -> None:
-        self._folder = folder
-        self._store = store
-        self._shelf = shelf
-        self._of: dict[str, Index] = {}
-
-    def read(self, source: str) -> SourceLanding:
-        """Every record of a source."""
-        return self._index(source).read(self._store, source)
-
-    def contents(self, generation: Generation, version: str) -> Contents | None:
-        """What a version of the connector made of a generation, if that is on the shelf."""
-        return self._index(generation.source).contents(self._shelf, generation, version)
-
-    def save(self) -> None:
-        """Keep what was read for the next look; without it the next one reads it again."""
-        for index in self._of.values():
-            index.save()
-
-    def _index(self, source: str) -> Index:
-        if source not in self._of:
-            self._of[source] = Index(self._folder / f"{source}.msgpack")
-        return self._of[source]
+    def _path(self, source: str) -> Path:
+        return self._folder / f"{source}.msgpack"
 
 
 def _loaded(path: Path) -> Kept:

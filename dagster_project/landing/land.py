@@ -24,7 +24,7 @@ from connectors.stores import ObjectInfo
 from dagster_project.base import clock, durable
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
 from dagster_project.landing.fetching import Fetched, Staged, fetch, folder_in
-from dagster_project.landing.index import Indexes
+from dagster_project.landing.index import Index
 from dagster_project.landing.judging.rules import lacks_verdict
 from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, Tombstone, content_hash_of, encode
 from dagster_project.landing.shelf import Shelf
@@ -67,7 +67,7 @@ class Landing:
         """`cache` may be deleted at any time; relative locations of sources are meant from `base`."""
         self.store = store
         self.shelf = Shelf(cache / "derived")
-        self.known = Indexes(cache / "landed", store, self.shelf)
+        self.known = Index(cache / "landed", store, self.shelf)
         self.cache, self._memory_limit = cache, memory_limit
         self._open = lru_cache(partial(open_source, base))  # a client of S3 costs more than a small delivery
         self._compared: set[str] = set()  # generations whose bytes were compared with their hashes, or hashed as they came
