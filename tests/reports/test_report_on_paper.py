@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -174,6 +175,21 @@ def test_every_page_of_the_pdf_has_its_number_the_scope_sentence_and_the_status(
     for n, page in enumerate(pdf.pages, 1):
         stated = page.extract_text()
         assert SCOPE_SENTENCE in stated and f"{n} / {len(pdf.pages)}" in stated and "DRAFT" in stated.upper()
+
+
+def test_a_drawing_of_many_workloads_goes_on_on_the_next_page_and_nothing_is_set_below_the_footer(
+    report: QuarterlyReport,
+) -> None:
+    html = report.html.read_text(encoding="utf-8")
+    panels = re.search(r'<div class="panels[^>]*>(.*?</svg>.*?</div>)', html, re.DOTALL)
+    assert panels
+    pages = PdfReader(BytesIO(pdf_of(html.replace(panels[1], panels[1] * 40), record_of(report)))).pages
+    for page in pages:
+        heights: list[float] = []
+        page.extract_text(
+            visitor_text=lambda text, cm, tm, *_, at=heights: at.append(tm[5] * cm[3] + cm[5]) if text.strip() else None
+        )
+        assert min(heights) > 20  # points above the sheet's edge: the footer is at 30
 
 
 def test_any_script_is_printed_and_what_no_font_has_is_its_code_point(pdf: PdfReader, text: str) -> None:
