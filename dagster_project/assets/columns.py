@@ -38,21 +38,21 @@ def learn_columns(site: Site, manifest: dict[str, Any]) -> None:
             "select schema_name, table_name, column_name, data_type from duckdb_columns()"
             " where not internal order by column_index"
         ).fetchall()
-    types: dict[tuple[str, str], Types] = {}
+    types: dict[str, dict[str, Types]] = {}
     for schema, table, column, kind in rows:
-        types.setdefault((schema, table), {})[column] = kind.lower()
+        types.setdefault(schema, {}).setdefault(table, {})[column] = kind.lower()
     nodes = {unique_id: node for unique_id, node in manifest["nodes"].items() if node["resource_type"] in ("model", "seed")}
     by_table = {(n["schema"], n["name"]): unique_id for unique_id, n in {**nodes, **manifest["sources"]}.items()}
     compiled = modelling.compiled(site.root)
     found = {}
     for unique_id, node in nodes.items():
-        own = types.get((node["schema"], node["name"]), {})
+        own = types.get(node["schema"], {}).get(node["name"], {})
         sql = compiled.get(unique_id) if node["resource_type"] == "model" else None
         found[unique_id] = {"types": own, "sources": _sources_of(sql, own, types, by_table) if sql else {}}
     durable.write_json(path, found)
 
 
-def _sources_of(sql: str, columns: Types, types: dict[tuple[str, str], Types], by_table: dict[tuple[str, str], str]) -> Sources:
+def _sources_of(sql: str, columns: Types, types: dict[str, dict[str, Types]], by_table: dict[tuple[str, str], str]) -> Sources:
     """Which columns of the tables below each column of a query comes from, through all its common table expressions."""
     import sqlglot
     from sqlglot import exp
@@ -61,10 +61,9 @@ def _sources_of(sql: str, columns: Types, types: dict[tuple[str, str], Types], b
     from sqlglot.optimizer.scope import build_scope
     from sqlglot.schema import MappingSchema
 
-    nested: dict[str, dict[str, Types]] = {}
-    for (schema_name, table), own in types.items():
-        nested.setdefault(schema_name, {})[table] = dict.fromkeys(own, "int")  # only names matter for lineage
-    known = MappingSchema({"build": nested}, dialect="duckdb")
+    # only names matter for lineage
+    names = {schema: {table: dict.fromkeys(own, "int") for table, own in tables.items()} for schema, tables in types.items()}
+    known = MappingSchema({"build": names}, dialect="duckdb")
     query = qualify(sqlglot.parse_one(sql, dialect="duckdb"), dialect="duckdb", schema=known, validate_qualify_columns=False)
     scope = build_scope(query)
     if scope is None:

@@ -48,7 +48,11 @@ def events_of(step: steps.Step, home: Home, manifest: dict[str, Any]) -> Iterato
         case steps.NodeEnded():
             yield from node_events(manifest, [step.node], step.build)
         case steps.Allowed():
-            yield gates_materialization(step)
+            yield dg.AssetMaterialization(
+                asset_key=names.GATES,
+                metadata={"build": step.build.build_id, "gates passed": step.gates},
+                tags={DATA_VERSION: step.build.fingerprint},
+            )
         case steps.Published():
             yield from publication_events(step, home.site)
 
@@ -181,19 +185,6 @@ def node_events(manifest: dict[str, Any], nodes: Iterable[NodeResult], build: Bu
                 metadata={**counted, SECONDS: result.seconds, "build": build.build_id if build else BY_HAND},
                 tags={DATA_VERSION: build.fingerprint} if build else None,
             )
-
-
-def gates_materialization(allowed: steps.Allowed) -> dg.AssetMaterialization:
-    """That a build may be published."""
-    build = allowed.build
-    return dg.AssetMaterialization(
-        asset_key=names.GATES,
-        metadata={
-            "build": build.build_id,
-            "gates passed": allowed.gates,
-        },
-        tags={DATA_VERSION: build.fingerprint},
-    )
 
 
 def publication_events(published: steps.Published, site: Site) -> Iterator[dg.AssetMaterialization]:

@@ -75,9 +75,9 @@ def _home_of(config: object) -> Path | None:
 def _fail_with(error: Exception, home: Path | None = None) -> NoReturn:
     from connectors.errors import ConnectorError
 
-    if not isinstance(error, TrainledgerError) or error.exit_code == BUG:
+    if not isinstance(error, TrainledgerError):
         error = machine_failure(error, home) or error
-    if isinstance(error, TrainledgerError) and error.exit_code != BUG:
+    if isinstance(error, TrainledgerError):
         fail(str(error), error.exit_code)
     if isinstance(error, ConnectorError):
         fail(str(error), 3)

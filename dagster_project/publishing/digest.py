@@ -58,17 +58,6 @@ def rows_by_name(cursor: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def columns_of(
-    connection: duckdb.DuckDBPyConnection, schema: str, table: str, database: str | None = None
-) -> list[tuple[str, str]]:
-    """Names and types of a table's columns in their order."""
-    return connection.execute(
-        "select column_name, data_type from duckdb_columns() where schema_name = ? and table_name = ?"
-        " and database_name = coalesce(?, current_database()) order by column_index",
-        [schema, table, database],
-    ).fetchall()
-
-
 def _text_of(name: str, data_type: str) -> str:
     column = quoted(name)
     if data_type == "VARCHAR":
@@ -107,14 +96,13 @@ def table_digest(
 
     `known` are its columns, where the caller has asked for them.
     """
-    columns = known or columns_of(connection, schema, table)
-    if not columns:
-        raise ValueError(f"there is no table {schema}.{table}")
+    place = f"{quoted(schema)}.{quoted(table)}"
+    columns = known or [(name, kind) for name, kind, *_ in connection.execute(f"describe {place}").fetchall()]
     has_month = any(name == MONTH for name, _ in columns)
     partition = f"coalesce(strftime({MONTH}, '%Y-%m'), '{NO_MONTH}')" if has_month else f"'{WHOLE}'"
     line = " || chr(9) || ".join(_text_of(name, data_type) for name, data_type in columns)
     found = connection.execute(
-        f"with lines as (select {partition} as partition, {line} as line from {quoted(schema)}.{quoted(table)} where {condition})"
+        f"with lines as (select {partition} as partition, {line} as line from {place} where {condition})"
         " select partition, count(*), sha256(string_agg(line, chr(10) order by line)) from lines group by partition order by 1"
     ).fetchall()
     return whole_digest(table, columns, {name: (rows, digest) for name, rows, digest in found})

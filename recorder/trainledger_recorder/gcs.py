@@ -37,15 +37,9 @@ class Bucket:
         self._prefix = f"{prefix}/" if prefix else ""
         self._client: storage.Client | None = None
 
-    def deliver(self, path: Path, key: str) -> None:
-        """Copy a file to an object whose bytes never change: where it is already there, an earlier try arrived."""
-        self._upload(path, key, if_generation_match=0)
-
-    def replace(self, path: Path, key: str) -> None:
-        """Copy a file to an object, over an older one."""
-        self._upload(path, key)
-
-    def _upload(self, path: Path, key: str, **condition: int) -> None:
+    def deliver(self, path: Path, key: str, *, replaces: bool = False) -> None:
+        """Copy a file to an object. Where one whose bytes never change is already there, an earlier try arrived."""
+        condition = {} if replaces else {"if_generation_match": 0}
         try:
             self._client = self._client or _client(self._options)
             blob = self._client.bucket(self._bucket).blob(self._prefix + key)

@@ -82,7 +82,6 @@ class Recorder:
         self._now, self._monotonic, self._say = now, monotonic, say
         self._selector = selectors.DefaultSelector()
         self._programs: list[Program] = []
-        self._watched: dict[Program, int] = {}
         self._alive = 0.0
         self._parent = session.folder.parent
         self._uploads = Uploads(self._parent, session.name, settings.target, settings.options, monotonic, say)
@@ -185,13 +184,9 @@ class Recorder:
 
     def _turn(self, timeout: float) -> None:
         """Wait for what comes next, and do what is due."""
-        ready = self._selector.select(timeout)
-        for key, _ in ready:
-            if isinstance(key.data, Program) and not key.data.read():
-                self._unwatch(key.data)
+        self._read(timeout)
         for program in self._programs:
             if program.start() and program.descriptor is not None:
-                self._watched[program] = program.descriptor
                 self._selector.register(program.descriptor, selectors.EVENT_READ, program)
         self._writer.finish_old()
         if self._writer.came():
@@ -202,8 +197,14 @@ class Recorder:
             self._alive = self._monotonic()
             self._guarded(self._session.touch)
 
-    def _unwatch(self, program: Program) -> None:
-        self._selector.unregister(self._watched.pop(program))
+    def _read(self, timeout: float) -> None:
+        """Wait, and take what programs printed; one that has ended is watched no more."""
+        for key, _ in self._selector.select(timeout):
+            if isinstance(key.data, Program) and not key.data.read():
+                self._selector.unregister(key.fileobj)
+
+    def _watched(self) -> list[selectors.SelectorKey]:
+        return [key for key in self._selector.get_map().values() if isinstance(key.data, Program)]
 
     def _pause(self, longest: float) -> float:
         due = (self._uploads.due(), self._writer.due(), *(program.due() for program in self._programs))
@@ -224,23 +225,18 @@ class Recorder:
         for program in self._programs:
             program.stop()
         until = self._monotonic() + _LAST_LINES
-        while self._watched and self._monotonic() < until:
-            for key, _ in self._selector.select(until - self._monotonic()):
-                if isinstance(key.data, Program) and not key.data.read():
-                    self._unwatch(key.data)
+        while self._watched() and self._monotonic() < until:
+            self._read(until - self._monotonic())
             signals.came()
-        self._programs_are_over()
+        for key in self._watched():
+            self._selector.unregister(key.fileobj)
+        for program in self._programs:
+            program.drop()
+        self._programs = []
         self._add_fields()
         self._write_record(ending.state, ended_at)
         self._flush()
         self._drain(signals)
-
-    def _programs_are_over(self) -> None:
-        for program in list(self._watched):
-            self._unwatch(program)
-        for program in self._programs:
-            program.drop()
-        self._programs = []
 
     def _write_record(self, state: str, ended_at: datetime | None = None) -> None:
         if self._job.run_id:  # of a machine there is none

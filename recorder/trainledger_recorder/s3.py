@@ -36,7 +36,7 @@ class Bucket:
         self._client: Any = None
         self._made = 0.0
 
-    def deliver(self, path: Path, key: str) -> None:
+    def deliver(self, path: Path, key: str, *, replaces: bool = False) -> None:
         """Copy a file of any size to an object."""
         try:
             if self._client is None or time.monotonic() > self._made + _RENEWED:
@@ -46,8 +46,6 @@ class Bucket:
             raise self._failure(error.__context__ or error, key) from error
         except (BotoCoreError, ClientError, ValueError) as error:  # ValueError: an endpoint that is no URL
             raise self._failure(error, key) from error
-
-    replace = deliver
 
     def _failure(self, error: BaseException, key: str) -> DeliveryError:
         code = error.response["Error"].get("Code", "?") if isinstance(error, ClientError) else type(error).__name__

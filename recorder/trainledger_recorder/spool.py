@@ -18,6 +18,7 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import mmap
 import os
 import re
 import shutil
@@ -31,7 +32,6 @@ from trainledger_recorder.errors import UsageError
 from trainledger_recorder.files import write, write_json
 
 _ORDER = re.compile(r"-(\d{6,})\.jsonl(?:\.gz)?$")
-_TAIL = 1 << 16
 
 
 def default_spool() -> Path:
@@ -223,15 +223,8 @@ def _order(key: str) -> int:
 
 
 def _cut_after_last_line(path: Path) -> None:
-    """Shorten a file to its last whole line. Lines may be long, so it is read backwards by pieces."""
-    with path.open("r+b") as file:
-        end = file.seek(0, os.SEEK_END)
-        while end:
-            start = max(0, end - _TAIL)
-            file.seek(start)
-            found = file.read(end - start).rfind(b"\n")
-            if found >= 0:
-                end = start + found + 1
-                break
-            end = start
-        file.truncate(end)
+    """Shorten a file to its last whole line. Lines may be long, so it is mapped and not read."""
+    if path.stat().st_size:  # nothing cannot be mapped
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            end = text.rfind(b"\n") + 1
+        os.truncate(path, end)

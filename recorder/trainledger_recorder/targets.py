@@ -30,12 +30,8 @@ class Options:
 class Target(Protocol):
     """What delivering needs of a store."""
 
-    def deliver(self, path: Path, key: str) -> None:
-        """Copy a file to a key whose bytes never change: once more is the same."""
-        ...
-
-    def replace(self, path: Path, key: str) -> None:
-        """Copy a file to a key that may hold an older state of it."""
+    def deliver(self, path: Path, key: str, *, replaces: bool = False) -> None:
+        """Copy a file to a key whose bytes never change, so that once more is the same; or over an older state of it."""
         ...
 
 
@@ -73,7 +69,7 @@ class Folder:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def deliver(self, path: Path, key: str) -> None:
+    def deliver(self, path: Path, key: str, *, replaces: bool = False) -> None:
         """Copy a file; readers see it whole."""
         target = self._root / key
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -85,5 +81,3 @@ class Folder:
         finally:
             beside.unlink(missing_ok=True)
         sync(target.parent)
-
-    replace = deliver

@@ -74,7 +74,7 @@ def _deliver_record(session: Session, target: Target) -> None:
     key, document, digest = waiting
     path = session.folder / "record.upload"
     write_json(path, document)
-    target.replace(path, key)
+    target.deliver(path, key, replaces=True)
     session.record_was_sent(digest)
 
 

@@ -95,7 +95,7 @@ def test_cloud_storage_takes_files_and_replaces_a_record(tmp_path: Path) -> None
         for text in ("first", "second"):
             (tmp_path / "file").write_text(text)
             target.deliver(tmp_path / "file", "neuron_power/a.jsonl")
-            target.replace(tmp_path / "file", "runs/a.run.json")
+            target.deliver(tmp_path / "file", "runs/a.run.json", replaces=True)
         assert bucket.blob("p/neuron_power/a.jsonl").exists()
         assert bucket.blob("p/runs/a.run.json").download_as_bytes() == b"second"
 
@@ -107,7 +107,7 @@ def test_a_file_that_cloud_storage_has_already_is_delivered_and_a_record_is_writ
     with answering({}, {}, otherwise=412, asked=asked) as address:
         target = open_target("gs://acme-recorded/p", Options(endpoint_url=f"http://{address}"))
         target.deliver(tmp_path / "file", "neuron_power/a.jsonl")
-        target.replace(tmp_path / "file", "runs/a.run.json")
+        target.deliver(tmp_path / "file", "runs/a.run.json", replaces=True)
     assert ["ifGenerationMatch=0" in one for one in asked] == [True, False]
 
 
