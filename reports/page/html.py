@@ -132,8 +132,5 @@ def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vin
         pages=pages,
         appendices=[layout.page_table(table) for table in shown if table.is_long],
         digests=digests,
-        methods=words.METHODS,
-        sensitivities=words.SENSITIVITIES,
-        open_questions=words.OPEN_QUESTIONS,
-        glossary=words.GLOSSARY,
+        words=words.WORDS,
     )

@@ -10,7 +10,7 @@ from reports.sections.lost_work import LOST_WORK_BY_CAUSE
 from reports.sections.summary import sentences
 from reports.sections.tables import table
 
-LABELS = "\n        ".join(f"when '{id}' then '{words.label}'" for id, words in WORDS.items())
+LABELS = "\n        ".join(f"when '{id}' then '{words['label']}'" for id, words in WORDS.items())
 ORDER = "\n        ".join(f"when '{id}' then {n}" for n, id in enumerate(WORDS))
 # a figure that neither quarter has is no row: a provider without a split of Scope 3 has none in any
 OTHERS = table("other_headlines").answered_by(f"""select figure_id,
