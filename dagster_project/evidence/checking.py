@@ -15,6 +15,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from dagster_project.base.durable import sha256_of
 from dagster_project.base.failures import UsageError
 from dagster_project.evidence import chain, pack, signing
@@ -33,6 +35,7 @@ from reports.issue import Issue, Policy
 from reports.page.numbers import plain
 from reports.publication import Publication, open_folder
 from reports.quarterly import code_digest
+from reports.statements import report_statements
 
 COMPARED = {  # numbers of a headline figure -> columns of its SQL
     **{name: name for name in ("value", "low", "high", "prior_low", "prior_high", "change", "change_ratio")},
@@ -138,14 +141,12 @@ def _check_figures(folder: Path, found: Findings) -> None:
                 )
             found.differences += _other_values(publication, item)
             found.counts["figures"] = found.counts.get("figures", 0) + _figures_in(item)
-        for model, statement in pack.statements_of(publication):
-            found.differences += _other_model(publication, model, statement)
+        for model, statement in report_statements(publication).items():
+            found.differences += _other_model(publication, pack.file_name(model), statement)
 
 
 def _other_model(publication: Publication, model: str, statement: str) -> Iterator[str]:
     """Whether a report table has other rows than its SELECT gives of the pack's other tables: figures are read from it."""
-    import duckdb
-
     table = f'(select * from marts."{model}")'
     try:
         rows = publication.rows(
@@ -164,8 +165,6 @@ def _figures_in(item: dict[str, Any]) -> int:
 
 
 def _other_values(publication: Publication, item: dict[str, Any]) -> Iterator[str]:
-    import duckdb
-
     try:
         rows = publication.rows(item["sql"])
     except duckdb.Error as error:

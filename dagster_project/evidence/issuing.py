@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,20 +28,18 @@ from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from reports.issue import Issue
 from reports.publication import open_folder
-from reports.quarterly import QuarterlyReport
 
 ISSUE = "issue.json"
+IN_THE_LINE = ("report_id", "quarter", "status", "issued_at", "prepared_by", "approver", "supersedes")  # of issue.json
 MOST_RETAINED = ("bill", "carbon")  # facts of which retention removes deliveries; a line cites those it must keep
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """Where an issued report is, and its line in the chain."""
+    """The zip of an issued report, and its line in the chain."""
 
-    folder: Path
     zip: Path
     line: chain.Line
-    report: QuarterlyReport
 
 
 def require_two_people(settings: Settings, approver: str) -> str:
@@ -74,16 +72,16 @@ def issue(home: Home, quarter: str, approver: str, view: View, note: str | None,
         is_signed=key is not None,
     )
     with _new_folder(reports / chain.FOLDER, act.report_id) as folder:
-        report = _write(home, quarter, act, view, note, publication, folder, public_key)
+        issued = _write(home, quarter, act, view, note, publication, folder, public_key)
         manifest = manifest_bytes(folder)
         (folder / MANIFEST).write_bytes(manifest)
         if key:
             (folder / SIGNATURE).write_bytes(signing.sign(key, manifest))
         target, archive = _put_in_place(folder, reports, act.report_id)
-    line = chain.append(reports, _line(home.sources, act, quarter, report.status, publication, target, archive, public_key))
+    line = chain.append(reports, _line(home.sources, issued, target, archive, public_key))
     modes.give(reports / chain.FOLDER, modes.as_in(reports))
     modes.give(reports / chain.CHAIN, modes.as_in(reports))
-    return Issued(target, archive, line, report)
+    return Issued(archive, line)
 
 
 def current_publication(site: Site) -> dict[str, Any]:
@@ -119,12 +117,44 @@ def _write(
     publication: dict[str, Any],
     folder: Path,
     public_key: bytes | None,
-) -> QuarterlyReport:
-    """Everything of a pack but its manifest. A draft is refused, and what it lacks is named."""
+) -> dict[str, Any]:
+    """Everything of a pack but its manifest; returns issue.json. A draft is refused, and what it lacks is named."""
+    settings = home.settings
     pack.write_data(home.site.published_file, folder / "data")
     pack.write_seeds(modelling.project(home.root), folder / "data" / "seeds")
+    record = _render(settings, quarter, act, note, folder)
+    if public_key:
+        (folder / signing.PUBLIC_KEY).write_bytes(public_key)
+    with open_folder(folder / "data") as opened:
+        started = opened.rows("select started_at from ops.builds")[0]["started_at"]
+    asked, kept = {"as_of": view.as_of, "as_published": view.as_published}, {"name", "kind", "months", "book"}
+    issue = {
+        **asdict(act),
+        "quarter": quarter,
+        "status": record["status"],
+        "status_note": note,
+        "organisation": settings.organisation.name,
+        "policy": record["policy"],
+        "view": {name: at.isoformat() if at else None for name, at in asked.items()},
+        "build": {name: publication[name] for name in ("build_id", "fingerprint", "code_version", "units", "tables")}
+        | {"started_at": f"{started.isoformat()}Z"},
+        "rules": asdict(settings.rules),
+        "sources": [source.model_dump(mode="json", include=kept) for source in settings.sources],
+        "renderers": pack.renderers(),
+    }
+    (folder / ISSUE).write_bytes(canonical(issue))
+    pack.write_queries(folder)
+    pack.write_gates(folder)
+    pack.write_validations(folder, home.landing, home.sources)
+    pack.write_code(folder / "code", publication["code_version"], record["report_code_sha256"])
+    (folder / "README.md").write_text(pack.README.format(**issue))
+    write_crate(folder, issue)
+    return issue
+
+
+def _render(settings: Settings, quarter: str, act: Issue, note: str | None, folder: Path) -> dict[str, Any]:
+    """Render the report from the data of a pack into it; returns its report.json."""
     rendered = folder.parent / "rendered"
-    settings = home.settings
     policy = policy_of(settings.reporting)
     report = render_quarter(folder / "data", rendered, quarter, settings.organisation.name, note, policy=policy, issue=act)
     if report.status == "draft":
@@ -133,44 +163,8 @@ def _write(
             remedy="Issue it when what is missing has been delivered.",
         )
     (rendered / quarter).rename(folder / "report")
-    if public_key:
-        (folder / signing.PUBLIC_KEY).write_bytes(public_key)
-    record = json.loads((folder / "report" / "report.json").read_bytes())
-    issue = _issue_record(settings, quarter, act, view, note, publication, report.status)
-    with open_folder(folder / "data") as opened:
-        started = opened.rows("select started_at from ops.builds")[0]["started_at"]
-    issue["build"]["started_at"] = f"{started.isoformat()}Z"
-    (folder / ISSUE).write_bytes(canonical(issue))
-    pack.write_queries(folder)
-    pack.write_gates(folder)
-    pack.write_validations(folder, home.landing, home.sources)
-    pack.write_code(folder / "code", publication["code_version"], record["report_code_sha256"])
-    (folder / "README.md").write_text(pack.README.format(**{**issue, **asdict(act)}))
-    write_crate(folder, {**issue, **asdict(act)})
-    return report
-
-
-def _issue_record(
-    settings: Settings, quarter: str, act: Issue, view: View, note: str | None, publication: dict[str, Any], status: str
-) -> dict[str, Any]:
-    """What issue.json states: the act, the build, and what of the configuration its figures depend on."""
-    kept = {"name", "kind", "months", "book"}
-    return {
-        **asdict(act),
-        "quarter": quarter,
-        "status": status,
-        "status_note": note,
-        "organisation": settings.organisation.name,
-        "policy": policy_of(settings.reporting).record(),
-        "view": {
-            "as_of": view.as_of.isoformat() if view.as_of else None,
-            "as_published": view.as_published.isoformat() if view.as_published else None,
-        },
-        "build": {name: publication[name] for name in ("build_id", "fingerprint", "code_version", "units", "tables")},
-        "rules": asdict(settings.rules),
-        "sources": [source.model_dump(mode="json", include=kept) for source in settings.sources],
-        "renderers": pack.renderers(),
-    }
+    record: dict[str, Any] = json.loads((folder / "report" / "report.json").read_bytes())
+    return record
 
 
 def _put_in_place(folder: Path, reports: Path, report_id: str) -> tuple[Path, Path]:
@@ -188,28 +182,15 @@ def _put_in_place(folder: Path, reports: Path, report_id: str) -> tuple[Path, Pa
 
 
 def _line(
-    sources: list[SourceSettings],
-    act: Issue,
-    quarter: str,
-    status: str,
-    publication: dict[str, Any],
-    folder: Path,
-    archive: Path,
-    public_key: bytes | None,
+    sources: list[SourceSettings], issued: Mapping[str, Any], folder: Path, archive: Path, public_key: bytes | None
 ) -> chain.Line:
     """The line of the chain. It names the deliveries that retention could remove, and the build whose validations stay."""
     kept = [str(source.name) for source in sources if source.facts.fact in MOST_RETAINED]
     with open_folder(folder / "data") as opened:
         rows = opened.rows("select source_name, content_hash from ops.dim_deliveries where is_elected order by all")
     return {
-        "report_id": act.report_id,
-        "quarter": quarter,
-        "status": status,
-        "issued_at": act.issued_at,
-        "prepared_by": act.prepared_by,
-        "approver": act.approver,
-        "supersedes": act.supersedes,
-        "build_id": publication["build_id"],
+        **{name: issued[name] for name in IN_THE_LINE},
+        "build_id": issued["build"]["build_id"],
         "manifest_sha256": durable.sha256_of(folder / MANIFEST),
         "zip_sha256": durable.sha256_of(archive),
         "public_key_sha256": signing.fingerprint(public_key) if public_key else None,

@@ -20,6 +20,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
+
 from dagster_project.base.dbt_project import project_folder
 from dagster_project.election.winners import name_of
 from dagster_project.evidence.manifest import canonical
@@ -28,10 +30,10 @@ from dagster_project.landing.judging.judge import Candidate, judge
 from dagster_project.landing.records import safe_name
 from dagster_project.publishing.digest import literal, quoted
 from dagster_project.publishing.parts import LINK
+from reports.publication import open_folder
+from reports.statements import report_statements
 
 if TYPE_CHECKING:
-    import duckdb
-
     from dagster_project.landing.land import Landing
     from dagster_project.settings import SourceSettings
 
@@ -44,8 +46,6 @@ SAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 def write_data(published_file: Path, folder: Path) -> None:
     """Every table and view of a published file as Parquet, sorted by all columns: no order of storage reaches the pack."""
-    import duckdb
-
     with duckdb.connect(str(published_file), read_only=True, config={"threads": 1}) as connection:
         connection.execute("set TimeZone = 'UTC'")
         found = connection.execute(
@@ -63,8 +63,6 @@ def write_data(published_file: Path, folder: Path) -> None:
 
 def write_seeds(manifest: Mapping[str, Any], folder: Path) -> None:
     """Every seed of the dbt project as Parquet, typed as dbt loads it; an empty cell is null."""
-    import duckdb
-
     with duckdb.connect(config={"threads": 1}) as connection:
         for node in seeds_of(manifest):
             types = node["config"]["column_types"]
@@ -88,22 +86,18 @@ def _copy(connection: duckdb.DuckDBPyConnection, query: str, target: Path) -> No
 
 def write_queries(pack: Path) -> None:
     """The SQL of every table and figure of the report as files that stock DuckDB runs in the pack's folder, and their answers."""
-    import duckdb
-
     data, sql = pack / "data", pack / "sql"
     sql.mkdir()
     (pack / "load.sql").write_text(load_sql(pack))
     (pack / "rows").mkdir()
-    from reports.publication import open_folder
-
     with open_folder(data) as publication, duckdb.connect(config={"threads": 1}) as writer:
         writer.execute("set TimeZone = 'UTC'")
         for name, text in queries_of(json.loads((pack / "report" / "report.json").read_bytes())):
             (sql / f"{name}.sql").write_text(f"{text}\n;\n")
             writer.register("answer", publication.arrow(text))
             _copy(writer, "from answer", pack / "rows" / f"{name}.parquet")
-        for model, statement in statements_of(publication):
-            (sql / f"model-{model}.sql").write_text(f"{statement}\n;\n")
+        for model, statement in report_statements(publication).items():
+            (sql / f"model-{file_name(model)}.sql").write_text(f"{statement}\n;\n")
 
 
 def load_sql(pack: Path) -> str:
@@ -115,14 +109,6 @@ def load_sql(pack: Path) -> str:
     )
     schemas = sorted({file.parent.name for file in files})
     return "\n".join(["set TimeZone = 'UTC';", *(f"create schema {schema};" for schema in schemas), *views]) + "\n"
-
-
-def statements_of(publication: Any) -> list[tuple[str, str]]:
-    """The SELECTs of report models, where the publication has them."""
-    if publication.missing("ops.report_statements"):
-        return []
-    rows = publication.rows("select model, statement from ops.report_statements order by model")
-    return [(file_name(row["model"]), row["statement"]) for row in rows]
 
 
 def queries_of(record: Any) -> Iterator[tuple[str, str]]:
@@ -185,8 +171,6 @@ def write_code(folder: Path, code_version: str, report_code: str) -> None:
 
 def write_gates(pack: Path) -> None:
     """The gates of the build, for people; data/ops/gate_results.parquet has the same."""
-    from reports.publication import open_folder
-
     with open_folder(pack / "data") as publication:
         rows = publication.rows("select gate, passed, failing_rows, detail from ops.gate_results order by gate")
     (pack / "gates.json").write_bytes(canonical(rows))
@@ -194,8 +178,6 @@ def write_gates(pack: Path) -> None:
 
 def write_validations(pack: Path, landing: Landing, sources: Iterable[SourceSettings]) -> None:
     """What Great Expectations found of each bill and carbon delivery that the publication elects, as the shelf has it."""
-    from reports.publication import open_folder
-
     with open_folder(pack / "data") as publication:
         rows = publication.rows(
             "select source_name, partition, published_at, content_hash from ops.dim_deliveries where is_elected"

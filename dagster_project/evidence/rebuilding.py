@@ -13,6 +13,8 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from dagster_project.base.code import code_version
 from dagster_project.base.failures import GateError, UsageError
 from dagster_project.election.election import Election, elect
@@ -46,8 +48,6 @@ def view_of(issued: Mapping[str, Any], named: frozenset[Name]) -> View:
 
 def other_seeds(pack_seeds: Path, home: Path) -> dict[str, Path]:
     """The files of a pack's seeds that have other rows than those of the project, in the same columns."""
-    import duckdb
-
     other = {}
     manifest = modelling.project(home)
     with tempfile.TemporaryDirectory(prefix="trainledger-seeds-") as scratch, duckdb.connect() as connection:
@@ -109,8 +109,6 @@ def landing_differences(
     pack: Path, issued: Mapping[str, Any], place: str, listener: Listener = no_listener
 ) -> tuple[list[str], int]:
     """Rebuild the tables of an issued report from a home or a landing; name those with other rows. Writes nothing there."""
-    import duckdb
-
     with tempfile.TemporaryDirectory(prefix="trainledger-rebuild-") as scratch:
         settings = _settings_of(issued, place, Path(scratch))
         home = Home(settings, Site(settings.home / "rebuilt", settings.home / "rebuilt" / "dbt", settings.memory_limit))

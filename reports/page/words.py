@@ -1,4 +1,4 @@
-"""Sentences of the report that no table holds, from words.yml: whose Scope 2 it is, each measure in words, and what stays open."""
+"""Sentences of the report that no table holds, from words.yml: whose Scope 2 it is, measures in words, what stays open."""
 
 from pathlib import Path
 from typing import Any

@@ -65,7 +65,9 @@ def _cell(table: Table, row: Row, column: str, unit: str) -> str:
 def _lost(table: Table) -> str:
     """failed attempts 3 200 USD and interrupted attempts 120 USD."""
     rows = [row for row in table.rows if row["cause"] != "idle" and row["effective_cost"]]
-    return listed([f"{row['cause']} attempts {_cell(table, row, 'effective_cost', str(row['billing_currency']))}" for row in rows])
+    return listed(
+        [f"{row['cause']} attempts {_cell(table, row, 'effective_cost', str(row['billing_currency']))}" for row in rows]
+    )
 
 
 def _whole_bill(table: Table) -> str:

@@ -90,17 +90,6 @@ def tables_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [table for table in all_tables if not table.get("absent")]
 
 
-def figures_of(record: Mapping[str, Any]) -> list[Figure]:
-    """Every figure of a report: each number of each table, and the headline figures."""
-    found = [_headline(record, figure) for figure in record["figures"] if figure[VALUE] is not None]
-    for table in tables_of(record):
-        names = row_key(table)
-        measures = [column["id"] for column in table["columns"] if column["id"] not in names]
-        for row in table["rows"]:
-            found += [_cell(record, table, names, row, column) for column in measures]
-    return found
-
-
 def in_report(record: Mapping[str, Any], text: str) -> Figure:
     """The figure of a report that an id names."""
     quarter, table_id, values, column = parts_of(text)

@@ -17,7 +17,7 @@ from dagster_project.evidence.tracing.source_rows import source_row
 from dagster_project.settings import load_settings
 from dagster_project.warehouse.home import Home
 from reports.quarter import Quarter
-from reports.tracing.figures import figures_of, quarter_of, tables_of
+from reports.tracing.figures import headline_id, in_report, quarter_of, tables_of
 from reports.tracing.proof import RowSet, prove, prove_table
 from tests.conftest import Command
 
@@ -84,10 +84,10 @@ def test_every_figure_of_the_report_is_given_again_by_rows_that_are_proved(trace
         sets = prove_table(trace.prover, table, quarter).rows
         assert sum(one.count for one in sets) > 0 or not table["rows"], table["id"]
         read |= {one.table.partition(".")[2] for one in sets if one.count}
-    for figure in figures_of(report):
-        if figure.table == "glance":
-            proof = prove(trace.prover, figure, quarter)
-            assert proof.value == figure.value
+    for headline in report["figures"]:
+        if headline["value"] is not None:
+            proof = prove(trace.prover, in_report(report, headline_id(report, headline)), quarter)
+            assert proof.value == headline["value"]
             read |= {one.table.partition(".")[2] for one in proof.rows if one.count}
     reports = {name for name in read if name in trace.report_statements}  # followed by their statements to tables of these
     assert read - reports <= BEHIND.keys(), "a table that figures read is not followed to landed rows in the test below"
@@ -95,11 +95,9 @@ def test_every_figure_of_the_report_is_given_again_by_rows_that_are_proved(trace
 
 def test_a_cell_of_a_table_is_proved_by_the_rows_of_its_key_alone(trace: Trace) -> None:
     report = trace.report(QUARTER)
-    figure = next(
-        one
-        for one in figures_of(report)
-        if one.table == "cost_by_team" and one.column == "effective_cost" and all(one.key.values())
-    )
+    table = next(one for one in tables_of(report) if one["id"] == "cost_by_team")
+    row = next(row for row in table["rows"] if all(row["values"][name] for name in table["key"]))
+    figure = in_report(report, f"{row['id']}/effective_cost")
     proof = prove(trace.prover, figure, quarter_of(figure))
     [costs] = [one for one in proof.rows if one.table == "marts.fct_training_run_costs"]
     whole = trace.prover.count("marts.fct_training_run_costs", "usage_month >= date '2026-07-01'")

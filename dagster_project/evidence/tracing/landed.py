@@ -22,6 +22,7 @@ from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.raw import show_rows
 
 ID = r"^[0-9a-f]{12}\|(.*)\|([0-9]+)(\|promotion|\|rounding)?$"
+AWS_LINES = "stg_aws_cur__line_items"
 COVERED = "('SavingsPlanCoveredUsage', 'SavingsPlanNegation')"
 STUBS = """
 create schema if not exists intermediate; create schema if not exists staging; create schema if not exists raw;
@@ -46,7 +47,6 @@ class Landed:
             show_rows(connection, self._rules, self._landing, [], kind)
         origins.create(connection)
         connection.execute("create temp table groups as from attributions limit 0")
-        connection.execute("create temp table objects (source_name varchar, delivery varchar, object varchar, sha256 varchar)")
         self._compared: set[str] = set()
 
     def generations(self, source: str) -> list[Generation]:
@@ -98,140 +98,133 @@ class Landed:
         for source, month, hashes in places:
             deliveries = [self.delivery(source, content_hash) for content_hash in hashes]
             kind = Kind(deliveries[0].kind)
-            if KINDS[kind].provider_name == "AWS":
-                for one in deliveries:
-                    self._ask(source, month, [one.content_hash])
-                    self._show_aws_rows(kind, one, month)
-                    self._add_asked(of_table, source, month)
-            else:  # a delivery is a day or a part of one
-                self._ask(source, month, hashes)
-                self._show_google_rows(kind, deliveries)
+            is_aws = KINDS[kind].provider_name == "AWS"
+            for some in [[one] for one in deliveries] if is_aws else [deliveries]:  # Google's are a day or a part of one
+                self._ask(source, month, [one.content_hash for one in some])
+                if is_aws:
+                    self._show_aws_rows(kind, some, month)
+                else:
+                    self._show_google_rows(kind, some)
                 self._add_asked(of_table, source, month)
+
+    def require(self, differences: str, what: str) -> None:
+        """A query of what differs from what was published finds nothing. GateError: `what`, filled from its first row."""
+        if wrong := self.connection.execute(differences).fetchone():
+            remedy = "Was it published by other code, or of other deliveries? Refresh, then trace again."
+            raise GateError(what.format(*wrong), remedy=remedy)
 
     def _ask(self, source: str, month: date, hashes: Iterable[str]) -> None:
         """Tables of some deliveries: `known`, all their groups in the month, and `asked`, those of `groups`, whole."""
         listed = ", ".join(literal(one) for one in hashes)
-        self.connection.execute(
-            f"create or replace temp table known as select charge_group_id, regexp_extract(charge_group_id, '{ID}', 1) as object,"
-            f" cast(regexp_extract(charge_group_id, '{ID}', 2) as bigint) as row_number,"
-            f" regexp_extract(charge_group_id, '{ID}', 3) as what, delivery_content_hash, max(row_count) as row_count,"
-            " sum(billed_cost) as billed_cost from attributions"
-            f" where source_name = {literal(source)} and usage_month = date '{month}' and delivery_content_hash in"
-            f" ({listed}) group by all"
-        )
-        self.connection.execute(
-            "create or replace temp table asked as from known semi join"
-            f" (from groups where source_name = {literal(source)} and usage_month = date '{month}')"
-            " using (charge_group_id, delivery_content_hash)"
-        )
+        of_month = f"source_name = {literal(source)} and usage_month = date '{month}'"
+        self.connection.execute(f"""create or replace temp table known as
+            select charge_group_id, regexp_extract(charge_group_id, '{ID}', 1) as object,
+                cast(regexp_extract(charge_group_id, '{ID}', 2) as bigint) as row_number,
+                regexp_extract(charge_group_id, '{ID}', 3) as what, delivery_content_hash, max(row_count) as row_count,
+                sum(billed_cost) as billed_cost
+            from attributions where {of_month} and delivery_content_hash in ({listed}) group by all""")
+        self.connection.execute(f"""create or replace temp table asked as
+            from known semi join (from groups where {of_month}) using (charge_group_id, delivery_content_hash)""")
 
     def _add_asked(self, of_table: str, source: str, month: date) -> None:
         """Check the rows that were found of the asked groups, and add them to what is reported."""
-        self._require_groups(source)
+        self.require(
+            f"""select charge_group_id, {literal(source)}, asked.row_count, asked.billed_cost, count(rows.object) as found,
+                coalesce(sum(rows.billed), 0) as billed
+            from asked left join rows using (charge_group_id) group by all
+            having found <> asked.row_count or billed <> asked.billed_cost order by all limit 1""",
+            "group {} of {} was published with {} rows of {}, its delivery has {} of {}",
+        )
         origins.add(
             self.connection,
-            "select 'bill' as kind, ? as of_table, groups.source_name, rows.object, row_number as first_row,"
-            " row_number as last_row,"
-            " 1 as row_count, groups.delivery_content_hash, objects.sha256 as object_sha256, groups.usage_month,"
-            " groups.training_run_id, groups.reason, groups.attribution_rule,"
-            " groups.share_numerator || '/' || groups.share_denominator as share, rows.charge_group_id, rows.billed as amount,"
-            " groups.billing_currency as unit, 'of a group of ' || groups.row_count || ': ' || groups.billed_cost ||"
-            " ' billed and '"
-            " || groups.effective_cost || ' effective' as detail"
-            " from rows inner join groups using (charge_group_id) left join objects on objects.source_name = groups.source_name"
-            " and objects.delivery = groups.delivery_content_hash and objects.object = rows.object"
-            f" where groups.source_name = {literal(source)} and groups.usage_month = date '{month}'",
-            [of_table],
+            "bill",
+            of_table,
+            f"""select source_name, object, row_number as first_row, delivery_content_hash, usage_month, training_run_id, reason,
+                attribution_rule, share_numerator || '/' || share_denominator as share, charge_group_id, billed as amount,
+                billing_currency as unit, 'of a group of ' || row_count || ': ' || billed_cost || ' billed and ' || effective_cost
+                    || ' effective' as detail
+            from rows inner join groups using (charge_group_id)
+            where source_name = {literal(source)} and usage_month = date '{month}'""",
         )
 
-    def _show_aws_rows(self, kind: Kind, generation: Generation, month: date) -> None:
+    def _show_aws_rows(self, kind: Kind, deliveries: Iterable[Generation], month: date) -> None:
         """Table `rows`: of each asked group its rows. What is a group of its own is in no other."""
-        self.show(kind, [generation], "stg_aws_cur__line_items")
-        self._key_aws_rows(month)
+        self._key_aws_rows(kind, deliveries, month)
         total = grouping(self._statements[GROUPS]).total
-        self.connection.execute(
-            "create or replace temp table rows as with singles as (from known where row_count = 1),"
-            " pool as (from keyed anti join singles using (object, row_number)),"
-            " firsts as (select pool.key, asked.charge_group_id, asked.what from pool inner join asked using (object, row_number)"
-            " where asked.row_count > 1),"
-            " chosen as (select charge_group_id, what, pool.* from pool inner join firsts using (key)"
-            " union all by name select charge_group_id, what, keyed.* from keyed inner join asked using (object, row_number)"
-            " where asked.row_count = 1)"
-            f" select charge_group_id, object, row_number, case when line_item_type in {COVERED} and not is_pod and"
-            " what <> '|rounding'"
-            f" then 0 else {total} end as billed"
-            " from chosen group by charge_group_id, object, row_number, line_item_type, is_pod, what"
-        )
+        self.connection.execute(f"""create or replace temp table rows as
+            with pool as (from keyed anti join (from known where row_count = 1) using (object, row_number)),
+            firsts as (
+                select pool.key, asked.charge_group_id, asked.what from pool inner join asked using (object, row_number)
+                where asked.row_count > 1
+            ),
+            chosen as (
+                select charge_group_id, what, pool.* from pool inner join firsts using (key)
+                union all by name
+                select charge_group_id, what, keyed.* from keyed inner join asked using (object, row_number)
+                where asked.row_count = 1
+            )
+            select charge_group_id, object, row_number,
+                case when line_item_type in {COVERED} and not is_pod and what <> '|rounding' then 0 else {total} end as billed
+            from chosen group by charge_group_id, object, row_number, line_item_type, is_pod, what""")
 
-    def _key_aws_rows(self, month: date) -> None:
+    def _key_aws_rows(self, kind: Kind, deliveries: Iterable[Generation], month: date) -> None:
         """Table `keyed`: the rows of a month that staging shows, with one number for all columns that make a group."""
+        self.show(kind, deliveries, AWS_LINES)
         parts = grouping(self._statements[GROUPS])
-        self.connection.execute(
-            f"create or replace temp table keyed as {parts.before}"
-            f" select hash({_expressions(parts.keys)}) as key, position, source_object as object, row_number,"
-            " line_item_type, is_pod,"
-            f" unblended_cost, unblended_cost__text from lines where usage_month = date '{month}'"
-        )
+        self.connection.execute(f"""create or replace temp table keyed as {parts.before}
+            select hash({_expressions(parts.keys)}) as key, position, source_object as object, row_number, line_item_type, is_pod,
+                unblended_cost, unblended_cost__text
+            from lines where usage_month = date '{month}'""")
 
     def groups_of(self, generation: Generation, name: str, row: int) -> list[str]:
         """The groups that a row of a bill is in: of a Google row also its promotion, of an AWS row also what a plan rounds."""
         kind = Kind(generation.kind)
-        first_object, first_row = name, row
+        first = name, row
         if KINDS[kind].provider_name == "AWS":
-            self.show(kind, [generation], "stg_aws_cur__line_items")
+            self.show(kind, [generation], AWS_LINES)
             (month,) = self.connection.execute(
-                "select usage_month from staging.stg_aws_cur__line_items where source_object = ? and row_number = ?", [name, row]
+                f"select usage_month from staging.{AWS_LINES} where source_object = ? and row_number = ?", [name, row]
             ).fetchone() or (None,)
             if month is None:
                 return []
             self._ask(generation.source, month, [generation.content_hash])
-            self._key_aws_rows(month)
-            first_object, first_row = self.connection.execute(
-                "with singles as (from known where row_count = 1), own as (from keyed where object = ? and row_number = ?)"
-                " select keyed.object, keyed.row_number from keyed inner join own using (key)"
-                " anti join singles on keyed.object = singles.object and keyed.row_number = singles.row_number"
-                " anti join (from own semi join singles using (object, row_number)) as alone on true"
-                " order by keyed.position limit 1",
-                [name, row],
-            ).fetchone() or (name, row)
+            self._key_aws_rows(kind, [generation], month)
+            first = (
+                self.connection.execute(
+                    """with singles as (from known where row_count = 1), own as (from keyed where object = ? and row_number = ?)
+                    select keyed.object, keyed.row_number from keyed inner join own using (key)
+                    anti join singles on keyed.object = singles.object and keyed.row_number = singles.row_number
+                    anti join (from own semi join singles using (object, row_number)) as alone on true
+                    order by keyed.position limit 1""",
+                    first,
+                ).fetchone()
+                or first
+            )
         found = self.connection.execute(
-            f"select distinct charge_group_id from attributions where source_name = ? and delivery_content_hash = ?"
-            f" and regexp_extract(charge_group_id, '{ID}', 1) = ? and regexp_extract(charge_group_id, '{ID}', 2) = ?"
-            " order by all",
-            [generation.source, generation.content_hash, first_object, str(first_row)],
+            f"""select distinct charge_group_id from attributions where source_name = ? and delivery_content_hash = ?
+                and regexp_extract(charge_group_id, '{ID}', 1) = ? and regexp_extract(charge_group_id, '{ID}', 2) = ?
+            order by all""",
+            [generation.source, generation.content_hash, first[0], str(first[1])],
         )
         return [group for (group,) in found.fetchall()]
 
     def _show_google_rows(self, kind: Kind, deliveries: Iterable[Generation]) -> None:
         """Table `rows`: a group is one row of the bill with its credits."""
         self.show(kind, deliveries, "stg_gcp_billing__lines", "stg_gcp_billing__credits")
-        self.connection.execute(
-            "create or replace temp table rows as with credits as (select source_object as object, row_number,"
-            " sum(case when is_price then credit_amount else 0 end) as price, sum(case when is_price then 0 else"
-            " credit_amount end)"
-            " as promotion from staging.stg_gcp_billing__credits group by all)"
-            " select asked.charge_group_id, asked.object, asked.row_number, case when asked.what = '|promotion'"
-            " then coalesce(credits.promotion, 0) else lines.cost + coalesce(credits.price, 0) end as billed"
-            " from staging.stg_gcp_billing__lines as lines"
-            " inner join asked on asked.object = lines.source_object and asked.row_number = lines.row_number"
-            " and asked.delivery_content_hash = lines.delivery_content_hash"
-            " left join credits on asked.object = credits.object and asked.row_number = credits.row_number"
-        )
-
-    def _require_groups(self, source: str) -> None:
-        wrong = self.connection.execute(
-            "select charge_group_id, asked.row_count, count(rows.object), asked.billed_cost,"
-            " coalesce(sum(rows.billed), 0) from asked"
-            " left join rows using (charge_group_id) group by all"
-            " having count(rows.object) <> asked.row_count or coalesce(sum(rows.billed), 0) <> asked.billed_cost"
-            " order by all limit 1"
-        ).fetchone()
-        if wrong:
-            group, rows, found, billed, sum_found = wrong
-            what = (
-                f"group {group} of {source} was published with {rows} rows of {billed}, its delivery has {found} of {sum_found}"
+        self.connection.execute("""create or replace temp table rows as
+            with credits as (
+                select source_object, row_number, sum(case when is_price then credit_amount else 0 end) as price,
+                    sum(case when is_price then 0 else credit_amount end) as promotion
+                from staging.stg_gcp_billing__credits group by all
             )
-            raise GateError(what, remedy="Was it published by other code? Refresh, then trace again.")
+            select asked.charge_group_id, asked.object, asked.row_number,
+                case when asked.what = '|promotion' then coalesce(credits.promotion, 0)
+                    else lines.cost + coalesce(credits.price, 0) end as billed
+            from staging.stg_gcp_billing__lines as lines
+            inner join asked
+                on asked.object = lines.source_object and asked.row_number = lines.row_number
+                and asked.delivery_content_hash = lines.delivery_content_hash
+            left join credits on asked.object = credits.source_object and asked.row_number = credits.row_number""")
 
 
 def _expressions(keys: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from dagster_project.base.failures import UsageError, writing_to
 from dagster_project.publishing.digest import literal, rows_by_name
 
 COLUMNS = {
-    "kind": "varchar",  # bill, carbon, record, sample, seed, delivery
+    "kind": "varchar",  # bill, carbon, record, sample, seed, delivery, build
     "of_table": "varchar",
     "source_name": "varchar",
     "object": "varchar",
@@ -35,16 +34,35 @@ ORDER = "kind, of_table, source_name, object, first_row, training_run_id, reason
 
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:
-    """The empty table."""
+    """The empty table, and `objects`: those of the deliveries that were compared with their sha256."""
     connection.execute(f"create table origins ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})")
+    names = ("source_name", "delivery_content_hash", "object", "object_sha256")
+    connection.execute(f"create temp table objects ({', '.join(f'{name} varchar' for name in names)})")
 
 
-def add(connection: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[Any] = ()) -> None:
-    """Add the rows of a query by their names; a row that is there already is not added again."""
+def add(connection: duckdb.DuckDBPyConnection, kind: str, of_table: str, query: str) -> None:
+    """Add the rows of a query by their names; a row that is there already is not added again.
+
+    A query of single rows needs `first_row` alone; of rows of an object its sha256 is found here.
+    """
+    connection.execute(f"create or replace temp table found as from origins limit 0; insert into found by name {query}")
     connection.execute(
-        f"create or replace temp table found as select * from origins limit 0; insert into found by name {query}", parameters
+        """insert into origins from (
+            select found.* replace (
+                ? as kind,
+                ? as of_table,
+                coalesce(last_row, first_row) as last_row,
+                case when row_count is null and first_row is not null then 1 else row_count end as row_count,
+                objects.object_sha256 as object_sha256
+            )
+            from found
+            left join objects
+                on found.source_name = objects.source_name and found.delivery_content_hash = objects.delivery_content_hash
+                and found.object = objects.object and found.first_row is not null
+            except from origins
+        )""",
+        [kind, of_table],
     )
-    connection.execute("insert into origins from (from found except from origins)")
 
 
 def summary(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:

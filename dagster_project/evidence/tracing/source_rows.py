@@ -25,8 +25,6 @@ from dagster_project.warehouse.home import Home
 from reports.tracing.figures import read_report
 from reports.tracing.influence import changed_figures, without
 
-RUN_COSTS = "training_run_id, usage_month, billing_currency, cost_component, attribution_rule"
-
 
 @dataclass
 class Given:
@@ -69,15 +67,17 @@ def source_row(trace: Trace, text: str, listener: Listener = no_listener) -> dic
     if not found and not given.notes:
         remedy = "Objects are named as `--figure` and fct_quarantine name them, and as keys in `_generation.json`."
         raise UsageError(f"no landed delivery has an object {name[:200]!r}", remedy=remedy)
-    elected = _elected(trace)
+    elected = "select source_name, content_hash from published.ops.dim_deliveries where is_elected"
+    counting = set(trace.prover.connection.execute(elected).fetchall())
     for done, one in enumerate(found):
         listener("landed rows", done, len(found), one.path)
-        if (one.source, one.content_hash) in elected:
-            given.notes.append(f"{_words(one)} is the delivery that counts of {one.partition}")
+        delivery = f"{one.source}: delivery {one.content_hash[:16]}, published {one.published_at:%Y-%m-%dT%H:%M:%SZ},"
+        if (one.source, one.content_hash) in counting:
+            given.notes.append(f"{delivery} is the delivery that counts of {one.partition}")
             _follow(trace.landed, given, one, name, row)
         else:
             why = f"is landed, but is not the delivery that counts of {one.partition}: no figure rests on it"
-            given.notes.append(f"{_words(one)} {why}")
+            given.notes.append(f"{delivery} {why}")
     listener("figures", 0, 1)
     marts = [_rows_of(trace, table, condition) for table, condition in given.marts.items()]
     figures = _figures(trace, given)
@@ -127,36 +127,19 @@ def _tell_quarantine(trace: Trace, given: Given, name: str, row: int) -> None:
         given.notes.append(f"{source}: {what} is in quarantine or doubted: {reason}{f' in {column}' if column else ''}. {remedy}")
 
 
-def _elected(trace: Trace) -> set[tuple[str, str]]:
-    query = "select source_name, content_hash from published.ops.dim_deliveries where is_elected"
-    return set(trace.prover.connection.execute(query).fetchall())
-
-
-def _words(generation: Generation) -> str:
-    return (
-        f"{generation.source}: delivery {generation.content_hash[:16]}, published {generation.published_at:%Y-%m-%dT%H:%M:%SZ},"
-    )
-
-
 def _follow(landed: Landed, given: Given, generation: Generation, name: str, row: int) -> None:
+    """Table `here`: the landed row as its raw view has it; then what it gave, by what its kind states."""
     landed.delivery(generation.source, generation.content_hash)
-    kind = Kind(generation.kind)
+    kind, connection = Kind(generation.kind), landed.connection
     landed.show(kind, [generation])
-    number = (
-        "line_number" if KINDS[kind].provider_name == "Google Cloud" and KINDS[kind].fact in ("bill", "carbon") else "_row_number"
-    )
-    connection = landed.connection
-    connection.execute(
-        f"create or replace temp table here as select * from raw.{kind} where _source_object = {literal(name)} and"
-        f" {number} = {row}"
-    )
-    if connection.execute("select count(*) from here").fetchone() == (0,):
-        (rows,) = connection.execute(
-            f"select max({number}) from raw.{kind} where _source_object = {literal(name)}"
-        ).fetchone() or (0,)
-        raise UsageError(f"{name[:200]} has no row {row}; it has {rows or 0}")
-    ways = {"bill": _bill, "carbon": _carbon, "telemetry": _sample, "runs": _record}
-    way = ways.get(KINDS[kind].fact)
+    is_line = KINDS[kind].provider_name == "Google Cloud" and KINDS[kind].fact in ("bill", "carbon")
+    number = "line_number" if is_line else "_row_number"
+    own = f"raw.{kind} where _source_object = {literal(name)}"
+    connection.execute(f"create or replace temp table here as from {own} and {number} = {row}")
+    if not connection.execute("from here").fetchone():
+        (last,) = connection.execute(f"select max({number}) from {own}").fetchone() or (0,)
+        raise UsageError(f"{name[:200]} has no row {row}; it has {last or 0}")
+    way = {"bill": _bill, "carbon": _carbon, "telemetry": _sample, "runs": _record}.get(KINDS[kind].fact)
     if way is None:
         given.notes.append("It is an input of the organisation's own; figures that rest on it name it as their source")
     else:
@@ -164,60 +147,56 @@ def _follow(landed: Landed, given: Given, generation: Generation, name: str, row
 
 
 def _bill(landed: Landed, given: Given, generation: Generation, name: str, row: int) -> None:
-    groups = landed.groups_of(generation, name, row)
     connection = landed.connection
     connection.execute(
-        "create or replace temp table groups as from attributions where charge_group_id in (select unnest(?::varchar[]))",
-        [groups],
+        "create or replace temp table groups as from attributions"
+        " where charge_group_id in (select unnest(?::varchar[])) and delivery_content_hash = ?",
+        [landed.groups_of(generation, name, row), generation.content_hash],
     )
-    connection.execute(f"delete from groups where delivery_content_hash <> {literal(generation.content_hash)}")
-    cursor = connection.execute(
-        "select charge_group_id, row_count as rows_in_group, training_run_id, reason, attribution_rule,"
-        " share_numerator || '/' || share_denominator"
-        " as share, cost_component, billed_cost, effective_cost, billing_currency from groups order by all"
+    parts = rows_by_name(
+        connection.execute("""select charge_group_id, row_count as rows_in_group, training_run_id, reason, attribution_rule,
+            share_numerator || '/' || share_denominator as share, cost_component, billed_cost, effective_cost, billing_currency
+        from groups order by all""")
     )
-    given.parts += rows_by_name(cursor)
-    if not groups:
+    given.parts += parts
+    if not parts:
         given.notes.append(
-            "no run and no residual carries it: its payer and month have another book, or it is a"
-            " SavingsPlanNegation, which only takes"
-            " away again what covered usage shows"
+            "no run and no residual carries it: its payer and month have another book, or it is a SavingsPlanNegation, which only"
+            " takes away again what covered usage shows"
         )
         return
     landed.add_bill_rows("")  # the group's rows are counted and added up
-    for table, own, run in (
-        ("marts.fct_run_cell_costs", "training_run_id is not null", "training_run_id, attribution_rule"),
-        ("marts.fct_residual_costs", "reason is not null", "reason"),
-    ):
-        key = f"source_name, usage_month, billing_currency, cost_component, {run}"
-        rows = f"select substr(charge_group_id, 1, 12), {key} from groups where {own}"
-        given.marts[table] = f"({CELL}, {key}) in ({rows})"
-    given.marts["marts.fct_training_run_costs"] = (
-        f"({RUN_COSTS}) in (select {RUN_COSTS} from groups where training_run_id is not null)"
-    )
+    cost = "usage_month, billing_currency, cost_component"
+    run = f"training_run_id, {cost}, attribution_rule"
+    for table, key in (("fct_run_cell_costs", run), ("fct_residual_costs", f"{cost}, reason")):
+        rows = f"select substr(charge_group_id, 1, 12), source_name, {key} from groups"
+        given.marts[f"marts.{table}"] = f"({CELL}, source_name, {key}) in ({rows})"
+    given.marts["marts.fct_training_run_costs"] = f"({run}) in (select {run} from groups where training_run_id is not null)"
 
 
 def _carbon(landed: Landed, given: Given, generation: Generation, name: str, row: int) -> None:
+    key = facts.CELL
     staged = facts.STAGED[KINDS[Kind(generation.kind)].provider_name or ""]
     landed.show(Kind(generation.kind), [generation], staged)
     account = "coalesce(project_number, '') as sub_account_id" if "gcp" in staged else "sub_account_id"
-    key = facts.CELL
     landed.connection.execute(
         f"create or replace temp table cells as select {key.replace('sub_account_id', account)} from staging.{staged}"
         f" where source_object = {literal(name)} and row_number = {row}"
     )
-    rows = landed.connection.execute(
-        f"select training_run_id, null as reason, {facts.MASS} from published.marts.fct_run_cell_emissions semi join"
-        f" cells using ({key})"
-        f" union all select null, reason, {facts.MASS} from published.marts.fct_residual_emissions semi join cells"
-        f" using ({key}) order by all"
-    ).fetchall()
-    given.parts += [{"training_run_id": run, "reason": reason, f"{facts.MASS} of its cell": mass} for run, reason, mass in rows]
+    mass = f'{facts.MASS} as "{facts.MASS} of its cell"'
+    rows = rows_by_name(
+        landed.connection.execute(f"""
+            select training_run_id, null as reason, {mass}
+            from published.marts.fct_run_cell_emissions semi join cells using ({key})
+            union all
+            select null, reason, {mass} from published.marts.fct_residual_emissions semi join cells using ({key})
+            order by all""")
+    )
+    given.parts += rows
     if not rows:
         given.notes.append(
-            "no run and no residual of the book carries it: it was quarantined, or another model version of its"
-            " payer and month counts"
-            " (fct_training_run_emissions_versions has both)"
+            "no run and no residual of the book carries it: it was quarantined, or another model version of its payer and month"
+            " counts (fct_training_run_emissions_versions has both)"
         )
     for table in ("marts.fct_run_cell_emissions", "marts.fct_residual_emissions"):
         given.marts[table] = f"({key}) in (select {key} from cells)"
@@ -228,14 +207,15 @@ def _carbon(landed: Landed, given: Given, generation: Generation, name: str, row
 
 
 def _sample(landed: Landed, given: Given, generation: Generation, name: str, row: int) -> None:
-    cursor = landed.connection.execute(
-        "select distinct matches.usage_month, matches.host, matches.run_key, matches.training_run_id, matches.sample_count,"
-        " matches.reason from published.marts.fct_telemetry_matches as matches inner join here on"
-        " matches.source_name = here._source_name and"
-        f" {facts.HOST} = matches.host and {facts.RUN_KEY} = matches.run_key"
-        " and matches.usage_month = cast(date_trunc('month', here.sample_end - interval 1 microsecond) as date) order by all"
+    parts = rows_by_name(
+        landed.connection.execute(f"""select distinct matches.usage_month, matches.host, matches.run_key, matches.training_run_id,
+            matches.sample_count, matches.reason
+        from published.marts.fct_telemetry_matches as matches
+        inner join here
+            on matches.source_name = here._source_name and {facts.HOST} = matches.host and {facts.RUN_KEY} = matches.run_key
+            and matches.usage_month = cast(date_trunc('month', here.sample_end - interval 1 microsecond) as date)
+        order by all""")
     )
-    parts = rows_by_name(cursor)
     given.parts += parts
     run_months = [(part["training_run_id"], part["usage_month"]) for part in parts if part["training_run_id"]]
     if run_months:
@@ -245,13 +225,12 @@ def _sample(landed: Landed, given: Given, generation: Generation, name: str, row
 
 
 def _record(landed: Landed, given: Given, generation: Generation, name: str, row: int) -> None:
-    rows = landed.connection.execute(
-        f"select distinct part, recorded_id, {facts.RECORD_RUN} as training_run_id from here order by all"
-    ).fetchall()
-    given.parts += [{"part": part, "recorded_id": recorded, "training_run_id": run} for part, recorded, run in rows]
-    runs = ", ".join(literal(run) for _, _, run in rows)
-    given.marts["marts.dim_training_runs"] = f"training_run_id in ({runs})"
-    given.marts["marts.fct_training_run_energy"] = f"training_run_id in ({runs})"
+    query = f"select distinct part, recorded_id, {facts.RECORD_RUN} as training_run_id from here order by all"
+    parts = rows_by_name(landed.connection.execute(query))
+    given.parts += parts
+    runs = ", ".join(literal(part["training_run_id"]) for part in parts)
+    for table in ("marts.dim_training_runs", "marts.fct_training_run_energy"):
+        given.marts[table] = f"training_run_id in ({runs})"
 
 
 def _figures(trace: Trace, given: Given) -> list[str]:
