@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from dagster_project.base.months import CARBON_EXPECTED_AFTER, month_end
-from dagster_project.doctor.checks import KEPT, Check, counted, some
+from dagster_project.doctor.checks import KEPT, Check, answered, counted, some
 from dagster_project.doctor.ledger import Ledger, kind_of
 from dagster_project.doctor.reading import Reading
 
@@ -55,4 +55,4 @@ def _compared(ledger: Ledger, provider: str, billed: list[str], known: list[str]
     remedy = "Ask for a backfill of these months, or copy them." if due else ""
     if strange:
         remedy = f"{remedy} Add the carbon export of these payers.".strip()
-    return Check(f"carbon of {provider}", "warning" if due or strange else "ok", message, remedy, True, "carbon", facts)
+    return answered(f"carbon of {provider}", "carbon", message, remedy, facts)

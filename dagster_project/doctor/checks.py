@@ -22,6 +22,11 @@ class Check:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
+def answered(about: str, question: str, message: str, remedy: str = "", facts: dict[str, Any] | None = None) -> Check:
+    """What sources show of a question: a warning where there is something to do about it."""
+    return Check(about, "warning" if remedy else "ok", message, remedy, True, question, facts or {})
+
+
 def some(names: Sequence[str], of: int | None = None) -> str:
     """The first names, and how many more there are; `of` them where not all were asked for."""
     rest = (of or len(names)) - min(SHOWN, len(names))

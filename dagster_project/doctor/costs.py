@@ -6,12 +6,16 @@ from typing import Any
 from connectors.formats.schema import TextMap
 from connectors.registry import connector_for
 from dagster_project.base.failures import meant
-from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, percent, share, some
+from dagster_project.doctor.checks import KEPT, Check, answered, counted, percent, share, some
 from dagster_project.doctor.ledger import Ledger
 from dagster_project.doctor.reading import Reading
 from dagster_project.election.run_tags import tag_key
 
 _NO_TAGS = {"product", "system_labels", "project_labels", "project_ancestors"}  # of the provider's own, and of whole projects
+_TAGGED = {
+    "AWS": "Activate the cost-allocation tag in the payer account, or correct run_tag_keys; records work without it.",
+    "Google Cloud": "Set the label on what you train on, or correct run_tag_keys; records work without it.",
+}
 _HOURLY = {
     "AWS": "Create the export with time granularity HOURLY",
     "Google Cloud": "Export the bill as BigQuery has it, unsummed",
@@ -27,25 +31,23 @@ def ask_bill(ledger: Ledger, bill: Reading, run_tag_keys: list[str]) -> Iterator
     lines, accelerators = ledger.row("lines_of_bill", source=bill.source.name)
     if not lines:
         message = "no row of use that counts in what was read"
-        yield _answer(bill, "cost", "warning", message, "It cannot be answered yet, or another source is the book of its months.")
+        yield _answer(bill, "cost", message, "It cannot be answered yet, or another source is the book of its months.")
         return
     answers = list(_cost(ledger, bill))
     if not accelerators:
         month = ledger.month(bill)
         message = f"no accelerator among {counted(lines, 'row')} of use in {month}"
         remedy = "Is this the bill of the account that trains?" + ("" if bill.is_whole else " Only a part of it was read.")
-        answers = [_answer(bill, "cost", "warning", message, remedy, {"month": month, "rows": 0})]
+        answers = [_answer(bill, "cost", message, remedy, month=month, rows=0)]
     yield from answers
     yield _tags(ledger, bill, run_tag_keys, is_needed=any(answer.outcome != "ok" for answer in answers))
     yield _resources(ledger, bill)
     yield _granularity(ledger, bill)
 
 
-def _answer(
-    bill: Reading, question: str, outcome: Outcome, message: str, remedy: str = "", facts: dict[str, Any] | None = None
-) -> Check:
+def _answer(bill: Reading, question: str, message: str, remedy: str = "", **facts: Any) -> Check:
     about = f"{question.replace('_', ' ')} of {bill.source.name}"
-    return Check(about, outcome, message, remedy, True, question, {"source": bill.source.name, **(facts or {})})
+    return answered(about, question, message, remedy, {"source": bill.source.name, **facts})
 
 
 def _cost(ledger: Ledger, bill: Reading) -> Iterator[Check]:
@@ -68,12 +70,12 @@ def _cost(ledger: Ledger, bill: Reading) -> Iterator[Check]:
             "share_by_record": share(by_record, whole),
             "without_a_run": [{"resource_id": name, "list_cost": str(amount)} for name, amount, _ in rest],
         }
-        if by_tag + by_record == whole:
-            yield _answer(bill, "cost", "ok", message, "", facts)
-            continue
-        named = some([f"{name or 'rows without resource'} ({amount:,.2f})" for name, amount, _ in rest], rest[0][2])
-        remedy = "Tag these machines with the run's id, or write a run record for them; unused time stays idle."
-        yield _answer(bill, "cost", "warning", f"{message}; without a run: {named}", remedy, facts)
+        remedy = ""
+        if by_tag + by_record != whole:
+            named = some([f"{name or 'rows without resource'} ({amount:,.2f})" for name, amount, _ in rest], rest[0][2])
+            message += f"; without a run: {named}"
+            remedy = "Tag these machines with the run's id, or write a run record for them; unused time stays idle."
+        yield _answer(bill, "cost", message, remedy, **facts)
 
 
 def _tags(ledger: Ledger, bill: Reading, keys: list[str], *, is_needed: bool) -> Check:
@@ -87,35 +89,27 @@ def _tags(ledger: Ledger, bill: Reading, keys: list[str], *, is_needed: bool) ->
     found = [name for (name,) in ledger.ask(f"{names} ORDER BY name", source=bill.source.name)]
     # an export's query may make single tags columns of their own: resource_tags_user_team
     has_column = any(name == column or name.startswith(f"{column}_") for name in bill.columns for column in columns)
-    facts = {"run_tag_keys": keys, "rows": rows, "tagged_rows": tagged, "has_column": has_column}
-    facts["tags"] = found[:KEPT]
-    wanted = ", ".join(keys)
+    wanted, remedy = ", ".join(keys), _TAGGED[bill.source.facts.provider_name or ""]
     if tagged:
-        return _answer(bill, "run_tag", "ok", f"{wanted} on {tagged:,} of {counted(rows, 'row')} of use", "", facts)
-    if bill.source.facts.provider_name == "AWS":
-        remedy = "Activate the cost-allocation tag in the payer account, or correct run_tag_keys; records work without it."
-    else:
-        remedy = "Set the label on what you train on, or correct run_tag_keys; records work without it."
-    outcome: Outcome = "warning" if is_needed else "ok"
-    if not facts["has_column"]:
+        message, remedy = f"{wanted} on {tagged:,} of {counted(rows, 'row')} of use", ""
+    elif not has_column:
         remedy = f"Add the column to the export. {remedy}"
         message = f"the export has no column {bill.source.facts.tag_column}"
-        return _answer(bill, "run_tag", outcome, message, remedy if is_needed else "", facts)
-    spelt = {tag_key(name).removeprefix("user_"): name for name in found}
-    near = next((text for key in keys if (text := meant(tag_key(key), spelt))), "")
-    message = f"no row carries {wanted}{near or '; tags on it: ' + (some(found) or 'none')}"
-    return _answer(bill, "run_tag", outcome, message, remedy if is_needed else "", facts)
+    else:
+        spelt = {tag_key(name).removeprefix("user_"): name for name in found}
+        near = next((text for key in keys if (text := meant(tag_key(key), spelt))), "")
+        message = f"no row carries {wanted}{near or '; tags on it: ' + (some(found) or 'none')}"
+    facts = {"run_tag_keys": keys, "rows": rows, "tagged_rows": tagged, "has_column": has_column, "tags": found[:KEPT]}
+    return _answer(bill, "run_tag", message, remedy if is_needed else "", **facts)
 
 
 def _resources(ledger: Ledger, bill: Reading) -> Check:
     """Whether rows name the machine: a record meets a bill by nothing else."""
     rows, named = ledger.row("named_machines", source=bill.source.name)
-    facts = {"rows": rows, "rows_with_resource": named, "share": share(named, rows)}
-    message = f"{percent(share(named, rows))} of {counted(rows, 'row')} name their machine"
-    if named == rows:
-        return _answer(bill, "resource_ids", "ok", message, "", facts)
+    met = share(named, rows)
+    message = f"{percent(met)} of {counted(rows, 'row')} name their machine"
     remedy = f"{_RESOURCES[bill.source.facts.provider_name or '']}: without it a record meets no cost."
-    return _answer(bill, "resource_ids", "warning", message, remedy, facts)
+    return _answer(bill, "resource_ids", message, "" if named == rows else remedy, rows=rows, rows_with_resource=named, share=met)
 
 
 def _granularity(ledger: Ledger, bill: Reading) -> Check:
@@ -123,9 +117,6 @@ def _granularity(ledger: Ledger, bill: Reading) -> Check:
     found = dict(ledger.rows("granularity", source=bill.source.name))
     main, rows = next(iter(found)), sum(found.values())
     message = f"{main}, {found[main]:,} of {counted(rows, 'row')}"
-    facts = {"granularity": main, "rows": found}
-    if set(found) == {"hourly"}:
-        return _answer(bill, "granularity", "ok", message, "", facts)
-    provider = bill.source.facts.provider_name or ""
-    remedy = f"{_HOURLY[provider]}: a longer row is divided among all runs of its time, with low confidence."
-    return _answer(bill, "granularity", "warning", message, remedy, facts)
+    export = _HOURLY[bill.source.facts.provider_name or ""]
+    remedy = f"{export}: a longer row is divided among all runs of its time, with low confidence."
+    return _answer(bill, "granularity", message, "" if [*found] == ["hourly"] else remedy, granularity=main, rows=found)

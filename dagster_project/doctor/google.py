@@ -19,7 +19,7 @@ from connectors.stores.google_locations import table_location
 from dagster_project.base.clock import now
 from dagster_project.base.failures import meant
 from dagster_project.base.months import first_day
-from dagster_project.doctor.checks import KEPT, Check, counted, size, some
+from dagster_project.doctor.checks import KEPT, Check, answered, counted, size, some
 from dagster_project.landing.land import Landing
 from dagster_project.landing.records import partition_day
 from dagster_project.landing.sources import TABLES, Span, span_of
@@ -73,14 +73,14 @@ def check_newest(source: SourceSettings, store: ObjectStore, delivery: Delivery)
 
     assert isinstance(store, TableStore)
     day = partition_day(delivery.partition) or first_day(delivery.partition[:7])
-    about, name = f"bytes of {source.name}", f"the partition of {day}"
+    name = f"the partition of {day}"
     sql = READINGS[source.kind].rows_sql(table_location(source.location).name, store.describe(), day)
     number = store.dry_run(sql)
     if number > source.maximum_bytes_billed:
         return _above_cap(source, f"a read of {name}", number)
-    facts = {"partition": delivery.partition, "bytes": number, "maximum_bytes_billed": source.maximum_bytes_billed}
     message = f"a read of {name}, the newest, takes {size(number)}, about {_price(number)}; {ROWS:,} rows of it are free"
-    return Check(about, "ok", message, "", True, "bytes", facts)
+    cap = source.maximum_bytes_billed
+    return _ok(source, "bytes", message, partition=delivery.partition, bytes=number, maximum_bytes_billed=cap)
 
 
 def _questions(source: SourceSettings, store: TableStore, reading: TableReading) -> Iterator[Check]:
@@ -127,13 +127,13 @@ def _login(source: SourceSettings, store: TableStore) -> Check:
     from connectors.stores.google_permissions import logged_in_as
 
     name = logged_in_as(source.location, store.options)
-    facts = {"login": name or None, "is_impersonated": source.impersonate is not None, "endpoint_url": source.endpoint_url}
     if source.endpoint_url:
         message = f"{source.endpoint_url} is asked without a login"
     else:
         message = f"Google knows this login as {name}" if name else "Google takes this login, which names no account"
         message += ", by impersonation" if source.impersonate else ""
-    return Check(f"login of {source.name}", "ok", message, "", True, "login", facts)
+    is_impersonated = source.impersonate is not None
+    return _ok(source, "login", message, login=name or None, is_impersonated=is_impersonated, endpoint_url=source.endpoint_url)
 
 
 def _table(source: SourceSettings, reading: TableReading, description: Mapping[str, Any]) -> Iterator[Check]:
@@ -141,19 +141,13 @@ def _table(source: SourceSettings, reading: TableReading, description: Mapping[s
     about, kind = f"table of {source.name}", description.get("type", "TABLE")
     axis, clustered = reading.axis_of(description), (description.get("clustering") or {}).get("fields", [])
     rows = int(description.get("numRows") or 0)
-    facts = {
-        "type": kind,
-        "location": description.get("location"),
-        "read_by": axis.column,
-        "unit": axis.unit,
-        "clustered_by": clustered,
-        "rows": rows if kind == "TABLE" else None,
-    }
-    message = f"{source.location} is {_TYPES[kind]} in {description.get('location', 'no known location')}"
+    place = description.get("location")
+    message = f"{source.location} is {_TYPES[kind]} in {place or 'no known location'}"
     message += f", read by the {axis.unit.lower()} of {axis.column}"
     message += f", clustered by {some(clustered)}" if clustered else ""
     message += f", {counted(rows, 'row')}" if kind == "TABLE" else ""
-    yield Check(about, "ok", message, "", True, "table", facts)
+    divided = {"read_by": axis.column, "unit": axis.unit, "clustered_by": clustered}
+    yield _ok(source, "table", message, type=kind, location=place, **divided, rows=rows if kind == "TABLE" else None)
     yield from _expiring(source, description, about)
     written = datetime.fromtimestamp(int(description.get("lastModifiedTime") or 0) / 1000, UTC)
     if kind == "TABLE" and not reading.is_by_month and description.get("lastModifiedTime") and written < now() - STOPPED_AFTER:
@@ -175,6 +169,10 @@ def _expiring(source: SourceSettings, description: Mapping[str, Any], about: str
         yield _warning(about, message, remedy, reason="table_expires", expires_at=at.isoformat())
 
 
+def _ok(source: SourceSettings, question: str, message: str, **facts: Any) -> Check:
+    return answered(f"{question} of {source.name}", question, message, facts=facts)
+
+
 def _warning(about: str, message: str, remedy: str, *, reason: str, **facts: Any) -> Check:
     return Check(about, "warning", message, remedy, True, "table", {"reason": reason, **facts})
 
@@ -187,8 +185,7 @@ def _columns(source: SourceSettings, reading: TableReading, description: Mapping
     message = f"{counted(len(names), 'column')}, with all that must be there"
     message += f"; not there, as in older tables: {some(absent)}" if absent else ""
     message += f"; kept and not read, as they are unknown: {some(unknown)}" if unknown else ""
-    facts = {"columns": len(names), "absent": absent, "unknown_columns": list(unknown[:KEPT])}
-    return Check(f"columns of {source.name}", "ok", message, "", True, "columns", facts)
+    return _ok(source, "columns", message, columns=len(names), absent=absent, unknown_columns=list(unknown[:KEPT]))
 
 
 def _bytes(source: SourceSettings, store: TableStore, reading: TableReading, description: Mapping[str, Any]) -> Iterator[Check]:
@@ -207,13 +204,12 @@ def _bytes(source: SourceSettings, store: TableStore, reading: TableReading, des
         return
     since = f"at the days since {options.first_day}" if options.first_day else "at all days, as they were not all landed yet"
     message = f"the next look, {since}, reads {size(number)}, about {_price(number)} on demand; no query may read more than"
-    facts = {"look_bytes": number, "first_day": str(options.first_day or "") or None, "maximum_bytes_billed": cap}
-    about = f"bytes of {source.name}"
-    yield Check(about, "ok", f"{message} {size(cap)} (maximum_bytes_billed)", "", True, "bytes", facts)
+    message, first = f"{message} {size(cap)} (maximum_bytes_billed)", str(options.first_day or "") or None
+    yield _ok(source, "bytes", message, look_bytes=number, first_day=first, maximum_bytes_billed=cap)
     if not is_pruned:
         remedy = "Name a table that is divided by day, as Google's own is, or divide the table behind the view."
         message = "each look and each read goes through the whole table or view, whatever days are asked for"
-        yield _warning(about, message, remedy, reason="no_pruning", look_bytes=number)
+        yield _warning(f"bytes of {source.name}", message, remedy, reason="no_pruning", look_bytes=number)
 
 
 def _above_cap(source: SourceSettings, what: str, number: int, otherwise: str = "") -> Check:
@@ -241,8 +237,7 @@ def _permissions(source: SourceSettings, store: TableStore, description: Mapping
     is_known = is_table and try_stream(store.reader, source.location, column, store.options)
     message = "it may describe the table and run queries"
     message += ", and stream rows" if is_known else "; whether it may stream rows is shown by the first large partition"
-    facts = {"may_stream": is_known or None}
-    return Check(f"permissions of {source.name}", "ok", message, "", True, "permissions", facts)
+    return _ok(source, "permissions", message, may_stream=is_known or None)
 
 
 def _missing(source: SourceSettings, store: TableStore) -> list[str]:

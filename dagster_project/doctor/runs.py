@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, time
 
 from dagster_project.base.months import first_day, month_end
-from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, percent, share, some
+from dagster_project.doctor.checks import KEPT, Check, answered, counted, percent, share, some
 from dagster_project.doctor.ledger import Ledger, kind_of
 from dagster_project.doctor.reading import Reading
 
@@ -46,13 +46,11 @@ def _records_of(ledger: Ledger, provider: str, month: str, note: str) -> Check:
     if not rows:
         message = f"none holds a machine in {month}{note}"
         remedy = "Write a run record per job, with the resource ids of the bill; without them only tags give a run its cost."
-        return Check(about, "warning", message, remedy, True, "records", facts)
+        return answered(about, "records", message, remedy, facts)
     message = f"{len(rows) - len(rest):,} of {counted(len(rows), 'run')} of {month} have billed machines{note}"
-    if not rest:
-        return Check(about, "ok", message, "", True, "records", facts)
-    names = some([f"{run} ({some(machines)})" for run, machines in rest])
+    message += f"; not: {some([f'{run} ({some(machines)})' for run, machines in rest])}" if rest else ""
     remedy = "Write resource_id as the bill has it (AWS: i-...; Google Cloud: resource.name), or add the bill of that account."
-    return Check(about, "warning", f"{message}; not: {names}", remedy, True, "records", facts)
+    return answered(about, "records", message, remedy if rest else "", facts)
 
 
 def ask_telemetry(ledger: Ledger, telemetry: Sequence[Reading], bills: Sequence[Reading]) -> Iterator[Check]:
@@ -92,11 +90,10 @@ def _samples_of(ledger: Ledger, telemetry: Reading) -> Iterator[Check]:
     part = "" if telemetry.is_whole else " (only a part was read)"
     seen = f"{counted(samples, 'sample')} from {first:%Y-%m-%d} to {last:%Y-%m-%d}"
     message = f"{percent(share(matched, samples))} of {seen} meet a run{part}"
-    outcome: Outcome = "warning" if rest else "ok"
     for why in dict.fromkeys(reason for *_, reason, _ in rest):
         message += f"; {why}: {some([host if why != _STRANGE else key for host, key, reason, _ in rest if reason == why])}"
     remedy = "Write a record that holds these machines at that time, or correct run= and host= in the keys." if rest else ""
-    yield Check(f"telemetry of {name}", outcome, message, remedy, True, "telemetry", facts)
+    yield answered(f"telemetry of {name}", "telemetry", message, remedy, facts)
     if provider:  # GPUs and meters are of either provider, and meters of a few machines only
         yield _runs_with_samples(ledger, telemetry, provider, first, last)
 
@@ -115,11 +112,10 @@ def _runs_with_samples(ledger: Ledger, telemetry: Reading, provider: str, first:
     about = f"energy by {telemetry.source.name}"
     if not held:
         remedy = "Write a run record per job, with the times at which it held its machines."
-        return Check(about, "warning", "no record holds a machine at the time of the samples", remedy, True, "energy", facts)
-    if not rest:
-        return Check(about, "ok", message, "", True, "energy", facts)
+        return answered(about, "energy", "no record holds a machine at the time of the samples", remedy, facts)
+    message += f"; not: {some(rest)}" if rest else ""
     remedy = "Their energy will rest on time alone. Collect samples on all of a run's machines."
-    return Check(about, "warning", f"{message}; not: {some(rest)}", remedy, True, "energy", facts)
+    return answered(about, "energy", message, remedy if rest else "", facts)
 
 
 def ask_types(ledger: Ledger) -> Iterator[Check]:
@@ -131,10 +127,8 @@ def ask_types(ledger: Ledger) -> Iterator[Check]:
     unknown = [type_ for type_, _, is_known in rows if type_ is not None and not is_known]
     known = [type_ for type_, _, is_known in rows if is_known]
     facts = {"known": known, "unknown": unknown[:KEPT], "runs_without_type": unnamed}
-    if not unknown and not unnamed:
-        yield Check("accelerator types", "ok", f"the catalogue knows {some(known)}", "", True, "accelerator_types", facts)
-        return
     findings = [f"not in the catalogue: {some(unknown)}"] if unknown else []
     findings += [f"{counted(unnamed, 'run')} name no type"] if unnamed else []
     remedy = "Write accelerator_type as the page of run records has it; without a type that is known energy stays null."
-    yield Check("accelerator types", "warning", "; ".join(findings), remedy, True, "accelerator_types", facts)
+    message = "; ".join(findings) or f"the catalogue knows {some(known)}"
+    yield answered("accelerator types", "accelerator_types", message, remedy if findings else "", facts)

@@ -17,6 +17,9 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from dagster_project.landing.deriving.typed_select import literal as literal
+from dagster_project.landing.deriving.typed_select import quoted as quoted
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -33,16 +36,6 @@ class TableDigest:
     rows: int
     digest: str
     partitions: dict[str, tuple[int, str]]
-
-
-def quoted(name: str) -> str:
-    """An identifier as SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """A text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def plain_text(value: object) -> str:

@@ -46,10 +46,8 @@ def cells_of(fields: Iterable[pa.Field], row: Mapping[str, Any]) -> list[dict[st
 def _cell(found: pa.DataType, value: Any) -> Any:
     if pa.types.is_list(found):
         return [{"v": _cell(found.value_type, one)} for one in value or ()]
-    if value is None:
-        return None
-    if pa.types.is_struct(found):
+    if pa.types.is_struct(found) and value is not None:
         return {"f": cells_of(found, value)}
     if isinstance(value, datetime):
         return str(int(value.replace(tzinfo=value.tzinfo or UTC).timestamp() * 1e6))
-    return value.isoformat() if isinstance(value, date) else str(value)
+    return value.isoformat() if isinstance(value, date) else None if value is None else str(value)

@@ -12,7 +12,7 @@ import pytest
 from connectors.formats.schema import BigInt, Column, Number, Schema
 from connectors.registry import KINDS, connector_for
 from dagster_project.landing.deriving.contents import MeasureTotal
-from dagster_project.landing.deriving.exact_sql import exact, exact_sums, exact_total
+from dagster_project.landing.deriving.exact_sql import double_to_decimal, exact_sums, exact_total, string_to_decimal
 from dagster_project.landing.deriving.one_reading import Asked, group_up, sums
 from dagster_project.warehouse.statements import statements
 from tests.landing.kit import Organisation
@@ -99,12 +99,13 @@ def test_the_sum_by_units_is_the_sum_of_the_exact_figures_one_by_one(decimals: i
     with duckdb.connect() as con:
         con.execute("SELECT setseed(0.25)")
         con.execute(f"CREATE TABLE rows AS {rows}")
+        exact = f"coalesce({double_to_decimal('x', decimals)}, {string_to_decimal('x__text', decimals)})"
         aggregates = exact_sums("x", "x", "x__text", decimals).items()
         columns = ", ".join(f"{expression} AS {name}" for name, expression in aggregates)
         con.execute(f"CREATE TABLE parts AS SELECT {columns} FROM rows GROUP BY x < 1")
         small = f"abs(x) < 1e{24 - decimals}"
         [(one_by_one, at_once)] = con.execute(
-            f"SELECT (SELECT sum({exact('x', decimals)}) FROM rows WHERE {small}), {exact_total('x', decimals)} FROM parts"
+            f"SELECT (SELECT sum({exact}) FROM rows WHERE {small}), {exact_total('x', decimals)} FROM parts"
         ).fetchall()
     assert at_once == one_by_one != 0
 

@@ -29,15 +29,10 @@ def string_to_decimal(x: str, scale: int) -> str:
     )
 
 
-def exact(column: str, scale: int = MONEY) -> str:
-    """A Number column of a raw view, which is a double or, beside it, text."""
-    return f"coalesce({double_to_decimal(column, scale)}, {string_to_decimal(column + '__text', scale)})"
-
-
 def exact_sums(name: str, x: str, text: str, scale: int) -> dict[str, str]:
     """Two aggregates, of which `exact_total` makes the exact sum of a Number, which is a double `x` or a `text`.
 
-    Doubles below 1,000 (of 12 decimals) are whole numbers of units after one multiplication: the sum of `exact` over them is
+    Doubles below 1,000 (of 12 decimals) are whole numbers of units after one multiplication: the sum of their decimals is
     that of these whole numbers, at a fifth of the work. The others are added as they are; what is too large is left out.
     """
     small, large = 15 - scale, DIGITS - scale
