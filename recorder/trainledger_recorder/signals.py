@@ -18,9 +18,8 @@ class Signals:
 
     def __enter__(self) -> Signals:
         self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
-        taken = [
-            number for number in TAKEN if signal.getsignal(number) is not signal.SIG_IGN
-        ]  # `nohup`, and a shell's `&`, ask for it
+        # what `nohup` or a shell's `&` asked to be ignored stays so
+        taken = [number for number in TAKEN if signal.getsignal(number) is not signal.SIG_IGN]
         for number in (*taken, signal.SIGCHLD):
             self._before[number] = signal.signal(number, lambda number, frame: None)  # which came is read from the pipe
         return self
