@@ -25,7 +25,7 @@ from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions, TableReading
 from connectors.stores.google_access import CALL, credentials_of, named_errors
 from connectors.stores.google_locations import bad_location, rows_file, table_location
 from connectors.stores.row_streams import EPOCH, Written, microseconds, write_rows
-from connectors.stores.transfer import broken, changed, hash_of
+from connectors.stores.transfer import Remote, broken, changed, hash_of
 
 GRPC = "TRAINLEDGER_BIGQUERY_GRPC"  # host:port of a Storage API without TLS: for tests only
 Step = Literal["look", "read", "doctor"]
@@ -37,7 +37,7 @@ _NO_CAP = 1 << 62
 _READABLE = {"TABLE", "VIEW", "MATERIALIZED_VIEW"}
 
 
-class TableStore:
+class TableStore(Remote):
     """The partitions of bq://project.dataset.table, as `_PARTITIONTIME=2026-04-12/rows.parquet`. The constructor asks nothing.
 
     Where the days are not those of loading, the name has the column: `_PARTITIONTIME=2026-04-12/by-usage_start_time.parquet`.
@@ -51,10 +51,6 @@ class TableStore:
         self.uri = self._table.uri
         self.options = options or StoreOptions()
         self._described: Mapping[str, Any] | None = None
-
-    def uri_of(self, key: str) -> str:
-        """Return the name of a partition for messages."""
-        return f"{self.uri}/{key}"
 
     def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
         """Ask which partitions there are between `first_day` and `end_day`, and what identifies their rows."""

@@ -21,7 +21,7 @@ from google.cloud.storage.retry import DEFAULT_RETRY
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions
 from connectors.stores.google_access import CALL, credentials_of, named_errors
 from connectors.stores.google_locations import bucket_location
-from connectors.stores.transfer import broken, changed, check_size, hash_of
+from connectors.stores.transfer import Remote, broken, changed, check_size, hash_of
 
 # else the client asks for the bucket itself beside every call, for traces: a reader of objects may not, and it shows in audits
 os.environ.setdefault("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
@@ -29,17 +29,13 @@ _RETRY = DEFAULT_RETRY.with_timeout(CALL)
 _FIELDS = "items(name,size,generation,timeCreated),nextPageToken"
 
 
-class BucketStore:
+class BucketStore(Remote):
     """The objects below gs://bucket/prefix, by keys relative to the prefix. Nothing is asked before the first call."""
 
     def __init__(self, location: str, options: StoreOptions | None = None) -> None:
         self._place = bucket_location(location)
         self.uri = self._place.uri
         self.options = options or StoreOptions()
-
-    def uri_of(self, key: str) -> str:
-        """Return the gs:// name of an object."""
-        return f"{self.uri}/{key}"
 
     @cached_property
     def client(self) -> storage.Client:

@@ -18,7 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from connectors.errors import ConnectorError, Place, SourceUnreadableError
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions
 from connectors.stores.s3_access import expected_region, meaning_of, s3_client
-from connectors.stores.transfer import CHUNK, broken, changed, check_size, write_hashed
+from connectors.stores.transfer import CHUNK, Remote, broken, changed, check_size, write_hashed
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3  # botocore itself retries requests, but neither a body that breaks off nor two writers that collide
@@ -31,7 +31,7 @@ _CHANGED = {
 }  # the listed object is gone or another one
 
 
-class S3Store:
+class S3Store(Remote):
     """The objects below s3://bucket/prefix, by keys relative to the prefix, to be read. S3 is not asked before the first call.
 
     Every failure is a ConnectorError with the object's name, a reason and a remedy; of AWS's answer only the code is repeated.
@@ -57,10 +57,6 @@ class S3Store:
             return s3_client(self._options)
         except (BotoCoreError, ClientError, ValueError) as error:  # ValueError: an endpoint that is no URL
             raise self._failure(error) from error
-
-    def uri_of(self, key: str) -> str:
-        """Return the s3:// name of an object."""
-        return f"{self.uri}/{key}"
 
     def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
         """List all pages; S3 lists in the order of UTF-8 bytes, which is the order of the keys."""

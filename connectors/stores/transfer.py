@@ -13,6 +13,16 @@ from connectors.stores import ObjectInfo
 CHUNK = 1 << 20
 
 
+class Remote:
+    """A location in a cloud: the full name of an object is the location's with the key behind it."""
+
+    uri: str
+
+    def uri_of(self, key: str) -> str:
+        """Return the full name of an object for messages."""
+        return f"{self.uri}/{key}"
+
+
 def write_hashed(chunks: Iterable[bytes], path: Path) -> str:
     """Write chunks to a file, make it survive a power cut, and return the sha256 of its bytes."""
     digest = hashlib.sha256()

@@ -20,10 +20,7 @@ from dagster_project.base.clock import now
 from dagster_project.base.failures import meant
 from dagster_project.base.months import first_day
 from dagster_project.doctor.checks import KEPT, Check, answered, counted, size, some
-from dagster_project.landing.land import Landing
 from dagster_project.landing.records import partition_day
-from dagster_project.landing.sources import TABLES, Span, span_of
-from dagster_project.landing.whole import is_loaded
 from dagster_project.settings import SourceSettings
 
 if TYPE_CHECKING:
@@ -36,16 +33,6 @@ LEAST_BILLED = 10 << 20  # of each table and query
 STOPPED_AFTER = timedelta(days=2)  # Google writes a billing table several times a day
 _TYPES = {"TABLE": "a table", "VIEW": "a view", "MATERIALIZED_VIEW": "a materialized view"}
 _NO_DATA = (date(2006, 1, 1), date(2006, 1, 2))  # a day before any bill: where days are pruned it reads nothing
-
-
-def is_table(source: SourceSettings) -> bool:
-    """Whether a source is read from a table of BigQuery."""
-    return source.location.startswith(TABLES)
-
-
-def next_span(landing: Landing, source: SourceSettings) -> Span:
-    """The days that the next refresh will ask for: all of them until the source was loaded whole."""
-    return span_of(source, is_loaded=is_loaded(landing, source))
 
 
 def check_table(source: SourceSettings, store: ObjectStore) -> Iterator[Check]:

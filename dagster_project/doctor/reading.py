@@ -19,14 +19,15 @@ from connectors.telemetry.samples import facts_of
 from dagster_project.base.clock import now
 from dagster_project.base.failures import meant
 from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, size, some
-from dagster_project.doctor.google import check_newest, check_table, is_table, next_span
+from dagster_project.doctor.google import check_newest, check_table
 from dagster_project.landing.fetching import batches
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.landing.planning import is_wanted
 from dagster_project.landing.records import RowRefusal, calendar_month
-from dagster_project.landing.sources import open_source
+from dagster_project.landing.sources import is_table, open_source, span_of
 from dagster_project.landing.surprises import surprise_of
+from dagster_project.landing.whole import is_loaded
 from dagster_project.settings import SourceSettings
 from dagster_project.warehouse.home import Home
 
@@ -72,7 +73,8 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
     """Yield what is to be known of a source of the home, land what may be read of it elsewhere, and fill `reading`."""
     source, base = reading.source, home.settings.base
     try:
-        span = next_span(home.landing, source) if is_table(source) else None
+        # the days that the next refresh will ask for: all of them until the source was loaded whole
+        span = span_of(source, is_loaded=is_loaded(home.landing, source))
         store = open_source(base, source, span, is_free=True)
         if is_table(source):
             checks = list(check_table(source, store))

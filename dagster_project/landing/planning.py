@@ -17,7 +17,7 @@ from dagster_project.landing.fetching import batches
 from dagster_project.landing.judging.judge import Candidate, judge
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.records import RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
-from dagster_project.landing.sources import TABLES, Span, open_source, span_of
+from dagster_project.landing.sources import Span, is_table, open_source, span_of
 from dagster_project.landing.store import SourceLanding
 from dagster_project.landing.surprises import surprise_of
 from dagster_project.landing.versions import connector_version
@@ -90,15 +90,14 @@ def make_plan(
         except BaseException as error:
             plan.unreadable.append(problem_of(source.name, "", surprise_of(error, source.name, None)))
             continue
-        is_table = source.location.startswith(TABLES)
         landed = landing.read(source.name)
         if clash := _other_days(source, found, landed):
             plan.unreadable.append(problem_of(source.name, "", clash))
             continue
-        if not (is_table and month) and counts != (known := landing.counts(source.name)):
+        if not (is_table(source) and month) and counts != (known := landing.counts(source.name)):
             plan.counts[source.name] = counts
-            plan.is_recounted |= known is not None and not is_table  # a table is asked for other days every day
-        if is_table and is_whole:
+            plan.is_recounted |= known is not None and not is_table(source)  # a table is asked for other days every day
+        if is_table(source) and is_whole:
             plan.whole.append(source)
         wanted = [item for item in found if is_wanted(source, item)]
         _add_source(plan, landing, source, landed, wanted, span, month)

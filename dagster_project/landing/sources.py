@@ -13,7 +13,10 @@ from dagster_project.base.months import first_day, month_end
 from dagster_project.landing.records import partition_day, partition_month
 from dagster_project.settings import SourceSettings
 
-TABLES = "bq://"
+
+def is_table(source: SourceSettings) -> bool:
+    """Whether a source is read from a table of BigQuery."""
+    return source.location.startswith("bq://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ def span_of(source: SourceSettings, *, is_loaded: bool, month: str | None = None
 
     A backfill of carbon may rewrite any month, and its table is small: a look-back holds there only where the source says one.
     """
-    if not source.location.startswith(TABLES):
+    if not is_table(source):
         return Span()
     if month:
         return Span(first_day(month), month_end(month).date())
@@ -78,7 +81,7 @@ def open_source(base: Path, source: SourceSettings, span: Span | None = None, *,
 
 
 def _reading_of(source: SourceSettings) -> TableReading | None:
-    if not source.location.startswith(TABLES):
+    if not is_table(source):
         return None
     from connectors.gcp.tables import READINGS
 
