@@ -6,7 +6,9 @@ file, in the manifest, in the zip's own tables. What the files mean is not known
 
 from __future__ import annotations
 
+import filecmp
 import json
+import shutil
 import stat
 import zipfile
 from collections.abc import Iterator
@@ -81,8 +83,7 @@ def write_zip(folder: Path, target: Path, top: str) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name in files_below(folder):
             with (folder / name).open("rb") as file, archive.open(_entry(f"{top}/{name}", folder / name), "w") as entry:
-                while block := file.read(1 << 20):
-                    entry.write(block)
+                shutil.copyfileobj(file, entry)
 
 
 def _entry(name: str, path: Path) -> zipfile.ZipInfo:
@@ -105,8 +106,7 @@ def extract(archive: Path, folder: Path) -> Path:
                 target = folder / entry.filename
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with opened.open(entry) as data, target.open("xb") as file:
-                    while block := data.read(1 << 20):
-                        file.write(block)
+                    shutil.copyfileobj(data, file)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError, RuntimeError) as error:
         raise UsageError(
             f"the zip is damaged: {error}", where=str(archive), remedy="Get the pack again from who issued it."
@@ -147,10 +147,6 @@ def zip_differences(archive: Path, pack: Path, scratch: Path) -> Iterator[str]:
     """Whether a zip has other bytes than its files are packed into: what no manifest sees, such as a time or a comment."""
     again = scratch / "again.zip"
     write_zip(pack, again, pack.name)
-    if not _same_bytes(archive, again):
+    if not filecmp.cmp(archive, again, shallow=False):
         yield f"{archive.name}: its bytes are not those that its files are packed into"
     again.unlink()
-
-
-def _same_bytes(one: Path, other: Path) -> bool:
-    return one.stat().st_size == other.stat().st_size and sha256_of(one) == sha256_of(other)

@@ -15,7 +15,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -127,7 +127,7 @@ class _Steps:
     seeds: dict[str, Path]  # those of the pack that differ
     say: Say
     listener: Listener
-    known: list[Known] | None = None
+    known: list[Known] = field(default_factory=list)
     last: dict[str, str] | None = None  # units of the step that the site holds
 
     def months_of(self, units: Mapping[str, str]) -> dict[str, str]:
@@ -139,12 +139,12 @@ class _Steps:
         """The figures of the deliveries of a view, with the pack's seeds."""
         election = elect(self.home.sources, self.home.landing, view)
         units = fingerprints(self.home.rules, election)
-        months, known = self.months_of(units), self.known or []
-        for one in known:
+        months = self.months_of(units)
+        for one in self.known:
             if one.months == months and one.has_other_seeds == bool(self.seeds):
                 return one.values
         values = self._kept(months, election)
-        self.known = [*known, Known(months, bool(self.seeds), values)]
+        self.known.append(Known(months, bool(self.seeds), values))
         return values
 
     def _kept(self, months: Mapping[str, str], election: Election) -> Values:

@@ -82,6 +82,22 @@ def _write(sheet: Worksheet, row: int, column: int, value: object, look: Format 
         sheet.write_string(row, column, _text(plain(value) or ""), look)
 
 
+def _column(
+    sheet: Worksheet,
+    top: int,
+    n: int,
+    header: tuple[str, Format],
+    values: Sequence[object],
+    width: int | None = None,
+    look: Format | None = None,
+) -> None:
+    """The n-th column below its header. One without a width is hidden: all digits of another."""
+    sheet.write_string(top, n, _text(header[0]), header[1])
+    sheet.set_column(n, n, width or 30, None, None if width else {"hidden": True})
+    for m, value in enumerate(values, top + 1):
+        _write(sheet, m, n, value, look)
+
+
 def _header(column: Column, currency: str) -> str:
     unit = "%" if column.kind == "ratio" else "UTC" if column.kind == "time" else column.unit_of(currency)
     group = f"{column.group}: " if column.group else ""
@@ -111,34 +127,23 @@ def _table(sheet: Worksheet, look: _Look, table: Table, above: Sequence[str]) ->
     exact = [column for column in columns if any(_is_longer(row[column.key]) for row in table.rows)]
     bold = look.of(bold=True, text_wrap=True, valign="bottom", bottom=1)
     for n, column in enumerate(columns):
-        sheet.write_string(HEAD, n, _text(_header(column, currency)), bold)
-        letters = max((len(plain(row[column.key]) or "") for row in table.rows), default=0)
-        sheet.set_column(n, n, min(max(letters + 2, 11), 44))
+        values = [row[column.key] for row in table.rows]
+        letters = max((len(plain(value) or "") for value in values), default=0)
         number_format = look.of(num_format=FORMATS[column.kind]) if column.kind in FORMATS else None
-        for m, row in enumerate(table.rows, HEAD + 1):
-            _write(sheet, m, n, row[column.key], number_format)
+        _column(sheet, HEAD, n, (_header(column, currency), bold), values, min(max(letters + 2, 11), 44), number_format)
     for n, column in enumerate(exact, len(columns)):
-        sheet.write_string(HEAD, n, _text(f"{column.key}, all digits"), bold)
-        sheet.set_column(n, n, 30, None, {"hidden": True})
-        for m, row in enumerate(table.rows, HEAD + 1):
-            _write(sheet, m, n, plain(row[column.key]), None)
+        _column(sheet, HEAD, n, (f"{column.key}, all digits", bold), [plain(row[column.key]) for row in table.rows])
     sheet.freeze_panes(HEAD + 1, 0)
     if table.rows:
         sheet.autofilter(HEAD, 0, HEAD + len(table.rows), len(columns) - 1)
 
 
 def _figures(book: xlsxwriter.Workbook, look: _Look, figures: Sequence[Figure]) -> None:
-    sheet = book.add_worksheet("Figures")
+    sheet, bold = book.add_worksheet("Figures"), look.of(bold=True, bottom=1)
     for n, name in enumerate(FIGURES):
-        sheet.write_string(0, n, name.replace("_", " "), look.of(bold=True, bottom=1))
-        sheet.set_column(n, n, 44 if name in ("label", "method") else 18)
-        for m, figure in enumerate(figures, 1):
-            _write(sheet, m, n, getattr(figure, name) or None, None)
-    exact = len(FIGURES)
-    sheet.write_string(0, exact, "value, all digits", look.of(bold=True, bottom=1))
-    sheet.set_column(exact, exact, 30, None, {"hidden": True})
-    for m, figure in enumerate(figures, 1):
-        _write(sheet, m, exact, plain(figure.value), None)
+        values = [getattr(figure, name) or None for figure in figures]
+        _column(sheet, 0, n, (name.replace("_", " "), bold), values, 44 if name in ("label", "method") else 18)
+    _column(sheet, 0, len(FIGURES), ("value, all digits", bold), [plain(figure.value) for figure in figures])
     sheet.freeze_panes(1, 2)
 
 

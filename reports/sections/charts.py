@@ -71,7 +71,7 @@ def _steps(rows: Iterable[Row], amount: str) -> list[Bar]:
 def _cost_chart(id: str, tables: dict[str, Table], currency: str) -> Chart:
     """The chart above a table of cost: by accelerator, team and model on one scale; by month; the waterfall; or a bar per row."""
     rows = [row for row in tables[id].rows if row["billing_currency"] == currency]
-    own = [row for row in rows if not row.get("is_total")]
+    own = [row for row in _rows(tables[id]) if row["billing_currency"] == currency]
     if id in BY_CAUSE:
         label, slug, title = BY_CAUSE[id]
         bars = [bar(str(row[label]), row["effective_cost"], OUTCOMES.get(row[label], "rest")) for row in own]

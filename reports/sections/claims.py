@@ -5,7 +5,6 @@ Sensitivities and what-ifs only: nothing here is a figure of the book, and nothi
 
 from reports.sections.tables import table
 
-CLAIMED, BETWEEN = "Claimed", "Between"
 VENDOR_CLAIMS = table("vendor_claims").answered_by("""\
 select found.claim_id, found.claim, found.verdict, found.claimed_value, claims.claimed_value_high,
     claims.unit as claimed_unit, found.measured_value, found.measured_low, found.measured_high, found.reason, claims.tested_by,

@@ -1,7 +1,7 @@
 """What is compared with what: which runs, what was left out, and what no run carries. The verdicts: verdicts.py."""
 
 from reports.sections import calibration
-from reports.sections.sql import lines, nine_digits, within
+from reports.sections.sql import lines, ratio, within
 from reports.sections.tables import table
 
 # CTEs that end in `compared`: finished runs of the quarter and their twins, one row each.
@@ -72,7 +72,7 @@ select ended.workload_key, ended.accelerator_family,
     min(bases.energy_basis) as energy_basis,
     min(bases.power_confidence) as power_confidence,
     min(calibrations.{calibration.FROM}) as {calibration.FROM},
-    {nine_digits("cast(sum(energy.observed) as double) / nullif(cast(sum(energy.reserved) as double), 0)")} as coverage_ratio
+    {ratio("sum(energy.observed)", "sum(energy.reserved)")} as coverage_ratio
 from ended
 left join compared on ended.training_run_id = compared.training_run_id
 left join matched on compared.workload_key = matched.workload_key and compared.pair_key = matched.pair_key
@@ -101,7 +101,7 @@ select provider_name, billing_currency,
     {REASONS},
     coalesce(sum(effective_cost) filter (where reason not in ('run', 'idle', 'unused_commitment', 'unlogged')), 0) as other_cost,
     sum(effective_cost) as accelerator_cost,
-    {nine_digits(f"cast({RESIDUAL} as double) / nullif(cast(sum(effective_cost) as double), 0)")} as residual_ratio
+    {ratio(RESIDUAL, "sum(effective_cost)")} as residual_ratio
 from accelerator_costs
 group by provider_name, billing_currency
 order by provider_name, billing_currency""")

@@ -13,7 +13,6 @@ from reports.sections.sql import (
 from reports.sections.tables import by, table
 
 GROUPS = (("accelerator", "accelerator_type", "Accelerator"), ("team", "team", "Team"), ("model", "model_name", "Model"))
-NO_MONTH = "a month of the run has no figure"
 
 
 def grouped_costs(name: str, group: str, label: str) -> TableSpec:

@@ -1,10 +1,10 @@
 """How much of the whole bill carries energy and emissions, and which services lack them. Of accelerators alone: headlines.py."""
 
-from reports.sections.sql import nine_digits, within
+from reports.sections.sql import ratio, within
 from reports.sections.tables import table
 
 _SHARES = ",\n    ".join(
-    f"sum({part}) as {part},\n    {nine_digits(f'cast(sum({part}) as double) / nullif(cast(sum(effective_cost) as double), 0)')}"
+    f"sum({part}) as {part},\n    {ratio(f'sum({part})', 'sum(effective_cost)')}"
     f" as {part.removeprefix('effective_cost_with_')}_coverage_ratio"
     for part in ("effective_cost_with_energy", "effective_cost_with_carbon")
 )

@@ -14,13 +14,8 @@ from reports.sections.sql import (
 from reports.sections.tables import table
 
 LOCATION, MARKET = "provider_total_location_based_kgco2e", "provider_total_market_based_kgco2e"
-FOUR = {
-    "provider_scope_2_location_based_kgco2e": "Scope 2 location-based",
-    "provider_scope_2_market_based_kgco2e": "Scope 2 market-based",
-    LOCATION: "Total location-based",
-    MARKET: "Total market-based",
-}
-WHOLES = ", ".join(whole(measure) for measure in FOUR)
+SCOPE_2 = ("provider_scope_2_location_based_kgco2e", "provider_scope_2_market_based_kgco2e")
+WHOLES = ", ".join(whole(measure) for measure in (*SCOPE_2, LOCATION, MARKET))
 
 
 def _by_way(measures: tuple[str, str], months: str, rows: str, is_run: str) -> str:
@@ -115,10 +110,10 @@ order by runs.team, runs.accelerator_type, runs.accelerator_family""")
 
 SCOPES = (
     ("Provider Scope 1", "provider_scope_1_kgco2e", "provider_scope_1_kgco2e"),
-    ("Provider Scope 2", "provider_scope_2_location_based_kgco2e", "provider_scope_2_market_based_kgco2e"),
+    ("Provider Scope 2", *SCOPE_2),
     ("Provider Scope 3", "provider_scope_3_location_based_kgco2e", "provider_scope_3_market_based_kgco2e"),
     ("Provider Scope 3, not split by method", "provider_scope_3_unsplit_kgco2e", "provider_scope_3_unsplit_kgco2e"),
-    ("Provider total", "provider_total_location_based_kgco2e", "provider_total_market_based_kgco2e"),
+    ("Provider total", LOCATION, MARKET),
 )
 BY_SCOPE = "\n    union all\n".join(
     f"    select {n} as position, '{label}' as scope, provider_name, is_run, {location} as location_based, {market} as "

@@ -6,21 +6,11 @@ correlated, so they add; they are no confidence interval.
 
 from reports.model import TableSpec
 from reports.sections import calibration
-from reports.sections.sql import ENDS, ON_RECORD, lines, nine_digits, whole, within
+from reports.sections.sql import ENDS, ON_RECORD, lines, ratio, whole, within
 from reports.sections.tables import by, table
 
-BOUNDARIES = {
-    "chip_energy_kwh": "Chips",
-    "chip_host_energy_kwh": "Chips and host",
-    "it_energy_kwh": "IT",
-    "facility_energy_kwh": "Facility",
-}
-BASES = {
-    "energy_kwh_measured": "Measured",
-    "energy_kwh_driver_power": "Driver power",
-    "energy_kwh_utilisation_model": "Utilisation",
-    "energy_kwh_time_model": "Time",
-}
+BOUNDARIES = ("chip_energy_kwh", "chip_host_energy_kwh", "it_energy_kwh", "facility_energy_kwh")
+BASES = ("measured", "driver_power", "utilisation_model", "time_model")  # from the strongest to the weakest
 
 
 def _wholes(*columns: str) -> str:
@@ -73,12 +63,12 @@ select runs.accelerator_type, runs.accelerator_family, {COUNTS},
     sum(energy.reserved_chip_hours) as reserved_chip_hours,
     cast(sum(energy.observed_chip_hours) as decimal(38, 9)) as observed_chip_hours,
     sum(energy.busy_chip_hours) as busy_chip_hours,
-    {nine_digits("cast(sum(energy.observed_chip_hours) as double) / nullif(cast(sum(energy.reserved_chip_hours) as double), 0)")}
+    {ratio("sum(energy.observed_chip_hours)", "sum(energy.reserved_chip_hours)")}
         as coverage_ratio,
-    {nine_digits("cast(sum(energy.busy_chip_hours) as double) / nullif(cast(sum(energy.observed_chip_hours) as double), 0)")}
+    {ratio("sum(energy.busy_chip_hours)", "sum(energy.observed_chip_hours)")}
         as busy_ratio,
-    {_wholes(*BASES)},
-    {_weakest("energy_basis", "measured", "driver_power", "utilisation_model", "time_model")},
+    {_wholes(*(f"energy_kwh_{basis}" for basis in BASES))},
+    {_weakest("energy_basis", *BASES)},
     {_weakest("power_confidence", "measured", "calibrated", "published", "third_party", "user", "assumed")},
     max(windows.{calibration.FROM}) as {calibration.FROM}
 from energy

@@ -6,6 +6,8 @@ method is made of them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from reports.publication import Publication, Row
 from reports.quarter import listed
@@ -128,10 +130,7 @@ def sheets(publication: Publication) -> list[Sheet]:
 
 
 def _by_model(rows: list[Row]) -> dict[str, list[Row]]:
-    by_model: dict[str, list[Row]] = {}
-    for row in rows:
-        by_model.setdefault(row["model_name"], []).append(row)
-    return by_model
+    return {model: list(of_model) for model, of_model in groupby(rows, itemgetter("model_name"))}
 
 
 def _many(count: int, what: str) -> str:

@@ -4,23 +4,17 @@ The engineering view is never added to the book. The two meet only in the reconc
 (provider Scope 2 and facility energy times the grid's factor), both of the runs that used accelerators in a provider cell.
 """
 
-from reports.sections.sql import ENDS, ON_RECORD, account_names, nine_digits, whole, within
+from reports.sections.sql import ENDS, ON_RECORD, account_names, ratio, whole, within
 from reports.sections.tables import table
 
+MODELLED_TO_PROVIDER = ratio(
+    "sum(modelled_total) filter (where runs_total is not null)", "sum(runs_total) filter (where modelled_total is not null)"
+)
 PAIRED = f"""count(*) as cell_count,
     count(*) filter (where runs_total is null or modelled_total is null) as one_sided_cells,
     sum(runs_total) filter (where runs_total is not null and modelled_total is not null) as provider_kgco2e,
     sum(modelled_total) filter (where runs_total is not null and modelled_total is not null) as modelled_kgco2e,
-    {
-    nine_digits(
-        "cast(sum(modelled_total) filter (where runs_total is not null) as double)"
-        " / nullif(cast(sum(runs_total) filter (where modelled_total is not null) as double), 0)"
-    )
-} as ratio"""
-CELL = (
-    *("provider_name", "source_name", "payer_account_id", "sub_account_id", "service_code", "region_id", "usage_month"),
-    "provider_model_version",
-)
+    {MODELLED_TO_PROVIDER} as ratio"""
 
 BESIDE_PROVIDER = table("modelled_beside_provider").answered_by(f"""select provider_name, region_id, provider_model_version,
     {PAIRED}

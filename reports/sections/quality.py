@@ -163,13 +163,7 @@ QUARANTINE = table("quarantine").answered_by("""select source_name, source_objec
 from marts.fct_quarantine
 order by source_name, reason, source_object, row_number nulls first, column_name nulls first, value nulls first""")
 
-SIDES = {
-    "provider_total": "Provider total",
-    "runs_total": "Runs",
-    "residual_total": "Residual",
-    "quarantined_total": "Quarantined",
-    "difference": "Difference",
-}
+SIDES = ("provider_total", "runs_total", "residual_total", "quarantined_total", "difference")
 MASSES_IN_ORDER = ", ".join(f"'{mass}'" for mass in MASSES)
 # a cell without a list total has no row: its measure then has no whole
 SUMS = ",\n    ".join(

@@ -60,6 +60,11 @@ def nine_digits(expression: str) -> str:
     return f"cast(printf('%.8e', {expression}) as double)"
 
 
+def ratio(part: str, of_whole: str) -> str:
+    """One exact sum over another, as such a statistic; null where the other is zero."""
+    return nine_digits(f"cast({part} as double) / nullif(cast({of_whole} as double), 0)")
+
+
 # the periods whose sums `by_period` makes, with their headings
 PERIODS = (("month_1", "$month_1_short"), ("month_2", "$month_2_short"), ("month_3", "$month_3_short"), ("quarter", "$quarter"))
 

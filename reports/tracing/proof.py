@@ -49,7 +49,6 @@ class Proof:
     of: str
     value: str | None
     rows: tuple[RowSet, ...]
-    tried: int = 0  # how often the figure's SQL ran
 
     @property
     def sentence(self) -> str:
@@ -66,7 +65,6 @@ class Prover:
 
     connection: duckdb.DuckDBPyConnection
     columns: Mapping[str, frozenset[str]]
-    runs: int = 0
     shown: dict[str, str] = field(default_factory=dict)  # what each view shows now
     instead: dict[str, str] = field(default_factory=dict)  # what is shown in place of a published table
     answers: dict[str, list[Row]] = field(default_factory=dict)  # of queries on all rows, which are asked more than once
@@ -75,7 +73,6 @@ class Prover:
         """The answer of a query on the rows that meet these conditions."""
         for table, condition in conditions.items():
             self.show(table, condition)
-        self.runs += 1
         cursor = self.connection.execute(sql)
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
@@ -131,7 +128,6 @@ def opened(published: Path) -> Iterator[Prover]:
 
 def prove(prover: Prover, figure: Figure, quarter: Quarter | None = None) -> Proof:
     """The rows that alone give a figure again. FigureError where the published file does not give it at all."""
-    before = prover.runs
     row = figure.row_of(prover.whole(figure.sql))
     if row is None or figure.column not in row:
         raise FigureError(f"The published file has no figure {figure.id}. Was it published again? Then render the report again.")
@@ -148,18 +144,18 @@ def prove(prover: Prover, figure: Figure, quarter: Quarter | None = None) -> Pro
         return found is not None and found[figure.column] == wanted
 
     sets = _sets(prover, figure.sql, figure.key, quarter, is_same)
-    return Proof(figure.id, plain(wanted), sets, prover.runs - before)
+    return Proof(figure.id, plain(wanted), sets)
 
 
 def prove_table(prover: Prover, table: Mapping[str, Any], quarter: Quarter) -> Proof:
     """The rows that alone give every figure of a table of report.json again."""
-    before, sql = prover.runs, table["sql"]
+    sql = table["sql"]
     wanted = prover.whole(sql)
     printed = [row["values"] for row in table["rows"]]
     if [{name: plain(row[name]) for name in values} for row, values in zip(wanted, printed, strict=False)] != printed:
         raise FigureError(f"The published file gives other figures of {table['id']} than the report prints. Render it again.")
     sets = _sets(prover, sql, {}, quarter, lambda rows: rows == wanted)
-    return Proof(table["id"], f"{len(wanted)} rows", sets, prover.runs - before)
+    return Proof(table["id"], f"{len(wanted)} rows", sets)
 
 
 def narrowest(prover: Prover, statement: str, rows: str, quarter: Quarter | None = None) -> tuple[RowSet, ...]:

@@ -110,7 +110,9 @@ def trace_figure(
             "sql": figure.sql,
             "proof": proof.sentence,
             "rows": [
-                {"table": one.table, "count": one.count, "where": _readable(one.condition)} for one in proof.rows if one.count
+                {"table": one.table, "count": one.count, "where": one.condition.replace("published.", "")}
+                for one in proof.rows
+                if one.count
             ],
             "behind": origins.summary(connection),
             "first": origins.first(connection, SHOWN),
@@ -156,7 +158,3 @@ def _line(row: dict[str, Any]) -> str:
     end = f" ({', '.join(hashes)})" if hashes else ""
     detail = f": {row['detail']}" if row["detail"] else ""
     return f"{row['kind']} {row['source_name']} {row['object']}{rows}{amount}{to}{end}{detail}"
-
-
-def _readable(condition: str) -> str:
-    return condition.replace("published.", "")
