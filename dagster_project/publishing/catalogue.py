@@ -25,10 +25,12 @@ WORDS = """select schema_name, table_name, comment from duckdb_tables() union al
 select schema_name, view_name, comment from duckdb_views() where not internal"""
 
 
-def write_catalogue(file: Path, published: Path, tables: Sequence[PublishedTable]) -> None:
-    """Write the page of a published file, unless it is the one that lies there."""
+def write_catalogue(file: Path, published: Path, tables: Sequence[PublishedTable], *, is_same: bool = False) -> None:
+    """Write the page of a published file, unless it is the one that lies there. `is_same`: tables and words did not change."""
     folder = published / FOLDER
     folder.mkdir(exist_ok=True)
+    if is_same and (folder / PAGE).exists():
+        return
     page, text = folder / PAGE, _page(file, tables, (folder / DBT_PAGE).exists())
     if not page.exists() or page.read_text(encoding="utf-8") != text:
         durable.write(page, text)

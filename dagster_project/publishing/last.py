@@ -1,8 +1,9 @@
 """What of the last publication may stay: its record, and which parts of a table are in its file row for row.
 
-A part is what is written, hashed and kept as a whole: a usage month of a table, or a table without months. That a part is
-the same is asked of the rows on both sides, not of what a build believes to have left alone. *Example:* April turned final
-and only the word `status` of its costs changed, in a build that built no month: its costs are written, its energy stays.
+A part is what is written, hashed and kept as a whole: a usage month of a table, or a table without months. A table of the
+version that was published stays, if the published file has the bytes it was given. Of another, that a part is the same is
+asked of the rows on both sides, not of what a build believes to have left alone. *Example:* April turned final and only the
+word `status` of its costs changed, in a build that built no month: its costs are written, its energy stays.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dagster_project.base import durable
 from dagster_project.base.dbt_project import files_hash
 from dagster_project.publishing.digest import MONTH, NO_MONTH, WHOLE, quoted
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from datetime import date
 
     import duckdb
+
+    from dagster_project.publishing.tables import PublishedTable
 
 Columns = Sequence[tuple[str, str]]  # names and types
 Column = tuple[str, str, bool]  # and whether it may be null
@@ -34,10 +38,15 @@ class Last:
 
     file: Path
     record: Mapping[str, Any]
+    is_intact: bool  # the file has the bytes that were published
 
     def parts_of(self, table: str) -> dict[str, tuple[int, str]]:
         """Rows and digest of each part of a table."""
         return {name: (rows, digest) for name, (rows, digest) in self.record["parts"][table].items()}
+
+    def has_version(self, table: str, version: str | None) -> bool:
+        """Whether the file has the rows of this version of a table, by the record of what it was made of."""
+        return self.is_intact and version is not None and self.record["versions"].get(table) == version
 
 
 @cache
@@ -54,9 +63,11 @@ def last_publication(file: Path, record: Path, code_version: str, tables: Collec
     if not (file.is_file() and record.is_file()):
         return None
     recorded = json.loads(record.read_bytes())
-    wanted = {"publisher": publisher(), "code_version": code_version, "build_id": _build_of(file)}
-    is_ours = all(recorded.get(name) == value for name, value in wanted.items()) and set(recorded["tables"]) == set(tables)
-    return Last(file, recorded) if is_ours else None
+    ours = {"publisher": publisher(), "code_version": code_version}
+    if any(recorded.get(name) != value for name, value in ours.items()) or set(recorded["tables"]) != set(tables):
+        return None
+    is_intact = durable.sha256_of(file) == recorded["sha256"]
+    return Last(file, recorded, is_intact) if is_intact or recorded["build_id"] == _build_of(file) else None
 
 
 def _build_of(file: Path) -> str | None:
@@ -114,6 +125,15 @@ def catalog_of(connection: duckdb.DuckDBPyConnection) -> Catalog:
     for database, schema, table, *column in rows:
         found.setdefault((database, schema, table), []).append(tuple(column))
     return found
+
+
+def versions_of(connection: duckdb.DuckDBPyConnection, catalog: Catalog, tables: Sequence[PublishedTable]) -> dict[str, str]:
+    """The version of each table's rows that the build keeps; one that dbt or Spark wrote has none."""
+    if ("build", "ops", "node_states") not in catalog:
+        return {}
+    nodes = {f"{table.schema}.{table.name}": table.name for table in tables}
+    found = connection.execute("select node, version from build.ops.node_states order by node").fetchall()
+    return {nodes[node]: version for node, version in found if node in nodes}
 
 
 def definition(columns: Sequence[Column]) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -25,7 +25,6 @@ from dagster_project.publishing.digest import MONTH, WHOLE, TableDigest, literal
 from dagster_project.publishing.last import (
     Catalog,
     Column,
-    Contents,
     Last,
     catalog_of,
     condition_of,
@@ -36,6 +35,7 @@ from dagster_project.publishing.last import (
     last_publication,
     part_of,
     publisher,
+    versions_of,
 )
 from dagster_project.publishing.month_files import write_files
 from dagster_project.publishing.parts import LINK, file_name, keep_part, new_folder, remove_old_parts, swap_parts, write_part
@@ -96,18 +96,15 @@ def publish(
     built = frozenset(part_of(month) for month in months or ())
     whole_bytes = _begin_file(new_file, last)
     target = Target(published, folder, last, built)
-    digests, files, hashes = _write(build_file, new_file, tables, identity.build_id, target, statements or {})
+    written = _write(build_file, new_file, tables, identity.build_id, target, statements or {})
     readers = modes.as_in(published)
     for made in (new_file, folder):
         modes.give(made, readers)
     record = {
         **asdict(identity),
         "units": dict(sorted(identity.units.items())),
-        "tables": {digest.table: digest.digest for digest in digests},
-        "rows": {digest.table: digest.rows for digest in digests},
-        "parts": {digest.table: digest.partitions for digest in digests},
-        "files": files,
-        "parquet": hashes,
+        **written,
+        "sha256": durable.sha256_of(new_file),
         "publisher": publisher(),
         "whole_bytes": whole_bytes or new_file.stat().st_size,
     }
@@ -116,7 +113,7 @@ def publish(
     swap_parts(published, folder)
     durable.write_json(record_file, record, readers)
     remove_old_parts(published, folder)
-    write_catalogue(file, published, tables)
+    write_catalogue(file, published, tables, is_same=last is not None)
     return record
 
 
@@ -163,11 +160,8 @@ def _write(
     build_id: str,
     target: Target,
     statements: Mapping[str, str],
-) -> tuple[list[TableDigest], dict[str, dict[str, int]], dict[str, str]]:
-    """Bring the new file to the rows of the build.
-
-    Returns the digests, the rows of what is Parquet alone, and sha256 of all Parquet by relative file name.
-    """
+) -> dict[str, Any]:
+    """Bring the new file to the rows of the build. Returns what PUBLICATION.json states of its tables and of the Parquet."""
     import duckdb
 
     digests: list[TableDigest] = []
@@ -178,10 +172,11 @@ def _write(
         connection.begin()  # hundreds of comments and columns: one commit instead of one, with its wait for the disk, for each
         connection.execute("create schema if not exists marts; create schema if not exists ops")
         catalog = catalog_of(connection)
+        versions = versions_of(connection, catalog, tables)
         parquet_only = [table for table in tables if table.is_parquet_only]
         tables = [table for table in tables if not table.is_parquet_only]
         for table in (table for table in tables if not table.is_view):
-            digest, of_table = _write_table(connection, table, target, catalog)
+            digest, of_table = _write_table(connection, table, target, catalog, versions.get(table.name))
             digests.append(digest)
             hashes |= of_table
             write_totals(connection, digest, target.last.parts_of(table.name) if target.last else None)
@@ -203,11 +198,18 @@ def _write(
         connection.execute("detach build")
         connection.execute("checkpoint")
     durable.sync(new_file)
-    return digests, files, hashes | of_files
+    return {
+        "tables": {digest.table: digest.digest for digest in digests},
+        "rows": {digest.table: digest.rows for digest in digests},
+        "parts": {digest.table: digest.partitions for digest in digests},
+        "files": files,
+        "parquet": hashes | of_files,
+        "versions": versions,
+    }
 
 
 def _write_table(
-    connection: duckdb.DuckDBPyConnection, table: PublishedTable, target: Target, catalog: Catalog
+    connection: duckdb.DuckDBPyConnection, table: PublishedTable, target: Target, catalog: Catalog, version: str | None
 ) -> tuple[TableDigest, dict[str, str]]:
     """Replace the parts of a table that changed: rows, digest and Parquet. The rest keeps all three."""
     source, place = f"build.{quoted(table.schema)}.{quoted(table.name)}", f"marts.{quoted(table.name)}"
@@ -215,10 +217,10 @@ def _write_table(
     if not found:
         raise LookupError(f"the build has no table {table.schema}.{table.name}, which is to be published")
     columns = [(name, data_type) for name, data_type, _ in found]
-    now = contents(connection, source, columns)
+    kept, parts = _kept(connection, table, target, catalog, version)
     hashes: dict[str, str] = {}
     partitions: dict[str, tuple[int, str]] = {}
-    for part, digest in _kept(connection, table, target, now, catalog).items():
+    for part, digest in kept.items():
         name = file_name(table.name, part)
         sha256 = target.last.record["parquet"].get(name) if target.last else None
         if sha256 and keep_part(target.folder / name, target.published / LINK / name, sha256):
@@ -228,7 +230,7 @@ def _write_table(
     elif WHOLE not in partitions:
         stays = " or ".join(condition_of(part) for part in partitions)
         connection.execute(f"delete from {place} where ({stays}) is not true")
-    if changed := sorted(now.keys() - partitions.keys()):
+    if changed := sorted(parts - partitions.keys()):
         condition = " or ".join(condition_of(part) for part in changed)
         by_month = (MONTH,) if any(name == MONTH for name, _ in columns) else ()
         _insert(connection, source, place, (*by_month, *table.key), condition)
@@ -241,20 +243,23 @@ def _write_table(
 
 
 def _kept(
-    connection: duckdb.DuckDBPyConnection, table: PublishedTable, target: Target, now: Contents, catalog: Catalog
-) -> dict[str, tuple[int, str]]:
-    """Parts whose rows in the copied file are those of the build, with rows and digest."""
-    new = catalog["build", table.schema, table.name]
-    if target.last is None or catalog.get(("", "marts", table.name)) != new:
-        return {}
+    connection: duckdb.DuckDBPyConnection, table: PublishedTable, target: Target, catalog: Catalog, version: str | None
+) -> tuple[dict[str, tuple[int, str]], Set[str]]:
+    """Parts whose rows in the copied file are those of the build, with rows and digest; and the names of all parts there are."""
+    new, last = catalog["build", table.schema, table.name], target.last
     old, source = f"marts.{quoted(table.name)}", f"build.{quoted(table.schema)}.{quoted(table.name)}"
-    before = contents(connection, old, [(name, data_type) for name, data_type, _ in new])
+    published = (last.parts_of(table.name) or {WHOLE: NO_ROWS}) if last else {}
+    is_there = last is not None and catalog.get(("", "marts", table.name)) == new
+    if last and is_there and last.has_version(table.name, version):
+        return published, published.keys()
+    columns = [(name, data_type) for name, data_type, _ in new]
+    now = contents(connection, source, columns)
+    before = contents(connection, old, columns) if is_there else {}
     same = {part for part, sums in now.items() if before.get(part) == sums}
     for part in same & {WHOLE, *target.built}:  # made anew, so equal sums alone prove too little: row by row
         if now[part][0] and has_other_rows(connection, source, old, condition_of(part)):
             same.remove(part)
-    published = target.last.parts_of(table.name) or {WHOLE: NO_ROWS}
-    return {part: found for part, found in published.items() if part in same}
+    return {part: found for part, found in published.items() if part in same}, now.keys()
 
 
 def _create(
@@ -266,15 +271,10 @@ def _create(
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, source: str, target: str, key: Sequence[str], condition: str) -> None:
-    """Copy rows in the order of the key."""
+    """Copy rows in the order of the key, then of every other column: whatever the key leaves open must not depend on threads."""
     columns = [name for name, *_ in connection.execute(f"describe {source}").fetchall()]
-    connection.execute(f"insert into {target} from {source} where {condition} order by {row_order(key, columns)}")
-
-
-def row_order(key: Sequence[str], columns: Sequence[str]) -> str:
-    """Order by the key, then by every other column: whatever the key leaves open must not depend on threads."""
-    names = dict.fromkeys([*key, *columns])
-    return ", ".join(f"{quoted(name)} asc nulls last" for name in names)
+    order = ", ".join(f"{quoted(name)} asc nulls last" for name in dict.fromkeys([*key, *columns]))
+    connection.execute(f"insert into {target} from {source} where {condition} order by {order}")
 
 
 def _comment(connection: duckdb.DuckDBPyConnection, tables: dict[str, Sequence[PublishedTable]]) -> None:

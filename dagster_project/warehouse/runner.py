@@ -9,9 +9,11 @@ behind its last table. Which statements there are is written in statements.py, w
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 SMALL_BYTES = 32_000_000  # of exports that count, compressed as they landed
 MONTHS_OF_BUILD = {"raw.build_months", "raw.status_months"}  # they choose rows of a table by month and are no contents of it
+CONTROLS = {
+    "raw.measure_totals"
+}  # worked out of deliveries as they landed: these are the contents, and are in the version of their kind
 BROKEN = ("error", "fail", "skipped")
 
 
@@ -40,7 +45,7 @@ def run(
     runner.create_schemas(statements)
     for statement in statements:
         yield runner.result(statement)
-    runner.keep_passed()
+    runner.keep_states()
 
 
 def worth_threads(connection: duckdb.DuckDBPyConnection) -> int:
@@ -81,6 +86,7 @@ class _Runner:
         self.above: dict[str, set[str]] = {}  # of each model all models and seeds that it is made of
         self.broken: dict[str, str] = {}  # models that were not built, and why
         self.failed: list[tuple[str, set[str]]] = []  # tests that stop the build, and the models they read
+        self.moved: list[State] = []  # beside which nothing is written: they go with the next table
         self.passed: list[State] = []
 
     def create_schemas(self, statements: Sequence[Statement]) -> None:
@@ -133,7 +139,7 @@ class _Runner:
 
     def _inputs(self, statement: Statement) -> str:
         """The contents of all that a statement reads, and the engine that runs it."""
-        chosen = MONTHS_OF_BUILD if statement.kind == BY_MONTH or statement.is_test else set()
+        chosen = MONTHS_OF_BUILD | CONTROLS if statement.is_test else MONTHS_OF_BUILD if statement.kind == BY_MONTH else set()
         versions = [(read, self._version(read)) for read in statement.reads if read not in chosen]
         return states.sha256(duckdb.__version__, versions)
 
@@ -145,60 +151,96 @@ class _Runner:
     def _is_same(self, statement: Statement, key: str) -> bool:
         """Whether it is there and its statement is the one by which it was made."""
         state = self.states.get(key)
-        is_there = statement.is_test or self.there.get(key) == ("view" if statement.kind == VIEW else "table")
+        is_there = statement.is_test or self.there.get(key) == "table"
         return is_there and state is not None and state.definition == statement.definition
 
     def _model(self, statement: Statement) -> tuple[str, int | None, int, str | None]:
         key, inputs = statement.relation, self._inputs(statement)
+        if statement.kind == VIEW:
+            return self._view(statement, inputs)
         is_same, before = self._is_same(statement, key), self.states.get(key)
         if is_same and before and before.inputs == inputs and not (self.build.is_forced and statement.kind == BY_MONTH):
             return "unchanged", None, 0, None
-        if statement.kind == VIEW:  # as new as what it reads
-            return self._write(statement, State(key, statement.definition, inputs, states.sha256(statement.definition, inputs)))
         months = self._months(statement) if is_same and statement.kind == BY_MONTH else None
-        version = self.build.build_id if before is None or months is None or months else before.version
-        return self._write(statement, State(key, statement.definition, inputs, version), before, months)
+        if months == [] and before:  # nothing of it is written
+            self._keep(replace(before, inputs=inputs))
+            return "unchanged", None, 0, None
+        return self._write(statement, inputs, before, months)
+
+    def _view(self, statement: Statement, inputs: str) -> tuple[str, int | None, int, str | None]:
+        """A view is as new as what it reads. It is created again where a statement below it changed: columns may have."""
+        key, above = statement.relation, sorted(self.above[statement.relation])
+        made_of = [self.states[one].definition for one in above if one in self.states]
+        definition = states.sha256(statement.definition, made_of, self._version("raw"))
+        before, is_there = self.states.get(key), self.there.get(key) == "view"
+        state = State(key, definition, inputs, states.sha256(statement.definition, inputs))
+        if is_there and before == state:
+            return "unchanged", None, 0, None
+        if is_there and before and before.definition == definition:
+            self._keep(state)
+        else:
+            self._create(statement, "view", lambda: state)
+        return "success", None, 0, None
+
+    def _keep(self, state: State) -> None:
+        """Keep the state of what is as it lies there, though what it is made of is not what it was."""
+        self.states[state.node] = state
+        self.moved.append(state)
 
     def _months(self, statement: Statement) -> list[str]:
         return sorted({*self.build.months, *(self.build.turned if statement.shows_status else ())})
 
     def _write(
-        self, statement: Statement, state: State, before: State | None = None, months: list[str] | None = None
+        self, statement: Statement, inputs: str, before: State | None, months: list[str] | None
     ) -> tuple[str, int | None, int, str | None]:
-        """Write a view or table and its state. The version stays where the rows are what they were."""
-        relation, there, is_view = statement.relation, dict(self.there), statement.kind == VIEW
+        """Write a table, or months of it, and its state. The version stays where the rows are what they were."""
+        was_there = statement.relation in self.there
+
+        def state() -> State:
+            sums = json.dumps(self._sums(statement, before, months))
+            is_equal = before is not None and was_there and before.sums == sums
+            version = before.version if before and is_equal else self.build.build_id
+            return State(statement.relation, statement.definition, inputs, version, sums)
+
+        written = self._create(statement, "table", state, months)
+        return "success", sum(rows for rows, *_ in json.loads(written.sums or "")["parts"].values()), 0, None
+
+    def _create(self, statement: Statement, kind: str, state: Callable[[], State], months: list[str] | None = None) -> State:
+        """Create a view or table, or write months of one, and its state in one transaction."""
+        relation, there = statement.relation, dict(self.there)
         self.connection.begin()
         try:
-            condition = statement.replaced(months) if months else "true"
-            old = self._sums(relation, condition) if before and relation in there and not is_view and months != [] else None
             if months is None:
                 self._drop(relation)
                 self.connection.execute(statement.whole())
-                self.there[relation] = "view" if is_view else "table"
-            elif months:
+                self.there[relation] = kind
+            else:
                 self.connection.execute(statement.of_months(months))
-            if old is not None and before and self._sums(relation, condition) == old:
-                state = State(state.node, state.definition, state.inputs, before.version)
-            states.write(self.connection, [state])
+            made = state()
+            states.write(self.connection, [*self.moved, made])
             self.connection.commit()
         except BaseException:
             self.connection.rollback()
             self.there = there
             raise
-        self.states[relation] = state
-        if months == []:
-            return "unchanged", None, 0, None
-        return "success", None if is_view else self._count(relation), 0, None
+        self.states[relation] = made
+        self.moved.clear()
+        return made
 
-    def _sums(self, relation: str, condition: str) -> Any:
-        """Columns and sums over the hashes of some rows: equal where the rows are."""
-        rows = f"(from {relation} where {condition})"
-        columns = [(name, str(kind)) for name, kind, *_ in self.connection.execute(f"from {rows} limit 0").description]
-        return columns, contents(self.connection, rows, columns)
+    def _sums(self, statement: Statement, before: State | None, months: list[str] | None) -> dict[str, Any]:
+        """Columns of a table, and by month sums over the hashes of its rows: equal where the rows are.
 
-    def _count(self, relation: str) -> int:
-        (count,) = self.connection.execute(f"select count(*) from {relation}").fetchone() or (0,)
-        return int(count)
+        Of a table of which only `months` were written, those of other months are what they were.
+        """
+        relation, condition, kept = statement.relation, "true", dict[str, Any]()
+        if before and before.sums and months and not statement.also_replaced:
+            condition = statement.replaced(months)
+            written = {month[:7] for month in months}
+            kept = {part: sums for part, sums in json.loads(before.sums)["parts"].items() if part not in written}
+        columns = [(name, str(kind)) for name, kind, *_ in self.connection.execute(f"from {relation} limit 0").description]
+        parts = contents(self.connection, f"(from {relation} where {condition})", columns)
+        kept |= {part: sums for part, sums in parts.items() if sums[0]}
+        return {"columns": columns, "parts": dict(sorted(kept.items()))}
 
     def _test(self, statement: Statement) -> tuple[str, int | None, int, str | None]:
         key, inputs = statement.unique_id, self._inputs(statement)
@@ -212,8 +254,8 @@ class _Runner:
         detail = first_rows(self.connection, statement.sql)
         return "fail" if statement.blocks else "warn", None, int(failures), detail
 
-    def keep_passed(self) -> None:
-        """Keep which tests passed, once all have been asked: one that is asked again costs little."""
+    def keep_states(self) -> None:
+        """Keep what moved, and which tests passed once all have been asked: one that is asked again costs little."""
         self.connection.begin()
-        states.write(self.connection, self.passed)
+        states.write(self.connection, [*self.moved, *self.passed])
         self.connection.commit()

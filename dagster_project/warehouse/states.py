@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dagster_project.base.code import raw_version
 from dagster_project.base.kinds import Kind, built_kinds
+from dagster_project.publishing.digest import literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 DDL = """
 create schema if not exists ops;
-create table if not exists ops.node_states (node varchar, definition varchar, inputs varchar, version varchar)
+create table if not exists ops.node_states (node varchar, definition varchar, inputs varchar, version varchar);
+alter table ops.node_states add column if not exists sums varchar
 """
 
 
@@ -33,13 +35,15 @@ create table if not exists ops.node_states (node varchar, definition varchar, in
 class State:
     """Of one relation or test: hashes of its statement and of what it read, and the version of its contents.
 
-    The version of a table is the build that last gave it other rows; that of a test the build in which it passed.
+    The version of a table is the build that last gave it other rows; that of a test the build in which it passed. `sums` are sums
+    of a table's rows by month, as JSON: by them a build knows whether rows that it writes are the ones it replaces.
     """
 
     node: str
     definition: str
     inputs: str
     version: str
+    sums: str | None = None
 
 
 def read(connection: duckdb.DuckDBPyConnection) -> dict[str, State]:
@@ -51,9 +55,10 @@ def read(connection: duckdb.DuckDBPyConnection) -> dict[str, State]:
 def write(connection: duckdb.DuckDBPyConnection, states: Iterable[State]) -> None:
     """Replace the states of some nodes."""
     if rows := [astuple(state) for state in states]:
-        columns = [list(column) for column in zip(*rows, strict=True)]
-        connection.execute("delete from ops.node_states where node in (select unnest(?))", [columns[0]])
-        connection.execute("insert into ops.node_states select unnest(?), unnest(?), unnest(?), unnest(?)", columns)
+        # as literals: of a hundred tables each has its own transaction, and parameters that are lists take longer to plan
+        nodes = ", ".join(literal(row[0]) for row in rows)
+        values = ", ".join(f"({', '.join('null' if value is None else literal(value) for value in row)})" for row in rows)
+        connection.execute(f"delete from ops.node_states where node in ({nodes}); insert into ops.node_states values {values}")
 
 
 def forget(connection: duckdb.DuckDBPyConnection, statements: Iterable[Statement]) -> None:

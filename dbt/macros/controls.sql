@@ -1,13 +1,14 @@
-{# Which measures have control totals, by kind: [name, type, decimals], as landing wrote them down. Generic over kinds: the connectors say
-   which columns are measures. Empty while dbt only parses. #}
-{% macro controlled_kinds() -%}
-{%- set kinds = {} -%}
+{# Measures of a kind that have control totals: [name, type, decimals], as landing wrote them down. The connectors state which columns are
+   measures. Empty while dbt only parses, and where no delivery of the kind is read. #}
+{% macro controlled_measures(kind) -%}
+{%- set measures = [] -%}
 {%- if execute -%}
-    {%- for row in run_query('select distinct kind, measure, column_type, decimals from raw.measure_totals order by all').rows -%}
-        {%- do kinds.setdefault(row[0], []).append([row[1], row[2], row[3] | int]) -%}
+    {%- set sql = "select distinct measure, column_type, decimals from raw.measure_totals where kind = '" ~ kind ~ "' order by all" -%}
+    {%- for row in run_query(sql).rows -%}
+        {%- do measures.append([row[0], row[1], row[2] | int]) -%}
     {%- endfor -%}
 {%- endif -%}
-{{ return(kinds) }}
+{{ return(measures) }}
 {%- endmacro %}
 
 {# How many values a measure of a raw view has, and their exact sum as text: a second writing of landing.deriving.measures.

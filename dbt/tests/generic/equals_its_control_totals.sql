@@ -1,27 +1,32 @@
--- What the raw views read of each delivery has the rows, and sums up measure by measure to the control totals, that it had when
--- it was landed.
+{% test equals_its_control_totals(model) %}
+-- What the raw view of a kind reads of each delivery has the rows, and sums up measure by measure to the control totals, that it had
+-- when it was landed.
 -- Only deliveries that this build reads are looked at: a build of one month reads the files of one month.
-{{ config(meta={'dagster': {'ref': {'name': 'int_provider_cost_totals'}}}) }}
-{%- set kinds = controlled_kinds() %}
+{%- set kind = model.identifier %}
+{%- set measures = controlled_measures(kind) %}
 with landed as (
     select * from {{ source('raw', 'measure_totals') }}
+    where kind = '{{ kind }}'
 ),
-{% for kind, measures in kinds.items() %}
-{{ kind }}_sums as (
+
+{%- if measures %}
+
+sums as (
     select
         _source_name as source_name,
         _delivery_content_hash as content_hash
         {%- for name, type, decimals in measures %},
         {{ measure_sums(name, type, decimals) }}
         {%- endfor %}
-    from raw.{{ kind }}
-    where _delivery_content_hash in (select content_hash from landed where kind = '{{ kind }}')
+    from {{ model }}
+    where _delivery_content_hash in (select content_hash from landed)
     group by all
 ),
-{% endfor %}
+{%- endif %}
+
 -- a row for each measure by its name: a branch for each of them takes ten times as long to plan
 loaded as (
-    {%- for kind, measures in kinds.items() %}
+    {%- if measures %}
     {%- set names = measures | map(attribute=0) | list %}
     select
         source_name,
@@ -29,13 +34,12 @@ loaded as (
         measure,
         case measure {%- for name in names %} when '{{ name }}' then {{ name }}__count {%- endfor %} end as value_count,
         case measure {%- for name in names %} when '{{ name }}' then {{ name }}__total {%- endfor %} end as total
-    from {{ kind }}_sums
+    from sums
     cross join (values {%- for name in names %} ('{{ name }}') {{- ',' if not loop.last }} {%- endfor %}) as names (measure)
-    union all
-    {%- endfor %}
+    {%- else %}
     select source_name, content_hash, measure, value_count, total
     from landed
-    where false
+    {%- endif %}
 ),
 
 counted as (
@@ -56,3 +60,4 @@ select
 from landed
 full outer join counted using (source_name, measure, content_hash)
 where landed.value_count is distinct from counted.value_count or landed.total is distinct from counted.total
+{% endtest %}
