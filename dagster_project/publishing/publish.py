@@ -113,7 +113,7 @@ def publish(
     swap_parts(published, folder)
     durable.write_json(record_file, record, readers)
     remove_old_parts(published, folder)
-    write_catalogue(file, published, tables, is_same=last is not None)
+    write_catalogue(file, published, tables, is_same=last is not None and last.is_intact)
     return record
 
 
@@ -188,8 +188,9 @@ def _write(
             _insert(connection, f"build.ops.{quoted(name)}", f"ops.{quoted(name)}", of_ops[name].key, own)
         write_contract(connection)
         write_statements(connection, statements)
-        write_views(connection, tables, statements)
-        write_bare_names(connection, tables)
+        if not (target.last and target.last.is_intact):  # else the copied file has them
+            write_views(connection, tables, statements)
+            write_bare_names(connection, tables)
         files, of_files = write_files(
             connection, parquet_only, digests, target.folder, target.published, target.last, target.built
         )

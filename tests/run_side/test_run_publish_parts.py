@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from run_side_kit import ROWS, TABLES, identity, write_build
 
-from dagster_project.publishing import digest, last
+from dagster_project.publishing import last
 from dagster_project.publishing import publish as publishing
 from dagster_project.publishing.digest import table_digest
 from dagster_project.publishing.publish import COMMIT_RECORD, FILE_NAME, publish
@@ -96,7 +96,9 @@ def test_months_that_were_built_and_came_out_as_they_were_are_not_written_again(
 def test_the_columns_of_all_tables_are_asked_for_once(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(publishing, "catalog_of", lambda file: asked.append(file) or last.catalog_of(file))
-    monkeypatch.setattr(digest, "columns_of", lambda *_: pytest.fail("asked again, for one table"))
+    monkeypatch.setattr(
+        publishing, "table_digest", lambda *given: table_digest(*given) if given[4] else pytest.fail("asked again, for one table")
+    )
     home.publish(MAY_ROWS, date(2026, 5, 1))
     assert len(asked) == 1
 
@@ -104,6 +106,26 @@ def test_the_columns_of_all_tables_are_asked_for_once(home: Home, monkeypatch: p
 def test_a_row_that_changed_in_a_month_that_was_not_built_is_published(home: Home, written: list[str]) -> None:
     """A status, an idle share: what a mart joins may change while the month itself is not built again."""
     record = home.publish([("a", "2026-04-01", "1.000000000002"), *ROWS[1:]])
+    assert written == [APRIL]
+    home.assert_as_from_nothing(record)
+
+
+def test_rows_of_the_published_version_are_not_read_again_unless_someone_changed_the_file(
+    home: Home, written: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(publishing, "contents", lambda *given: asked.append(given[1]) or last.contents(*given))
+    state = "create table ops.node_states as select 'marts.fct_costs' as node, '{}' as version"
+    for version, rows, months in (("one", ROWS, [APRIL, MAY]), ("one", ROWS, []), ("two", MAY_ROWS, [MAY])):
+        asked.clear()
+        record = home.publish(rows, date(2026, 4, 1), date(2026, 5, 1), change=state.format(version))
+        assert any("fct_costs" in relation for relation in asked) == (version != "one" or bool(months))
+        assert written == [name for name in months if version != "one"]
+        home.assert_as_from_nothing(record)
+        written.clear()
+    with duckdb.connect(str(home.published / FILE_NAME)) as connection:
+        connection.execute("update marts.fct_costs set effective_cost = 99 where usage_month = date '2026-04-01'")
+    record = home.publish(MAY_ROWS, change=state.format("two"))
     assert written == [APRIL]
     home.assert_as_from_nothing(record)
 
