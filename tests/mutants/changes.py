@@ -21,7 +21,7 @@ SQL = ("dbt/models/staging", "dbt/models/intermediate", "dbt/models/marts")
 # comparison first: `>=` must not be found as `>`
 IN_SQL: dict[str, str] = {
     r" >= ": " > ", r" <= ": " < ", r" > ": " >= ", r" < ": " <= ", r" = ": " <> ", r" <> ": " = ",
-    r" \+ ": " - ", r" - ": " + ", r" \* ": " + ",
+    r" \+ ": " - ", r" - ": " + ", r"(?<!select) \* ": " + ",
     r"\band\b": "or", r"\bor\b": "and", r"\bleft join\b": "inner join",
     r"\bis not null\b": "is null", r"\bis null\b": "is not null",
     r"\bsum\(": "max(", r"\bmin\(": "max(", r"\bmax\(": "min(", r"\bbool_and\(": "bool_or(", r"\bbool_or\(": "bool_and(",
@@ -95,7 +95,11 @@ def python_changes(path: Path) -> Iterator[Change]:
         if found:
             yield Change(path, start + found.start(), start + found.end(), new)
 
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    # a dataclass that is frozen, or a struct that the collector passes by, is the same program without
+    options = {id(part) for one in classes for option in (*one.decorator_list, *one.keywords) for part in ast.walk(option)}
+    for node in [node for node in ast.walk(tree) if id(node) not in options]:
         match node:
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
                 yield from between(left, right, WRITTEN[type(op)], COMPARISONS[type(op)])
