@@ -236,6 +236,25 @@ def digest(
 
 @app.command()
 @guarded
+def accept(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The source that the delivery is of.")],
+    partition: Annotated[str, typer.Argument(metavar="PARTITION", help="Its partition, as `trainledger status` shows it.")],
+    export: Annotated[str | None, typer.Option("--export", help="Of several exports of the partition this one.")] = None,
+    by: Annotated[str | None, typer.Option("--by", help="Who decides it; the user of this machine unless given.")] = None,
+    config: Config = DEFAULT_CONFIG,
+    wait: Wait = 0.0,
+) -> None:
+    """Let a delivery count that was held back, as unlike the one before it or as another export of its payer.
+
+    Example: trainledger accept aws-bill 2026-04
+    """
+    from dagster_project.commands.accepting import accept as accept_held
+
+    accept_held(settings_of(config), source, partition, export, by, wait, say)
+
+
+@app.command()
+@guarded
 def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Really remove; without it only what would go is shown.")] = False,
     config: Config = DEFAULT_CONFIG,

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from dagster_project.base import clock
 from dagster_project.base.kinds import Fact
 from dagster_project.election.books import Key, books_of, keys_of
-from dagster_project.election.winners import Elected, View, winners_of
+from dagster_project.election.winners import Elected, View, newest_of, winners_of
 from dagster_project.landing.deriving.contents import Contents, version_order
 from dagster_project.landing.judging.judge import Candidate, judge
 from dagster_project.landing.land import Landing
@@ -62,21 +62,34 @@ def elect(
     """
     winners: list[Elected] = []
     refusals: list[RefusalRecord] = []
-    for source in sorted(sources, key=lambda source: source.name):
-        contents = partial(contents_of or landing.contents, source)
-        records = (landed or {}).get(source.name) or landing.read(source.name)
-        found, refused = winners_of(source, records, contents, view)
+    ordered = sorted(sources, key=lambda source: source.name)
+    records = {source.name: (landed or {}).get(source.name) or landing.read(source.name) for source in ordered}
+    contents_of = contents_of or _judged(landing, [(source, records[source.name]) for source in ordered], view)
+    for source in ordered:
+        found, refused = winners_of(source, records[source.name], partial(contents_of, source), view)
         winners += found
         refusals += refused
-    winners = winners if contents_of else _judged(landing, winners)
     restated = read_restated(landing.cache.parent) if view.instant is None else ()
     return Election(tuple(_flagged(winners)), tuple(refusals), view.instant or clock.now(), view, restated)
 
 
-def _judged(landing: Landing, winners: list[Elected]) -> list[Elected]:
-    """The winners with their verdicts; those that lack one, which another version of the code landed, are judged together."""
-    judged = judge(landing, (Candidate(winner.source, winner.generation, winner.contents) for winner in winners))
-    return [replace(winner, contents=judged.get(winner.generation.path, winner.contents)) for winner in winners]
+def _judged(landing: Landing, records: Iterable[tuple[SourceSettings, SourceLanding]], view: View) -> ContentsOf:
+    """What our code makes of a generation, with its verdict: it decides whether the generation may count.
+
+    The newest of every export that lack one, which another version of the code landed, are judged together.
+    """
+    newest = [(source, generation) for source, landed in records for generation in newest_of(landed, view)]
+    candidates = [Candidate(source, generation, landing.contents(source, generation)) for source, generation in newest]
+    known = {one.generation.path: one.contents for one in candidates} | judge(landing, candidates)
+
+    def contents_of(source: SourceSettings, generation: Generation) -> Contents:
+        path = generation.path
+        if path not in known:
+            known[path] = landing.contents(source, generation)
+            known.update(judge(landing, [Candidate(source, generation, known[path])]))
+        return known[path]
+
+    return contents_of
 
 
 def _flagged(winners: list[Elected]) -> list[Elected]:

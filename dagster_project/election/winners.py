@@ -1,10 +1,11 @@
-"""Which generation of a partition counts, by what was landed or published by an instant, and which refusals are in force.
+"""Which generations of a partition count, by what was landed or published by an instant, and which refusals are in force.
 
-Per (source, partition) the greatest published_at wins, ties by content hash; a generation that the present code refuses is passed
-over. The answer depends on what was landed, never on the order in which it was.
+Per source, partition and export the greatest published_at wins, ties by content hash; a generation that the present code refuses
+is passed over, and one that is unlike the one it would replace, until a person accepts it. Of two exports of one partition
+both count where their payers differ, else one. The answer depends on what was landed, never on the order in which it was.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import takewhile
@@ -12,7 +13,8 @@ from itertools import takewhile
 from dagster_project.base.failures import SourceError, UsageError
 from dagster_project.base.kinds import Fact
 from dagster_project.landing.deriving.contents import BillMonth, Contents
-from dagster_project.landing.records import Generation, RefusalRecord
+from dagster_project.landing.judging.rules import unlike
+from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal
 from dagster_project.landing.store import SourceLanding
 from dagster_project.settings import SourceSettings
 
@@ -105,20 +107,95 @@ class Elected:
 def winners_of(
     source: SourceSettings, landed: SourceLanding, contents_of: Callable[[Generation], Contents], view: View
 ) -> tuple[list[Elected], list[RefusalRecord]]:
-    """The winner of each partition of a source, and the refusals in force, also of what the present code refuses."""
-    partitions: dict[str, list[Generation]] = {}  # removed generations among the others: that one is missing must be known
+    """The winners of each partition of a source, one for each export whose payers no other has; and the refusals in force."""
+    partitions: dict[str, dict[str, list[Generation]]] = {}
+    # removed generations among the others: that one is missing must be known
     for generation in [*landed.generations, *(tombstone.generation for tombstone in landed.tombstones)]:
         if view.has_generation(generation):
-            partitions.setdefault(generation.partition, []).append(generation)
+            partitions.setdefault(generation.partition, {}).setdefault(generation.export, []).append(generation)
+    accepted = {one.content_hash: one for one in landed.acceptances if view.as_of is None or one.accepted_at <= view.as_of}
     winners: list[Elected] = []
     refused: list[RefusalRecord] = []
     removed = {id(tombstone.generation) for tombstone in landed.tombstones}
-    for _, candidates in sorted(partitions.items()):
-        _must_be_of_its_kind(source, candidates[0])
-        winner = _winner(source, candidates, removed, contents_of, refused)
-        if winner is not None:
-            winners.append(winner)
+    for partition, exports in sorted(partitions.items()):
+        found: list[Elected] = []
+        preferred = [one.export for one in accepted.values() if one.partition == partition]
+        for export in _by_precedence(exports, source.book, preferred):
+            _must_be_of_its_kind(source, exports[export][0])
+            winner = _winner(source, exports[export], removed, contents_of, refused, accepted)
+            other = winner and next((one for one in found if _payers(one) & _payers(winner)), None)
+            if winner and other is None:
+                found.append(winner)
+            elif winner and other and other.generation.export not in (source.book, *preferred):
+                refused.append(_of_two_exports(winner, other))
+        winners += found
     return winners, [*in_force(landed, view), *refused]
+
+
+def _by_precedence(exports: dict[str, list[Generation]], book: bool | str | None, accepted: Sequence[str]) -> list[str]:
+    """The exports of a partition: the one that `book:` names, those a person accepted, the last first, then the oldest first."""
+
+    def place(export: str) -> tuple[bool, int, tuple[datetime, str]]:
+        last = max((number for number, one in enumerate(accepted, 1) if one == export), default=0)
+        return export != book, -last, min(generation.order for generation in exports[export])
+
+    return sorted(exports, key=place)
+
+
+def _payers(winner: Elected) -> set[str]:
+    """The payers of its rows; only bills and carbon have them."""
+    return set(winner.contents.controls.payers)
+
+
+def _refused(generation: Generation, contents: Contents, refusals: list[RowRefusal]) -> RefusalRecord:
+    """A generation that does not count, as if it were refused when it was landed."""
+    return RefusalRecord(
+        source=generation.source,
+        kind=generation.kind,
+        partition=generation.partition,
+        identity=generation.identity,
+        connector_version=contents.connector_version,
+        published_at=generation.published_at,
+        refused_at=generation.landed_at,
+        refusals=refusals,
+    )
+
+
+def _held(generation: Generation, found: Iterable[str]) -> RowRefusal:
+    """Why a delivery does not replace the one before it."""
+    return RowRefusal(
+        source_object=generation.objects[0].key,
+        value=generation.export or None,
+        reason="unlike_its_predecessor",
+        message=f"This delivery is unlike the one that it would replace ({'; '.join(found)}), so that one still counts.",
+        remedy="Find out what changed. Where the delivery is right: "
+        f"`trainledger accept {generation.source} {generation.partition}`.",
+    )
+
+
+def _of_two_exports(winner: Elected, other: Elected) -> RefusalRecord:
+    """Why an export does not count beside another one of its payer."""
+    mine, theirs = winner.generation, other.generation
+    payers = ", ".join(sorted(_payers(winner) & _payers(other)))
+    refusal = RowRefusal(
+        source_object=mine.objects[0].key,
+        value=mine.export,
+        reason="two_exports",
+        message=f"The exports '{theirs.export}' and '{mine.export}' of one location both have {mine.partition} of payer "
+        f"{payers}: '{theirs.export}' counts and '{mine.export}' does not.",
+        remedy=f"Set `book: {theirs.export}` or `book: {mine.export}`, the one that counts, or where '{mine.export}' took the "
+        f"other's place: `trainledger accept {mine.source} {mine.partition} --export {mine.export}`.",
+    )
+    return _refused(mine, winner.contents, [refusal])
+
+
+def newest_of(landed: SourceLanding, view: View) -> Iterator[Generation]:
+    """Of each partition and export the landed generation that counts, if nothing speaks against it."""
+    found: dict[tuple[str, str], list[Generation]] = {}
+    for generation in landed.generations:
+        if view.has_generation(generation):
+            found.setdefault((generation.partition, generation.export), []).append(generation)
+    yield from map(winner_of, found.values())
 
 
 def winner_of(generations: Iterable[Generation]) -> Generation:
@@ -137,8 +214,9 @@ def _winner(
     removed: set[int],
     contents_of: Callable[[Generation], Contents],
     refused: list[RefusalRecord],
+    accepted: Collection[str] = (),
 ) -> Elected | None:
-    """The generation of one partition that counts; one that the present code refuses is recorded, and the one before it asked."""
+    """The generation of one export that counts; one that is refused or held back is recorded, and the one before it asked."""
     while candidates:
         winner = winner_of(candidates)
         alike = [g for g in candidates if g.content_hash == winner.content_hash and id(g) not in removed]
@@ -152,20 +230,11 @@ def _winner(
         if id(winner) in removed:
             winner = min(alike, key=lambda g: g.order)
         contents = contents_of(winner)
-        if contents.is_taken:
+        found = {} if winner.content_hash in accepted else unlike(contents)
+        if contents.is_taken and not found:
             return Elected(source, winner, contents)
-        refused.append(  # as if it were refused when it was landed
-            RefusalRecord(
-                source=winner.source,
-                kind=winner.kind,
-                partition=winner.partition,
-                identity=winner.identity,
-                connector_version=contents.connector_version,
-                published_at=winner.published_at,
-                refused_at=winner.landed_at,
-                refusals=contents.refusals,
-            )
-        )
+        reasons = [_held(winner, found.values())] if contents.is_taken else contents.refusals
+        refused.append(_refused(winner, contents, reasons))
         candidates = [generation for generation in candidates if generation.content_hash != winner.content_hash]
     return None
 

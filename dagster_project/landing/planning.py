@@ -3,20 +3,23 @@
 Runs in every refresh, so it must stay cheap: it imports neither Dagster nor dbt nor DuckDB nor polars nor pyarrow.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+
+from msgspec import structs
 
 from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError
 from connectors.layouts.accounting import Counts, look
 from connectors.registry import connector_for
 from connectors.stores.google_locations import other_days
+from dagster_project.landing.deriving.contents import JUDGED, Contents
 from dagster_project.landing.fetching import batches
 from dagster_project.landing.judging.judge import Candidate, judge
 from dagster_project.landing.land import Landed, Landing
-from dagster_project.landing.records import RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
+from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
 from dagster_project.landing.sources import Span, is_table, open_source, span_of
 from dagster_project.landing.store import SourceLanding
 from dagster_project.landing.surprises import surprise_of
@@ -147,9 +150,23 @@ def _judged(landing: Landing, plan: Plan, results: list[Landed]) -> list[Landed]
     """The results with the verdicts on what was landed."""
     sources = {source.name: source for source, _ in plan.new}
     landed = [(one, one.generation, one.contents) for one in results if one.generation and one.contents]
-    judged = judge(landing, (Candidate(sources[one.source], generation, contents) for one, generation, contents in landed))
+    candidates = {
+        generation.path: Candidate(sources[one.source], generation, contents)
+        for one, earlier, _ in landed
+        for generation, contents in _after(landing, sources[one.source], earlier)
+    }
+    candidates |= {generation.path: Candidate(sources[one.source], generation, contents) for one, generation, contents in landed}
+    judged = judge(landing, candidates.values())
     found = {id(one): judged[generation.path] for one, generation, _ in landed if generation.path in judged}
     return [replace(one, contents=found.get(id(one), one.contents)) for one in results]
+
+
+def _after(landing: Landing, source: SourceSettings, earlier: Generation) -> Iterator[tuple[Generation, Contents]]:
+    """The generations of its export behind one that was landed late, to be judged again: they follow other ones now."""
+    known = landing.read(source.name, earlier.partition).generations if source.facts.fact in JUDGED else []
+    for generation in known:
+        if generation.export == earlier.export and generation.order > earlier.order:
+            yield generation, structs.replace(landing.contents(source, generation), verdict=None)
 
 
 def is_wanted(source: SourceSettings, item: Delivery | Refusal) -> bool:

@@ -1,4 +1,4 @@
-"""The records that describe the landing: `_generation.json`, `_refused/*.json` and `*.tombstone.json`.
+"""The records that describe the landing: `_generation.json`, `_refused/*.json`, `*.tombstone.json` and `*.accepted.json`.
 
 A generation is one landed delivery. Its record is written last, so its presence means the generation is whole. It holds the
 provider's facts and the hashes of the provider's bytes, nothing that our code made of them: that is kept by landing.shelf and
@@ -18,6 +18,8 @@ from dagster_project.base.failures import SourceError
 RECORD = "_generation.json"
 REFUSED = "_refused"
 TOMBSTONE = ".tombstone.json"
+ACCEPTED = ".accepted.json"
+MANIFEST = "-Manifest.json"  # behind the name of an export, in the file of its manifest
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=@~+,-]|^[._]")
 _MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -77,9 +79,22 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
         return partition_month(self.partition)
 
     @property
+    def export(self) -> str:
+        """The export that delivered it, by the file name of its manifest; '' where deliveries have none."""
+        return export_of(next((landed.key for landed in self.objects if landed.role == "manifest"), ""))
+
+    @property
     def order(self) -> tuple[datetime, str]:
         """Election order inside a partition."""
         return (self.published_at, self.content_hash)
+
+
+class Likeness(msgspec.Struct, frozen=True, kw_only=True):
+    """What the next delivery of an export is compared with, so that one of another kind does not replace this one."""
+
+    rows: int
+    payers: list[str]
+    accounts: list[str]
 
 
 class Tombstone(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +102,24 @@ class Tombstone(msgspec.Struct, frozen=True, kw_only=True):
 
     generation: Generation
     removed_at: datetime
+    likeness: Likeness | None = None  # null in what 0.8 removed
+
+
+class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's decision that a generation counts, though it is unlike the one before it or of another export."""
+
+    source: str
+    partition: str
+    generation: str  # its name
+    content_hash: str
+    export: str
+    accepted_at: datetime
+    accepted_by: str
+
+    @property
+    def path(self) -> str:
+        """Its file below the landing, beside the folder of the generation."""
+        return f"{self.source}/{safe_name(self.partition)}/{self.generation}{ACCEPTED}"
 
 
 class RefusalRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,6 +139,11 @@ class RefusalRecord(msgspec.Struct, frozen=True, kw_only=True):
     def path(self) -> str:
         """Its file below the landing."""
         return f"{self.source}/{safe_name(self.partition)}/{REFUSED}/{self.identity[:16]}.json"
+
+
+def export_of(manifest_key: str) -> str:
+    """The name of an export: 'training' of 'metadata/BILLING_PERIOD=2026-04/training-Manifest.json'."""
+    return manifest_key.rpartition("/")[2].removesuffix(MANIFEST)
 
 
 def encode(record: msgspec.Struct) -> bytes:

@@ -15,6 +15,8 @@ from pathlib import Path
 from dagster_project.base import clock
 from dagster_project.base.failures import SourceError
 from dagster_project.base.months import BILL_CLOSES_AFTER, carbon_final_from, month_end, months_between
+from dagster_project.landing.judging.judge import likeness_of
+from dagster_project.landing.judging.rules import unlike
 from dagster_project.landing.land import Landing
 from dagster_project.landing.records import Generation, Tombstone, calendar_month
 from dagster_project.settings import SourceSettings
@@ -43,19 +45,23 @@ def prune(sources: Iterable[SourceSettings], landing: Landing, issued: Path, *, 
         if source.facts.fact not in ("bill", "carbon"):
             continue  # run records and inputs are narrow, and each version is evidence
         landed = landing.read(source.name)
-        partitions: dict[str, list[Generation]] = {}
+        accepted = {acceptance.content_hash for acceptance in landed.acceptances}
+        partitions: dict[tuple[str, str], list[Generation]] = {}
         for generation in landed.generations:
             contents = landing.shelf.find_any(generation)
-            # one that the present code refuses supersedes none: election goes back to the one before it, which then must stay
-            if contents is None or contents.is_taken:
-                partitions.setdefault(generation.partition, []).append(generation)
+            # one that is refused or held back supersedes none: election goes back to the one before it, which then must stay
+            is_held = contents is not None and unlike(contents) and generation.content_hash not in accepted
+            if contents is None or (contents.is_taken and not is_held):
+                partitions.setdefault((generation.partition, generation.export), []).append(generation)
         found = [removal for _, own in sorted(partitions.items()) for removal in _removable(source, own, at, cited)]
         removals += found
         if yes:
             for leftover in landed.leftovers:  # a removal that was cut short
                 landing.remove(leftover)
             for removal in found:
-                landing.forget(Tombstone(generation=removal.generation, removed_at=at))
+                contents = landing.shelf.find_any(removal.generation)
+                likeness = likeness_of(landing, removal.generation, contents) if contents and contents.is_taken else None
+                landing.forget(Tombstone(generation=removal.generation, removed_at=at, likeness=likeness))
     return removals
 
 

@@ -15,7 +15,7 @@ from connectors.stores import ObjectInfo
 from connectors.stores.s3 import S3Bucket
 from dagster_project.base import durable, modes
 from dagster_project.base.failures import SourceError
-from dagster_project.landing.records import RECORD, REFUSED, TOMBSTONE, Generation, LandedObject, encode, safe_name
+from dagster_project.landing.records import ACCEPTED, RECORD, REFUSED, TOMBSTONE, Generation, LandedObject, encode, safe_name
 from dagster_project.landing.store import SourceLanding, Stamp, clear, source_landing
 from dagster_project.landing.verifying import difference, hash_of, require_same
 
@@ -36,7 +36,7 @@ class S3Landing:
 
     def _records(self, folder: str) -> Iterator[ObjectInfo]:
         for info in self._listed(f"{folder}/"):
-            if info.key.endswith((f"/{RECORD}", TOMBSTONE)) or f"/{REFUSED}/" in info.key:
+            if info.key.endswith((f"/{RECORD}", TOMBSTONE, ACCEPTED)) or f"/{REFUSED}/" in info.key:
                 yield info
 
     def _by_folder(self, source: str) -> dict[str, list[ObjectInfo]]:

@@ -16,15 +16,18 @@ from connectors.deliveries import Delivery
 from dagster_project.base import durable
 from dagster_project.base.failures import SourceError
 from dagster_project.landing.records import (
+    ACCEPTED,
     RECORD,
     REFUSED,
     TOMBSTONE,
+    Acceptance,
     Generation,
     LandedObject,
     RefusalRecord,
     Tombstone,
     decode,
     encode,
+    export_of,
     safe_name,
 )
 from dagster_project.landing.verifying import hash_of
@@ -40,6 +43,7 @@ class SourceLanding:
     tombstones: list[Tombstone] = field(default_factory=list)
     refusals: list[RefusalRecord] = field(default_factory=list)
     leftovers: list[Generation] = field(default_factory=list)  # their tombstone stands, their removal was cut short
+    acceptances: list[Acceptance] = field(default_factory=list)
 
 
 def source_landing(records: Iterable[tuple[str, bytes]]) -> SourceLanding:
@@ -50,6 +54,8 @@ def source_landing(records: Iterable[tuple[str, bytes]]) -> SourceLanding:
             landed.generations.append(decode(data, Generation, path))
         elif path.endswith(TOMBSTONE):
             landed.tombstones.append(decode(data, Tombstone, path))
+        elif path.endswith(ACCEPTED):
+            landed.acceptances.append(decode(data, Acceptance, path))
         else:
             landed.refusals.append(decode(data, RefusalRecord, path))
     gone = {tombstone.generation.path for tombstone in landed.tombstones}
@@ -66,9 +72,11 @@ def joined(parts: Iterable[SourceLanding]) -> SourceLanding:
         landed.tombstones += part.tombstones
         landed.refusals += part.refusals
         landed.leftovers += part.leftovers
+        landed.acceptances += part.acceptances
     landed.generations.sort(key=lambda generation: (generation.partition, generation.order))
     landed.tombstones.sort(key=lambda tombstone: (tombstone.generation.partition, tombstone.generation.order))
     landed.refusals.sort(key=lambda record: (record.partition, record.identity))
+    landed.acceptances.sort(key=lambda one: (one.partition, one.accepted_at, one.content_hash))
     return landed
 
 
@@ -95,7 +103,7 @@ class LocalLanding:
         for name, is_folder in _entries(folder):
             if name == REFUSED and is_folder:
                 yield from (path for path in (folder / REFUSED).iterdir() if path.suffix == ".json")
-            elif name.endswith(TOMBSTONE):
+            elif name.endswith((TOMBSTONE, ACCEPTED)):
                 yield folder / name
             elif is_folder and (folder / name / RECORD).exists():
                 yield folder / name / RECORD
@@ -203,14 +211,14 @@ def clear(folder: Path) -> None:
 
 
 def same_bytes_before(landed: SourceLanding, delivery: Delivery, content_hash: str) -> Generation | None:
-    """The generation before a delivery in its partition, if it has the same bytes: then the delivery is no news.
+    """The generation of its export before a delivery in its partition, if it has the same bytes: then the delivery is no news.
 
     The one before it, not any: A, B, A is news. So is A after a refused B: the source is whole again.
     """
     mine = (delivery.published_at, content_hash)
-    known = [g for g in landed.generations if g.partition == delivery.partition]
-    known += [tombstone.generation for tombstone in landed.tombstones if tombstone.generation.partition == delivery.partition]
-    before = max((g for g in known if g.order <= mine), key=lambda g: g.order, default=None)
+    place = delivery.partition, export_of(delivery.manifest.key if delivery.manifest else "")
+    known = [*landed.generations, *(tombstone.generation for tombstone in landed.tombstones)]
+    before = max((g for g in known if (g.partition, g.export) == place and g.order <= mine), key=lambda g: g.order, default=None)
     if before is None or before.content_hash != content_hash:
         return None
     refused_since = any(

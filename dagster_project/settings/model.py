@@ -74,7 +74,8 @@ class SourceSettings(Strict):
     billing_project: str | None = None  # pays for the queries; the table's own project unless set
     dataset_location: str | None = None  # asked of BigQuery unless set
     months: str | None = None  # '2026-04', '2026-04..' or '2026-04..2026-09': other months are not read, or do not count
-    book: bool | None = None  # true: this source is the book where it covers; false: never
+    # true: this source is the book where it covers; false: never; a name: and of two exports of one payer in it this one counts
+    book: bool | Annotated[str, Field(min_length=1)] | None = None
     retention: Retention = Retention()
 
     @field_validator("name")
@@ -124,7 +125,7 @@ class Rules:
     run_tag_keys: tuple[str, ...]
     carbon_weights: str
     reporting_currency: str
-    books: dict[str, bool | None]  # by source: `book:` as configured
+    books: dict[str, bool | str | None]  # by source: `book:` as configured
 
 
 class Settings(Strict):

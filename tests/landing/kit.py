@@ -199,11 +199,13 @@ class Organisation:
         """The chain of issued reports."""
         return self.folder / "home" / "reports" / "issued.jsonl"
 
-    def deliver(self, rows: list[dict[str, Any]], *, at: str, month: str = "2026-04", source: str = "cur") -> None:
-        """Write one billing period of an OVERWRITE export, as of a time."""
-        root = self.folder / "exports" / source
-        data = root / "data" / f"BILLING_PERIOD={month}" / f"{source}-00001.snappy.parquet"
-        self._deliver(rows, at, data, root / "metadata" / f"BILLING_PERIOD={month}" / f"{source}-Manifest.json")
+    def deliver(
+        self, rows: list[dict[str, Any]], *, at: str, month: str = "2026-04", source: str = "cur", export: str = ""
+    ) -> None:
+        """Write one billing period of an OVERWRITE export, as of a time; the export has the source's name unless given."""
+        root, export = self.folder / "exports" / source, export or source
+        data = root / "data" / f"BILLING_PERIOD={month}" / f"{export}-00001.snappy.parquet"
+        self._deliver(rows, at, data, root / "metadata" / f"BILLING_PERIOD={month}" / f"{export}-Manifest.json")
 
     def deliver_carbon(self, rows: list[dict[str, Any]], *, at: str, month: str = "2026-04", version: str = "v3.0.0") -> None:
         """Write one month and model version of a carbon export."""

@@ -2,7 +2,7 @@
 
 A verdict is derived data: it is kept on the shelf with what our code made of the delivery, and made again when that is, or when
 the rules change. So every build, earlier view and evidence pack that elects the delivery finds the same one. What follows from a
-verdict is decided by those who read it; today a rule that is not met is a warning.
+verdict is decided by those who read it: election passes over what is unlike the delivery that it would replace.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from connectors.registry import connector_for
 from dagster_project.base.months import first_day, month_end
 from dagster_project.landing.deriving.contents import Contents, Profile, Verdict
 from dagster_project.landing.judging import rules
-from dagster_project.landing.judging.rules import FEW, RULES, lacks_verdict
-from dagster_project.landing.records import Generation, calendar_month
+from dagster_project.landing.judging.rules import FEW, HOLDING, RULES, lacks_verdict
+from dagster_project.landing.records import Generation, Likeness, calendar_month
 
 if TYPE_CHECKING:
     from dagster_project.landing.land import Landing
+    from dagster_project.landing.store import SourceLanding
     from dagster_project.settings import SourceSettings
 
 CURRENCY = re.compile("[A-Z]{3}")
@@ -38,6 +39,14 @@ class Candidate(NamedTuple):
     contents: Contents
 
 
+class Before(NamedTuple):
+    """The delivery that another one would replace: what it was like, and all of it unless retention removed it."""
+
+    content_hash: str
+    likeness: Likeness
+    whole: Candidate | None
+
+
 def judge(landing: Landing, deliveries: Iterable[Candidate]) -> dict[str, Contents]:
     """Judge those that lack a verdict, in one batch; their contents with it, by the path of the generation."""
     wanted = [one for one in deliveries if lacks_verdict(one.source, one.contents)]
@@ -45,15 +54,24 @@ def judge(landing: Landing, deliveries: Iterable[Candidate]) -> dict[str, Conten
         return {}
     from dagster_project.landing.judging.expectations import validate  # loads Great Expectations
 
-    records = {one.generation.source: landing.read(one.generation.source).generations for one in wanted}
-    previous = [_previous(landing, one, records[one.generation.source]) for one in wanted]
-    found = [_measured(landing, one, before) for one, before in zip(wanted, previous, strict=True)]
+    wanted.sort(key=lambda one: one.generation.order)  # of one export each follows those before it in this batch
+    records = {one.generation.source: landing.read(one.generation.source) for one in wanted}
+    previous: list[Before | None] = []
+    found: list[tuple[Measured, dict[str, Sequence[str]]]] = []
+    held: set[str] = set()
+    for one in wanted:
+        before = _previous(landing, one, records[one.generation.source], held)
+        measures, names = _measured(landing, one, before)
+        if any(rule.name in HOLDING and not rule.is_met(measures[rule.measure]) for rule in RULES):
+            held.add(one.generation.path)
+        previous.append(before)
+        found.append((measures, names))
     judged: dict[str, Contents] = {}
     for one, before, (measures, names), validation in zip(wanted, previous, found, validate([m for m, _ in found]), strict=True):
         failed = {rule.name for rule, result in zip(RULES, validation["results"], strict=True) if not result["success"]}
         verdict = Verdict(
             version=rules.rules_version(),
-            previous=before and before.generation.content_hash,
+            previous=before and before.content_hash,
             failed={rule.name: _in_words(rule.measure, measures, names) for rule in RULES if rule.name in failed},
         )
         contents = replace(one.contents, verdict=verdict)
@@ -69,18 +87,38 @@ def judge(landing: Landing, deliveries: Iterable[Candidate]) -> dict[str, Conten
     return judged
 
 
-def _previous(landing: Landing, one: Candidate, records: Iterable[Generation]) -> Candidate | None:
-    """The delivery before this one in its partition, of other bytes and taken by the present code, if it is still landed."""
+def likeness_of(landing: Landing, generation: Generation, contents: Contents) -> Likeness:
+    """What the next delivery of its export is compared with."""
+    accounts = landing.shelf.profile(generation, contents).accounts
+    return Likeness(rows=contents.rows, payers=contents.controls.payers, accounts=accounts)
+
+
+def _previous(landing: Landing, one: Candidate, landed: SourceLanding, held: set[str]) -> Before | None:
+    """The delivery of its export and partition before this one, of other bytes, that counts if this one does not.
+
+    One that the present code refuses is passed over, and one that is held back, also one of this batch.
+    """
     mine = one.generation
-    older = [g for g in records if g.partition == mine.partition and g.order < mine.order and g.content_hash != mine.content_hash]
+    accepted = {acceptance.content_hash for acceptance in landed.acceptances if acceptance.partition == mine.partition}
+    removed = {tombstone.generation.path: tombstone for tombstone in landed.tombstones}
+    every = (*landed.generations, *(tombstone.generation for tombstone in landed.tombstones))
+    older = [g for g in every if g.partition == mine.partition and g.order < mine.order and g.export == mine.export]
     for generation in sorted(older, key=lambda g: g.order, reverse=True):
+        if generation.content_hash == mine.content_hash:
+            continue
+        if tombstone := removed.get(generation.path):
+            if tombstone.likeness:
+                return Before(generation.content_hash, tombstone.likeness, None)
+            continue
         contents = landing.contents(one.source, generation)
-        if contents.is_taken:
-            return Candidate(one.source, generation, contents)
+        is_held = generation.path in held or rules.unlike(contents)
+        if contents.is_taken and (not is_held or generation.content_hash in accepted):
+            whole = Candidate(one.source, generation, contents)
+            return Before(generation.content_hash, likeness_of(landing, generation, contents), whole)
     return None
 
 
-def _measured(landing: Landing, one: Candidate, before: Candidate | None) -> tuple[Measured, dict[str, Sequence[str]]]:
+def _measured(landing: Landing, one: Candidate, before: Before | None) -> tuple[Measured, dict[str, Sequence[str]]]:
     """The measures of a delivery that the rules look at, and for those that count something the names of what was counted."""
     contents, profile = one.contents, landing.shelf.profile(one.generation, one.contents)
     schema, controls, facts = connector_for(one.source.kind).SCHEMA, contents.controls, one.source.facts
@@ -93,19 +131,21 @@ def _measured(landing: Landing, one: Candidate, before: Candidate | None) -> tup
     }
     measures: Measured = {"timely_lines_ratio": _timely(one)}
     if before:
-        profile_before, controls_before = landing.shelf.profile(before.generation, before.contents), before.contents.controls
-        lost = {*profile_before.accounts} - {*profile.accounts}
-        is_many = before.contents.rows >= FEW
-        measures["rows_ratio_to_previous"] = round(contents.rows / before.contents.rows, 3) if is_many else None
-        measures["accounts_ratio_to_previous"] = _left(lost, profile_before.accounts)
-        names["lost_payers"] = sorted({*controls_before.payers} - {*controls.payers})
-        names["lost_currencies"] = sorted({m.currency for m in controls_before.months} - {m.currency for m in controls.months})
-        filled_before = _filled(before.contents, profile_before)
-        names["changed_columns"] = _changed(
-            contents, before.contents, [name for name in filled_before if filled_before[name]], filled
-        )
-        names["emptied_columns"] = _emptied(filled, contents.rows, filled_before, before.contents.rows)
+        was = before.likeness
+        lost = {*was.accounts} - {*profile.accounts}
+        measures["rows_ratio_to_previous"] = round(contents.rows / was.rows, 3) if was.rows >= FEW else None
+        measures["accounts_ratio_to_previous"] = _left(lost, was.accounts)
+        names["lost_payers"] = sorted({*was.payers} - {*controls.payers})
         names["accounts_ratio_to_previous"] = sorted(lost)
+    if before and before.whole:
+        whole = before.whole
+        filled_before = _filled(whole.contents, landing.shelf.profile(whole.generation, whole.contents))
+        currencies = {month.currency for month in whole.contents.controls.months}
+        names["lost_currencies"] = sorted(currencies - {month.currency for month in controls.months})
+        names["changed_columns"] = _changed(
+            contents, whole.contents, [name for name in filled_before if filled_before[name]], filled
+        )
+        names["emptied_columns"] = _emptied(filled, contents.rows, filled_before, whole.contents.rows)
     counted = {name: float(len(found)) for name, found in names.items() if name not in measures}
     return {rule.measure: (measures | counted).get(rule.measure) for rule in RULES}, names
 

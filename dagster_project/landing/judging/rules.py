@@ -1,8 +1,8 @@
 """What is asked of a delivery of a bill or of carbon before it may count, as expectations over one row of numbers per delivery.
 
 The numbers are worked out in judge.py; null means that a question does not apply, and meets every expectation. What the connector
-refuses (a missing column, a wrong type, a required value that is null) is not asked again. None of these rules blocks: each is
-about what usually is so, and a bill may well be unlike the one before it.
+refuses (a missing column, a wrong type, a required value that is null) is not asked again. Three of these rules hold a delivery
+back: the bill of another payer must not replace this one's, nor a tenth of a bill the whole. The others are warnings.
 """
 
 from __future__ import annotations
@@ -41,7 +41,14 @@ class Rule:
     @property
     def in_words(self) -> str:
         """The rule as people read it."""
-        return f"{self.name.replace('_', ' ').capitalize()}. A warning: it blocks nothing."
+        what = "Until it is accepted, such a delivery does not count" if self.name in HOLDING else "A warning: it blocks nothing"
+        return f"{self.name.replace('_', ' ').capitalize()}. {what}."
+
+    def is_met(self, measure: float | None) -> bool:
+        """The expectation as a predicate: which delivery the next of one batch follows is known before the batch is validated."""
+        if measure is None:
+            return True
+        return measure in self.arguments["value_set"] if "value_set" in self.arguments else measure >= self.arguments["min_value"]
 
 
 def _none(name: str, measure: str) -> Rule:
@@ -66,6 +73,13 @@ RULES = (
     _none("columns_are_those_of_the_previous_delivery", "changed_columns"),
     _none("columns_keep_their_values_against_the_previous_delivery", "emptied_columns"),
 )
+HOLDING = {rule.name for rule in RULES if rule.measure in ("rows_ratio_to_previous", "accounts_ratio_to_previous", "lost_payers")}
+
+
+def unlike(contents: Contents) -> dict[str, str]:
+    """The holding rules that a delivery does not meet, with what was found; empty where it may follow the one before it."""
+    found = contents.verdict.failed if contents.verdict else {}
+    return {name: words for name, words in found.items() if name in HOLDING}
 
 
 @cache
