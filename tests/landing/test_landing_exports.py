@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -135,17 +136,20 @@ def test_what_a_person_accepts_counts_from_then_on_and_an_earlier_view_does_not_
 
 def test_deliveries_that_arrive_together_or_late_are_elected_as_those_that_arrived_one_by_one(tmp_path: Path) -> None:
     one_by_one = Organisation(tmp_path / "one", CUR)
-    history = [("2026-05-02", PAYER), ("2026-05-03", OTHER), ("2026-05-04", PAYER), ("2026-05-05", OTHER)]
+    history = [("2026-05-02", PAYER), ("2026-05-03", OTHER), ("2026-05-04", PAYER), ("2026-05-05", OTHER), ("2026-05-06", OTHER)]
     for at, payer in history:
         one_by_one.deliver(lines(payer, float(at[-1])), at=at)
         one_by_one.refresh()
     assert booked(one_by_one) == {(PAYER, "2026-04"): 4.0}
     late = Organisation(tmp_path / "late", CUR)
-    for at, payer in [history[3], history[1], history[0], history[2]]:
+    for at, payer in [history[3], history[1], history[0], history[4], history[2]]:
         late.deliver(lines(payer, float(at[-1])), at=at)
         late.refresh()
-    assert booked(late) == booked(one_by_one)
-    assert sorted(reasons(late)) == sorted(reasons(one_by_one))
+    together = Organisation(tmp_path / "together", CUR)
+    shutil.copytree(one_by_one.landing, together.landing)
+    for other in (late, together):
+        assert booked(other) == booked(one_by_one)
+        assert sorted(reasons(other)) == sorted(reasons(one_by_one))
 
 
 def test_retention_keeps_what_counts_before_a_held_delivery_and_remembers_what_it_removed(

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from dagster_project.commands.accepting import accept
 from dagster_project.landing.deriving.contents import Verdict
 from dagster_project.landing.judging import expectations
-from dagster_project.landing.judging.rules import EVERY_ONE_JUDGED, FEW, RULES
+from dagster_project.landing.judging.rules import EVERY_ONE_JUDGED, FEW, HOLDING, RULES
 from dagster_project.warehouse.verdicts import delivery_gates
 from tests.landing.kit import Organisation, bill_line, carbon_row, hour, instant, write_run
 from tests.landing.whole_company import SOURCES, whole_company
@@ -134,7 +135,9 @@ def test_each_rule_has_a_delivery_that_breaks_it() -> None:
 
 
 @pytest.mark.parametrize("rule", CHANGES)
-def test_a_delivery_that_does_not_meet_a_rule_counts_with_a_warning_that_names_what_was_found(tmp_path: Path, rule: str) -> None:
+def test_a_delivery_that_does_not_meet_a_rule_counts_once_accepted_with_a_warning_that_has_the_finding(
+    tmp_path: Path, rule: str
+) -> None:
     before, rows, words = CHANGES[rule]
     organisation = Organisation(tmp_path)
     if before:
@@ -143,6 +146,10 @@ def test_a_delivery_that_does_not_meet_a_rule_counts_with_a_warning_that_names_w
         assert verdict_of(organisation).failed == {}
     organisation.deliver(rows, at="2026-05-03")
     assert organisation.outcomes() == {"landed": 1}
+    if rule in HOLDING:
+        [record] = organisation.line.elect().refusals
+        assert record.refusals[0].reason == "unlike_its_predecessor" and words in record.refusals[0].message
+        accept(organisation.settings, "cur", "2026-04", None, "an auditor", 0, lambda _: None)
     assert verdict_of(organisation).failed == {rule: words}
     [gate] = [gate for gate in delivery_gates(organisation.line.elect()) if not gate.passed]
     assert gate.gate == f"gx.deliveries.{rule}" and gate.failing_rows == 1
@@ -189,11 +196,12 @@ def test_carbon_and_google_have_accounts_and_kinds_of_lines_of_their_own(tmp_pat
     organisation.deliver_carbon([carbon_row()], at="2026-05-16")
     organisation.deliver_google("2026-04-03", hour("2026-04-03", cost_type="novelty"), at="2026-04-05")
     organisation.refresh()
-    found = {member.source.name: member.contents.verdict for member in organisation.line.elect().members}
-    assert {name: list(verdict.failed) for name, verdict in found.items() if verdict} == {
-        "carbon": ["accounts_do_not_collapse_against_the_previous_delivery"],
-        "google": ["every_line_is_of_a_known_type"],
-    }
+    election = organisation.line.elect()
+    found = {member.source.name: member.contents.verdict for member in election.members}
+    failed = {name: list(verdict.failed) for name, verdict in found.items() if verdict}
+    assert failed == {"carbon": [], "google": ["every_line_is_of_a_known_type"]}
+    [held] = election.refusals
+    assert held.source == "carbon" and "accounts_ratio_to_previous 0.333: 2, 3" in held.refusals[0].message
 
 
 def test_verdict_and_validation_are_the_same_bytes_when_they_are_derived_again(tmp_path: Path, batches: list[int]) -> None:

@@ -58,12 +58,11 @@ def judge(landing: Landing, deliveries: Iterable[Candidate]) -> dict[str, Conten
     records = {one.generation.source: landing.read(one.generation.source) for one in wanted}
     previous: list[Before | None] = []
     found: list[tuple[Measured, dict[str, Sequence[str]]]] = []
-    held: set[str] = set()
+    held: dict[str, bool] = {}
     for one in wanted:
         before = _previous(landing, one, records[one.generation.source], held)
         measures, names = _measured(landing, one, before)
-        if any(rule.name in HOLDING and not rule.is_met(measures[rule.measure]) for rule in RULES):
-            held.add(one.generation.path)
+        held[one.generation.path] = _is_unlike(measures)
         previous.append(before)
         found.append((measures, names))
     judged: dict[str, Contents] = {}
@@ -93,29 +92,51 @@ def likeness_of(landing: Landing, generation: Generation, contents: Contents) ->
     return Likeness(rows=contents.rows, payers=contents.controls.payers, accounts=accounts)
 
 
-def _previous(landing: Landing, one: Candidate, landed: SourceLanding, held: set[str]) -> Before | None:
+def _previous(landing: Landing, one: Candidate, landed: SourceLanding, held: dict[str, bool]) -> Before | None:
     """The delivery of its export and partition before this one, of other bytes, that counts if this one does not.
 
-    One that the present code refuses is passed over, and one that is held back, also one of this batch.
+    One that the present code refuses is passed over, and one that is held back. `held` has what is known of deliveries without a
+    verdict, by their paths: those of this batch, and older ones where the shelf was deleted.
     """
     mine = one.generation
-    accepted = {acceptance.content_hash for acceptance in landed.acceptances if acceptance.partition == mine.partition}
+    accepted = {acceptance.content_hash for acceptance in landed.acceptances}
     removed = {tombstone.generation.path: tombstone for tombstone in landed.tombstones}
     every = (*landed.generations, *(tombstone.generation for tombstone in landed.tombstones))
     older = [g for g in every if g.partition == mine.partition and g.order < mine.order and g.export == mine.export]
+    unknown: list[Generation] = []
+    before: Before | None = None
     for generation in sorted(older, key=lambda g: g.order, reverse=True):
-        if generation.content_hash == mine.content_hash:
-            continue
         if tombstone := removed.get(generation.path):
             if tombstone.likeness:
-                return Before(generation.content_hash, tombstone.likeness, None)
+                before = Before(generation.content_hash, tombstone.likeness, None)
+                break
             continue
-        contents = landing.contents(one.source, generation)
-        is_held = generation.path in held or rules.unlike(contents)
-        if contents.is_taken and (not is_held or generation.content_hash in accepted):
-            whole = Candidate(one.source, generation, contents)
-            return Before(generation.content_hash, likeness_of(landing, generation, contents), whole)
-    return None
+        # by any version of the code: an upgrade derives again what counts, not all that ever did
+        contents = landing.shelf.find_any(generation) or landing.contents(one.source, generation)
+        is_held = held.get(generation.path, bool(rules.unlike(contents)) if contents.verdict else None)
+        if generation.content_hash == mine.content_hash or not contents.is_taken:
+            continue
+        if is_held is None and generation.content_hash not in accepted:
+            unknown.append(generation)
+        elif not is_held or generation.content_hash in accepted:
+            before = _before(landing, one.source, generation)
+            break
+    for generation in reversed(unknown):
+        candidate = Candidate(one.source, generation, landing.contents(one.source, generation))
+        held[generation.path] = _is_unlike(_measured(landing, candidate, before)[0])
+        if not held[generation.path]:
+            before = _before(landing, one.source, generation)
+    return before
+
+
+def _before(landing: Landing, source: SourceSettings, generation: Generation) -> Before:
+    contents = landing.contents(source, generation)
+    likeness = likeness_of(landing, generation, contents)
+    return Before(generation.content_hash, likeness, Candidate(source, generation, contents))
+
+
+def _is_unlike(measures: Measured) -> bool:
+    return any(rule.name in HOLDING and not rule.is_met(measures[rule.measure]) for rule in RULES)
 
 
 def _measured(landing: Landing, one: Candidate, before: Before | None) -> tuple[Measured, dict[str, Sequence[str]]]:
