@@ -24,7 +24,7 @@ from dagster_project.landing.fetching import batches
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.landing.planning import is_wanted
-from dagster_project.landing.records import RowRefusal, calendar_month
+from dagster_project.landing.records import RowRefusal, calendar_month, export_of
 from dagster_project.landing.sources import is_table, open_source, span_of
 from dagster_project.landing.surprises import surprise_of
 from dagster_project.landing.whole import is_loaded
@@ -92,6 +92,7 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
             return
         wanted = _newest(source, deliveries, reading)
         yield from _half_exported(source, deliveries)
+        yield from _several_exports(source, deliveries)
         yield from _orphans(source, store, deliveries)
         if is_table(source):
             check = check_newest(source, store, wanted[0])
@@ -144,6 +145,19 @@ def _half_exported(source: SourceSettings, deliveries: list[Delivery]) -> Iterat
         yield Check(source.name, "warning", f"half exported: {in_words(months)}", REMEDY, True, REASON, facts)
 
 
+def _several_exports(source: SourceSettings, deliveries: list[Delivery]) -> Iterator[Check]:
+    """Exports that lie in one location: whose payers they are of is in their rows."""
+    exports = sorted({_export(one) for one in deliveries})
+    if len(exports) > 1:
+        what = f"{len(exports)} exports lie in this location: {', '.join(exports)}"
+        remedy = "Where they are of one payer, one of them counts: name it with `book:`. Where they are not, both do."
+        yield Check(source.name, "warning", what, remedy, True, "two_exports", {"exports": exports})
+
+
+def _export(delivery: Delivery) -> str:
+    return export_of(delivery.manifest.key if delivery.manifest else "")
+
+
 def _orphans(source: SourceSettings, store: ObjectStore, deliveries: list[Delivery]) -> Iterator[Check]:
     """Files that one EXPORT DATA cannot have written, in any partition: the listing shows."""
     if source.facts.provider_name != "Google Cloud" or source.facts.fact not in BYTES:
@@ -159,14 +173,14 @@ def _orphans(source: SourceSettings, store: ObjectStore, deliveries: list[Delive
 
 def _newest(source: SourceSettings, deliveries: list[Delivery], reading: Reading) -> list[Delivery]:
     """The deliveries of the newest two months, the newest one of each partition; of files without months all, newest first."""
-    latest = {delivery.partition: delivery for delivery in sorted(deliveries, key=lambda one: one.published_at)}
+    latest = {(one.partition, _export(one)): one for one in sorted(deliveries, key=lambda one: one.published_at)}
     if source.facts.fact in ("runs", "inputs"):
         return sorted(latest.values(), key=lambda one: one.published_at, reverse=True)
-    months = {partition: _month_of(delivery) for partition, delivery in latest.items()}
+    months = {place: _month_of(delivery) for place, delivery in latest.items()}
     reading.months = sorted(set(months.values()))
     reading.newest = reading.months[-1]
     first = reading.months[-MONTHS:][0]
-    return [delivery for partition, delivery in sorted(latest.items(), reverse=True) if months[partition] >= first]
+    return [delivery for place, delivery in sorted(latest.items(), reverse=True) if months[place] >= first]
 
 
 def _month_of(delivery: Delivery) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Command
+from tests.landing.kit import PAYER, Organisation, bill_line
 from tests.line.kit import query
 from tests.oracle.builders import hour
 from tests.oracle.google_builders import GoogleExports, labels_of, tpu_hour
@@ -38,3 +40,26 @@ def test_another_export_of_the_same_bill_is_compared_and_not_summed(tmp_path: Pa
     )
     cent = Decimal("0.01")
     assert compared == [("cur-csv", Decimal("21.5"), cent), ("gcp-again", Decimal("10.8"), cent)]
+
+
+def test_two_payers_in_one_location_are_both_booked_and_a_second_export_of_one_of_them_is_refused_by_name(
+    tmp_path: Path, trainledger: Command
+) -> None:
+    exports, config, other = Organisation(tmp_path), tmp_path / "trainledger.yaml", "000000000018"
+    sources = [{"name": "cur", "kind": "aws_cur", "location": "exports/cur"}]
+    config.write_text(json.dumps({"organisation": {"name": "Test"}, "home": "home", "sources": sources}))
+    exports.deliver([bill_line(21.5)], at="2026-05-02", export="a")
+    exports.deliver([bill_line(10.0, bill_payer_account_id=other)], at="2026-05-03", export="b")
+    finished = trainledger("refresh", "--config", config, now="2026-06-20T00:00:00Z")
+    assert finished.returncode == 0, finished.stdout[-2000:] + finished.stderr[-2000:]
+    billed = "select payer_account_id, sum(billed_cost) from marts.fct_run_cell_costs group by 1 order by 1"
+    assert query(tmp_path / "home", billed) == [(PAYER, Decimal("21.5")), (other, Decimal("10"))]
+    exports.deliver([bill_line(99.0)], at="2026-05-04", export="c")
+    finished = trainledger("refresh", "--config", config, now="2026-06-21T00:00:00Z")
+    assert finished.returncode == 3
+    assert "The exports 'a' and 'c' of one location both have 2026-04 of payer 000000000017" in finished.stderr
+    assert query(tmp_path / "home", billed) == [(PAYER, Decimal("21.5")), (other, Decimal("10"))]
+    assert query(tmp_path / "home", "select value, reason from marts.fct_quarantine") == [("c", "two_exports")]
+    trainledger("accept", "cur", "2026-04", "--export", "c", "--config", config, now="2026-06-22T00:00:00Z")
+    finished = trainledger("refresh", "--config", config, now="2026-06-23T00:00:00Z")
+    assert (finished.returncode, query(tmp_path / "home", billed)[0]) == (0, (PAYER, Decimal("99")))
