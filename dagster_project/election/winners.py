@@ -113,20 +113,25 @@ def winners_of(
     for generation in [*landed.generations, *(tombstone.generation for tombstone in landed.tombstones)]:
         if view.has_generation(generation):
             partitions.setdefault(generation.partition, {}).setdefault(generation.export, []).append(generation)
-    accepted = {one.content_hash: one for one in landed.acceptances if view.as_of is None or one.accepted_at <= view.as_of}
+    acceptances = [one for one in landed.acceptances if view.as_of is None or one.accepted_at <= view.as_of]
+    accepted = {one.content_hash for one in acceptances}
+    if view.named is not None:  # they counted when the report was issued, also before a delivery could be held back
+        accepted = {content_hash for *_, content_hash in view.named}
     winners: list[Elected] = []
     refused: list[RefusalRecord] = []
     removed = {id(tombstone.generation) for tombstone in landed.tombstones}
     for partition, exports in sorted(partitions.items()):
         found: list[Elected] = []
-        preferred = [one.export for one in accepted.values() if one.partition == partition]
+        preferred = [*exports] if view.named is not None else [one.export for one in acceptances if one.partition == partition]
         for export in _by_precedence(exports, source.book, preferred):
             _must_be_of_its_kind(source, exports[export][0])
             winner = _winner(source, exports[export], removed, contents_of, refused, accepted)
-            other = winner and next((one for one in found if _payers(one) & _payers(winner)), None)
-            if winner and other is None:
+            if winner is None:
+                continue
+            other = next((one for one in found if _payers(one) & _payers(winner)), None)
+            if other is None:
                 found.append(winner)
-            elif winner and other and other.generation.export not in (source.book, *preferred):
+            elif other.generation.export not in (source.book, *preferred):
                 refused.append(_of_two_exports(winner, other))
         winners += found
     return winners, [*in_force(landed, view), *refused]

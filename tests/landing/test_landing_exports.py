@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from dagster_project.base.failures import UsageError
 from dagster_project.commands.accepting import accept
+from dagster_project.election.winners import name_of
 from dagster_project.landing.judging.rules import FEW, RULES
 from dagster_project.landing.retention import prune
 from tests.landing.conftest import VALIDATE
@@ -132,6 +133,15 @@ def test_what_a_person_accepts_counts_from_then_on_and_an_earlier_view_does_not_
     assert booked(organisation) == {(OTHER, "2026-04"): 5.0}, "it is like the accepted one"
     with pytest.raises(UsageError, match="names no delivery that is held back"):
         accepted(organisation)
+
+
+def test_what_an_issued_report_names_counts_whatever_it_is_unlike(tmp_path: Path) -> None:
+    organisation = Organisation(tmp_path, CUR)
+    for at, payer in (("2026-05-02", PAYER), ("2026-05-03", OTHER)):
+        organisation.deliver(lines(payer, 3.0), at=at)
+        organisation.refresh()
+    held = organisation.line.landing.read("cur").generations[-1]
+    assert booked(organisation, named=frozenset({name_of(held)})) == {(OTHER, "2026-04"): 3.0}
 
 
 def test_deliveries_that_arrive_together_or_late_are_elected_as_those_that_arrived_one_by_one(tmp_path: Path) -> None:
