@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from dagster_project.publishing.digest import literal
-from dagster_project.warehouse import statements
+from dagster_project.warehouse import modelling
 
 pytestmark = pytest.mark.slow
 EVERY_PAIR = ("BLOCKWISE_NL_JOIN", "NESTED_LOOP_JOIN")
@@ -26,7 +26,7 @@ def compares_every_pair(connection: duckdb.DuckDBPyConnection, sql: str) -> bool
 
 def test_no_model_compares_every_pair_of_rows(demo_home: Path) -> None:
     home = demo_home / "trainledger-home"
-    texts = {name.rpartition(".")[2]: text for name, text in statements.compiled(home).items() if name.startswith("model.")}
+    texts = {name.rpartition(".")[2]: text for name, text in modelling.compiled(home).items() if name.startswith("model.")}
     assert len(texts) > 90, "the project was not compiled"
     with duckdb.connect() as connection:
         connection.execute(f"attach {literal(str(home / 'build.duckdb'))} as build (read_only)")

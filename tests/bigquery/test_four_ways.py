@@ -30,7 +30,7 @@ from google.cloud import bigquery, storage
 
 from dagster_project.commands.query import digests
 from dagster_project.demo.gcp.table import FOLDER, ROWS, SCHEMA, TIMES, Table
-from dagster_project.warehouse import statements
+from dagster_project.warehouse import modelling
 from tests.bigquery.account import Days, write_account
 from tests.bigquery.servers import bigquery_emulator, must_be_installed, storage_emulator
 from tests.conftest import Command
@@ -171,7 +171,7 @@ def test_whatever_decides_about_a_charge_of_google_decides_between_rows_of_one_t
     build_file = shutil.copyfile(as_parquet / "build.duckdb", tmp_path / "build.duckdb")
     with duckdb.connect(str(build_file)) as connection:
         columns = connection.execute("select column_name from duckdb_columns() where table_name = 'int_gcp_charges'").fetchall()
-    [compiled] = [text for name, text in statements.compiled(tmp_path).items() if name.endswith(".int_gcp_commitment_shares")]
+    [compiled] = [text for name, text in modelling.compiled(tmp_path).items() if name.endswith(".int_gcp_commitment_shares")]
     [order] = re.findall(r"order by (lines\.charge_period_start.*?lines\.source_object)", compiled, re.DOTALL)
     assert {name for (name,) in columns} - {*re.findall(r"lines\.(\w+)", order)} - SAID_OTHERWISE == set()
 

@@ -18,7 +18,13 @@ PAIRED = 2
 
 
 def trees() -> list[ast.Module]:
-    folders = ("connectors", "dagster_project/commands", "dagster_project/doctor", "dagster_project/landing")
+    folders = (
+        "connectors",
+        "dagster_project/commands",
+        "dagster_project/doctor",
+        "dagster_project/election",
+        "dagster_project/landing",
+    )
     paths = [path for folder in folders for path in ROOT.glob(f"{folder}/**/*.py")]
     return [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(paths)]
 
