@@ -60,7 +60,9 @@ def prune(sources: Iterable[SourceSettings], landing: Landing, issued: Path, *, 
                 landing.remove(leftover)
             for removal in found:
                 contents = landing.shelf.find_any(removal.generation)
-                likeness = likeness_of(landing, removal.generation, contents) if contents and contents.is_taken else None
+                # what 0.8 made of a delivery has no profile
+                is_known = contents and contents.is_taken and landing.shelf.has_profile(removal.generation, contents)
+                likeness = likeness_of(landing, removal.generation, contents) if contents and is_known else None
                 landing.forget(Tombstone(generation=removal.generation, removed_at=at, likeness=likeness))
     return removals
 

@@ -58,6 +58,10 @@ class Shelf:
         profile: Profile = decode(path.read_bytes(), Profile, str(path))
         return profile
 
+    def has_profile(self, generation: Generation, contents: Contents) -> bool:
+        """Whether the version of the code that made the contents left a profile."""
+        return (self._made(generation, contents) / PROFILE).exists()
+
     def judge(self, generation: Generation, contents: Contents, validation: dict[str, Any]) -> None:
         """Keep the verdict in the contents, and beside them the validation that it rests on."""
         folder = self._made(generation, contents)

@@ -178,6 +178,22 @@ def test_retention_keeps_what_counts_before_a_held_delivery_and_remembers_what_i
     assert (booked(organisation), reasons(organisation)) == ({(PAYER, "2026-04"): 3.0}, ["unlike_its_predecessor"])
 
 
+def test_retention_removes_what_an_older_version_derived_without_a_profile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    organisation = Organisation(tmp_path, CUR)
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-04-06T00:00:00Z")
+    for at in ("2026-04-02", "2026-04-03"):
+        organisation.deliver(lines(PAYER, float(at[-1])), at=at)
+        organisation.refresh()
+    for profile in organisation.settings.cache.rglob("profile.json"):
+        profile.unlink()
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-12-01T00:00:00Z")
+    prune(organisation.settings.sources, organisation.line.landing, organisation.issued, yes=True)
+    [tombstone] = organisation.line.landing.read("cur").tombstones
+    assert tombstone.likeness is None
+
+
 def test_carbon_of_another_payer_is_held_back_like_a_bill(tmp_path: Path) -> None:
     organisation = Organisation(tmp_path, {"name": "carbon", "kind": "aws_carbon"})
     for at, payer in (("2026-05-22", PAYER), ("2026-05-23", OTHER)):
