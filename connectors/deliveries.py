@@ -14,6 +14,9 @@ from pathlib import Path
 from connectors.errors import ConnectorError, shorten
 from connectors.stores import ObjectInfo
 
+# the reason of a file that is read whole and has nothing that its kind knows: it is landed as nothing, with this remark
+NOTHING_KNOWN = "no_known_metric"
+
 
 @dataclass(frozen=True)
 class Delivery:

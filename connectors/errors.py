@@ -64,6 +64,16 @@ class ExportContentError(ConnectorError):
     remedy = "Have the provider deliver this partition again; the last good delivery stays in force until then."
 
 
+class TooCostlyError(ExportContentError):
+    """Reading it took more CPU time, wall time or memory than one delivery may take: a person has to look at what wrote it."""
+
+    reason = "too_costly"
+    remedy = (
+        "Look at what wrote it: a number in it may be wrong. If it is right, raise `delivery_limits` (cpu_s, wall_s, memory) in "
+        "the configuration."
+    )
+
+
 class SourceUnreadableError(ConnectorError):
     """No bucket, folder, permission or network: the person who runs the source can help."""
 

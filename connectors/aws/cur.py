@@ -7,6 +7,8 @@ each cost means in SQL.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,8 @@ from connectors.times import is_month
 __all__ = ["KIND", "LAYOUTS", "SCHEMA", "convert", "find_deliveries"]
 
 KIND = "aws_cur"
+_PAYER = "bill_payer_account_id"
+_PAYER_MAY_LACK = replace(SCHEMA, columns=tuple(replace(one, filled=one.filled and one.name != _PAYER) for one in SCHEMA))
 _TIMES = ("bill_billing_period_start_date", "line_item_usage_start_date", "line_item_usage_end_date")
 
 
@@ -61,8 +65,23 @@ find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=LAYOUTS)
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
-    """Check the landed objects and write a typed copy of each CSV into `folder`."""
-    bill = merged(_convert_object(delivery.partition, info, files[info.key], folder, store_uri) for info in delivery.objects)
+    """Check the landed objects and write a typed copy of each CSV into `folder`.
+
+    Rows without a payer get the only payer that the delivery names; where it names several, it is refused.
+    """
+
+    def converted(payer: str | None = None) -> Converted:
+        rows = (_convert_object(delivery.partition, info, files[info.key], folder, store_uri, payer) for info in delivery.objects)
+        return merged(rows)
+
+    try:
+        bill = converted()
+    except ExportContentError as error:
+        is_without_payer = (error.column_name, error.reason) == (_PAYER, "missing_value")
+        payers = _payers(delivery, files, store_uri) if is_without_payer else set()
+        if len(payers) != 1:
+            raise
+        bill = converted(*payers)
     if not bill.rows:  # usually an export whose query lost its table: a month without any cost would be published
         key = delivery.objects[0].key
         what = f"{store_uri}/{key}: the bill of {delivery.partition} has no rows."
@@ -70,21 +89,42 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     return bill
 
 
-def _convert_object(partition: str, info: ObjectInfo, path: Path, folder: Path, store_uri: str) -> Converted:
+def _payers(delivery: Delivery, files: dict[str, Path], store_uri: str) -> set[str]:
+    """The payers that the rows of a delivery name."""
+    found: set[str] = set()
+    for info in delivery.objects:
+        uri, path = f"{store_uri}/{info.key}", files[info.key]
+        if info.key.lower().endswith(".parquet"):
+            with named_errors(info.key, uri):
+                rows = read_rows(open_parquet(path, info.key, uri), [_PAYER], Rows(info.key, uri))
+                columns = [batch.column(0) for _, batch in rows]
+        else:
+            csv = CsvFile(path, info.key, uri)
+            header = csv.header()
+            names = _plan_of(csv, header).columns[_PAYER] if header else ()
+            columns = [column for batch in csv.batches(header, names) for column in batch.columns] if names else []
+        found.update(payer for column in columns for payer in column.unique().to_pylist() if payer)
+    return found
+
+
+def _convert_object(partition: str, info: ObjectInfo, path: Path, folder: Path, store_uri: str, payer: str | None) -> Converted:
     uri, check = f"{store_uri}/{info.key}", partial(_must_be_of_period, partition)
     if not info.size:
         raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(info.key), reason="truncated")
     if info.key.lower().endswith(".parquet"):
         target = path
         with named_errors(info.key, uri):
-            count, unknown, names = check_parquet(path, SCHEMA, info.key, uri, check, _TIMES)
-        if count and has_clashing_names(names):
+            schema = _PAYER_MAY_LACK if payer else SCHEMA
+            count, unknown, names = check_parquet(path, schema, info.key, uri, check, _TIMES)
+        if count and (payer or has_clashing_names(names)):
             target = folder / f"{path.name}.parquet"
             read = {*SCHEMA.names, *(column.name for column in SCHEMA.spread_columns(names))}
-            copy_parquet(path, target, {name: name for name in names if name in read}, {}, info.key, uri)
+            constants = {_PAYER: payer} if payer else {}
+            copied = {name: name for name in names if name in read and name not in constants}
+            copy_parquet(path, target, copied, constants, info.key, uri)
     else:
         target = folder / f"{path.name}.parquet"
-        count, unknown = _convert_csv(CsvFile(path, info.key, uri), target)
+        count, unknown = _convert_csv(CsvFile(path, info.key, uri), target, payer)
         with named_errors(info.key, uri):
             for rows, batch in read_rows(open_parquet(target, info.key, uri), _TIMES, Rows(info.key, uri)) if count else ():
                 check(rows, batch)
@@ -93,19 +133,25 @@ def _convert_object(partition: str, info: ObjectInfo, path: Path, folder: Path, 
     return Converted((Part(target, info.key),), count, unknown)
 
 
-def _convert_csv(csv: CsvFile, target: Path) -> tuple[int, tuple[str, ...]]:
+def _convert_csv(csv: CsvFile, target: Path, payer: str | None) -> tuple[int, tuple[str, ...]]:
     header = csv.header()
     if not header:
         return 0, ()  # a surplus chunk of a shrunken export is overwritten with nothing
+    plan = _plan_of(csv, header)
+    if payer:
+        plan = replace(plan, columns={**plan.columns, _PAYER: ()}, constants={_PAYER: payer})
+    return copy_csv(csv, header, [*SCHEMA, *SCHEMA.spread_columns(header)], plan, target), plan.unknown
+
+
+def _plan_of(csv: CsvFile, header: Sequence[str]) -> Plan:
     if any("/" in name for name in header):  # a legacy report names its columns category/Name
         SCHEMA.check_repeated(header, csv.uri, csv.key)
         plan = legacy_plan(header, SCHEMA)
         SCHEMA.check_names([*plan.columns, *plan.maps], csv.uri, csv.key)
-    else:
-        unknown = SCHEMA.check_names(header, csv.uri, csv.key)
-        read = {*SCHEMA.names, *(column.name for column in SCHEMA.spread_columns(header))}
-        plan = Plan({name: (name,) for name in header if name in read}, unknown=unknown)
-    return copy_csv(csv, header, [*SCHEMA, *SCHEMA.spread_columns(header)], plan, target), plan.unknown
+        return plan
+    unknown = SCHEMA.check_names(header, csv.uri, csv.key)
+    read = {*SCHEMA.names, *(column.name for column in SCHEMA.spread_columns(header))}
+    return Plan({name: (name,) for name in header if name in read}, unknown=unknown)
 
 
 def _must_be_of_period(partition: str, rows: Rows, batch: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.lazy import pa, pc, pl
 from connectors.formats.parquet import named_errors, open_parquet, read_rows
-from connectors.formats.schema import Column, Schema
+from connectors.formats.schema import Column, Schema, has_more_digits
 from connectors.formats.values import Rows, arrow_type, check_filled, check_numbers, check_years, decoded, map_array
 
 _BATCH = 1 << 15
@@ -147,7 +147,8 @@ def flat(column: Column, path: str, values: pa.Array, rows: Rows) -> pa.Array:
     check_filled(column, values, rows)
     if column.type == "Number":
         check_numbers(column, values, rows)
-        return values if pa.types.is_float64(values.type) or pa.types.is_decimal(values.type) else values.cast(pa.string())
+        is_exact = pa.types.is_decimal(values.type) and not has_more_digits(values.type)  # BIGNUMERIC becomes text
+        return values if pa.types.is_float64(values.type) or is_exact else values.cast(pa.string())
     if column.type == "Timestamp" and pa.types.is_timestamp(values.type):
         values = values.cast(pa.timestamp(values.type.unit))  # Arrow holds UTC; the zone is only how to show it
     if column.type == "Timestamp":

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from connectors.errors import ExportContentError, Place
+from connectors.errors import ExportContentError, ExportSchemaError, Place
 from connectors.formats.delimited import MAX_BYTES
 from connectors.formats.lazy import pa, pq
-from connectors.formats.schema import Schema, is_text
+from connectors.formats.schema import Schema, has_more_digits, is_text
 from connectors.formats.values import Rows, check_filled, check_numbers
 
 Check = Callable[[Rows, Any], None]  # of a batch and the place of its rows
@@ -53,6 +53,14 @@ def check_parquet(
     unknown = schema.check(file.schema_arrow, uri, key)
     present = [column for column in schema if column.name in set(names)]
     numbers = [column for column in present if column.type == "Number"]
+    for column in numbers:
+        if has_more_digits(found := file.schema_arrow.field(column.name).type):
+            raise ExportSchemaError(
+                f"{uri}: column {column.name} is {found}, of more digits than are read exactly.",
+                place=Place(key, column_name=column.name, value=str(found)),
+                reason="wrong_type",
+                remedy=f"Deliver {column.name} as decimal(38) or as text. See {schema.remedy_page}.",
+            )
     with named_errors(key, uri):
         doubtful = [column for column in present if column.filled and _may_lack(metadata, column.name)]
     wanted = dict.fromkeys([*(column.name for column in (*numbers, *doubtful)), *reads])

@@ -23,6 +23,7 @@ Date = "Date"
 BigInt = "BigInt"
 Boolean = "Boolean"
 TextMap = "TextMap"
+EXACT_DIGITS = 38  # of a decimal that every engine takes as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,11 @@ class Schema:
                     remedy=f"Deliver {column.name} with the provider's own type. See {self.remedy_page}.",
                 )
         return unknown
+
+
+def has_more_digits(found: pa.DataType) -> bool:
+    """Whether a decimal is wider than engines have, so that DuckDB would read a double: it loses digits without a word."""
+    return bool(pa.types.is_decimal(found)) and found.precision > EXACT_DIGITS
 
 
 def optional(names: str | Iterable[str], type_: str, *, below: float | None = None, spread: bool = False) -> tuple[Column, ...]:

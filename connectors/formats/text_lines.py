@@ -90,6 +90,8 @@ class TextFile:
             with self._open() as packed, io.BufferedReader(packed, _CHUNK) as source:
                 yield source
         except (EOFError, zlib.error, OSError) as error:  # gzip's own errors and those of Zstandard are OSErrors
+            if isinstance(error, OSError) and error.errno:
+                raise  # the disk's, where the landing keeps this file: nothing is wrong with the delivery
             what = f"{self.uri} is cut off or damaged ({type(error).__name__})."
             raise ExportContentError(what, place=Place(self.key), reason="truncated") from error
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from connectors.deliveries import Delivery, Refusal
 from connectors.layouts.exports import REWRITING, Layout
-from connectors.layouts.findings import not_published, not_understood
+from connectors.layouts.findings import not_followed, not_published, not_understood
 from connectors.stores import ObjectInfo, ObjectStore
 
 Found = Delivery | Refusal
@@ -92,6 +92,8 @@ def look(
     listing = _Listing(store)
     found = list(find(listing))  # the methods that are not here are the store's
     listed = listing.listed
+    # of a local folder alone: a bucket has neither links nor pipes
+    passed = {key: one for key, one in getattr(store, "not_followed", {}).items() if not is_bystander(key)}
     state = _of_finder(found, listed, layouts)
     state |= {key: "bystanders" for key in listed if key not in state and is_bystander(key)}
     if found and layouts:
@@ -100,9 +102,11 @@ def look(
     state |= {info.key: "not_understood" for info in rest}
     if rest and (not found or any(_DATA_LIKE.search(info.key) for info in rest)):
         found.append(not_understood(kind, store, layouts, rest))
-    counts = Counter(state[key] for key in listed)
+    if passed:
+        found.append(not_followed(kind, store, [*passed.values()]))
+    counts = Counter(state[key] for key in listed) + Counter(not_understood=len(passed))
     parts = ("delivered", "refused", "bystanders", "awaited", "not_understood")
-    return found, Counts(len(listed), *(counts[part] for part in parts))
+    return found, Counts(len(listed) + len(passed), *(counts[part] for part in parts))
 
 
 def is_bystander(key: str) -> bool:

@@ -56,6 +56,20 @@ def not_understood(kind: str, store: ObjectStore, layouts: Sequence[Layout], inf
     return _refusal(error, kind, "", infos, max(info.last_modified for info in infos))
 
 
+def not_followed(kind: str, store: ObjectStore, passed: Sequence[tuple[str, ObjectInfo]]) -> Refusal:
+    """Links to folders, pipes and sockets in a folder, as one finding: what a link leads to may be the bill of another month."""
+    counts = Counter(word for word, _ in passed)
+    what = ", ".join(_count(count, word) for word, count in sorted(counts.items()))
+    infos = sorted((info for _, info in passed), key=lambda info: info.key)
+    error = ExportContentError(
+        f"{store.uri}: {what}, not followed; the first is {shorten(infos[0].key)}.",
+        place=Place(infos[0].key, value=what),
+        reason="not_followed",
+        remedy="Copy what a link leads to, or give it a source of its own; take pipes and sockets out of the location.",
+    )
+    return _refusal(error, kind, "", infos, max(info.last_modified for info in infos))
+
+
 def _refusal(error: ConnectorError, kind: str, partition: str, infos: Sequence[ObjectInfo], at: datetime) -> Refusal:
     return refusal(error, partition, identity_of(kind, f"{partition}\n{error.message}", infos), infos[0].key, at)
 

@@ -118,6 +118,8 @@ def _reading(row: dict[str, str], number: int, facts: KeyFacts, zone: tzinfo) ->
         raise SampleError("bad_time", "timestamp", "Correct the timestamp of this row.")
     if seconds is None or seconds <= 0:
         raise SampleError("no_duration", "duration", "A row without a duration covers no time; take it out.")
+    if seconds >= end / 1_000_000 or not is_recorded(start := end - round(seconds * 1_000_000)):
+        raise SampleError("bad_time", "duration", "Correct the duration of this row: no machine ran before it was built.")
     identity = row.get("run_id") or None
     if not (facts.run or facts.host or identity):
         raise SampleError("missing_run", "run_id", "Put the file into a folder run=<id> or host=<machine>.")
@@ -128,7 +130,6 @@ def _reading(row: dict[str, str], number: int, facts: KeyFacts, zone: tzinfo) ->
     # what it does not see it writes as 0 or leaves out: a Trainium or TPU node has no gpu_energy
     component = None if _number(row, "gpu_energy") else HOST_ONLY
     watts = None if joules is None else watts_of(joules / seconds, "energy_consumed")
-    start = end - round(seconds * 1_000_000)
     run = facts.run or (None if facts.host else identity)
     series = identity or ""
     digest = document_hash_of(METER, run, facts.host, series, end, row["duration"], row["energy_consumed"])

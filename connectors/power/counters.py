@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 from connectors.formats.tpu_names import tpu_type_of
 from connectors.power.readings import CHIP, POWER, document_hash_of
-from connectors.telemetry.samples import Group, Problems, SampleError, is_recorded
+from connectors.telemetry.converting import Group
+from connectors.telemetry.samples import Problems, SampleError, is_recorded
 
 SHARED = (
     "run_key", "host_id", "device_index", "evidence", "is_idle_by_absence", "accelerator_type", "boundary", "meter",

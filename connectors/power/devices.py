@@ -14,9 +14,10 @@ from connectors.formats.prometheus_text import PrometheusPoint
 from connectors.formats.schema import Column
 from connectors.formats.text_lines import TextFile
 from connectors.power.readings import Owner, Reading, reader_of
+from connectors.telemetry.converting import Reader
 from connectors.telemetry.exporters import RUNS, first_label
 from connectors.telemetry.regions import region_of
-from connectors.telemetry.samples import Host, KeyFacts, Problems, Reader, SampleError
+from connectors.telemetry.samples import Host, KeyFacts, Problems, SampleError
 
 _MOST_SEEN = 1 << 19  # observations of a file that are known again; further copies are found in SQL
 _NUMBER = re.compile(r"(?:neuron|nvidia)?(\d{1,4})", re.ASCII)

@@ -18,15 +18,8 @@ from connectors.power.devices import device_reader, owner_of
 from connectors.power.gpu_readings import COLUMNS, Gpu, figures_of, reading_of
 from connectors.power.nvidia_smi import nvidia_smi_readings
 from connectors.power.readings import MEASURES, Reading
-from connectors.telemetry.samples import (
-    Host,
-    KeyFacts,
-    Problems,
-    SampleError,
-    decode_json,
-    find_and_convert,
-    micros_or_none,
-)
+from connectors.telemetry.converting import find_and_convert
+from connectors.telemetry.samples import Host, KeyFacts, Problems, SampleError, decode_json, micros_or_none
 
 KIND = "gpu_monitoring"
 SCHEMA = Schema(COLUMNS, remedy_page=f"docs/sources/{KIND}.md", measures=MEASURES | {"energy_mj": 0})

@@ -47,6 +47,7 @@ def csv_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterato
         if not {"watts", *_JOULES} & set(header):
             missing.append("watts")
         file.check_header(header, missing, _REMEDY)
+        problems.pass_by(*header)
         yield from _readings(_named(file, header, rows), facts, problems)
 
 

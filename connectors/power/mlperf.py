@@ -17,7 +17,7 @@ from connectors.errors import ExportContentError, Place
 from connectors.formats.mllog import Log, count_of, read_system
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.mlperf_results import Result, results_of
-from connectors.power.readings import NODE, Owner, Reading, document_hash_of
+from connectors.power.readings import MOST_WATTS, NODE, Owner, Reading, document_hash_of
 from connectors.stores import ObjectInfo
 from connectors.telemetry.samples import is_recorded
 
@@ -60,6 +60,10 @@ def efficiency_of(log: Log) -> Fraction:
     return found[-1] if found else Fraction(1)
 
 
+def _is_window(start_ms: int, stop_ms: int) -> bool:
+    return start_ms < stop_ms and is_recorded(start_ms * _MS) and is_recorded(stop_ms * _MS)
+
+
 class ResultReader:
     """The readings of one result, and remarks for what is not as it should be."""
 
@@ -93,7 +97,7 @@ class ResultReader:
     def _window(self, info: ObjectInfo) -> tuple[int, int]:
         log = self._read(info)
         start, stop = log.first("run_start"), log.first("run_stop")
-        if start is None or stop is None or not (is_recorded(start.time_ms * _MS) and start.time_ms < stop.time_ms):
+        if start is None or stop is None or not _is_window(start.time_ms, stop.time_ms):
             raise ExportContentError(
                 f"{self._uri}/{info.key}: run_start and a later run_stop are not both in this log.",
                 place=Place(info.key, column_name="run_stop"),
@@ -112,7 +116,7 @@ class ResultReader:
             self._remark(
                 info, 1, "power_window_elsewhere", "its power window lies outside the run; the rule takes its mean nevertheless"
             )
-        return 1, machine, None, float(mean.watts * efficiency_of(log))
+        return 1, machine, None, self._watts(info, mean.watts * efficiency_of(log))
 
     def _switch(self, info: ObjectInfo) -> tuple[int, None, str, float | None]:
         log = self._read(info)
@@ -127,7 +131,14 @@ class ResultReader:
             return 1, None, SWITCH, None
         # the rule stops reading at the estimate: an efficiency behind it does not count
         before = Log(log.events[: log.events.index(estimate)])
-        return estimate.line, None, SWITCH, float(estimate.number * efficiency_of(before))
+        return estimate.line, None, SWITCH, self._watts(info, estimate.number * efficiency_of(before))
+
+    def _watts(self, info: ObjectInfo, watts: Fraction) -> float | None:
+        """Watts as read; what no meter reads is unknown, with a remark."""
+        if 0 <= watts < MOST_WATTS:
+            return float(watts)
+        self._remark(info, 1, "wrong_power", "its mean is not the watts of a machine: unknown, not 0")
+        return None
 
     def _check_nodes(self, result: Result) -> None:
         system = read_system(self._files[result.system.key]) if result.system else {}

@@ -20,17 +20,9 @@ from connectors.power.neuron_scrape import METRICS, Scrapes
 from connectors.power.neuron_series import OWNER, Series, checked_time, is_known, numbered, series_of
 from connectors.power.neuron_sysfs import PowerLine, device_in, is_line, is_untimed, live_line, node_in, power_line
 from connectors.power.readings import COLUMNS, Owner, Reading, document_hash_of, schema_of
+from connectors.telemetry.converting import find_and_convert
 from connectors.telemetry.exporters import BAD_TEXT, known_series
-from connectors.telemetry.samples import (
-    Host,
-    KeyFacts,
-    Problems,
-    SampleError,
-    decode_json,
-    documents_of,
-    find_and_convert,
-    micros_or_none,
-)
+from connectors.telemetry.samples import Host, KeyFacts, Problems, SampleError, decode_json, documents_of, micros_or_none
 
 KIND = "neuron_power"
 SCHEMA = schema_of(KIND)
@@ -86,10 +78,13 @@ def _reading(found: PowerLine, owner: Owner, device: int | None, number: int) ->
 def _exported(metrics: list[ResourceMetrics], number: int, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     """The points of a request; a bad one is left out by itself."""
     try:
-        found = [(metric, points) for metric, points in metrics_in(metrics) if is_known(metric.name)]
+        found = [*metrics_in(metrics)]
     except (ValueError, OverflowError) as error:
         raise SampleError("wrong_type", "dataPoints", _REMEDY) from error
     for metric, points in found:
+        if not is_known(metric.name):
+            problems.pass_by(metric.name)
+            continue
         known: list[tuple[Series, OtlpPoint]] = []
         for point in points:
             with problems.left_out(number):
@@ -129,6 +124,8 @@ def _texts(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Read
                     yield from scrapes.readings(problems, is_end=False)
                 elif one := series(point.metric, point.labels):
                     yield one.reading(number, time, point.value)
+                else:
+                    problems.pass_by(point.metric)
         except SampleError as error:
             problems.add(number, error)
         except ValueError:

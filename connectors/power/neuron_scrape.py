@@ -71,13 +71,16 @@ def _devices(owner: Owner, time: int, scrape: _Scrape) -> Iterator[Reading]:
     if not scrape.devices or not scrape.cores:
         raise SampleError("missing_hardware", "neuron_hardware_info", remedy)
     by_core: defaultdict[int, list[float | None]] = defaultdict(list)
+    by_device: defaultdict[int, list[list[float | None]]] = defaultdict(list)
     for (core, _), use in scrape.uses.items():
         if core >= scrape.devices * scrape.cores:
             raise SampleError("core_out_of_range", "neuroncore", remedy)
+        if core not in by_core:
+            by_device[core // scrape.cores].append(by_core[core])
         by_core[core].append(use)
     is_idle = scrape.is_known and not scrape.uses
     for device in range(scrape.devices):
-        cores = [by_core[core] for core in range(device * scrape.cores, (device + 1) * scrape.cores) if core in by_core]
+        cores = by_device[device]
         is_known = scrape.is_known and all(use is not None for uses in cores for use in uses)
         busy = math.fsum(min(math.fsum(use for use in uses if use is not None), 1.0) for uses in cores)
         ratio = round(busy / scrape.cores, 12) if is_known else None

@@ -53,6 +53,7 @@ def nvidia_smi_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> 
             cells = [cell.strip() for cell in text.decode("utf-8").lstrip("\ufeff").split(",")]
             if header := _form_of(cells):
                 form = header
+                problems.pass_by(*header.fields)
             else:
                 yield _reading(alone | dict(zip(form.fields, cells, strict=True)), form, owner, zone, number)
         except SampleError as error:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
+from connectors.formats.costs import allowance
 from connectors.formats.delimited import CsvFile
 from connectors.formats.schema import Number, Schema, Text, optional
 from connectors.formats.text_lines import TextFile
@@ -18,7 +19,8 @@ from connectors.layouts.single_files import packed, partition_of
 from connectors.power import codecarbon, meter_rows, mlperf
 from connectors.power.readings import COLUMNS, MEASURES, Reading, reader_of
 from connectors.stores import ObjectStore
-from connectors.telemetry.samples import KeyFacts, Problems, facts_of, write_groups
+from connectors.telemetry.converting import ROWS_PER_BYTE, write_groups
+from connectors.telemetry.samples import KeyFacts, Problems, facts_of
 
 KIND = "power_meters"
 SCHEMA = Schema(
@@ -60,8 +62,9 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     result = mlperf.ResultReader(delivery, files, store_uri) if is_result else None
     read = _read_of(file) if result is None else result.readings
     reader = reader_of(read, SCHEMA.columns)
-    rows = write_groups(reader.read(file, facts_of(first.key), problems), reader, target)
-    refusals = [*problems.refusals(delivery, file.uri), *(result.remarks if result else ())]
+    with allowance(file.key, file.uri, files[first.key].stat().st_size * ROWS_PER_BYTE):
+        rows = write_groups(reader.read(file, facts_of(first.key), problems), reader, target)
+    refusals = [*problems.refusals(delivery, file.uri, rows), *(result.remarks if result else ())]
     if rows and read is codecarbon.codecarbon_readings and (remark := codecarbon.remark_of(file)):
         refusals.append(refusal_of(delivery, remark))
     return Converted((Part(target, first.key),) if rows else (), rows, refusals=tuple(refusals))

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from connectors.formats.schema import Boolean, Column, Number, Schema, Text, optional, required
 from connectors.formats.text_lines import TextFile
 from connectors.telemetry import samples
-from connectors.telemetry.samples import Group, KeyFacts, Problems, Reader, SampleError
+from connectors.telemetry.converting import Group, Reader
+from connectors.telemetry.samples import KeyFacts, Problems, SampleError
 
 CHIP, NODE = "chip", "node"  # what lies inside the meter: a device, or a machine with its host
 MEASURED, POWER = "measured", "power"  # evidence: the device's own use beside its power, or power alone
@@ -36,7 +37,7 @@ COLUMNS = (
     required("is_sampled", Boolean, filled=True),  # a window out of a longer time, as a profile is: it is of no other time
 )
 MEASURES = samples.SAMPLE_MEASURES | {"power_w": 9, "power_ratio": 12}
-_MOST = 1e8  # watts; a reading above is one in another unit
+MOST_WATTS = 1e8  # watts; a reading above is one in another unit
 _ROWS = 4096  # of a group
 
 
@@ -102,7 +103,9 @@ def document_hash_of(*observed: Any) -> str:
 
 def watts_of(value: float | None, column: str = "power_w") -> float | None:
     """Watts as read; None where there are none, SampleError for what no meter reads."""
-    return _within(value, _MOST, column, "wrong_power", "Deliver watts as the meter gives them: 0 or more, and no other unit.")
+    return _within(
+        value, MOST_WATTS, column, "wrong_power", "Deliver watts as the meter gives them: 0 or more, and no other unit."
+    )
 
 
 def share_of(value: float | None, full: float, column: str = "power_ratio") -> float | None:

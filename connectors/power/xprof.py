@@ -25,7 +25,8 @@ from connectors.power.readings import COLUMNS, schema_of
 from connectors.power.xplane import read_profile
 from connectors.power.xprof_json import read_json
 from connectors.stores import ObjectStore
-from connectors.telemetry.samples import Group, KeyFacts, Problems, Reader, SampleError, convert_with
+from connectors.telemetry.converting import Group, Reader, convert_with
+from connectors.telemetry.samples import KeyFacts, Problems, SampleError
 
 KIND = "xprof"
 SCHEMA = schema_of(KIND)

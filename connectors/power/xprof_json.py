@@ -16,7 +16,8 @@ import msgspec
 from connectors.formats.text_lines import TextFile
 from connectors.power.counters import Plane, Profile, check_host, groups_of, meter_of, type_of
 from connectors.power.readings import CHIP, POWER, document_hash_of, watts_of
-from connectors.telemetry.samples import Group, KeyFacts, Problems, SampleError, decode_json, is_recorded
+from connectors.telemetry.converting import Group
+from connectors.telemetry.samples import KeyFacts, Problems, SampleError, decode_json, is_recorded
 
 _REMEDY = "Deliver the JSON as XProf exports it, or better the session's xplane.pb files."
 _PROCESS = re.compile(r"(?:(?P<host>\S+) )?/device:TPU:(?P<chip>\d{1,4})(?: SparseCore.*)?")

@@ -12,12 +12,14 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from connectors.formats.accelerators import accelerator_type_of, is_aws_accelerator
+from connectors.formats.costs import spend
 from connectors.runs.fields import MILLISECONDS, count, first, inner, labelled_run, last, listed, moment, needed, text
 from connectors.runs.forms import grouped
 from connectors.runs.images import versions_of_image
 from connectors.runs.run_records import Document, RecordError, Row, in_order, record_rows, state_of, tag_rows
 
 _CHILD = re.compile(r"(.+)#(\d+)", re.ASCII)
+_TRIES = 10  # of a node that cost as much as one row
 _WAITING = {"submitted", "pending", "runnable"}
 _LOST_HOST = re.compile(r"host ec2.*terminated|spot|reclaim|preempt", re.I)
 _NEURON = re.compile(r"/dev/neuron\d+", re.ASCII)
@@ -59,7 +61,9 @@ def _attempt_rows(job: Document | None, nodes: dict[str, Document]) -> Iterator[
     held_by = {**nodes} or {str((job or {}).get("jobId")): job or {}}
     tries = {name: _tries(one) for name, one in held_by.items()}
     of_job = _tries(job) if job else []
-    for number in range(max([len(of_job), *map(len, tries.values())])):
+    most = max([len(of_job), *map(len, tries.values())])
+    spend(most * len(tries) // _TRIES, "attempts")
+    for number in range(most):
         those = {name: found[number] for name, found in tries.items() if number < len(found)}
         starts, ends = [start for start, _, _ in those.values()], [end for _, end, _ in those.values()]
         start, end, state = of_job[number] if number < len(of_job) else (first(starts), last(ends), None)

@@ -49,6 +49,21 @@ def listed(document: Document, *fields: str) -> list[Document]:
     return value
 
 
+def texts(document: Document, field: str) -> list[str]:
+    """A list of texts; an empty one where it is absent."""
+    value = document.get(field) or []
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise RecordError("is no list of texts", field=field, value=value)
+    return value
+
+
+def whole(digits: str, field: str) -> int:
+    """A whole number that a text is; Python itself refuses to read one of thousands of digits."""
+    if len(digits) > 18:
+        raise RecordError("is no count", field=field, value=digits)
+    return int(digits)
+
+
 def number(document: Document, field: str) -> float | None:
     """A number, also one written as text; NaN and infinity are none."""
     value = document.get(field)

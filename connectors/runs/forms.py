@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from connectors.runs.run_records import Document, RecordError, Row
+from connectors.formats.costs import spend
+from connectors.runs.run_records import Document, RecordError, Row, within
 
 _RUN_FOLDER = re.compile(r"(?:^|/)run=([^/]+)/")
 
@@ -66,6 +67,7 @@ class TextForm:
 
 def rows_of_documents(forms: Iterable[Form], documents: list[Document], key: str) -> tuple[list[Row], list[RecordError]]:
     """Return the rows of all records, and what was refused. A record is taken whole or refused whole."""
+    spend(len(documents))
     sorted_out: dict[str, tuple[Form, list[Document]]] = {}
     refused: list[RecordError] = []
     for document in documents:
@@ -83,7 +85,9 @@ def rows_of_documents(forms: Iterable[Form], documents: list[Document], key: str
             continue
         for record in records:
             try:
-                rows += form.rows(record, key)
+                found_rows = within(form.rows(record, key))
+                spend(len(found_rows))
+                rows += found_rows
             except RecordError as error:
                 refused.append(error)
     return rows, refused

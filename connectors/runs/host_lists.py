@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
+from connectors.formats.costs import spend
 from connectors.runs.run_records import RecordError
 
 _MOST = 100_000  # machines of one job
+_NAME = 64  # characters of a usual name; a longer one costs as much as several
 _NONE = {"", "none assigned", "(null)", "none", "n/a", "unknown"}
 _PARTS = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
@@ -23,12 +25,14 @@ def hosts_of(text: str, field: str = "nodes") -> list[str]:
         pieces = _PARTS.split(item)  # name, what is in brackets, name, ...
         if any(mark in piece for piece in pieces[::2] for mark in "[]"):
             raise RecordError("is no list of machines", field=field, value=text, reason="wrong_value")
-        choices = [_numbers(piece, field) if place % 2 else [piece] for place, piece in enumerate(pieces)]
+        choices: list[list[str]] = []
         size = 1
-        for choice in choices:
-            size *= len(choice)
-        if size + len(found) > _MOST:
-            raise RecordError(f"names more than {_MOST} machines", field=field, value=text[:80], reason="too_large")
+        for place, piece in enumerate(pieces):
+            choices.append(_numbers(piece, field) if place % 2 else [piece])
+            size *= len(choices[-1])
+            if size + len(found) > _MOST:  # before the next brackets are read: two of them multiply
+                raise _too_many(field, text)
+        spend(size * (1 + len(item) // _NAME), field, text)
         found |= dict.fromkeys("".join(parts) for parts in product(*choices))
     return list(found)
 
@@ -54,7 +58,11 @@ def _numbers(text: str, field: str) -> list[str]:
         if not match:
             raise RecordError("is no list of machines", field=field, value=text[:80], reason="wrong_value")
         first, last = match[1], match[2] or match[1]
-        if int(last) - int(first) >= _MOST:
-            raise RecordError(f"names more than {_MOST} machines", field=field, value=text[:80], reason="too_large")
+        if int(last) - int(first) + len(found) >= _MOST:
+            raise _too_many(field, text)
         found += [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
     return found
+
+
+def _too_many(field: str, text: str) -> RecordError:
+    return RecordError(f"names more than {_MOST} machines", field=field, value=text[:80], reason="too_costly")

@@ -7,6 +7,7 @@ yet seen in the wild. Headers are compared by their letters alone. A summary rep
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Iterator
 from datetime import datetime
@@ -57,6 +58,8 @@ def _gpus(row: dict[str, str], start: datetime | None, end: datetime | None) -> 
     if not hours or not start or not end or end <= start:
         return None
     found = hours * 3600 / (end - start).total_seconds()
+    if not math.isfinite(found):
+        raise RecordError("is no number of hours", field=name, value=hours)
     return round(found) if round(found) >= 1 and abs(found - round(found)) < 0.02 else None
 
 

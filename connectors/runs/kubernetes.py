@@ -12,12 +12,14 @@ from datetime import datetime
 from typing import Any
 
 from connectors.formats.accelerators import accelerator_type_of, is_aws_accelerator
+from connectors.formats.costs import spend
 from connectors.formats.tpu_names import topology_chips_of, tpu_type_of
 from connectors.runs.fields import count, first, inner, labelled_run, last, listed, moment, needed, text
 from connectors.runs.images import versions_of_image
 from connectors.runs.pods import accelerators_of, pod_end, pod_start, pod_state
 from connectors.runs.run_records import Document, Row, in_order, record_rows
 
+_NODES = 100  # of a run that cost as much as one row
 _KINDS = {"JobSet", "Job", "Pod", "Node"}
 _JOBSET = "jobset.sigs.k8s.io/"
 _ULTRA_SERVER = ("aws.amazon.com/ultraserver-id", "sagemaker.amazonaws.com/ultraserver-id")
@@ -45,6 +47,7 @@ def kubernetes_records(documents: list[Document]) -> Iterator[list[Document]]:
     for one in objects.values():
         if one["kind"] != "Node":
             runs.setdefault(_run_of(one), []).append(one)
+    spend(len(runs) * len(nodes) // _NODES, "items")
     for found in runs.values():
         yield [*found, *nodes]
 
@@ -78,7 +81,7 @@ def _attempt_rows(owner: Document, objects: list[Document]) -> Iterator[Row]:
     status = inner(owner, "status")
     restarts = count(status, "restarts") if owner["kind"] == "JobSet" else None
     newest = max(restarts or 0, *parts, 0)
-    for number in range(newest + 1):
+    for number in sorted({*parts, newest}):  # not each restart: how many there were is a number of the file
         found = parts.get(number, [])
         start, end = first(map(_start, found)), last(map(_end, found)) if found else None
         state = _state_of_parts(found)
@@ -87,9 +90,8 @@ def _attempt_rows(owner: Document, objects: list[Document]) -> Iterator[Row]:
         elif owner["kind"] != "Pod":
             start = start or (_start(owner) if newest == 0 else None)
             state, end = _end_of(owner, state, end)
-        if found or number == newest:
-            times = in_order(start, end, "status.completionTime")
-            yield {"part": "attempt", "attempt_id": str(number + 1), "state": state, **times}
+        times = in_order(start, end, "status.completionTime")
+        yield {"part": "attempt", "attempt_id": str(number + 1), "state": state, **times}
 
 
 def _end_of(owner: Document, state: str, end: datetime | None) -> tuple[str, datetime | None]:

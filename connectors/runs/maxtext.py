@@ -6,11 +6,12 @@ the same number: SQL separates useful steps from repeated ones.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 
 from connectors.formats.tpu_names import tpu_type_of
-from connectors.runs.fields import count, number, text
+from connectors.runs.fields import count, number, text, whole
 from connectors.runs.forms import grouped, run_in_key
 from connectors.runs.run_records import Document, RecordError, Row, record_rows
 
@@ -87,9 +88,9 @@ def step_log_rows(lines: list[str], key: str) -> list[Row]:
                 "progress_kind": "step",
                 "step": int(step[1]) if len(step[1]) < 19 else None,
                 "seconds": seconds,
-                "device_tokens": tokens or (round(token_rate * seconds) if token_rate and seconds else None),
+                "device_tokens": tokens or (_rounded(token_rate * seconds) if token_rate and seconds else None),
                 "device_flops": flops * _TERA if flops else rate * seconds * _TERA if rate and seconds else None,
-                "device_count": int(stated["devices"]) if "devices" in stated else None,
+                "device_count": whole(stated["devices"], "Num_devices") if "devices" in stated else None,
                 "arithmetic": _arithmetic(params),
             })  # fmt: skip
     return record_rows("maxtext_log", name, run, rows, [("maxtext", name)])
@@ -101,6 +102,12 @@ def _arithmetic(params: dict[str, str]) -> str | None:
     return next((name for word, name in {"int8": "int8", "fp8": "fp8", "bfloat16": "bf16"}.items() if word in words), None)
 
 
+def _rounded(product: float) -> int:
+    if not math.isfinite(product):
+        raise RecordError("is too large", field="Tokens/s/device", value=product)
+    return round(product)
+
+
 def _run_id(run: str | None, key: str) -> str:
     name = run or run_in_key(key) or re.sub(r"(\.\w+)+$", "", key.rpartition("/")[2])
     if not name.strip():
@@ -110,6 +117,7 @@ def _run_id(run: str | None, key: str) -> str:
 
 def _float(value: str | None) -> float | None:
     try:
-        return float(value) if value else None
+        found = float(value) if value else None
     except ValueError:
         return None
+    return found if found is None or math.isfinite(found) else None

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from connectors.formats.accelerators import accelerator_type_of
+from connectors.formats.costs import spend
 from connectors.formats.mllog import Event, Log, count_of, number_of
 from connectors.layouts.mlperf_results import machine_of
 from connectors.runs.run_records import RecordError, Row, in_order, job_rows
@@ -47,8 +48,9 @@ def mlperf_rows(name: str, log: Log, system: dict[str, Any]) -> list[Row]:
     }
     state = _STATES.get(status, "unknown" if stop else "running")
     held = {"accelerator_type": type_, "chips": count_of(system, "accelerators_per_node"), "node_count": 1}
-    machines = [machine_of(name, number) for number in range(count_of(system, "number_of_nodes") or 1)]
-    nodes = [{"resource_id": machine, **held} for machine in machines]
+    count = count_of(system, "number_of_nodes") or 1
+    spend(count, "number_of_nodes", str(count))
+    nodes = [{"resource_id": machine_of(name, number), **held} for number in range(count)]
     return job_rows(SYSTEM, name, run, name, state, times, nodes=nodes)
 
 

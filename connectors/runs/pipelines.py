@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from connectors.runs.fields import inner, labelled_run, listed, moment, needed, text
+from connectors.runs.fields import inner, labelled_run, listed, moment, needed, text, texts
 from connectors.runs.run_records import Document, RecordError, Row, in_order, record_rows, state_of
 
 _NAME = re.compile(r"projects/[^/]+/locations/[^/]+/pipelineJobs/([^/]+)")
@@ -51,8 +51,8 @@ def _custom_jobs(task: Document) -> list[str]:
     """The custom jobs of a task's attempts, those that failed before as well."""
     detail = inner(task, "executorDetail")
     custom, container = inner(detail, "customJobDetail"), inner(detail, "containerDetail")
-    failed = [*(custom.get("failedJobs") or []), *(container.get("failedMainJobs") or [])]
-    return [name for name in [*failed, custom.get("job"), container.get("mainJob")] if isinstance(name, str) and name]
+    failed = [*texts(custom, "failedJobs"), *texts(container, "failedMainJobs")]
+    return [name for name in [*failed, text(custom, "job"), text(container, "mainJob")] if name]
 
 
 def _state(word: str | None) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 
-from connectors.runs.fields import MILLISECONDS, inner, labelled_run, moment, needed, text
+from connectors.runs.fields import MILLISECONDS, inner, labelled_run, moment, needed, text, whole
 from connectors.runs.run_records import Document, Row, in_order, job_rows, state_of
 
 _PRINTED = "JobDetails("
@@ -49,7 +49,7 @@ def ray_list_rows(lines: list[str], _: str) -> list[Row]:
             if name:
                 found.setdefault(name, single or double or None)
             elif time:
-                found.setdefault(time, int(at) if at != "None" else None)
+                found.setdefault(time, whole(at, time) if at != "None" else None)
             elif status:
                 found.setdefault("status", status)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from connectors.errors import shorten
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.tpu_names import node_chips_of
 from connectors.times import parse_utc, recorded_time
@@ -17,6 +19,15 @@ Document = dict[str, Any]
 Row = dict[str, Any]
 
 _MAX_BIGINT = 2**63 - 1
+_MARKS = 8  # by which repeated ids differ, before they are numbered
+# what a figure stays below, far above any run there is: sums and products of them are numbers that every table takes
+_BELOW = {
+    **dict.fromkeys(("chips", "node_count", "device_count"), 1e6 + 1),
+    **dict.fromkeys(("tokens", "useful_tokens", "steps", "step", "device_tokens"), 1e18),
+    **dict.fromkeys(("model_flops", "device_flops", "target_value", "final_value"), 1e30),
+    "energy_j": 1e17,
+    "seconds": 1e12,
+}
 # Schedulers and people have many words for six ends of a run.
 _STATES = {
     "succeeded": "succeeded success successful completed complete finished done",
@@ -45,8 +56,15 @@ class RecordError(Exception):
     def __init__(self, message: str, *, field: str | None = None, value: Any = None, reason: str = "wrong_type") -> None:
         super().__init__(message)
         self.field = field
-        self.value = None if value is None else str(value)
+        self.value = None if value is None else shorten(_shown(value))
         self.reason = reason
+
+
+def _shown(value: Any) -> str:
+    try:
+        return str(value)
+    except ValueError:  # a number of thousands of digits
+        return "a number of thousands of digits"
 
 
 class Alias(msgspec.Struct):
@@ -139,6 +157,17 @@ def in_order(started_at: datetime | None, ended_at: datetime | None, field: str)
     return {"started_at": started_at, "ended_at": ended_at}
 
 
+def within(rows: list[Row]) -> list[Row]:
+    """The same rows; RecordError names the figure that no column of the ledger holds, or no machine has."""
+    for row in rows:
+        for name, value in row.items():
+            if type(value) is int and not 0 <= value < _BELOW.get(name, _MAX_BIGINT):
+                raise RecordError("is no count", field=name, value=value, reason="wrong_value")
+            if type(value) is float and not abs(value) < _BELOW.get(name, math.inf):
+                raise RecordError("is too large", field=name, value=value, reason="wrong_value")
+    return rows
+
+
 def record_rows(
     system: str, recorded_id: str, run: Row, rows: Iterable[Row], aliases: Iterable[tuple[str, str]] = ()
 ) -> list[Row]:
@@ -184,7 +213,7 @@ def _rows(record: Any) -> Iterator[Row]:
     }
     for alias in record.aliases or ():
         yield {"part": "alias", "alias_system": alias.system, "alias_id": alias.id}
-    known: set[str] = set()
+    known: dict[str, int] = {}
     for index, attempt in enumerate(record.attempts or ()):
         yield from _attempt_rows(attempt, index, known)
     for key, value in (record.tags or {}).items():
@@ -192,12 +221,14 @@ def _rows(record: Any) -> Iterator[Row]:
             yield {"part": "tag", "tag_key": key, "tag_value": str(value).lower() if isinstance(value, bool) else str(value)}
 
 
-def _attempt_rows(attempt: Attempt, index: int, known: set[str]) -> Iterator[Row]:
+def _attempt_rows(attempt: Attempt, index: int, known: dict[str, int]) -> Iterator[Row]:
     field = f"attempts[{index}]"
-    attempt_id = str(index + 1 if attempt.attempt_id is None else attempt.attempt_id)
+    attempt_id = stated = str(index + 1 if attempt.attempt_id is None else attempt.attempt_id)
     while attempt_id in known:
-        attempt_id += "'"  # a node takes its attempt's times by this id: two attempts must never have one
-    known.add(attempt_id)
+        # a node takes its attempt's times by this id: two attempts must never have one
+        known[stated] += 1
+        attempt_id = stated + ("'" * known[stated] if known[stated] < _MARKS else f"'{known[stated]}")
+    known[attempt_id] = 0
     start, end = (time_of(getattr(attempt, name), f"{field}.{name}") for name in ("started_at", "ended_at"))
     times = in_order(start, end, f"{field}.ended_at")
     yield {"part": "attempt", "attempt_id": attempt_id, "state": state_of(attempt.state), **times}

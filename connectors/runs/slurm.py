@@ -12,12 +12,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from connectors.formats.accelerators import accelerator_type_of
+from connectors.formats.costs import spend
 from connectors.runs.fields import inner, listed, moment, text
 from connectors.runs.host_lists import hosts_of
 from connectors.runs.run_records import Document, RecordError, Row, in_order, record_rows, state_of
 from connectors.runs.slurm_energy import Step, joules_of, readings_of
 
 SYSTEM = "slurm"
+_STEPS = 10  # steps of a machine that cost as much as one row
 _RUN = re.compile(r"(?:^|[\s,;{\"'])(?:training_run_id|run_id|run)[\"']?\s*[=:]\s*[\"']?([^\s,;}\"']+)")
 _STATES = {
     "boot_fail": "failed",
@@ -66,7 +68,7 @@ def slurm_rows(jobs: list[Document], _: str = "") -> list[Row]:
         "workload_key": _word(inner(first, "wckey"), "wckey").lstrip("*") or None,
         "cluster_name": _word(first, "cluster") or None,
     }
-    rows = [row for attempt_id, parts in _attempts(jobs) for row in _attempt_rows(attempt_id, parts)]
+    rows = (row for attempt_id, parts in _attempts(jobs) for row in _attempt_rows(attempt_id, parts))
     return record_rows(SYSTEM, match[1] if match else name, run, rows, [(SYSTEM, number) for number in numbers])
 
 
@@ -107,6 +109,7 @@ def _attempt_rows(attempt_id: str, parts: list[Document]) -> Iterator[Row]:
         held = {"part": "node", "attempt_id": attempt_id, "accelerator_type": type_, "chips": chips, "node_count": 1, **own}
         yield from (held | {"resource_id": node} for node in nodes)
         job = Step("job", start, end, nodes, joules_of(_tres(part).get(("energy", ""))))
+        spend(len(nodes) * len(listed(part, "steps")) // _STEPS, "steps")  # each step may be of every machine
         for reading in readings_of(_steps(part), nodes, job):
             # joules of a part are of its own machines: without a name they would be those of all parts
             names: tuple[str | None, ...] = nodes if reading.node is None and len(parts) > 1 else (reading.node,)

@@ -14,7 +14,8 @@ from datetime import datetime
 
 # what Slurm writes for "no value" and "infinite" in 32 and 64 bits, in a step of an old parser also as a plain number
 _NO_VALUES = {2**32 - 2, 2**32 - 1}
-_MOST = 2**63 - 2
+_MOST = 10**17  # ten thousand machines of 10 kW for 30 years
+_MOST_WATTS = 10**9  # of a job
 ALL = ("extern", "batch", "interactive")
 
 
@@ -48,7 +49,7 @@ def joules_of(number: int | float | None) -> int | None:
 
 def readings_of(steps: Iterable[Step], nodes: tuple[str, ...], job: Step) -> list[Reading]:
     """The readings of one attempt. `job` has its times and what the scheduler adds up for it."""
-    known = [step for step in steps if step.joules and step.started_at and step.ended_at and step.started_at < step.ended_at]
+    known = [step for step in steps if _is_reading(step)]
     named = {label: [step for step in known if step.label == label] for label in ALL}
     sruns = [step for step in known if step.label not in ALL]
     whole = named["extern"] or ((named["batch"] or named["interactive"]) if len(nodes) == 1 else [])
@@ -60,8 +61,14 @@ def readings_of(steps: Iterable[Step], nodes: tuple[str, ...], job: Step) -> lis
         return [reading for step in sruns for reading in _by_node(step, nodes)]
     if known:  # a batch step alone: its first machine, and nothing is known of the others
         return [reading for step in known for reading in _by_node(step, nodes[:1])]
-    is_over = job.joules and job.started_at and job.ended_at and job.started_at < job.ended_at
-    return [_together(job)] if is_over else []
+    return [_together(job)] if _is_reading(job) else []
+
+
+def _is_reading(step: Step) -> bool:
+    """Whether a step has joules and a time in which machines can have used them."""
+    if not (step.joules and step.started_at and step.ended_at and step.started_at < step.ended_at):
+        return False
+    return step.joules < _MOST_WATTS * (step.ended_at - step.started_at).total_seconds()
 
 
 def _together(step: Step) -> Reading:

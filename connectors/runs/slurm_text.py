@@ -9,6 +9,7 @@ import re
 from datetime import datetime
 from typing import Any
 
+from connectors.runs.fields import whole
 from connectors.runs.run_records import Document, RecordError, Row, time_of
 from connectors.runs.slurm import runs_of, slurm_rows
 
@@ -48,11 +49,11 @@ def sacct_text_rows(lines: list[str], key: str) -> list[Row]:
 
 
 def _job(row: dict[str, str], match: re.Match[str]) -> Document:
-    raw = row.get("JobIDRaw", "").partition(".")[0]
+    raw, leader = row.get("JobIDRaw", "").partition(".")[0], whole(match[1], "JobID")
     return {
-        "job_id": int(raw) if raw.isascii() and raw.isdigit() else int(match[1]),
-        "array": {"job_id": int(match[1]), "task_id": int(match[2])} if match[2] else {},
-        "het": {"job_id": int(match[1])} if match[3] else {},
+        "job_id": whole(raw, "JobIDRaw") if raw.isascii() and raw.isdigit() else leader,
+        "array": {"job_id": leader, "task_id": whole(match[2], "JobID")} if match[2] else {},
+        "het": {"job_id": leader} if match[3] else {},
         "cluster": row.get("Cluster", ""),
         "account": row.get("Account", ""),
         "comment": {"job": row.get("Comment", ""), "administrator": row.get("AdminComment", "")},
@@ -81,7 +82,7 @@ def _tres(text: str) -> list[dict[str, Any]]:
         name, _, count = part.partition("=")
         type_, _, inner = name.partition("/")
         if count.isascii() and count.isdigit():
-            found.append({"type": type_, "name": inner, "count": int(count)})
+            found.append({"type": type_, "name": inner, "count": whole(count, "AllocTRES")})
     return found
 
 
@@ -94,6 +95,6 @@ def _seconds(row: dict[str, str], name: str) -> float | int | None:
     if text.lower() in _NO_TIME:
         return None
     if text.isascii() and text.isdigit():
-        return int(text)
+        return whole(text, name)
     moment = time_of(text, name)
     return None if moment is None else (moment - _EPOCH).total_seconds()

@@ -17,6 +17,7 @@ import msgspec
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
 from connectors.errors import ExportContentError, Place, shorten
+from connectors.formats.costs import allowance
 from connectors.formats.lazy import pl
 from connectors.formats.mllog import Log, read_system
 from connectors.formats.schema import BigInt, Number, Schema, Text, Timestamp, optional, required
@@ -33,7 +34,7 @@ from connectors.runs.mlflow import is_mlflow, mlflow_rows, mlflow_runs
 from connectors.runs.mlperf import is_mllog, mlperf_rows
 from connectors.runs.pipelines import is_pipeline, pipeline_jobs, pipeline_rows
 from connectors.runs.ray import is_ray, is_ray_list, ray_list_rows, ray_rows
-from connectors.runs.run_records import Document, RecordError, Row, RunRecord, run_json_rows
+from connectors.runs.run_records import Document, RecordError, Row, RunRecord, run_json_rows, within
 from connectors.runs.sagemaker import is_sagemaker, sagemaker_rows
 from connectors.runs.slurm import is_sacct, runs_of, slurm_rows
 from connectors.runs.slurm_text import is_sacct_text, sacct_text_rows
@@ -106,6 +107,7 @@ _NAME = re.compile(r"(?!\.)(.*\.(json|jsonl|ndjson|csv|log)|(.*[-_])?(result|met
 _OWN = re.compile(r"\.run\.json(\.gz|\.zst)?$", re.I)
 _HEAD = 1 << 16
 _SMALL = 1000  # rows
+_BYTES = 16  # of a file that may become one row
 
 
 def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
@@ -128,9 +130,22 @@ def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Read the records of one file and write their rows to runs.parquet in `folder`."""
-    info, *beside = delivery.objects
+    info = delivery.objects[0]
     uri = f"{store_uri}/{info.key}"
     content = TextFile(files[info.key], info.key, uri).content()
+    with allowance(info.key, uri, len(content) / _BYTES):
+        rows, unknown, refused = _read(content, delivery, files, uri)
+    target = folder / "runs.parquet"
+    _write(rows, target)
+    remarks = (*(refusal_of(delivery, _refusal(error, info.key, uri)) for error in refused), *_remarks(delivery, rows, uri))
+    return Converted((Part(target, info.key),), len(rows), unknown, remarks)
+
+
+def _read(
+    content: bytes, delivery: Delivery, files: dict[str, Path], uri: str
+) -> tuple[list[Row], tuple[str, ...], list[RecordError]]:
+    """The rows of a file's records, the fields that are not read, and the records that were refused; at least one row."""
+    info, *beside = delivery.objects
     documents, unreadable = _documents(content)
     unknown: tuple[str, ...] = ()
     refused: list[RecordError] = []
@@ -143,19 +158,16 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
         elif is_mllog(content[:_HEAD].decode("utf-8", "replace")):
             name = next((result.name for result in results_of(delivery.objects)), info.key.rpartition(".")[0])
             system = read_system(files[beside[0].key]) if beside else {}
-            rows = mlperf_rows(name, Log.read(TextFile(files[info.key], info.key, uri)), system)
+            rows = within(mlperf_rows(name, Log.read(TextFile(files[info.key], info.key, uri)), system))
         elif form is not None:
-            rows = form.rows(content.decode("utf-8", "replace").splitlines(), info.key)
+            rows = within(form.rows(content.decode("utf-8", "replace").splitlines(), info.key))
         else:
             raise unreadable or RecordError("is of no known form", reason="unknown_record")
         if not rows:
             raise next(iter(refused), RecordError("holds no record", reason="unknown_record"))
     except RecordError as error:
         raise _refusal(error, info.key, uri) from error
-    target = folder / "runs.parquet"
-    _write(rows, target)
-    remarks = (*(refusal_of(delivery, _refusal(error, info.key, uri)) for error in refused), *_remarks(delivery, rows, uri))
-    return Converted((Part(target, info.key),), len(rows), unknown, remarks)
+    return rows, unknown, refused
 
 
 def _documents(content: bytes) -> tuple[list[Document] | None, RecordError | None]:

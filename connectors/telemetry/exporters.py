@@ -38,7 +38,10 @@ def scraped(
             problems.add(number, BAD_TEXT)
             continue
         try:
-            if point is None or not (found := series(point.metric, point.labels)):
+            if point is None:
+                continue
+            if not (found := series(point.metric, point.labels)):
+                problems.pass_by(point.metric)
                 continue
             time = point.time or facts.started_at  # the second 0 is a time that was never set
             if time is None:

@@ -41,7 +41,7 @@ def usual_devices(document: Document) -> Devices | None:
             return None
         names += counters.neuroncores_in_use
         listed += counters.neuroncores_in_use.values()
-    places = _places(tuple(names), devices, cores) if len(names) <= _MOST else None
+    places = _places(tuple(names), devices, cores) if max(len(names), devices * cores) <= _MOST else None
     if places is None:
         return None
     none = [None] * len(listed)

@@ -19,19 +19,17 @@ from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries, packed
+from connectors.telemetry.converting import Group, Reader, convert_with
 from connectors.telemetry.neuron_devices import usual_devices
 from connectors.telemetry.neuron_documents import Document, devices_of, periods_of, run_tag_of
 from connectors.telemetry.regions import region_of
 from connectors.telemetry.samples import (
     COLUMNS,
     SAMPLE_MEASURES,
-    Group,
     Host,
     KeyFacts,
     Problems,
-    Reader,
     SampleError,
-    convert_with,
     decode_json,
     micros_or_none,
 )

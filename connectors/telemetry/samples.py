@@ -1,4 +1,4 @@
-"""The one shape of telemetry, a row per device and interval, and what its kinds share: decoding, times, problems, writing.
+"""The one shape of telemetry, a row per device and interval, and what its kinds share: decoding, times, problems.
 
 How long a gauge's point counts, and which rows are copies of each other, is decided in SQL over all files: a day delivered as one
 file or as 24 must give the same result.
@@ -8,34 +8,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from itertools import chain, repeat
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import unquote
 
 import msgspec
 
-from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
-from connectors.errors import ExportContentError, Place
-from connectors.formats.lazy import pa, pc
-from connectors.formats.parquet import write_tables
-from connectors.formats.schema import BigInt, Boolean, Column, Number, Text, Timestamp, optional, required
+from connectors.deliveries import Delivery, Refusal, refusal_of
+from connectors.errors import ExportContentError, Place, shorten
+from connectors.formats.schema import BigInt, Boolean, Number, Text, Timestamp, optional, required
 from connectors.formats.text_lines import TextFile
-from connectors.formats.values import measured_schema
-from connectors.layouts.single_files import find_file_deliveries
-from connectors.stores import ObjectStore
 from connectors.times import YEARS, execution_time, parse_utc, recorded_time
 
 _T = TypeVar("_T")
-Finder = Callable[[ObjectStore], Iterator[Delivery]]
-Converter = Callable[[Delivery, dict[str, Path], Path, str], Converted]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_FLUSH = 1 << 16
+_NAMED = 3  # names in one remark
 _FIRST, _END = ((datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // _MICROSECOND for year in (YEARS.start, YEARS.stop))
 _PLAIN_TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3}(?:\d{3})?)?(?:Z|\+00:00)", re.ASCII)
 _ENDINGS = re.compile(r"\.(jsonl|ndjson|json|prom|txt)(\.(gz|zst))?$", re.I)
@@ -57,18 +47,7 @@ COLUMNS = (
     *optional("effective_flops", Number),  # per second
     *optional("region_id", Text),  # where the machine is
 )
-_RATIOS = ("utilisation_ratio", "power_ratio")
 SAMPLE_MEASURES = {"device_count": 0, "utilisation_ratio": 12, "effective_flops": 0}
-
-
-class Group(NamedTuple):
-    """Rows that share most of what they say: the devices of a document, the points of a series.
-
-    Its reader names the columns of both; those that it does not name are null. Times are microseconds since 1970.
-    """
-
-    shared: Sequence[Any]  # a value of each column that is the same in all its rows
-    own: Sequence[Sequence[Any]]  # the values of each other column, one for each row
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +94,13 @@ class Problems:
 
     first: dict[str, tuple[int, SampleError]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
+    passed: dict[str, None] = field(default_factory=dict)  # the first names of what this kind does not read
+
+    def pass_by(self, *names: str) -> None:
+        """Remember a metric or a column that is not read: a file that gives no row is named by the first of them."""
+        for name in names:
+            if len(self.passed) < _NAMED:
+                self.passed.setdefault(name)
 
     def add(self, line: int, error: SampleError) -> None:
         """Count a document that is left out."""
@@ -125,13 +111,24 @@ class Problems:
         """`with problems.left_out(line)`: what is read there is counted as left out where it gives no sample."""
         return _LeftOut(self, line)
 
-    def refusals(self, delivery: Delivery, uri: str) -> Iterator[Refusal]:
-        """Yield a row per reason with the place of the first and how many there are."""
+    def refusals(self, delivery: Delivery, uri: str, rows: int) -> Iterator[Refusal]:
+        """Yield a row per reason with the place of the first and how many there are; one in any case where there is no row."""
+        if not rows and not self.first:
+            yield refusal_of(delivery, self._unknown(delivery.kind, uri))
         for reason, (line, error) in self.first.items():
             count = f"{self.counts[reason]} left out"
             message = f"{uri}: {count} ({reason}), the first in line {line}."
             place = Place(row_number=line, column_name=error.column, value=count)
             yield refusal_of(delivery, ExportContentError(message, place=place, reason=reason, remedy=error.remedy))
+
+    def _unknown(self, kind: str, uri: str) -> ExportContentError:
+        names = ", ".join(shorten(name, 60) for name in self.passed) or "no name at all"
+        return ExportContentError(
+            f"{uri}: it has nothing that {kind} reads, but {names}.",
+            place=Place(value=names),
+            reason="no_known_metric",
+            remedy=f"See docs/sources/{kind}.md for the names that are read; take the file out if it is another exporter's.",
+        )
 
 
 class _LeftOut(NamedTuple):
@@ -147,46 +144,6 @@ class _LeftOut(NamedTuple):
             self.problems.add(self.line, error)
             return True
         return False
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """How a kind is read: `read` yields groups with the columns named here, and adds to the problems what it leaves out."""
-
-    read: Callable[[TextFile, KeyFacts, Problems], Iterator[Group]]
-    shared: tuple[str, ...]
-    own: tuple[str, ...]
-    columns: tuple[Column, ...] = COLUMNS  # of the kind; connectors.power has more
-
-
-def find_and_convert(kind: str, readers: Mapping[tuple[str, ...], Reader]) -> tuple[Finder, Converter]:
-    """How a kind's files are found and converted whose ending decides which of its readers reads them."""
-
-    def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
-        name = delivery.objects[0].key.lower()
-        reader = next(one for endings, one in readers.items() if name.endswith(endings))
-        return convert_with(delivery, files, folder, store_uri, reader)
-
-    return partial(find_file_deliveries, kind=kind, endings=(*chain.from_iterable(readers),)), convert
-
-
-def convert_with(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, reader: Reader) -> Converted:
-    """Write the samples of a delivery's one file to samples.parquet."""
-    (info,) = delivery.objects
-    uri = f"{store_uri}/{info.key}"
-    problems = Problems()
-    groups = reader.read(TextFile(files[info.key], info.key, uri), facts_of(info.key), problems)
-    target = folder / "samples.parquet"
-    rows = write_groups(groups, reader, target)
-    parts = (Part(target, info.key),) if rows else ()
-    return Converted(parts, rows, refusals=tuple(problems.refusals(delivery, uri)))
-
-
-def write_groups(groups: Iterator[Group], reader: Reader, target: Path) -> int:
-    """Write rows to a file and return their number; without any row there is no file."""
-    # measurements hardly repeat; without Arrow's own schema the dictionaries of texts are read as texts
-    repeating = [column.name for column in reader.columns if column.type != Number]
-    return write_tables(_tables(groups, reader), target, use_dictionary=repeating, store_schema=False)
 
 
 def decode_json(decoder: msgspec.json.Decoder[_T], text: bytes, remedy: str, broken: str) -> _T:
@@ -239,54 +196,6 @@ def micros_or_none(text: str, column: str, remedy: str) -> int | None:
 def is_recorded(micros: int) -> bool:
     """Whether microseconds since 1970 lie in the years that a sample can have."""
     return _FIRST <= micros < _END
-
-
-def _tables(groups: Iterator[Group], reader: Reader) -> Iterator[pa.Table]:
-    """Tables of so many rows that they fill a row group and little memory."""
-    gathered: list[Group] = []
-    rows = 0
-    for group in groups:
-        gathered.append(group)
-        rows += len(group.own[0])
-        if rows >= _FLUSH:
-            yield _table(gathered, reader)
-            gathered, rows = [], 0
-    if rows:
-        yield _table(gathered, reader)
-
-
-def _table(groups: list[Group], reader: Reader) -> pa.Table:
-    """A row takes what it shares from its group, by the group's number. Texts stay in the dictionaries they are written with."""
-    shape = measured_schema(reader.columns)
-    sizes = [len(group.own[0]) for group in groups]
-    numbers = pa.array([*chain.from_iterable(map(repeat, range(len(sizes)), sizes))], pa.int32())
-    shared = zip(reader.shared, zip(*(group.shared for group in groups), strict=True), strict=True)
-    own = zip(reader.own, zip(*(group.own for group in groups), strict=True), strict=True)
-    columns = {name: _repeated(pa.array(values, shape.field(name).type), numbers) for name, values in shared}
-    columns |= {name: pa.array([*chain.from_iterable(values)], shape.field(name).type) for name, values in own}
-    columns |= {name: _rounded(columns[name]) for name in _RATIOS if name in columns}
-    absent = {field.name: pa.nulls(len(numbers), field.type) for field in shape if field.name not in columns}
-    return pa.table({name: (columns | absent)[name] for name in shape.names})
-
-
-def _repeated(values: pa.Array, numbers: pa.Array) -> pa.Array:
-    if not pa.types.is_string(values.type):
-        return values.take(numbers)
-    texts = values.dictionary_encode()
-    return pa.DictionaryArray.from_arrays(texts.indices.take(numbers), texts.dictionary)
-
-
-def _rounded(ratios: pa.Array) -> pa.Array:
-    """Numbers from 0 to 1 with 12 decimals, as round(ratio, 12) gives them.
-
-    A product with 1e12 is off by less than 0.001, so its whole part is the right one, unless it lies about halfway between
-    two: there each is rounded by itself. A whole number over 1e12 is the double nearest to the decimal.
-    """
-    scaled = pc.multiply(ratios, 1e12)
-    whole = pc.round(scaled)
-    is_halfway = pc.fill_null(pc.greater(pc.abs(pc.subtract(scaled, whole)), 0.499), False)
-    alone = [round(ratio, 12) for ratio in ratios.filter(is_halfway).to_pylist()]
-    return pc.replace_with_mask(pc.divide(whole, 1e12), is_halfway, pa.array(alone, pa.float64()))
 
 
 def _start_of(stem: str) -> int | None:

@@ -15,18 +15,16 @@ import msgspec
 from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import packed
+from connectors.telemetry.converting import Group, Reader, find_and_convert
 from connectors.telemetry.exporters import scraped
 from connectors.telemetry.samples import (
     COLUMNS,
     SAMPLE_MEASURES,
-    Group,
     KeyFacts,
     Problems,
-    Reader,
     SampleError,
     decode_json,
     documents_of,
-    find_and_convert,
     micros_of,
     micros_or_none,
 )
@@ -107,10 +105,12 @@ def _answer(entry: Entry, facts: KeyFacts, number: int, problems: Problems) -> I
     for series in (*(entry.time_series or ()), entry):
         with problems.left_out(number):
             # a series without a unit has that of its answer
-            yield from _series(series, facts, number, series.unit or entry.unit, is_complete=is_complete)
+            yield from _series(series, facts, number, series.unit or entry.unit, problems, is_complete=is_complete)
 
 
-def _series(entry: Entry, facts: KeyFacts, number: int, unit: str | None, *, is_complete: bool) -> Iterator[Group]:
+def _series(
+    entry: Entry, facts: KeyFacts, number: int, unit: str | None, problems: Problems, *, is_complete: bool
+) -> Iterator[Group]:
     if entry.metric is None or not entry.points:
         return
     metadata = entry.metadata or Metadata()
@@ -125,6 +125,8 @@ def _series(entry: Entry, facts: KeyFacts, number: int, unit: str | None, *, is_
     }
     if series := series_of(entry.metric.type, labels, unit, facts, is_complete=is_complete):
         yield from series.groups((number, *_interval(point.interval), _value(point.value)) for point in entry.points)
+    else:
+        problems.pass_by(entry.metric.type)
 
 
 def _interval(interval: Interval) -> tuple[int | None, int]:

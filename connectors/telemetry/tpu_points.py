@@ -17,9 +17,10 @@ from typing import Any
 
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.tpu_names import tpu_type_of
+from connectors.telemetry.converting import Group
 from connectors.telemetry.exporters import RUNS, first_label
 from connectors.telemetry.regions import region_in, region_of
-from connectors.telemetry.samples import Group, KeyFacts, SampleError
+from connectors.telemetry.samples import KeyFacts, SampleError
 
 SHARED = ("run_key", "host_id", "device_index", "evidence", "is_idle_by_absence", "accelerator_type", "region_id")
 OWN = ("document_hash", "line_number", "sample_start", "sample_end", "utilisation_ratio")

@@ -17,7 +17,7 @@ from trainledger_recorder import NAME, line_for_people
 from trainledger_recorder.errors import UsageError
 from trainledger_recorder.jobs import job_of
 from trainledger_recorder.recording import Recorder, Settings
-from trainledger_recorder.run_record import fields_of, tags_of
+from trainledger_recorder.run_record import MOST_CHIPS, faults_of, tags_of
 from trainledger_recorder.signals import Signals
 from trainledger_recorder.spool import Session, default_spool, target_folder
 from trainledger_recorder.subjects import NOT_EXECUTABLE, NOT_FOUND, Command, Process, Subject
@@ -100,7 +100,7 @@ def _run(asked: argparse.Namespace, command: list[str]) -> int:
         options=Options(asked.role_arn, asked.external_id, asked.endpoint_url, asked.impersonate),
         host=asked.host,
         type_=asked.type_,
-        chips=asked.chips,
+        chips=asked.chips if asked.chips is None or asked.chips <= MOST_CHIPS else None,
         only=() if asked.record_only else tuple(dict.fromkeys(asked.only)) if asked.only else None,
         period=asked.period,
         rotate_seconds=asked.rotate,
@@ -111,7 +111,11 @@ def _run(asked: argparse.Namespace, command: list[str]) -> int:
         monitor_config=asked.neuron_monitor_config,
         sysfs=asked.sysfs,
     )
-    fields_of(settings.fields, {})  # a wrong one is refused before the job starts
+    faults = faults_of(asked.fields, asked.tags)
+    if asked.chips is not None and settings.chips is None:
+        faults.append(f"--chips {asked.chips} is above {MOST_CHIPS}")
+    for fault in faults:  # a job is worth more than a field of its record
+        _tell(f"{fault}; the record is written without it")
     if asked.pid is not None and command:
         raise UsageError("a command is to be started and another process is to be watched", "Give a command or --pid.")
     if asked.flush:
@@ -122,13 +126,13 @@ def _run(asked: argparse.Namespace, command: list[str]) -> int:
 def _record(settings: Settings, command: list[str], pid: int | None, run: str | None, attempt: str | None) -> int:
     # whatever runs on a machine is not one run: without a name its lines are found by host and time
     made = f"{socket.gethostname()}-{now():%Y%m%dT%H%M%SZ}" if command or pid is not None else None
-    job = job_of(os.environ, run, attempt, made)
     try:
+        job = job_of(os.environ, run, attempt, made)
         session = Session.begin(target_folder(settings.spool, settings.target), now())
-    except (OSError, UsageError) as error:
+    except Exception as error:  # a name from the environment that is none, no spool, or a bug: the job runs all the same
         if not command:
             raise
-        _tell(f"nothing is recorded, as there is no spool: {error}")
+        _tell(f"nothing is recorded: {error}")
         return _run_alone(command)
     with Signals() as signals:
         subject: Subject

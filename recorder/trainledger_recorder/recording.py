@@ -245,7 +245,8 @@ class Recorder:
     def _add_fields(self) -> None:
         if self._asked.added and (text := read_added(self._asked.added)):
             try:
-                self._file.add(text)
+                for fault in self._file.add(text):
+                    self._say(f"{self._asked.added}: {fault}; the record is written without this field")
             except RecordError as error:
                 self._say(f"{self._asked.added}: {error}; the record is written without it")
 

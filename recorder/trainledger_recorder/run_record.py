@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from trainledger_recorder.errors import RecordError, UsageError
+from trainledger_recorder.errors import RecordError
 from trainledger_recorder.hosts import Host
 from trainledger_recorder.jobs import Job, attempt_name, encoded
 from trainledger_recorder.times import parsed, stamp
@@ -28,6 +28,8 @@ NUMBERS = (*COUNTS, "model_flops", "target_value", "final_value")
 KNOWN = (*TEXTS, *NUMBERS)
 PROVIDERS = ("aws", "amazon web services", "google cloud", "google", "gcp")
 _MOST = 2**63 - 1
+_MOST_ADDED = 1 << 20  # characters of what a job writes
+MOST_CHIPS = 1_000_000
 
 
 @dataclass
@@ -64,43 +66,50 @@ class RunFile:
             "tags": self.tags,
             "attempts": [_filled(attempt)],
         }
-        return _filled(record)
+        readable: dict[str, Any] = _readable(_filled(record))
+        return readable
 
-    def add(self, text: str) -> None:
-        """Take the fields that the job itself wrote; RecordError where they cannot be of a record."""
+    def add(self, text: str) -> list[str]:
+        """Take the fields that the job itself wrote and return what is wrong with those that are left out.
+
+        RecordError where it is no JSON object, so that none can be taken.
+        """
         try:
-            added = json.loads(text)
-        except ValueError as error:
+            added = json.loads(text, parse_int=_value)  # Python itself refuses a number of thousands of digits
+        except (ValueError, RecursionError) as error:
             raise RecordError(f"it is no JSON: {error}") from error
         if not isinstance(added, dict):
             raise RecordError("it is no JSON object")
-        _check(added)
-        self.fields.update(added)
+        taken, wrong = _sorted_out(added)
+        self.fields.update(taken)
+        return wrong
 
 
 def fields_of(given: Iterable[str], found: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Fields of `--record FIELD=VALUE` above those that were found out; what a record has no field for becomes a tag."""
+    """Fields of `--record FIELD=VALUE` above those that were found out; what a record has no field for becomes a tag.
+
+    A field with a value that its readers refuse is left out: `faults_of` names it before the job starts.
+    """
     fields: dict[str, Any] = {name: text for name, text in found.items() if name in KNOWN}
     tags = {name: text for name, text in found.items() if name not in KNOWN}
-    for one in given:
-        name, separator, text = one.partition("=")
-        if not separator or name not in KNOWN:
-            raise UsageError(f"--record {one} names no field of a run record", f"It knows {', '.join(KNOWN)}; others are --tag.")
-        fields[name] = _value(text) if name in NUMBERS else text
+    stated, _ = _stated(given)
+    for name in stated:
         tags.pop(name, None)
-    try:
-        _check(fields)
-    except RecordError as error:
-        raise UsageError(f"--record {error}") from error
-    return fields, tags
+    return fields | stated, tags
 
 
 def tags_of(given: Iterable[str]) -> dict[str, str]:
-    """Tags of `--tag KEY=VALUE`."""
-    pairs = [one.partition("=") for one in given]
-    if wrong := [name for name, separator, _ in pairs if not (name and separator)]:
-        raise UsageError(f"--tag {wrong[0]} is no KEY=VALUE")
-    return {name: text for name, _, text in pairs}
+    """Tags of `--tag KEY=VALUE`; what is no pair is left out."""
+    return {name: text for name, separator, text in (one.partition("=") for one in given) if name and separator}
+
+
+def faults_of(fields: Iterable[str], tags: Iterable[str]) -> list[str]:
+    """What is wrong with options of the record, each named; the record is written without them, and the job runs."""
+    pairs = ((one, one.partition("=")) for one in tags)
+    return [
+        *(f"--record {fault}" for fault in _stated(fields)[1]),
+        *(f"--tag {one} is no KEY=VALUE" for one, (name, separator, _) in pairs if not (name and separator)),
+    ]
 
 
 def closed(document: dict[str, Any], seen: datetime) -> dict[str, Any] | None:
@@ -116,9 +125,19 @@ def closed(document: dict[str, Any], seen: datetime) -> dict[str, Any] | None:
 def read_added(path: Path) -> str:
     """What the job wrote into its file, empty where it wrote none."""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(_MOST_ADDED)
+    except OSError:
         return ""
+
+
+def _readable(value: Any) -> Any:
+    """The same with texts that are Unicode: bytes of an environment that are none would make a reader refuse the record."""
+    if isinstance(value, dict):
+        return {_readable(name): _readable(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_readable(one) for one in value]
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _filled(record: dict[str, Any]) -> dict[str, Any]:
@@ -135,22 +154,35 @@ def _value(text: str) -> int | float | str:
     return text
 
 
-def _check(fields: Mapping[str, Any]) -> None:
-    """Refuse what is no field of a run record, or a value of another type than the field's."""
-    for name, value in fields.items():
-        if name not in KNOWN:
-            raise RecordError(f"{name} is no field of a run record")
-        if value is None:
-            continue
-        if name in TEXTS:
-            if not isinstance(value, str):
-                raise RecordError(f"{name} is no text")
-            if name == "provider_name" and value.strip().lower() not in PROVIDERS:
-                raise RecordError(f"{name} is neither AWS nor Google Cloud")
-        elif not _is_number(value):
-            raise RecordError(f"{name} is no number")
-        elif name in COUNTS and (value != int(value) or not 0 <= value <= _MOST):
-            raise RecordError(f"{name} is no count")
+def _stated(given: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
+    """Fields of FIELD=VALUE, and what is wrong with the others."""
+    pairs = [one.partition("=") for one in given]
+    fields = {name: _value(text) if name in NUMBERS else text for name, separator, text in pairs if separator}
+    taken, wrong = _sorted_out(fields)
+    return taken, [*(f"{name} is no FIELD=VALUE" for name, separator, _ in pairs if not separator), *wrong]
+
+
+def _sorted_out(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The fields that a record may have, and what is wrong with the others: trainledger refuses a record for one of them."""
+    faults = {name: _fault(name, value) for name, value in fields.items()}
+    taken = {name: value for name, value in fields.items() if faults[name] is None}
+    return taken, [f"{name[:80]} {fault}" for name, fault in faults.items() if fault is not None]
+
+
+def _fault(name: str, value: Any) -> str | None:
+    """What is wrong with a field of a record; None where nothing is."""
+    if name not in KNOWN:
+        return f"is no field of a run record, which are {', '.join(KNOWN)}; others are --tag"
+    if value is None:
+        return None
+    if name in TEXTS:
+        if not isinstance(value, str):
+            return "is no text"
+        is_known = name != "provider_name" or value.strip().lower() in PROVIDERS
+        return None if is_known else "is neither AWS nor Google Cloud"
+    if not _is_number(value):
+        return "is no number"
+    return "is no count" if name in COUNTS and (value != int(value) or not 0 <= value <= _MOST) else None
 
 
 def _is_number(value: Any) -> bool:
