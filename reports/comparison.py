@@ -11,11 +11,12 @@ from datetime import date
 from pathlib import Path
 
 from reports import REPORT_FORMAT
+from reports.door import Row
 from reports.errors import PublicationError, WindowError
 from reports.model import Section, Table, TableSpec, answered
 from reports.page import comparison as page
 from reports.page import records, words
-from reports.publication import Publication, Row, open_publication
+from reports.publication import Publication, open_publication
 from reports.quarterly import code_digest
 from reports.sections import claims
 from reports.sections.asked_dates import side_by_side

@@ -11,7 +11,8 @@ from itertools import takewhile
 from typing import Protocol
 from urllib.parse import quote
 
-from reports.publication import Publication, Row
+from reports.door import Row
+from reports.publication import Publication
 
 TEXT_KINDS = frozenset({"text", "code", "state", "month", "date", "time", "flag", "digest"})
 

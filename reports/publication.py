@@ -1,10 +1,11 @@
 """Read-only access to one publication: a DuckDB file, or a folder of Parquet. Nothing else in this folder opens a database.
 
-The folder is that of an evidence pack: `marts/<table>.parquet`, `ops/<table>.parquet`. It may come from anybody: what is asked of
-it reads no other file, and writes none.
+The folder is that of an evidence pack: `marts/<table>.parquet`, `ops/<table>.parquet`. It may come from anybody, and its own SQL
+is among what is asked of it: that goes through the door (door.py), to copies of its tables.
 """
 
 import re
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,16 +13,16 @@ from typing import Any
 
 import duckdb
 
+from reports import door
+from reports.door import Door, Row
 from reports.errors import PublicationError
-
-Row = dict[str, Any]  # what a row holds is known to its query alone
 
 
 class Publication:
     """One open publication: which tables it has, and the answer to a query."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
+    def __init__(self, connection: duckdb.DuckDBPyConnection, asked: Door | None = None) -> None:
+        self._connection, self._door = connection, asked
         named = "select distinct schema_name || '.' || table_name from duckdb_columns() where not internal"
         self.tables = {table for (table,) in connection.execute(named).fetchall()}
 
@@ -33,38 +34,54 @@ class Publication:
 
     def rows(self, sql: str) -> list[Row]:
         """Run a query. Every query in this folder names its order, so that a page never depends on threads."""
+        if self._door:
+            return self._door.rows(sql, is_plain=False)
         cursor = self._connection.execute(sql)
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def arrow(self, sql: str) -> Any:
         """The answer to a query as an Arrow table, with its exact types."""
+        if self._door:
+            return self._door.arrow(sql)
         return self._connection.execute(sql).to_arrow_table()
 
 
 TABLE = re.compile(r"[a-z_][a-z0-9_]*")
-LIMIT = "1500MB"
 
 
 @contextmanager
 def open_folder(folder: Path) -> Iterator[Publication]:
-    """Open the Parquet of an evidence pack. Its own SQL may be asked: no other file can be read, none written."""
-    with duckdb.connect(config={"memory_limit": LIMIT, "max_temp_directory_size": "0KB"}) as connection:
-        connection.execute("set TimeZone = 'UTC'")
-        for schema in ("marts", "ops", "seeds"):
-            connection.execute(f"create schema {schema}")
-            for file in sorted((folder / schema).glob("*.parquet")):
-                if not TABLE.fullmatch(file.stem):
-                    raise PublicationError(f"{file} is not named as a table is.")
-                place = str(file).replace("'", "''")
-                try:
-                    connection.execute(f"create view {schema}.\"{file.stem}\" as from read_parquet('{place}')")
-                except duckdb.Error as error:
-                    raise PublicationError(f"{file} cannot be read as Parquet: {error}") from error
-        allowed = str(folder).replace("'", "''")
-        connection.execute(f"set allowed_directories = ['{allowed}']; set enable_external_access = false")
-        connection.execute("set lock_configuration = true")
-        yield Publication(connection)
+    """Open the Parquet of an evidence pack, to ask it also its own SQL."""
+    with opened_door(folder) as (connection, asked):
+        yield Publication(connection, asked)
+
+
+@contextmanager
+def opened_door(folder: Path, *, is_empty: bool = False) -> Iterator[tuple[duckdb.DuckDBPyConnection, Door]]:
+    """A door to copies of a pack's tables, in a file that goes with it; `is_empty`: to the same tables without rows."""
+    with tempfile.TemporaryDirectory(prefix="trainledger-door-") as scratch:
+        file, config = f"{scratch}/pack.duckdb", door.settings(Path(scratch) / "spill")
+        with duckdb.connect(file, config=config) as connection:
+            _load(connection, folder, "limit 0" if is_empty else "")
+        with duckdb.connect(file, read_only=True, config=config) as connection:
+            connection.execute("set TimeZone = 'UTC'")
+            door.lock(connection)
+            yield connection, Door(connection)
+
+
+def _load(connection: duckdb.DuckDBPyConnection, folder: Path, limit: str) -> None:
+    """Copy every table of a folder of Parquet."""
+    for schema in ("marts", "ops", "seeds"):
+        connection.execute(f"create schema {schema}")
+        for file in sorted((folder / schema).glob("*.parquet")):
+            if not TABLE.fullmatch(file.stem):
+                raise PublicationError(f"{file} is not named as a table is.")
+            place = str(file).replace("'", "''")
+            try:
+                connection.execute(f"create table {schema}.\"{file.stem}\" as from read_parquet('{place}') {limit}")
+            except duckdb.Error as error:
+                raise PublicationError(f"{file} cannot be read as Parquet: {error}") from error
 
 
 @contextmanager

@@ -7,9 +7,9 @@ Colours have no meaning here; modelled ratios are hollow. Every number drawn is 
 import math
 from decimal import Decimal
 
+from reports.door import Row
 from reports.page.charts import Line, Mark, Panel
 from reports.page.numbers import significant
-from reports.publication import Row
 
 LABEL_WIDTH, VALUE_WIDTH, WIDTH, ROW_HEIGHT = 150, 122, 530, 26
 ROOM = WIDTH - LABEL_WIDTH - VALUE_WIDTH

@@ -8,10 +8,10 @@ from datetime import date, datetime
 from decimal import Decimal
 from itertools import groupby
 
+from reports.door import Row
 from reports.model import TEN, Column, Table
 from reports.page.names import shown
 from reports.page.numbers import EN_DASH, UNITS, grouped, scaled, significant
-from reports.publication import Row
 from reports.quarter import short_month_name
 
 NOTE_MARKS = "abcdefghijklmnop"

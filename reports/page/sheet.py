@@ -7,7 +7,7 @@ from reports.page import templating
 from reports.page.numbers import EN_DASH, grouped, plain, scaled, significant
 
 if TYPE_CHECKING:
-    from reports.publication import Row
+    from reports.door import Row
 
 SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 

@@ -6,8 +6,8 @@ A quarterly table speaks of its quarter and of the four quarters that end with i
 from collections.abc import Callable
 from dataclasses import replace
 
+from reports.door import Row
 from reports.model import Section, Table, TableSpec
-from reports.publication import Row
 from reports.sections import calibration, compared, verdicts
 
 SPECS = (

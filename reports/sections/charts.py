@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from decimal import Decimal
 
+from reports.door import Row
 from reports.model import Table
 from reports.page.charts import Bar, Chart, Segment, bar, chart
 from reports.page.dots import LEGEND, Axis
 from reports.page.numbers import EN_DASH
-from reports.publication import Row
 from reports.quarter import short_month_name
 from reports.sections.costs import GROUPS
 from reports.sections.sql import PERIODS, WAYS
@@ -107,7 +107,7 @@ def _energy_bars(rows: list[Row], label: str) -> list[Bar]:
     for row in rows:
         value, low, high = (row[f"facility_energy_kwh{end}"] for end in ("", "_low", "_high"))
         if value is None and row.get("unknown_run_months") == 0:
-            continue  # known by a tag only: nothing to model
+            continue  # no chips held: nothing to model
         name = _named(row[label]) + (f", {row['accelerator_family']}" if names.count(row[label]) > 1 else "")
         css = _family(row["accelerator_family"]) if "accelerator_family" in row else OUTCOMES.get(name, "rest")
         bounds = None if low is None else (low, high)

@@ -83,25 +83,34 @@ left join calibrations
 group by ended.workload_key, ended.accelerator_family
 order by ended.workload_key nulls last, ended.accelerator_family desc""")
 
+NAMED_REASONS = ("run", "idle", "unused_commitment", "unlogged", "no_record")
 REASONS = lines(
-    f"coalesce(sum(effective_cost) filter (where reason = '{reason}'), 0) as {reason}_cost"
-    for reason in ("run", "idle", "unused_commitment", "unlogged")
+    f"coalesce(sum(effective_cost) filter (where reason = '{reason}'), 0) as {reason}_cost" for reason in NAMED_REASONS
 )
-RESIDUAL = "coalesce(sum(effective_cost) filter (where reason <> 'run'), 0)"
+NOT_OF_A_RUN = "coalesce(sum(effective_cost) filter (where reason <> 'run'), 0)"
+# what runs cost has the type that the bill names; a correction without use has none
 RESIDUAL_SHARES = table("residual_shares").answered_by(f"""with accelerator_costs as (
-    select provider_name, billing_currency, 'run' as reason, effective_cost
+    select provider_name, billing_currency, '' as accelerator_type, 'run' as reason, effective_cost
     from marts.fct_run_cell_costs
     where cost_component = 'accelerator' and {within()}
     union all
-    select provider_name, billing_currency, reason, effective_cost
+    select provider_name, billing_currency, unnest([accelerator_type, '']), 'run', unnest([effective_cost, -effective_cost])
+    from marts.fct_purchase_costs
+    where {within()}
+    union all
+    select provider_name, billing_currency, accelerator_type, reason, effective_cost
     from marts.fct_residual_costs
-    where cost_component = 'accelerator' and {within()}
+    where (cost_component = 'accelerator' or accelerator_type <> '') and {within()}
 )
 select provider_name, billing_currency,
+    case when accelerator_type = '' then 'not named' else accelerator_type end as accelerator_type,
     {REASONS},
-    coalesce(sum(effective_cost) filter (where reason not in ('run', 'idle', 'unused_commitment', 'unlogged')), 0) as other_cost,
+    coalesce(sum(effective_cost) filter (where reason not in {NAMED_REASONS}), 0) as other_cost,
+    {NOT_OF_A_RUN} as residual_cost,
     sum(effective_cost) as accelerator_cost,
-    {ratio(RESIDUAL, "sum(effective_cost)")} as residual_ratio
+    {ratio(NOT_OF_A_RUN, "sum(effective_cost)")} as residual_ratio,
+    grouping(accelerator_type) > 0 as is_total
 from accelerator_costs
-group by provider_name, billing_currency
-order by provider_name, billing_currency""")
+group by grouping sets ((provider_name, billing_currency, accelerator_type), (provider_name, billing_currency))
+having grouping(accelerator_type) > 0 or accelerator_type <> '' or bool_or(reason <> 'run') or sum(effective_cost) <> 0
+order by provider_name, billing_currency, is_total, accelerator_type""")

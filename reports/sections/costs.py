@@ -121,12 +121,13 @@ WORK_WITHOUT_RESULT = table("work_by_outcome").answered_by(f"""with parts as (
     inner join marts.dim_training_runs as runs using (training_run_id)
     where {within("costs.usage_month")}
     union all
-    select case reason when 'idle' then 7 when 'unused_commitment' then 8 else 9 end,
-        case reason when 'idle' then 'idle' when 'unused_commitment' then 'unused commitment' else 'in no run record' end,
+    select case reason when 'idle' then 7 when 'unused_commitment' then 8 when 'unlogged' then 9 else 10 end,
+        case reason when 'idle' then 'idle' when 'unused_commitment' then 'unused commitment'
+            when 'unlogged' then 'in no run record' else 'without records' end,
         billing_currency, null, effective_cost
     from marts.fct_residual_costs
     where {within()}
-        and (reason in ('idle', 'unused_commitment') or (reason = 'unlogged' and cost_component = 'accelerator'))
+        and (reason in ('idle', 'unused_commitment') or (reason in ('unlogged', 'no_record') and cost_component = 'accelerator'))
 )
 select outcome, billing_currency, nullif(count(distinct training_run_id), 0) as run_count, sum(effective_cost) as effective_cost
 from parts

@@ -6,7 +6,7 @@ correlated, so they add; they are no confidence interval.
 
 from reports.model import TableSpec
 from reports.sections import calibration
-from reports.sections.sql import ENDS, ON_RECORD, lines, ratio, whole, within
+from reports.sections.sql import ENDS, HOLDS_CHIPS, lines, ratio, whole, within
 from reports.sections.tables import by, table
 
 BOUNDARIES = ("chip_energy_kwh", "chip_host_energy_kwh", "it_energy_kwh", "facility_energy_kwh")
@@ -14,8 +14,8 @@ BASES = ("measured", "driver_power", "utilisation_model", "time_model")  # from 
 
 
 def _wholes(*columns: str) -> str:
-    """Over runs with a record: a run known by a tag only holds no chips, so nothing can ever be modelled for it."""
-    return lines(whole(f"energy.{column}", column, f"count(*) filter (where {ON_RECORD})") for column in columns)
+    """Over run-months that held chips: of a tag on a disk alone no energy can be modelled."""
+    return lines(whole(f"energy.{column}", column, f"count(*) filter (where {HOLDS_CHIPS})") for column in columns)
 
 
 def _bounded(*columns: str) -> str:
@@ -23,8 +23,8 @@ def _bounded(*columns: str) -> str:
 
 
 COUNTS = f"""count(distinct energy.training_run_id) as run_count,
-    count(*) filter (where {ON_RECORD}) - count(energy.facility_energy_kwh) as unknown_run_months,
-    count(*) filter (where not {ON_RECORD}) as unrecorded_run_months"""
+    count(*) filter (where {HOLDS_CHIPS}) - count(energy.facility_energy_kwh) as unknown_run_months,
+    count(*) filter (where not {HOLDS_CHIPS}) as unrecorded_run_months"""
 JOINED = """from marts.fct_training_run_energy as energy
 inner join marts.dim_training_runs as runs using (training_run_id)"""
 
@@ -118,11 +118,11 @@ BY_OUTCOME = table("energy_by_outcome").answered_by(f"""with parts as (
         runs.state as outcome, energy.training_run_id,
         energy.facility_energy_kwh, energy.facility_energy_kwh_low, energy.facility_energy_kwh_high
     {JOINED}
-    where {within("energy.usage_month")} and {ON_RECORD}
+    where {within("energy.usage_month")} and {HOLDS_CHIPS}
     union all
     select 7, 'idle reserve', null, energy.idle_share_facility_energy_kwh, null, null
     {JOINED}
-    where {within("energy.usage_month")} and {ON_RECORD}
+    where {within("energy.usage_month")} and {HOLDS_CHIPS}
 )
 select outcome, nullif(count(distinct training_run_id), 0) as run_count,
     {", ".join(whole(f"facility_energy_kwh{end}") for end in ENDS)}
@@ -134,6 +134,6 @@ PUE = table("pue").answered_by(f"""select runs.provider_name, runs.region_id, en
     count(*) as run_months,
     {_wholes("facility_energy_kwh")}
 {JOINED}
-where {within("energy.usage_month")} and {ON_RECORD}
+where {within("energy.usage_month")} and {HOLDS_CHIPS}
 group by runs.provider_name, runs.region_id, energy.pue_ratio, energy.pue_source
 order by runs.provider_name, runs.region_id, energy.pue_ratio, energy.pue_source""")

@@ -4,6 +4,7 @@ from reports.model import Figure, Section, answer, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import currencies, emissions
+from reports.sections.compared import RESIDUAL_SHARES
 from reports.sections.coverage import COVERAGE_BY_SERVICE, COVERAGE_OF_THE_BILL
 from reports.sections.headlines import ON_THE_PAGE, WORDS
 from reports.sections.lost_work import LOST_WORK_BY_CAUSE
@@ -34,5 +35,12 @@ def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -
     if totals and all(value is None for row in totals.rows for key, value in row.items() if key.endswith("_kgco2e")):
         del tables[totals.id]  # nothing but dashes: a sentence names what is missing
     lost = answer(publication, quarter, LOST_WORK_BY_CAUSE)
-    found = sentences(quarter, figures, tables.get(COVERAGE_OF_THE_BILL.id), None if lost.absent else lost)
+    shares = answer(publication, quarter, RESIDUAL_SHARES)
+    found = sentences(
+        quarter,
+        figures,
+        coverage=tables.get(COVERAGE_OF_THE_BILL.id),
+        lost=None if lost.absent else lost,
+        uncarried=None if shares.absent else shares,
+    )
     return Section("glance", "At a glance", tables=tuple(tables.values()), sentences=found)

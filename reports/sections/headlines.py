@@ -5,8 +5,9 @@ What a figure is, when it is whole, what it was in the quarter before and why no
 
 from decimal import Decimal
 
+from reports.door import Row
 from reports.model import Figure
-from reports.publication import Publication, Row
+from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections.tables import declared
 

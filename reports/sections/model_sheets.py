@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from reports.publication import Publication, Row
+from reports.door import Row
+from reports.publication import Publication
 from reports.quarter import listed
 from reports.sections import calibration
 

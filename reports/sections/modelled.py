@@ -4,7 +4,7 @@ The engineering view is never added to the book. The two meet only in the reconc
 (provider Scope 2 and facility energy times the grid's factor), both of the runs that used accelerators in a provider cell.
 """
 
-from reports.sections.sql import ENDS, ON_RECORD, account_names, ratio, whole, within
+from reports.sections.sql import ENDS, HOLDS_CHIPS, account_names, ratio, whole, within
 from reports.sections.tables import table
 
 MODELLED_TO_PROVIDER = ratio(
@@ -56,8 +56,9 @@ select runs.provider_name, modelled.region_id, modelled.factor_set_id, factors.g
     {MASSES}
 from marts.fct_training_run_emissions_modelled as modelled
 inner join marts.dim_training_runs as runs using (training_run_id)
+inner join marts.fct_training_run_energy as energy using (training_run_id, usage_month)
 left join marts.dim_emission_factors as factors using (factor_id)
-where {within("modelled.usage_month")} and {ON_RECORD}
+where {within("modelled.usage_month")} and {HOLDS_CHIPS}
 group by runs.provider_name, modelled.region_id, modelled.factor_set_id, factors.grid_zone, modelled.factor_id, factors.value
 order by runs.provider_name, modelled.region_id, modelled.factor_set_id, modelled.factor_id""")
 

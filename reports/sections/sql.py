@@ -47,7 +47,8 @@ def lines(parts: Iterable[str], indent: int = 4) -> str:
     return f",\n{' ' * indent}".join(parts)
 
 
-ON_RECORD = "runs.attempt_count > 0"
+# of a run-month whose energy can be known: its run is on record, or a tag of the month is on accelerators
+HOLDS_CHIPS = "(runs.attempt_count > 0 or energy.reserved_chip_hours is distinct from 0)"
 
 
 def whole(column: str, name: str = "", rows: str = "count(*)") -> str:

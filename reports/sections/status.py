@@ -5,8 +5,9 @@ Issuing is somebody's act, never this code's.
 
 from dataclasses import dataclass, replace
 
+from reports.door import Row
 from reports.errors import QuarterError
-from reports.publication import Publication, Row
+from reports.publication import Publication
 from reports.quarter import Quarter, listed, month_name
 from reports.sections.sql import PRESENCE, account_names, within
 from reports.sections.tables import table

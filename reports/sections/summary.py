@@ -10,9 +10,9 @@ from decimal import Decimal
 
 from jinja2 import Environment, StrictUndefined
 
+from reports.door import Row
 from reports.model import Figure, Number, Sentence, Table
 from reports.page.numbers import EN_DASH, THIN_SPACE, amount, grouped, interval
-from reports.publication import Row
 from reports.quarter import Quarter, listed
 from reports.sections.headlines import name_of
 from reports.sections.tables import declared
@@ -70,6 +70,18 @@ def _lost(table: Table) -> str:
     )
 
 
+def _uncarried(table: Table) -> str:
+    """1 510 USD (AWS, 0.9 %) and 13 500 USD (Google Cloud, 18.5 %)."""
+    rows = [row for row in table.rows if row["is_total"] and row["residual_cost"]]
+    return listed(
+        [
+            f"{_cell(table, row, 'residual_cost', str(row['billing_currency']))}"
+            f" ({row['provider_name']}, {_cell(table, row, 'residual_ratio', '1')})"
+            for row in rows
+        ]
+    )
+
+
 def _whole_bill(table: Table) -> str:
     """of the whole bill 71.2 % carries energy and 84.0 % emissions."""
     totals = [row for row in table.rows if row["is_total"] and row["effective_cost"]]
@@ -103,7 +115,11 @@ def _sentence(id: str, text: str) -> Sentence:
 
 
 def sentences(
-    quarter: Quarter, figures: list[Figure], coverage: Table | None = None, lost: Table | None = None
+    quarter: Quarter,
+    figures: list[Figure],
+    coverage: Table | None = None,
+    lost: Table | None = None,
+    uncarried: Table | None = None,
 ) -> tuple[Sentence, ...]:
     """The page, as far as there is something to state."""
 
@@ -135,6 +151,7 @@ def sentences(
         "both": both,
         "reason": reason,
         "lost": _lost(lost) if lost else "",
+        "uncarried": _uncarried(uncarried) if uncarried else "",
         "whole_bill": _whole_bill(coverage) if coverage else "",
         "changes": listed([_change(figure, words) for figure, words in changed if figure.change_ratio is not None]),
         "reasons": {reason: listed(list(dict.fromkeys(names))) for reason, names in reasons.items()},

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
+from reports.door import Row
 from reports.model import Section, Sentence, Table, answered
-from reports.publication import Publication, Row
+from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import compared
 from reports.sections.charts import ratio_chart

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from reports.door import Row
 from reports.errors import ReportError
 from reports.page.numbers import plain
-from reports.publication import Row
 from reports.quarter import Quarter
 
 GLANCE = "glance"

@@ -8,6 +8,7 @@ So the answer is right however the SQL was written, and only as narrow as the gu
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,9 +17,9 @@ from typing import Any
 
 import duckdb
 
+from reports.door import MEMORY, Door, Row, lock, settings
 from reports.errors import PublicationError
 from reports.page.numbers import plain
-from reports.publication import Row
 from reports.quarter import Quarter
 from reports.tracing.figures import Figure, FigureError
 
@@ -56,7 +57,12 @@ class Proof:
             f"{one.count} row{'' if one.count == 1 else 's'} of {one.table.partition('.')[2]}" for one in self.rows if one.count
         ]
         value = "no value" if self.value is None else self.value
-        return f"proved: {' and '.join(sets) or 'no row'} give {value}"
+        return f"proved: {' and '.join(sets)} give {value}" if sets else f"nothing is proved: {value} is given by no row"
+
+    @property
+    def is_of_nothing(self) -> bool:
+        """Whether it claims an amount that no row gives: zero rows prove none."""
+        return not any(one.count for one in self.rows) and bool((self.value or "").strip("0.-"))
 
 
 @dataclass
@@ -68,14 +74,23 @@ class Prover:
     shown: dict[str, str] = field(default_factory=dict)  # what each view shows now
     instead: dict[str, str] = field(default_factory=dict)  # what is shown in place of a published table
     answers: dict[str, list[Row]] = field(default_factory=dict)  # of queries on all rows, which are asked more than once
+    door: Door | None = None  # through which a report's SQL is asked
 
     def rows(self, sql: str, conditions: Mapping[str, str]) -> list[Row]:
         """The answer of a query on the rows that meet these conditions."""
         for table, condition in conditions.items():
             self.show(table, condition)
+        if self.door:
+            return self.door.rows(sql)
         cursor = self.connection.execute(sql)
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def lock(self) -> None:
+        """From here on no file is reached, and what is asked goes through the door: it may be SQL that came in a report."""
+        if self.door is None:
+            lock(self.connection)
+            self.door = Door(self.connection)
 
     def whole(self, sql: str) -> list[Row]:
         """The answer of a query on all rows."""
@@ -106,10 +121,13 @@ class Prover:
 
 
 @contextmanager
-def opened(published: Path) -> Iterator[Prover]:
+def opened(published: Path, memory_limit: str = MEMORY) -> Iterator[Prover]:
     """A published file, read-only, and beside it in memory the views that restrict it."""
     try:
-        with duckdb.connect() as connection:
+        with (
+            tempfile.TemporaryDirectory(prefix="trainledger-door-") as scratch,
+            duckdb.connect(config=settings(Path(scratch) / "spill", memory_limit)) as connection,
+        ):
             name = str(published).replace("'", "''")
             connection.execute(f"set TimeZone = 'UTC'; attach '{name}' as published (read_only)")
             connection.execute("create schema marts; create schema ops")
