@@ -16,7 +16,7 @@ with sides as (
         bool_or({{ 'coalesce(is_power_assumed, true)' if is_modelled else 'false' }}) as is_assumed
         {%- for end in ends %},
         case
-            when count(*) = count({{ amount }}{{ end }}) then cast(avg(cast({{ amount }}{{ end }} as decimal(24, 9))) as decimal(18, 6))
+            when count(*) = count({{ amount }}{{ end }}) then cast(avg(cast({{ amount }}{{ end }} as decimal(24, 9))) as decimal(19, 6))
         end as amount{{ end }}
         {%- endfor %}
     from {{ ref('int_compared_runs') }}
@@ -37,13 +37,13 @@ savings as (
         directions.to_family,
         origins.unit,
         origins.is_assumed or targets.is_assumed as is_assumed,
-        cast(origins.amount - targets.amount as decimal(18, 6)) as saving,
+        cast(origins.amount - targets.amount as decimal(19, 6)) as saving,
         {%- if is_modelled %}
-        cast(origins.amount_low - targets.amount_high as decimal(18, 6)) as saving_low,
-        cast(origins.amount_high - targets.amount_low as decimal(18, 6)) as saving_high
+        cast(origins.amount_low - targets.amount_high as decimal(19, 6)) as saving_low,
+        cast(origins.amount_high - targets.amount_low as decimal(19, 6)) as saving_high
         {%- else %}
-        cast(origins.amount - targets.amount as decimal(18, 6)) as saving_low,
-        cast(origins.amount - targets.amount as decimal(18, 6)) as saving_high
+        cast(origins.amount - targets.amount as decimal(19, 6)) as saving_low,
+        cast(origins.amount - targets.amount as decimal(19, 6)) as saving_high
         {%- endif %}
     from sides as origins
     inner join directions on origins.accelerator_family = directions.from_family
@@ -60,7 +60,7 @@ deviations as (
         cast(saving - cast(
             cast(sum(saving) over (partition by workload_key, from_family, unit) as double)
             / cast(count(*) over (partition by workload_key, from_family, unit) as double)
-        as decimal(18, 6)) as decimal(18, 6)) as deviation
+        as decimal(19, 6)) as decimal(19, 6)) as deviation
     from savings
 ),
 

@@ -74,6 +74,8 @@ select
         when not parts.is_part_of_usage then 'unattributed'
         -- the cluster states that no pod asked for it, or that it is no pod's, or that it is unclear
         when parts.gke_allocation = 'unallocated' then 'idle'
+        -- idle needs somebody who could have known: where records name no such accelerator of the account, none of its time is
+        when parts.is_accelerator_type and recorded.usage_month is null and parts.sub_account_id <> '' then 'no_record'
         when parts.gke_allocation in ('overhead', 'unknown') then 'unlogged'
         -- a pod's share was used, whoever it was
         when parts.is_accelerator_type and parts.gke_allocation <> 'pod' and (
@@ -87,6 +89,12 @@ select
     end as reason
 from charge_parts as parts
 left join known_charges using (usage_month, line_id)
+left join {{ ref('int_recorded_accelerators') }} as recorded
+    on
+        parts.usage_month = recorded.usage_month
+        and parts.provider_name = recorded.provider_name
+        and parts.sub_account_id = recorded.sub_account_id
+        and coalesce(parts.instance_type, '') = recorded.instance_type
 {% endmacro %}
 
 {# The name of a group of bill rows: what cell it is of, in twelve characters, then the first of its rows by object and number. #}

@@ -68,6 +68,18 @@ select
 {{ from_units(int_div('cast(2 * (' ~ e ~ ') + 36' ~ '0' * (8 + k) ~ ' as decimal(38,0))', 'cast(72' ~ '0' * (8 + k) ~ ' as decimal(38,0))'), 9) }}
 {%- endmacro %}
 
+{# The same of energy e times a whole-number factor, without the product, which energies of some 4e9 kWh have no room for in 38 digits: whole
+   nine-decimal kWh of e (`part` '//') and what is left of it ('%') are multiplied apart, may be added up apart, and are rounded together. #}
+{% macro kwh_part(e, part, factor, k) -%}
+{%- set unit = 'cast(36' ~ '0' * (8 + k) ~ ' as decimal(38,0))' -%}
+cast({{ int_div(e, unit) if part == '//' else '(' ~ e ~ ' % ' ~ unit ~ ')' }} * {{ factor }} as decimal(38,0))
+{%- endmacro %}
+{% macro kwh_of_parts(whole, rest, k) -%}
+{{ from_units('cast(' ~ whole ~ ' + ' ~ int_div(
+    'cast(2 * (' ~ rest ~ ') + 36' ~ '0' * (8 + k) ~ ' as decimal(38,0))', 'cast(72' ~ '0' * (8 + k) ~ ' as decimal(38,0))'
+) ~ ' as decimal(38,0))', 9) }}
+{%- endmacro %}
+
 {# Whole units of 1e-12 s become hours at nine decimals, half up. #}
 {% macro hours(ps) -%}
 {{ from_units(int_div('cast(' ~ ps ~ ' + 1800000 as decimal(38,0))', 'cast(3600000 as decimal(38,0))'), 9) }}
@@ -93,6 +105,16 @@ select run_key, min(training_run_id) as training_run_id
     where name_rank = least_rank
     group by all
     having count(distinct training_run_id) = 1
+{%- endmacro %}
+
+{# The same by month: a name counts as a run's in the months in which that run held something. A run that only a tag makes has its own id,
+   unless a record gives that name to another run. #}
+{% macro run_keys_of_month() -%}
+select distinct holdings.usage_month, coalesce(run_keys.run_key, holdings.training_run_id) as run_key, holdings.training_run_id
+    from {{ ref('int_machine_holdings') }} as holdings
+    left join ({{ run_keys() }}) as run_keys on holdings.training_run_id = run_keys.training_run_id
+    left join ({{ run_keys() }}) as given_names on holdings.training_run_id = given_names.run_key
+    where not holdings.is_ambiguous and (run_keys.run_key is not null or given_names.run_key is null)
 {%- endmacro %}
 
 {# Rows beside the buckets of time they touch. A bucket is as long as the longest row, so a row lies in two at most, and a slice meets only

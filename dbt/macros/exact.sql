@@ -12,7 +12,7 @@ case when abs(cast({{ x }} as double)) < 2e-{{ s + 1 }} then cast(0 as decimal(3
 {%- set f %}case{% for i in range(10) %} when abs({{ x }}) < 1e{{ 15 - s + i }} then 1e{{ s - i }}{% endfor %} end{% endset -%}
 {%- set g %}case{% for i in range(10) %} when abs({{ x }}) < 1e{{ 15 - s + i }} then 1{{ '0' * i }}{% endfor %} end{% endset -%}
 {%- set m %}cast(sign({{ x }}) * floor(abs({{ x }}) * {{ f }} + 5e-1) as bigint){% endset -%}
-{{ from_units('cast(' ~ m ~ ' as decimal(19,0)) * cast(' ~ g ~ ' as decimal(' ~ (s + 1) ~ ',0))', s) }}
+{{ from_units('cast(' ~ m ~ ' as decimal(19,0)) * cast(' ~ g ~ ' as decimal(' ~ ([s + 1, 10] | max) ~ ',0))', s) }}
 {%- endmacro %}
 
 {# A Number column of a raw view: x holds physical doubles, x__text what the file wrote as text; at most one of them is filled. #}
@@ -61,6 +61,24 @@ cast({% for term in terms %}{{ ' + ' if not loop.first }}cast({{ term }} as deci
 cast(cast({{ x }} as decimal(36,{{ s }})) * cast({{ n }} as decimal(1,0)) as decimal(38,{{ s }}))
 {%- endmacro %}
 
+{# a * b / c of whole numbers above 0, half up. Where twice a * b has no room in 38 digits (7 million of a currency times as much, at 12 decimals), what
+   a has beyond a multiple of c is multiplied in two steps, by the trillions of b and by their rest: c may be 1e24. #}
+{% macro multiplied_and_divided(a, b, c) -%}
+{%- set trillion = 'cast(1000000000000 as decimal(38,0))' -%}
+{%- set rest = '(' ~ a ~ ' % ' ~ c ~ ')' -%}
+{%- set high = 'cast(' ~ rest ~ ' * ' ~ int_div(b, trillion) ~ ' as decimal(38,0))' -%}
+{%- set low = 'cast(cast((' ~ high ~ ' % ' ~ c ~ ') * ' ~ trillion ~ ' as decimal(38,0)) + cast(' ~ rest ~ ' * (' ~ b ~ ' % ' ~ trillion
+    ~ ') as decimal(38,0)) as decimal(38,0))' -%}
+case
+            when cast({{ a }} as double) * cast({{ b }} as double) < 4e37
+                then {{ int_div('cast(2 * ' ~ a ~ ' * ' ~ b ~ ' + ' ~ c ~ ' as decimal(38,0))', 'cast(2 * ' ~ c ~ ' as decimal(38,0))') }}
+            else cast(
+                cast({{ int_div(a, c) }} * {{ b }} as decimal(38,0)) + cast({{ int_div(high, c) }} * {{ trillion }} as decimal(38,0))
+                + {{ int_div('cast(2 * ' ~ low ~ ' + ' ~ c ~ ' as decimal(38,0))', 'cast(2 * ' ~ c ~ ' as decimal(38,0))') }} as decimal(38,0)
+            )
+        end
+{%- endmacro %}
+
 {# Money in another currency, half away from zero at twelve decimals. The rate's whole units and its decimals multiply apart, so that no product
    needs more than 38 digits; what would be 1e12 or more, as with a rate that lost its decimal point, is unknown. #}
 {% macro converted(x, rate) -%}
@@ -84,9 +102,12 @@ case
   charges(charge_id, <measures>): a measure may be null, then all its parts are null.
   parts(charge_id, part_id, w): w a whole number >= 0, (charge_id, part_id) unique. Where all weights are 0, `~residual` takes everything,
   so a charge that can have a total of 0 needs that row. A charge without any part gives no row.
-  Gives charge_id, part_id, w and each measure's part. q0 = u div total first, so that only min(u, total) x w must stay below 1e38.
+  Gives charge_id, part_id, w and each measure's part. q = u div total and r = u mod total first, so that only r x w must be formed. Where that
+  has no room in 38 digits it is formed in two steps: by the trillions of w, then by the rest of w and what the first step left over. So r x w may
+  reach 1e50: 13,192,638 USD by 35,343,973,791 chip-seconds in trillionths, which a bill of a million chip-hours in one row asks for.
 #}
 {% macro exact_split(charges, parts, measures, s) %}
+{%- set trillion = 'cast(1000000000000 as decimal(38,0))' %}
 with charge_units as (
     select
         charge_id
@@ -138,19 +159,54 @@ leftovers as (
     select
         *
         {%- for m in measures %},
-        case when w = tot then cast(0 as decimal(38,0)) else cast(({{ m }}__u - cast({{ m }}__q * tot as decimal(38,0))) * w as decimal(38,0)) end as {{ m }}__a
+        case when w = tot then cast(0 as decimal(38,0)) else {{ m }}__u - cast({{ m }}__q * tot as decimal(38,0)) end as {{ m }}__r
         {%- endfor %}
     from quotients
+),
+
+highs as (
+    select
+        *
+        {%- for m in measures %},
+        case
+            when cast({{ m }}__r as double) * cast(w as double) < 1e37 then cast(0 as decimal(38,0))
+            else {{ int_div('cast(' ~ m ~ '__r * ' ~ int_div('w', trillion) ~ ' as decimal(38,0))', 'tot') }}
+        end as {{ m }}__high
+        {%- endfor %}
+    from leftovers
+),
+
+products as (
+    select
+        *
+        {%- for m in measures %},
+        case
+            when cast({{ m }}__r as double) * cast(w as double) < 1e37 then cast({{ m }}__r * w as decimal(38,0))
+            else cast(
+                cast(
+                    (cast({{ m }}__r * {{ int_div('w', trillion) }} as decimal(38,0)) - cast({{ m }}__high * tot as decimal(38,0)))
+                    * {{ trillion }} as decimal(38,0)
+                ) + cast({{ m }}__r * (w % {{ trillion }}) as decimal(38,0)) as decimal(38,0)
+            )
+        end as {{ m }}__a
+        {%- endfor %}
+    from highs
 ),
 
 floors as (
     select
         *
         {%- for m in measures %},
-        case when w = tot then {{ m }}__u else cast(cast({{ m }}__q * w as decimal(38,0)) + {{ int_div(m ~ '__a', 'tot') }} as decimal(38,0)) end as {{ m }}__base,
+        case
+            when w = tot then {{ m }}__u
+            else cast(
+                cast({{ m }}__q * w as decimal(38,0)) + cast({{ m }}__high * {{ trillion }} as decimal(38,0))
+                + {{ int_div(m ~ '__a', 'tot') }} as decimal(38,0)
+            )
+        end as {{ m }}__base,
         case when w = tot then cast(0 as decimal(38,0)) else {{ m }}__a % tot end as {{ m }}__rest
         {%- endfor %}
-    from leftovers
+    from products
 ),
 
 ranked as (

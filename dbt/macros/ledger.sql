@@ -102,15 +102,20 @@ coalesce(
 ({{ lines }}.line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage') and not {{ lines }}.is_pod and not {{ lines }}.is_support and not {{ lines }}.is_block_fee)
 {%- endmacro %}
 
+{# The instance type that an AWS usage type ends in: `USE1-Train:ml.trn1.32xlarge` is of trn1.32xlarge. And whether it has accelerators. #}
+{% macro aws_instance_type(usage_type) -%}
+replace(regexp_extract({{ usage_type }}, ':([^:]*)$', 1), 'ml.', '')
+{%- endmacro %}
+{% macro aws_is_accelerator(instance_type) -%}
+{{ matches(instance_type, '^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*[.]') }}
+{%- endmacro %}
+
 {# AWS gives a plan's unused commitment before the private discount but bills the fee after it: the same share of both, half up at 1e-12,
    so that what is used and unused of a plan adds up to what was paid for it. #}
 {% macro net_of_discount(x, net, gross) -%}
 case
             when {{ x }} > 0 and {{ gross }} > 0 and {{ net }} >= 0 and {{ net }} <> {{ gross }}
-                then {{ from_units(int_div(
-                    'cast(2 * ' ~ to_units(x, 12) ~ ' * ' ~ to_units(net, 12) ~ ' + ' ~ to_units(gross, 12) ~ ' as decimal(38,0))',
-                    'cast(2 * ' ~ to_units(gross, 12) ~ ' as decimal(38,0))'
-                ), 12) }}
+                then {{ from_units(multiplied_and_divided(to_units(x, 12), to_units(net, 12), to_units(gross, 12)), 12) }}
             else cast({{ x }} as decimal(38, 12))
         end
 {%- endmacro %}
@@ -139,6 +144,22 @@ case when {{ x }} like '%/nodes/%' or {{ x }} like '%/instances/%' then {{ repla
 {# The name of a node pool, a cluster or a reservation without the path before it, '' for whatever is none of them. #}
 {% macro place_name(x) -%}
 regexp_extract({{ x }}, '(^|/)((clusters|reservations)/[^/]+(/nodePools/[^/]+)?)$', 2)
+{%- endmacro %}
+
+{# The family of an accelerator by its provider's name: a type (trn1.32xlarge, v5p, nvidia-h100-80gb), a family of instances (trn1) or of SKUs
+   (tpu, gpu). Null for what is none. #}
+{% macro accelerator_family(x) -%}
+case
+            when {{ matches(x, '^(tpu|v[0-9])') }} then 'tpu'
+            when {{ x }} like 'trn%' then 'trainium'
+            when {{ x }} like 'inf%' then 'inferentia'
+            when {{ matches(x, '^(gpu|nvidia|p[0-9]|g[0-9])') }} then 'gpu'
+        end
+{%- endmacro %}
+
+{# Residual rows that count as cost of accelerators: a commitment of v5p that was not used is component fee, and waste of accelerators. #}
+{% macro is_of_accelerators() -%}
+(cost_component = 'accelerator' or accelerator_type <> '')
 {%- endmacro %}
 
 {# What a Google Cloud row states of its cluster, its pod, its pipeline and its reservation, from staging to the rules. #}
@@ -204,4 +225,9 @@ cast(year({{ x }}) as string) || 'Q' || cast(quarter({{ x }}) as string)
 {# kg as tonnes, kWh as MWh, to the last digit. The sum of a planet fits 17 digits before the point. #}
 {% macro thousandth(x) -%}
 cast(cast({{ x }} as decimal(26, 9)) * cast(0.001 as decimal(3, 3)) as decimal(38, 12))
+{%- endmacro %}
+
+{# Whether a run-month can have energy: its run is on record, or a tag of the month is on accelerators. A tag on a disk alone holds no chips. #}
+{% macro holds_chips(runs, energy) -%}
+({{ runs }}.attempt_count > 0 or {{ energy }}.reserved_chip_hours is distinct from 0)
 {%- endmacro %}

@@ -18,5 +18,5 @@ cast(cast(sum({{ x }}){{ over }} as double) / cast(count({{ x }}){{ over }} as d
 
 {# A ratio or a count in a sentence: 0.780, on either engine. #}
 {% macro in_words(x) -%}
-cast(cast({{ x }} as decimal(18, 3)) as string)
+cast(cast({{ x }} as decimal(38, 3)) as string)
 {%- endmacro %}

@@ -54,6 +54,10 @@ case when {{ is_cost_known() }} then costs.least_currency end as billing_currenc
     {%- for cost in ['effective_cost', 'billed_cost', 'list_cost'] %}
     case when {{ is_cost_known() }} then costs.{{ cost }} end as {{ cost }},
     {%- endfor %}
+    case
+        when {{ is_cost_known() }}
+            then case when costs.list_cost is null then cast(0 as decimal(38, 12)) else costs.effective_cost end
+    end as effective_cost_with_list,
     case when {{ is_billed() }} then costs.reporting_currency_effective_cost end as reporting_currency_effective_cost,
     energies.facility_energy_kwh,
     energies.facility_energy_kwh_low,
@@ -122,7 +126,7 @@ case {{ rank }} when 1 then 'not_published' when 3 then 'preliminary' when 4 the
 
 {# Observed over reserved chip time of a group: 1 only if every interval was observed, null where a part is unknown. #}
 {% macro telemetry_coverage(hours, ratio) -%}
-{%- set observed = 'cast(sum(cast(' ~ hours ~ ' as decimal(19, 9)) * cast(' ~ ratio ~ ' as decimal(10, 9))) as double)' -%}
+{%- set observed = 'cast(sum(cast(' ~ hours ~ ' as decimal(27, 9)) * cast(' ~ ratio ~ ' as decimal(10, 9))) as double)' -%}
 case
             when count(*) <> count({{ hours }}) or count(*) <> count({{ ratio }}) then null
             when min({{ ratio }}) = 1 then cast(1 as double)

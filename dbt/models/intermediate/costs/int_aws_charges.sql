@@ -35,6 +35,7 @@ select
     end as weight,
     -- a block hour's weight is its share of the fee by rule; a line without a list price only borrows its effective cost
     is_usage and list_cost is null and not is_block_hour as is_weight_borrowed,
+    case when cost_component = 'accelerator' or commitment_kind is not null then accelerator_name else '' end as accelerator_type,
     line_count,
     coalesce(fixed_reason, case when is_unused_reservation and is_usage then 'unused_commitment' end) as fixed_reason
 from charges

@@ -26,6 +26,7 @@ jobs as (
 block_lines as (
     select
         *,
+        {{ normalised_run_id('run_tag') }} as tag_run_id,
         -- without its reservation a block fee cannot be laid onto hours and stays a plain fee; tax on it and a credit for it
         -- never reach a run
         usage_type like '%CapacityBlockFee%'
@@ -42,8 +43,9 @@ block_lines as (
     from {{ ref('stg_aws_cur__line_items') }}
 ),
 
--- a row of its own: what time decides about (the hours of machines that some run held in the month, jobs, blocks), and what may
--- not be rounded in a sum (what of a plan was not used)
+-- a row of its own: what time decides about (the hours of machines that some run held in the month, jobs, blocks), what alone
+-- shows the time of a run (the tagged use of accelerators, where no record places the run in the month), and what may not be
+-- rounded in a sum (what of a plan was not used)
 lines as (
     select
         block_lines.*,
@@ -53,6 +55,11 @@ lines as (
             or block_lines.stated_block_arn is not null
             or block_lines.is_block_fee
             or block_lines.line_item_type = 'SavingsPlanRecurringFee'
+            or (
+                block_lines.tag_run_id is not null
+                and recorded.training_run_id is null
+                and {{ aws_is_accelerator(aws_instance_type('block_lines.usage_type')) }}
+            )
         ) as is_single
     from block_lines
     left join held_machines
@@ -60,6 +67,8 @@ lines as (
             block_lines.usage_month = held_machines.usage_month
             and {{ machine_name('block_lines.resource_id') }} = held_machines.machine_name
     left join jobs on block_lines.resource_id = jobs.resource_id
+    left join {{ ref('int_recorded_months') }} as recorded
+        on block_lines.usage_month = recorded.usage_month and block_lines.tag_run_id = recorded.training_run_id
 ),
 
 line_groups as (
@@ -117,7 +126,7 @@ select
     *,
     'AWS' as provider_name,
     regexp_extract(usage_type, '^([A-Z]{2,5}[0-9]{0,2})-', 1) as usage_type_prefix,
-    replace(regexp_extract(usage_type, ':([^:]*)$', 1), 'ml.', '') as instance_type,
+    {{ aws_instance_type('usage_type') }} as instance_type,
     -- a covered line shows its on-demand cost and a negation takes it away again: neither is on the invoice
     case
         when line_item_type in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation') and not is_pod then cast(0 as decimal(38, 12))

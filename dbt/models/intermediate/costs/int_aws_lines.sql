@@ -12,7 +12,7 @@ with classified_lines as (
         end as exact_usage_amount,
         -- SppDiscount, DistributorDiscount, RiVolumeDiscount ...: AWS adds kinds, and each lowers what it is on
         lines.line_item_type like '%Discount' and not lines.is_pod as is_any_discount,
-        {{ matches('lines.instance_type', '^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*[.]') }} as is_accelerator_type,
+        {{ aws_is_accelerator('lines.instance_type') }} as is_accelerator_type,
         case
             when lines.is_pod then null
             when lines.is_block_fee then 'capacity_block'
@@ -39,6 +39,12 @@ select
     is_usage,
     is_any_discount and commitment_kind is null and not is_support as is_discount,
     is_accelerator_type,
+    -- a Savings Plan of EC2 is bought for a family of instances: EC2SP:trn1.1yrNoUpfront
+    case
+        when not is_accelerator_type then ''
+        when usage_type like '%EC2SP:%' then split_part(instance_type, '.', 1)
+        else instance_type
+    end as accelerator_name,
     is_block_fee,
     is_pod,
     block_arn,

@@ -15,6 +15,7 @@ select
     part_run_id as training_run_id,
     case when part_run_id is not null then attribution_rule end as attribution_rule,
     reason,
+    case when part_run_id is null then accelerator_type else '' end as accelerator_type,
     cast(sum(part_billed_cost) as decimal(38, 12)) as billed_cost,
     cast(sum(part_effective_cost) as decimal(38, 12)) as effective_cost,
     {{ whole_sum('part_list_cost', 'decimal(38, 12)') }} as list_cost,

@@ -12,6 +12,7 @@ select
     flows.billing_currency,
     flows.commitment_kind,
     coalesce(plans.plan_arn, flows.commitment_id) as commitment_id,
+    flows.bought_for,
     flows.purchased_cost,
     flows.refunded_cost,
     flows.amortised_used_cost,

@@ -33,7 +33,8 @@ select
     list_cost,
     contracted_cost,
     case when not is_usage then cast(0 as decimal(38, 12)) else coalesce(list_cost, effective_cost) end as weight,
-    is_usage and list_cost is null as is_weight_borrowed
+    is_usage and list_cost is null as is_weight_borrowed,
+    case when cost_component = 'accelerator' or is_commitment_fee then accelerator_name else '' end as accelerator_type
 from lines
 
 union all
@@ -49,6 +50,7 @@ select
     {%- for measure in ['effective_cost', 'list_cost', 'contracted_cost', 'weight'] %},
     cast(0 as decimal(38, 12)) as {{ measure }}
     {%- endfor %},
-    false as is_weight_borrowed
+    false as is_weight_borrowed,
+    '' as accelerator_type
 from lines
 where has_promotion

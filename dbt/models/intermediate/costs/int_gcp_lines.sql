@@ -69,6 +69,15 @@ select
     {{ gke_columns() | join(', ') }},
     instance_type,
     gpu_type,
+    -- of a commitment whose SKU names no type that we know, at least what kind of accelerator it is for
+    case
+        when not is_accelerator_type then ''
+        when instance_type <> '' then instance_type
+        when gpu_type <> '' then gpu_type
+        when not is_commitment_fee then ''
+        when is_unknown_tpu then 'tpu'
+        else 'gpu'
+    end as accelerator_name,
     purchase_mode,
     run_tag,
     invoice_month is not null as has_invoice,

@@ -2,11 +2,13 @@
 
 with residuals as (
     select
-        {{ cell() }}, billing_currency, cost_component as residual_cost_component, reason, billed_cost, effective_cost,
+        {{ cell() }}, billing_currency, cost_component as residual_cost_component, reason,
         {{ cell_id() }} || '|' || billing_currency as cell_id,
-        {{ cell_id() }} || '|' || billing_currency || '|' || cost_component || '|' || reason as charge_id
+        {{ cell_id() }} || '|' || billing_currency || '|' || cost_component || '|' || reason as charge_id,
+        {{ sums(['billed_cost', 'effective_cost'], 12) }}
     from {{ ref('int_cell_parts') }}
     where reason in ('idle', 'unused_commitment') and {{ in_build_months() }}
+    group by all
 ),
 
 run_parts as (

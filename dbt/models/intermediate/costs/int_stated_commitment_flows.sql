@@ -6,6 +6,8 @@ with flows as (
         lines.billing_currency,
         lines.commitment_kind,
         lines.commitment_id,
+        -- the purchase states what was bought, a block's hours too; a plan or a reservation may cover use of other types
+        case when not lines.is_usage then nullif(lines.accelerator_name, '') end as bought_for,
         -- a discount of the purchase lowers it; whatever else comes back is a refund
         case
             when lines.billed_cost > 0 or lines.line_item_type like '%Discount' then lines.billed_cost
@@ -28,6 +30,7 @@ with flows as (
         lines.billing_currency,
         'capacity_block' as commitment_kind,
         lines.block_arn as commitment_id,
+        nullif(lines.accelerator_name, '') as bought_for,
         0 as purchased_cost,
         0 as refunded_cost,
         case when lines.is_unused_reservation then 0 else shares.effective_cost end as amortised_used_cost,
@@ -44,6 +47,7 @@ with flows as (
         billing_currency,
         'committed_use' as commitment_kind,
         commitment_id,
+        nullif(accelerator_name, '') as bought_for,
         case when billed_cost > 0 then billed_cost else 0 end as purchased_cost,
         case when billed_cost < 0 then -billed_cost else 0 end as refunded_cost,
         0 as amortised_used_cost,
@@ -59,6 +63,7 @@ with flows as (
         lines.billing_currency,
         'committed_use' as commitment_kind,
         shares.commitment_id,
+        cast(null as string) as bought_for,
         0 as purchased_cost,
         0 as refunded_cost,
         case when shares.is_used then shares.effective_cost else 0 end as amortised_used_cost,
@@ -73,6 +78,7 @@ select
     billing_currency,
     commitment_kind,
     commitment_id,
+    bought_for,
     {{ sums(['purchased_cost', 'refunded_cost', 'amortised_used_cost', 'amortised_unused_cost'], 12) }},
     sum(stated_row_count) as stated_row_count
 from flows

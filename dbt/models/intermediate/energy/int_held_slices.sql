@@ -6,7 +6,7 @@ with month_holdings as (
         resource_id,
         {{ instant_us('held_from') }} as from_us,
         {{ instant_us('held_to') }} as to_us
-    from {{ ref('int_month_holdings') }}
+    from {{ ref('int_machine_holdings') }}
     -- a time of unknown end is no time that can be counted
     where resource_id is not null and held_to is not null
 ),

@@ -144,14 +144,21 @@ machines_with_power as (
 machine_energy as (
     select
         *,
-        cast((
+        cast(it_factor * pue_units as decimal(38, 0)) as factor,
+        cast(
             cast(idle_uw * modelled_us as decimal(38, 0))
             + metered_uw_us
             + node_uw_us
             + {{ int_div('cast((max_uw - idle_uw) * used_ppm_us as decimal(38, 0))', 'cast(1000000 as decimal(38, 0))') }}
             + {{ int_div('cast(host_uw * host_us as decimal(38, 0))', 'host_chips') }}
-        ) * it_factor * pue_units as decimal(38, 0)) as facility
+            as decimal(38, 0)
+        ) as uw_us
     from machines_with_power
+),
+
+facilities as (
+    select *, {{ kwh_part('uw_us', '//', 'factor', 10) }} as whole, {{ kwh_part('uw_us', '%', 'factor', 10) }} as rest
+    from machine_energy
 ),
 
 pools as (
@@ -161,8 +168,8 @@ pools as (
         usage_month,
         max(provider_name) as provider_name,
         max(region_id) as region_id,
-        {{ kwh(whole_sum('facility', 'decimal(38, 0)'), 10) }} as facility_energy_kwh
-    from machine_energy
+        {{ kwh_of_parts(whole_sum('whole', 'decimal(38, 0)'), whole_sum('rest', 'decimal(38, 0)'), 10) }} as facility_energy_kwh
+    from facilities
     group by pool_id, usage_month
 ),
 

@@ -4,8 +4,8 @@
     readings.usage_month, readings.meter, readings.host_id, readings.run_key, readings.sample_from_us, readings.sample_to_us
 {%- endset %}
 
-with run_keys as (
-    {{ run_keys() }}
+with keys_of_month as (
+    {{ run_keys_of_month() }}
 ),
 
 months as (
@@ -23,7 +23,7 @@ holdings as (
         holdings.node_count,
         {{ instant_us('holdings.held_from') }} as held_from_us,
         coalesce({{ instant_us('holdings.held_to') }}, months.month_to_us) as held_to_us
-    from {{ ref('int_month_holdings') }} as holdings
+    from {{ ref('int_machine_holdings') }} as holdings
     inner join months using (usage_month)
     where holdings.resource_id is not null
 ),
@@ -34,12 +34,6 @@ nodes as (
     from holdings
     group by all
     having max(coalesce(node_count, 1)) = 1
-),
-
-keys_of_month as (
-    select distinct holdings.usage_month, run_keys.run_key, training_run_id
-    from run_keys
-    inner join holdings using (training_run_id)
 ),
 
 readings as (

@@ -5,8 +5,9 @@
 {%- endset %}
 {{ config(materialized='by_month') }}
 
-with run_keys as (
-    {{ run_keys() }}
+-- a name counts as a run's in the months in which that run was there
+with keys_of_month as (
+    {{ run_keys_of_month() }}
 ),
 
 held_nodes as (
@@ -26,13 +27,6 @@ nodes as (
     select distinct usage_month, resource_id, {{ machine_name('resource_id') }} as machine_name
     from {{ ref('int_node_spans') }}
     where {{ in_build_months() }}
-),
-
--- a name counts as a run's in the months in which that run was there
-keys_of_month as (
-    select distinct holdings.usage_month, run_keys.run_key, training_run_id
-    from run_keys
-    inner join {{ ref('int_month_holdings') }} as holdings using (training_run_id)
 ),
 
 samples as (
@@ -104,7 +98,7 @@ samples_of_nodes as (
 -- Of a single machine they are two views, and the greater use counts.
 machines as (
     select usage_month, resource_id, max(node_count) as machine_count
-    from {{ ref('int_month_holdings') }}
+    from {{ ref('int_machine_holdings') }}
     group by all
 ),
 

@@ -5,7 +5,7 @@ with month_holdings as (
         *,
         {{ instant_us('held_from') }} as held_from_us,
         {{ instant_us('held_to') }} as held_to_us
-    from {{ ref('int_month_holdings') }}
+    from {{ ref('int_machine_holdings') }}
 ),
 
 -- once the bill of a month is final, a machine was held for no longer than it was billed
@@ -46,7 +46,17 @@ held_spans as (
 )
 
 select
-    *,
+    usage_month,
+    resource_id,
+    span_from_us,
+    span_to_us,
+    training_run_id,
+    is_ambiguous,
+    accelerator_type,
+    machine_chips,
+    -- a machine that only tags hold has the chips that they hold together
+    coalesce(node_chips, cast(sum(run_chips) over (partition by usage_month, resource_id, span_from_us) as bigint)) as node_chips,
+    run_chips,
     cast(sum(coalesce(run_chips, node_chips)) over (partition by usage_month, resource_id, span_from_us) as bigint) as span_chips,
     cast(count(*) over (partition by usage_month, resource_id, span_from_us) as bigint) as holder_count
 from held_spans

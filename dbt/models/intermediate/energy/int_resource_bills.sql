@@ -21,6 +21,12 @@ resource_charges as (
         end as own_chip_us
     from {{ ref('int_named_charges') }} as charges
     left join held_resources using (usage_month, held_resource_id)
+    left join {{ ref('int_recorded_accelerators') }} as recorded
+        on
+            charges.usage_month = recorded.usage_month
+            and charges.provider_name = recorded.provider_name
+            and charges.sub_account_id = recorded.sub_account_id
+            and coalesce(charges.instance_type, '') = recorded.instance_type
     left join {{ built_months_of(ref('int_gcp_lines')) }} as lines
         -- one equality: a condition on the left side alone would make this a comparison of every pair
         on
@@ -28,10 +34,10 @@ resource_charges as (
             and charges.usage_month = lines.usage_month
     where {{ in_build_months('charges.usage_month') }} and charges.is_usage and charges.is_accelerator_type
     and not charges.is_twin
-    -- a paid block hour is a machine's hour even where no record names the machine
+    -- a paid block hour is a machine's hour even where no record names the machine, if records name others of its kind
     and (
         held_resources.held_resource_id is not null
-        or (charges.is_block_hour and charges.held_resource_id = charges.resource_id)
+        or (charges.is_block_hour and charges.held_resource_id = charges.resource_id and recorded.usage_month is not null)
     )
 ),
 

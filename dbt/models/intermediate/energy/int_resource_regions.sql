@@ -19,6 +19,14 @@ billed_regions as (
     where region_id <> ''
 ),
 
+-- and where the tagged lines of a run were billed
+tagged_regions as (
+    select usage_month, resource_id, training_run_id, min(region_id) as region_id
+    from {{ ref('int_tag_holdings') }}
+    where region_id <> ''
+    group by all
+),
+
 run_places as (
     select
         training_run_id,
@@ -63,14 +71,25 @@ select
     resources.usage_month,
     resources.resource_id,
     resources.training_run_id,
-    coalesce(month_bills.region_id, nullif(resources.named_region_id, ''), observed_regions.region_id, run_places.region_id, '')
-        as region_id
+    coalesce(
+        month_bills.region_id,
+        tagged_regions.region_id,
+        nullif(resources.named_region_id, ''),
+        observed_regions.region_id,
+        run_places.region_id,
+        ''
+    ) as region_id
 from resources_with_named_region as resources
 left join billed_regions as month_bills
     on
         resources.usage_month = month_bills.usage_month
         and resources.resource_id = month_bills.resource_id
         and month_bills.month_rank = 1
+left join tagged_regions
+    on
+        resources.usage_month = tagged_regions.usage_month
+        and resources.resource_id = tagged_regions.resource_id
+        and resources.training_run_id = tagged_regions.training_run_id
 left join observed_regions
     on resources.usage_month = observed_regions.usage_month and resources.machine_name = observed_regions.machine_name
 left join run_places

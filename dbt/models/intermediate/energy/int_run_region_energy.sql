@@ -213,7 +213,7 @@ kwh as (
         {%- for energy, name in [
             ('it', 'facility_energy_kwh'), ('metered_it', 'metered_kwh'), ('powered_it', 'powered_kwh'), ('seen_it', 'seen_kwh'),
         ] %},
-        {{ kwh('cast(' ~ energy ~ ' * pue_units as decimal(38, 0))', 10) }} as {{ name }}
+        {{ kwh_of_parts(kwh_part(energy, '//', 'pue_units', 10), kwh_part(energy, '%', 'pue_units', 10), 10) }} as {{ name }}
         {%- endfor %}
     from region_it
 ),

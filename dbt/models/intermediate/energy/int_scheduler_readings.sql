@@ -59,7 +59,10 @@ machines as (
 shares as (
     select
         *,
-        {{ to_units('energy_j', 12) }} as energy_uw_us,
+        -- in two steps: in one, 278 MWh of a large job would not fit
+        cast(
+            cast({{ to_units('energy_j', 6) }} as decimal(31, 0)) * cast(1e6 as decimal(7, 0)) as decimal(38, 0)
+        ) as energy_uw_us,
         cast(sum(met_to_us - met_from_us) over (partition by {{ reading }}) as decimal(38, 0)) as all_us,
         cast(sum(met_to_us - met_from_us) over (
             partition by {{ reading }} order by resource_id, met_from_us rows between unbounded preceding and current row

@@ -8,8 +8,9 @@
     'stg_xprof__samples', 'stg_neuron_power__samples', 'stg_gpu_monitoring__samples', 'stg_power_meters__readings',
 ] %}
 
-with run_keys as (
-    {{ run_keys() }}
+-- a name counts as a run's in the months in which that run was there
+with keys_of_month as (
+    select usage_month, run_key, training_run_id as keyed_run_id from ({{ run_keys_of_month() }}) as run_keys_of_month
 ),
 
 months as (
@@ -113,7 +114,7 @@ holdings as (
         coalesce({{ machine_name('holdings.resource_id') }}, '') as machine_name,
         {{ instant_us('holdings.held_from') }} - {{ telemetry_gap_us() }} as held_from_us,
         coalesce({{ instant_us('holdings.held_to') }}, months.month_to_us) + {{ telemetry_gap_us() }} as held_to_us
-    from {{ ref('int_month_holdings') }} as holdings
+    from {{ ref('int_machine_holdings') }} as holdings
     inner join months using (usage_month)
     where not holdings.is_ambiguous
 ),
@@ -128,13 +129,6 @@ unseen_holdings as (
     from holdings
     left join seen_machines using (usage_month, machine_name)
     where seen_machines.is_seen is null
-),
-
--- a name counts as a run's in the months in which that run was there
-keys_of_month as (
-    select distinct holdings.usage_month, run_keys.run_key, training_run_id as keyed_run_id
-    from run_keys
-    inner join holdings using (training_run_id)
 ),
 
 intervals as (

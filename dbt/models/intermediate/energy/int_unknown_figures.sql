@@ -5,7 +5,7 @@ with known_names as (
     union
     select accelerator_type as known_name from {{ ref('accelerator_types') }}
     union
-    select accelerator_type as known_name from {{ ref('int_month_holdings') }}
+    select accelerator_type as known_name from {{ ref('int_machine_holdings') }}
 ),
 
 figures_with_names as (

@@ -1,20 +1,27 @@
-with held_types as (
+with holdings as (
+    select training_run_id, accelerator_type, held_chips, started_at, ended_at from {{ ref('int_run_holdings') }}
+    union all
+    select training_run_id, accelerator_type, held_chips, held_from as started_at, held_to as ended_at
+    from {{ ref('int_tag_holdings') }}
+),
+
+held_types as (
     select
         holdings.training_run_id,
         min(holdings.accelerator_type) as accelerator_type,
         count(distinct holdings.accelerator_type) > 1 as is_multi_accelerator,
         count(*) = count(holdings.held_chips) as is_chips_known,
         max(catalogue.provider_name) as provider_name
-    from {{ ref('int_run_holdings') }} as holdings
+    from holdings
     left join {{ ref('accelerator_types') }} as catalogue using (accelerator_type)
     where holdings.accelerator_type is not null
     group by all
 ),
 
 chip_events as (
-    select training_run_id, started_at as happened_at, held_chips as chips from {{ ref('int_run_holdings') }}
+    select training_run_id, started_at as happened_at, held_chips as chips from holdings
     union all
-    select training_run_id, ended_at as happened_at, -held_chips as chips from {{ ref('int_run_holdings') }}
+    select training_run_id, ended_at as happened_at, -held_chips as chips from holdings
 ),
 
 chip_levels as (

@@ -18,7 +18,9 @@ with ranked_records as (
 records as (
     select
         *,
-        system_rank || '|' || source_name || '|' || source_object || '|' || cast(row_number as string) as precedence
+        -- row 2 before row 10, also as text
+        system_rank || '|' || source_name || '|' || source_object || '|'
+        || lpad(cast(row_number as string), 19, '0') as precedence
     from ranked_records
 ),
 

@@ -7,7 +7,9 @@ with flows as (
         usage_month,
         billing_currency,
         {{ sums(['purchased_cost', 'refunded_cost', 'amortised_used_cost', 'amortised_unused_cost'], 12) }},
-        sum(stated_row_count) as stated_row_count
+        sum(stated_row_count) as stated_row_count,
+        min(bought_for) as first_bought_for,
+        max(bought_for) as last_bought_for
     from {{ ref('int_commitment_flows') }}
     group by all
 ),
@@ -27,7 +29,18 @@ balances as (
             partition by provider_name, payer_account_id, commitment_id, billing_currency
             order by usage_month
             rows between unbounded preceding and current row
-        ) as decimal(38, 0)) as rounding_units
+        ) as decimal(38, 0)) as rounding_units,
+        -- a block is bought in one month and used in later ones: what was bought is known from its purchase on
+        min(first_bought_for) over (
+            partition by provider_name, payer_account_id, commitment_id, billing_currency
+            order by usage_month
+            rows between unbounded preceding and current row
+        ) as first_known_for,
+        max(last_bought_for) over (
+            partition by provider_name, payer_account_id, commitment_id, billing_currency
+            order by usage_month
+            rows between unbounded preceding and current row
+        ) as last_known_for
     from flows
 ),
 
@@ -39,7 +52,9 @@ known_balances as (
             partition by provider_name, payer_account_id, commitment_id, billing_currency
             order by usage_month
             rows between unbounded preceding and current row
-        ) >= 0 as is_known
+        ) >= 0 as is_known,
+        -- rows that name no commitment share one empty id: what several things were bought for is of none in particular
+        case when first_known_for = last_known_for then first_known_for end as bought_for
     from balances
 )
 
@@ -50,6 +65,8 @@ select
     commitment_kind,
     usage_month,
     billing_currency,
+    case when bought_for not in ('tpu', 'gpu') then bought_for end as accelerator_type,
+    {{ accelerator_family('bought_for') }} as accelerator_family,
     case
         when is_known
             then {{ exact_sum(

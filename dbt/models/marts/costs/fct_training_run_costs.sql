@@ -112,7 +112,10 @@ select
         when run_costs.billing_currency = settings.reporting_currency then run_costs.effective_cost
         else {{ converted('run_costs.effective_cost', 'month_rates.rate') }}
     end as reporting_currency_effective_cost,
-    month_rates.rate_date as fx_rate_date
+    month_rates.rate_date as fx_rate_date,
+    -- of the rows that list_cost adds up, so that a quotient of two sums is of the same rows
+    case when run_costs.list_cost is null then cast(0 as decimal(38, 12)) else run_costs.effective_cost end
+        as effective_cost_with_list
 from run_costs
 cross join {{ source('raw', 'settings') }} as settings
 left join month_rates using (usage_month, billing_currency)

@@ -38,6 +38,12 @@ idle_shares as (
 unknown_ends as (
     select distinct training_run_id, usage_month, true as is_unknown from {{ ref('int_month_holdings') }}
     where held_to is null
+),
+
+-- a tag shows how long its run held a machine, and a type without known chips not how many
+unknown_chips as (
+    select distinct training_run_id, usage_month, true as is_unknown from {{ ref('int_tag_holdings') }}
+    where held_chips is null
 )
 
 select
@@ -100,7 +106,7 @@ select
         ) / 1e9
     end as telemetry_coverage_ratio,
     case
-        when unknown_ends.is_unknown then null
+        when unknown_ends.is_unknown or unknown_chips.is_unknown then null
         else coalesce({{ hours('energy.reserved_ps') }}, cast(0 as decimal(38, 9)))
     end as reserved_chip_hours,
     case
@@ -122,4 +128,5 @@ from run_months
 left join energy using (training_run_id, usage_month)
 left join idle_shares using (training_run_id, usage_month)
 left join unknown_ends using (training_run_id, usage_month)
+left join unknown_chips using (training_run_id, usage_month)
 left join {{ ref('int_implied_energy') }} as implied using (training_run_id, usage_month)

@@ -52,7 +52,6 @@ run_months as (
     group by training_run_id, usage_month
 ),
 
--- a run known by a tag only holds no chips on record: nothing of it could ever be modelled
 uses as (
     select
         modelled.usage_month,
@@ -67,7 +66,7 @@ uses as (
     inner join {{ ref('dim_training_runs') }} as runs using (training_run_id)
     inner join run_months using (training_run_id, usage_month)
     left join {{ ref('fct_training_run_energy') }} as energy using (training_run_id, usage_month)
-    where modelled.factor_set_id = 'location_direct_v1' and runs.attempt_count > 0
+    where modelled.factor_set_id = 'location_direct_v1' and {{ holds_chips('runs', 'energy') }}
 ),
 
 energies as (

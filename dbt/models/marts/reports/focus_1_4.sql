@@ -17,6 +17,16 @@ with currencies as (
     group by provider_name, payer_account_id
 ),
 
+-- the parts of an origin are runs and reasons: accelerators of several types are one part
+residual_costs as (
+    select
+        {{ cell_names }}, billing_currency, cost_component, reason,
+        {{ sums(['billed_cost', 'effective_cost'], 12) }},
+        {{ whole_sums(['list_cost', 'contracted_cost'], 12) }}
+    from {{ ref('fct_residual_costs') }}
+    group by all
+),
+
 -- what runs carry and what no run carries: together the whole bill, and the origin of neither
 charges as (
     select
@@ -37,7 +47,7 @@ charges as (
         {%- for mass in emissions.values() %},
         cast(null as decimal(38, 9)) as {{ mass }}
         {%- endfor %}
-    from {{ ref('fct_residual_costs') }}
+    from residual_costs
     {%- for table, run, rule, reason in [
         ('fct_run_cell_emissions', 'training_run_id', "'carbon_weight'", 'cast(null as string)'),
         ('fct_residual_emissions', 'cast(null as string)', 'cast(null as string)', 'reason'),

@@ -76,7 +76,7 @@ energies as (
         min(telemetry_coverage_ratio) as least_coverage,
         cast(sum(reserved_chip_hours) as decimal(38, 9)) as known_chip_hours,
         cast(sum(
-            cast(coalesce(reserved_chip_hours, 0) as decimal(19, 9)) * cast(telemetry_coverage_ratio as decimal(10, 9))
+            cast(coalesce(reserved_chip_hours, 0) as decimal(27, 9)) * cast(telemetry_coverage_ratio as decimal(10, 9))
         ) as decimal(38, 18)) as observed_chip_hours,
         {{ whole_sums(['reserved_chip_hours'], 9) }}
         {%- for boundary in boundaries %},

@@ -26,7 +26,7 @@ target_runs as (
 run_hours as (
     select
         training_run_id,
-        case when count(*) = count(reserved_chip_hours) then cast(sum(reserved_chip_hours) as decimal(18, 6)) end as chip_hours
+        case when count(*) = count(reserved_chip_hours) then cast(sum(reserved_chip_hours) as decimal(24, 6)) end as chip_hours
     from {{ ref('fct_training_run_energy') }}
     group by all
 ),
@@ -142,7 +142,7 @@ select
     coalesce(currency, billing_currency) as billing_currency,
     -- to a millionth; chips_per_node only where the price is of an instance
     floor(
-        cast(cast(chip_hours as decimal(18, 6)) * cast(price_per_unit as decimal(14, 6)) as double)
+        cast(cast(chip_hours as decimal(24, 6)) * cast(price_per_unit as decimal(14, 6)) as double)
         / case unit when 'chip-hour' then 1 else chips_per_node end
         * case when is_surcharged then (select max(surcharges.factor) from surcharges) else 1e0 end
         * 1e6 + 5e-1
@@ -151,6 +151,5 @@ select
         when price_source is null then 'no price is known'
         else price_source || case when is_surcharged then '; with the most of claim C8 added' else '' end
     end as price_source,
-    -- of an unknown price: until when prices were looked for
-    coalesce(price_date, (select max(quotes.source_date) from {{ ref('dim_prices') }} as quotes)) as price_date
+    price_date
 from priced

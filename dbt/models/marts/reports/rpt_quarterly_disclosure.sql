@@ -148,17 +148,16 @@ quarantined as (
     where balances.quarantined_total <> 0
 ),
 
--- a run known by a tag only holds no chips on record: nothing of it could ever be modelled
 run_months as (
     select
         {{ quarter_of('energy.usage_month') }} as quarter, energy.training_run_id, energy.reserved_chip_hours,
-        runs.started_at, runs.ended_at
+        runs.started_at, runs.ended_at, runs.attempt_count
         {%- for boundary in boundaries %}{% for end in ends %},
         energy.{{ boundary }}_energy_kwh{{ end }}
         {%- endfor %}{% endfor %}
     from {{ ref('fct_training_run_energy') }} as energy
     inner join {{ ref('dim_training_runs') }} as runs using (training_run_id)
-    where runs.attempt_count > 0
+    where {{ holds_chips('runs', 'energy') }}
 ),
 
 energies as (
@@ -183,6 +182,8 @@ run_spans as (
         least(run_months.ended_at, cast(quarters.window_end as timestamp)) as span_to
     from run_months
     inner join quarters using (quarter)
+    -- a tag does not state when its run began
+    where run_months.attempt_count > 0
 ),
 
 -- runs go on at the same time: an hour in which two of them went on is one hour
@@ -231,7 +232,7 @@ known as (
         end as carbon_gap,
         case when gaps.missing_bill_count > 0 then 'no bill of ' || gaps.missing_bills end as bill_gap,
         case
-            when energies.quarter is null then 'no run on record held chips'
+            when energies.quarter is null then 'no run held chips'
             when energies.known_month_count < energies.month_count
                 then cast(energies.month_count - energies.known_month_count as string) || ' of '
                     || cast(energies.month_count as string) || ' run-months have no energy figure'

@@ -32,7 +32,7 @@
         'whole': 'case when known_idle_run_months = run_months then energy + idle_energy end' if value == 'energy',
         'basis': 'basis' if value != 'chip_hours', 'parts': 'run_months', 'known_parts': known,
         'is_known': known ~ ' = run_months and (run_months > 0 or run_count = 0)',
-        'reason': "case when run_months = 0 then 'all runs are known by a tag only: nothing can be modelled for them'"
+        'reason': "case when run_months = 0 then 'no record or tag shows a run on accelerators'"
             ~ ' else (run_months - ' ~ known ~ ") || ' of ' || run_months || ' run-months have no " ~ what ~ "' end",
     }) %}
 {%- endfor %}
@@ -120,7 +120,7 @@ cost_rows as (
         cast(date_trunc('quarter', costs.usage_month) as date) as quarter_start,
         costs.billing_currency,
         true as is_run,
-        costs.cost_component,
+        costs.cost_component = 'accelerator' as is_of_accelerators,
         cast(null as varchar) as reason,
         costs.effective_cost,
         costs.billed_cost,
@@ -135,7 +135,7 @@ cost_rows as (
         cast(date_trunc('quarter', usage_month) as date) as quarter_start,
         billing_currency,
         false as is_run,
-        cost_component,
+        {{ is_of_accelerators() }} as is_of_accelerators,
         reason,
         effective_cost,
         billed_cost,
@@ -153,11 +153,11 @@ cost_sums as (
         coalesce(sum(cost_rows.billed_cost) filter (where cost_rows.is_run), 0) as run_billed_cost,
         sum(cost_rows.billed_cost) as all_billed_cost,
         coalesce(sum(cost_rows.effective_cost) filter (where cost_rows.reason in ('idle', 'unused_commitment')), 0) as idle_cost,
-        coalesce(sum(cost_rows.effective_cost) filter (where cost_rows.cost_component = 'accelerator'), 0) as accelerator_cost,
+        coalesce(sum(cost_rows.effective_cost) filter (where cost_rows.is_of_accelerators), 0) as accelerator_cost,
         coalesce(sum(cost_rows.effective_cost)
-            filter (where cost_rows.cost_component = 'accelerator' and cost_rows.is_run), 0) as run_accelerator_cost,
+            filter (where cost_rows.is_of_accelerators and cost_rows.is_run), 0) as run_accelerator_cost,
         coalesce(sum(cost_rows.effective_cost)
-            filter (where cost_rows.cost_component = 'accelerator' and cost_rows.is_covered), 0) as covered_cost
+            filter (where cost_rows.is_of_accelerators and cost_rows.is_covered), 0) as covered_cost
     from cost_rows
     left join completeness using (quarter_start)
     group by all
@@ -173,8 +173,7 @@ energy_rows as (
         energy.idle_share_facility_energy_kwh,
         energy.reserved_chip_hours,
         replace(energy.energy_basis, '_', ' ') as energy_basis,
-        -- a run known by a tag only holds no chips on record: nothing can ever be modelled for it
-        runs.attempt_count > 0 as is_on_record
+        {{ holds_chips('runs', 'energy') }} as holds_chips
     from {{ ref('fct_training_run_energy') }} as energy
     inner join {{ ref('dim_training_runs') }} as runs using (training_run_id)
 ),
@@ -192,18 +191,18 @@ energy_sums as (
     select
         quarter_start,
         count(distinct energy_rows.training_run_id) as run_count,
-        count(*) filter (where energy_rows.is_on_record) as run_months,
-        count(*) filter (where not energy_rows.is_on_record) as unrecorded_run_months,
-        count(energy_rows.facility_energy_kwh) filter (where energy_rows.is_on_record) as known_run_months,
-        count(energy_rows.idle_share_facility_energy_kwh) filter (where energy_rows.is_on_record) as known_idle_run_months,
-        count(energy_rows.reserved_chip_hours) filter (where energy_rows.is_on_record) as known_hours_run_months,
+        count(*) filter (where energy_rows.holds_chips) as run_months,
+        count(*) filter (where not energy_rows.holds_chips) as unrecorded_run_months,
+        count(energy_rows.facility_energy_kwh) filter (where energy_rows.holds_chips) as known_run_months,
+        count(energy_rows.idle_share_facility_energy_kwh) filter (where energy_rows.holds_chips) as known_idle_run_months,
+        count(energy_rows.reserved_chip_hours) filter (where energy_rows.holds_chips) as known_hours_run_months,
         coalesce(sum(energy_rows.facility_energy_kwh), 0) as energy,
         coalesce(sum(energy_rows.facility_energy_kwh_low), 0) as energy_low,
         coalesce(sum(energy_rows.facility_energy_kwh_high), 0) as energy_high,
         coalesce(sum(energy_rows.idle_share_facility_energy_kwh), 0) as idle_energy,
         coalesce(sum(energy_rows.reserved_chip_hours), 0) as chip_hours,
         string_agg(distinct energy_rows.energy_basis, ', ' order by energy_rows.energy_basis)
-            filter (where energy_rows.is_on_record) as basis
+            filter (where energy_rows.holds_chips) as basis
     from quarters
     left join energy_rows using (quarter_start)
     group by all
@@ -219,8 +218,9 @@ modelled_rows as (
         cast(factors.data_year as string) as data_year
     from {{ ref('fct_training_run_emissions_modelled') }} as modelled
     inner join {{ ref('dim_training_runs') }} as runs using (training_run_id)
+    inner join {{ ref('fct_training_run_energy') }} as energy using (training_run_id, usage_month)
     left join {{ ref('dim_emission_factors') }} as factors using (factor_id)
-    where modelled.factor_set_id = 'location_direct_v1' and runs.attempt_count > 0
+    where modelled.factor_set_id = 'location_direct_v1' and {{ holds_chips('runs', 'energy') }}
 ),
 
 modelled_sums as (

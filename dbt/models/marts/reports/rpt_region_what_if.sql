@@ -44,10 +44,10 @@ workloads as (
         case
             when max(known_count) < max(run_count) then null
             when max(run_count) % 2 = 1
-                then cast(sum(case when 2 * place{{ end }} = run_count + 1 then it_energy_kwh{{ end }} end) as decimal(16, 6))
+                then cast(sum(case when 2 * place{{ end }} = run_count + 1 then it_energy_kwh{{ end }} end) as decimal(21, 6))
             else cast(
                 sum(case when 2 * place{{ end }} in (run_count, run_count + 2) then it_energy_kwh{{ end }} end) * 0.5
-                as decimal(16, 6)
+                as decimal(21, 6)
             )
         end as it_energy_kwh{{ end }}
         {%- endfor %}

@@ -70,7 +70,7 @@ accelerator_costs as (
     union all
     select usage_month, provider_name, billing_currency, effective_cost, effective_cost as residual_cost
     from {{ ref('fct_residual_costs') }}
-    where cost_component = 'accelerator'
+    where {{ is_of_accelerators() }}
 ),
 
 month_shares as (
