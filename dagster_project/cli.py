@@ -167,6 +167,9 @@ def sql(
     query: Annotated[str, typer.Argument(help="One statement; tables of schema marts need no schema.")],
     form: Annotated[Format, typer.Option("--format", help="Exact numbers are strings in JSON.")] = Format.table,
     out: Annotated[Path | None, typer.Option("--out", help="A file to write to; Parquet needs one.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", metavar="SECONDS", min=0.001, help="End with 2 when it takes longer.")
+    ] = None,
     config: Config = DEFAULT_CONFIG,
 ) -> None:
     """Ask the published file, read-only, at any time of day.
@@ -175,7 +178,7 @@ def sql(
     """
     from dagster_project.commands.query import answer
 
-    answer(published_by(config), query, form, out)
+    answer(published_by(config), query, form, out, timeout)
 
 
 @app.command(context_settings={"ignore_unknown_options": True})

@@ -81,6 +81,8 @@ def followed(
         if isinstance(step, steps.Published):
             learn_columns(home.site, manifest)
             register_ledger(context.instance, step.record["units"])
+            for table, reason in step.record["absent"].items():
+                context.log.error(f"Report table {table} is not published, the ledger is: {reason}")
         yield from results.events_of(step, home, manifest)
 
 

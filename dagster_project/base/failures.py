@@ -89,8 +89,7 @@ def machine_failure(error: BaseException, folder: Path | None = None) -> Machine
 
     `folder` is named with its free bytes where the error names no file of its own.
     """
-    cause: BaseException | None = error
-    while cause is not None:
+    for cause in _causes(error):
         kind = type(cause).__name__
         if isinstance(cause, MemoryError) or kind == "OutOfMemoryException":
             return MachineError("the memory of this machine is used up", where=_room(folder), remedy=f"{_MEMORY} {_REMEDY}")
@@ -99,8 +98,20 @@ def machine_failure(error: BaseException, folder: Path | None = None) -> Machine
             return MachineError(f"this machine cannot go on: {os.strerror(cause.errno)}", where=_room(named), remedy=_REMEDY)
         if kind in _SPEAKERS and (words := _WORDS.search(str(cause))):
             return MachineError(f"this machine cannot go on: {words[0]}", where=_room(folder), remedy=_REMEDY)
-        cause = cause.__cause__ or cause.__context__
     return None
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error, or what caused it, is that more memory was wanted than there is: Python's own, or DuckDB's limit."""
+    return any(isinstance(one, MemoryError) or type(one).__name__ == "OutOfMemoryException" for one in _causes(error))
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error, what caused it, what caused that, and so on."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
 def _room(path: Path | None) -> str:

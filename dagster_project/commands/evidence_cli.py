@@ -20,12 +20,16 @@ def verify(
         str | None,
         typer.Option("--from-landing", metavar="DIR", help="Rebuild its tables from this home's or landing's deliveries."),
     ] = None,
+    trusted_key: Annotated[
+        Path | None, typer.Option("--trusted-key", metavar="FILE", help="The public key (PEM) that must have signed it.")
+    ] = None,
+    require_signature: Annotated[bool, typer.Option("--require-signature", help="A report without a signature differs.")] = False,
     config: Config = DEFAULT_CONFIG,
     as_json: Json = False,
 ) -> int:
     """Verify an issued report (files, figures from their SQL, rendering, chain, signature), or the landing. Changes nothing.
 
-    Exit code 1: something differs. A report needs no configuration.
+    Exit code 1: something differs; 3: nothing could be compared. A report needs no configuration.
 
     Example: trainledger verify reports/issued/2026Q2-1.zip
 
@@ -34,10 +38,18 @@ def verify(
     from dagster_project.commands.progress import shown
     from dagster_project.commands.verifying import require_a_subject, verify_landing, verify_report
 
-    require_a_subject(path, landing, from_landing)
+    require_a_subject(path, landing, from_landing, is_signature_asked=require_signature or trusted_key is not None)
     if path is not None:
         with shown() as listener:
-            return verify_report(path, from_landing, typer.echo, as_json=as_json, listener=listener)
+            return verify_report(
+                path,
+                from_landing,
+                typer.echo,
+                trusted_key=trusted_key,
+                is_signature_required=require_signature,
+                as_json=as_json,
+                listener=listener,
+            )
     settings = settings_of(config)
     with shown() as listener:
         return verify_landing(settings, typer.echo, as_json=as_json, listener=listener)

@@ -19,6 +19,7 @@ from pyarrow import parquet
 from dagster_project.base.failures import UsageError, writing_to
 from dagster_project.commands.options import Format
 from dagster_project.publishing.digest import TableDigest, plain_text, table_digest
+from reports.door import TooLongError, time_limit
 
 BATCH = 10_000
 
@@ -48,8 +49,8 @@ def digests_json(file: Path, tables: list[TableDigest]) -> str:
     return json.dumps({"file": str(file), "tables": listed}, indent=2)
 
 
-def answer(file: Path, sql: str, form: Format, target: Path | None = None) -> None:
-    """Run one statement on the published file and write the answer to a file, or to standard output."""
+def answer(file: Path, sql: str, form: Format, target: Path | None = None, timeout: float | None = None) -> None:
+    """Run one statement on the published file and write the answer to a file, or to standard output, within `timeout` seconds."""
     if form is Format.parquet and target is None:
         raise UsageError("Parquet needs a file", remedy="Give --out FILE.parquet.")
     with open_published(file) as connection:
@@ -57,16 +58,22 @@ def answer(file: Path, sql: str, form: Format, target: Path | None = None) -> No
         connection.execute("set enable_external_access = false; set lock_configuration = true")
         try:
             _require_one(connection, sql)
-            cursor = connection.execute(sql)
-            if cursor is None or cursor.description is None:  # nothing, or only a remark, or a statement without an answer
-                raise UsageError("the statement returns no rows")
-            if form is Format.parquet and target is not None:
-                write_parquet(cursor, target)
-            else:
-                with text_of(target) as out:
-                    _WRITERS[form](cursor, out)
+            with time_limit(connection, timeout):
+                _write_answer(connection.execute(sql), form, target)
+        except TooLongError as error:
+            raise UsageError(str(error).rstrip("."), remedy="Ask for less, or give a longer --timeout.") from None
         except duckdb.Error as error:
             raise UsageError(f"the query does not run: {str(error).strip().rstrip('.!')}") from None
+
+
+def _write_answer(cursor: duckdb.DuckDBPyConnection | None, form: Format, target: Path | None) -> None:
+    if cursor is None or cursor.description is None:  # nothing, or only a remark, or a statement without an answer
+        raise UsageError("the statement returns no rows")
+    if form is Format.parquet and target is not None:
+        write_parquet(cursor, target)
+    else:
+        with text_of(target) as out:
+            _WRITERS[form](cursor, out)
 
 
 def _require_one(connection: duckdb.DuckDBPyConnection, sql: str) -> None:

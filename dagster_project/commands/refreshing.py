@@ -35,11 +35,15 @@ class Refreshed:
     landed: list[Landed] = field(default_factory=list)
     build: builds.Build | None = None
     problems: list[Problem] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)  # report tables that the publication goes without, and why
 
     @property
     def exit_code(self) -> int:
-        """3 when a source is unreadable or its newest delivery is quarantined; the others are published."""
-        return 3 if self.problems else 0
+        """1 when a report table is not published, 3 when a source is unreadable or its newest delivery is quarantined.
+
+        All else is published.
+        """
+        return 1 if self.absent else 3 if self.problems else 0
 
 
 def json_text(done: Refreshed, home: Path) -> str:
@@ -52,6 +56,7 @@ def json_text(done: Refreshed, home: Path) -> str:
         "new_deliveries": dict(Counter(landed.source for landed in done.landed if landed.outcome == "landed")),
         "rows": published.get("rows", {}),
         "problems": [str(problem) for problem in done.problems],
+        "not_published": done.absent,
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
 
@@ -81,6 +86,7 @@ def refresh(
     if election is not None:
         forget_dead_writer(home.root)
         home.keep_modes()
+        home.mend_publication()
         say("Nothing is new and nothing changed: the publication is up to date.")
         done.problems = [*done.problems, *refusal_problems(election.refusals)]
     else:
@@ -88,6 +94,7 @@ def refresh(
         from dagster_project.assets.command_line import refresh_run  # here: a refresh without news imports no Dagster
 
         with writer_lock(home.root, "trainledger refresh", wait, say):
+            home.mend_publication()
             keep_pandas_for_later()
             counts = Counter(source.name for source, _ in plan.new)
             news = ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -105,6 +112,9 @@ def refresh(
                     run.show(step)
                     draw(listener, step)
         _say_publication(done, home.site, say)
+    done.absent = dict((home.site.publication() or {}).get("absent", {}))
+    for table, reason in done.absent.items():
+        say(f"Report table {table} is not published, the ledger is: {reason}")
     done.problems = list(dict.fromkeys(done.problems))
     for problem in done.problems:
         say(f"Unreadable or quarantined: {problem}")

@@ -104,7 +104,7 @@ def _source_status(source: SourceSettings, landing: Landing, election: Election)
         months=months,
         quarantined=_quarantined(members, refused),
         unknown_columns=sorted({name for member in members for name in member.contents.unknown_columns}),
-        objects=landing.counts(source.name),
+        objects=landing.listed.counts(source.name),
     )
 
 

@@ -12,26 +12,40 @@ from dagster_project.settings import Settings
 from dagster_project.warehouse.building import Listener, no_listener
 from dagster_project.warehouse.home import Home
 
+NOT_COMPARED = 3
 
-def require_a_subject(path: Path | None, landing: bool, from_landing: str | None) -> None:
+
+def require_a_subject(path: Path | None, landing: bool, from_landing: str | None, *, is_signature_asked: bool = False) -> None:
     """A command without a task must not look as if it had found all well; nor one with two."""
     if (path is None) == (not landing):
         what = "verify needs something to verify" if path is None else "verify takes one thing to verify"
         raise UsageError(what, remedy="Give the folder or zip of an issued report, or --landing.")
+    if is_signature_asked and path is None:
+        raise UsageError("a landing has no signature", remedy="--trusted-key and --require-signature are for an issued report.")
     if from_landing and path is None:
         raise UsageError("--from-landing rebuilds the tables of an issued report", remedy="Give its folder or zip too.")
 
 
 def verify_report(
-    path: Path, from_landing: str | None, tell: Callable[[str], None], *, as_json: bool = False, listener: Listener = no_listener
+    path: Path,
+    from_landing: str | None,
+    tell: Callable[[str], None],
+    *,
+    trusted_key: Path | None = None,
+    is_signature_required: bool = False,
+    as_json: bool = False,
+    listener: Listener = no_listener,
 ) -> int:
-    """Tell every difference, what cannot be compared here, and how much was compared. Returns 0, or 1 when something differs."""
-    from dagster_project.evidence.checking import json_of, opened_pack, verify_pack
+    """Tell every difference, what cannot be compared here, and how much was compared. Returns the exit code: 0, 1 or 3."""
+    from dagster_project.evidence import signing
+    from dagster_project.evidence.checking import Demands, json_of, opened_pack, verify_pack
     from dagster_project.evidence.rebuilding import landing_differences
+
+    demands = Demands(is_signature_required, signing.trusted_key(trusted_key) if trusted_key else None)
 
     with opened_pack(path) as (folder, differences):
         listener("verify", 0, 1, path.name)
-        found = verify_pack(path, folder, differences)
+        found = verify_pack(path, folder, differences, demands)
         listener("verify", 1, 1, path.name)
         if from_landing and not found.differences:
             differing, tables = landing_differences(folder, found.issued, from_landing, listener)
@@ -39,12 +53,14 @@ def verify_report(
             found.counts["rebuilt"] = tables
     if as_json:
         tell(json_of(found))
-        return int(bool(found.differences))
+        return found.exit_code
     for text in found.differences:
         tell(f"differs: {text}")
     for text in found.remarks:
         tell(text)
-    if not found.differences:
+    if found.exit_code == NOT_COMPARED:
+        tell("Nothing could be compared: the report has no figure with SQL.")
+    elif not found.differences:
         counts = {"figures": 0, "rendered": 0} | found.counts
         rebuilt = f"; {counts['rebuilt']} tables rebuilt from the landing" if "rebuilt" in counts else ""
         report = found.issued["report_id"]
@@ -52,7 +68,7 @@ def verify_report(
             f"{report} is as it was issued: {counts['files']} files, {counts['figures']} figures from their SQL,"
             f" {counts['rendered']} files rendered again{rebuilt}."
         )
-    return int(bool(found.differences))
+    return found.exit_code
 
 
 def verify_landing(

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from dagster_project.demo.clock import micros
+from dagster_project.demo.clock import DAY, MICRO, NOW, micros, month_of
 from dagster_project.demo.organisation import NODE_CHIPS, Account, Workload, digest
 
 FOREVER = 2**62
@@ -108,6 +108,18 @@ class World:
                 chips = hold.chips or NODE_CHIPS[hold.instance_type]
                 held.setdefault(hold.resource_id, []).append((hold.start, hold.end or FOREVER, chips, run.run_id))
         return held
+
+    @cached_property
+    def recorded(self) -> frozenset[tuple[str, str, str]]:
+        """Account, type and month of which a record names a machine: elsewhere it is unknown what was idle."""
+        machines = {machine.instance_id: (machine.account.account_id, machine.instance_type) for machine in self.instances}
+        return frozenset(
+            (*machines[resource], month_of(second))
+            for resource, holds in self.held.items()
+            if resource in machines
+            for start, end, *_ in holds
+            for second in (*range(start // MICRO, min(end // MICRO, NOW), DAY), min(end // MICRO, NOW) - 1)
+        )
 
     @cached_property
     def ambiguous(self) -> frozenset[str]:

@@ -13,7 +13,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from dagster_project.demo.clock import HOUR, MICRO
+from dagster_project.demo.clock import HOUR, MICRO, month_of
 from dagster_project.demo.organisation import NODE_CHIPS
 from dagster_project.demo.simulation import Instance, World, normalise, occupied
 
@@ -82,6 +82,8 @@ def line_claim(
         return Claim(component, parts, Rest(reason, *left.as_integer_ratio()) if left else None, fee)
     if component != "accelerator":
         return None
+    if (instance.account.account_id, instance.instance_type, month_of(start)) not in world.recorded:
+        return unclaimed("no_record", component, fee)
     is_known = instance.instance_id in world.held or instance.purchase == "block"
     return unclaimed("idle" if is_known else "unlogged", component, fee)
 

@@ -58,6 +58,7 @@ def _cost(ledger: Ledger, bill: Reading) -> Iterator[Check]:
         met = share(by_tag + by_record, whole)
         of = f"{cost:,.2f} {currency} at list price" if cost > 0 else counted(rows, "row")
         parts = f"{percent(share(by_tag, whole))} by tag, {percent(share(by_record, whole))} by record"
+        months = _worst_first(ledger, bill, currency)
         rest = ledger.rows("cost_without_a_run", source=bill.source.name, currency=currency, most=KEPT)
         message = f"{percent(met)} of {of} for accelerators in {month} meets a run ({parts})"
         facts = {
@@ -68,14 +69,24 @@ def _cost(ledger: Ledger, bill: Reading) -> Iterator[Check]:
             "share": met,
             "share_by_tag": share(by_tag, whole),
             "share_by_record": share(by_record, whole),
+            "months": [{"month": name, "share": part} for name, part in months],
             "without_a_run": [{"resource_id": name, "list_cost": str(amount)} for name, amount, _ in rest],
         }
         remedy = ""
+        if len(months) > 1:
+            message += f"; by month: {', '.join(f'{name} {percent(part)}' for name, part in months)}"
         if by_tag + by_record != whole:
             named = some([f"{name or 'rows without resource'} ({amount:,.2f})" for name, amount, _ in rest], rest[0][2])
             message += f"; without a run: {named}"
-            remedy = "Tag these machines with the run's id, or write a run record for them; unused time stays idle."
+            remedy = "Tag these machines with the run's id, or write a run record for them; without one it is no_record or idle."
         yield _answer(bill, "cost", message, remedy, **facts)
+
+
+def _worst_first(ledger: Ledger, bill: Reading, currency: str) -> list[tuple[str, float | None]]:
+    """The share of each month that was read, the least first: the newest alone may be the best."""
+    rows = ledger.rows("accelerator_cost_by_month", source=bill.source.name, currency=currency)
+    found = [(month, share(met, whole)) for month, whole, met in rows]
+    return sorted(found, key=lambda one: (one[1] is None, one[1], one[0]))
 
 
 def _tags(ledger: Ledger, bill: Reading, keys: list[str], *, is_needed: bool) -> Check:

@@ -1,4 +1,4 @@
-"""The order of doctor's findings, and how they are reported: for people on 100 columns, for programs as JSON.
+"""The order of doctor's findings, and how they are reported: for people on 80 columns, for programs as JSON.
 
 Nothing is changed: what is read of sources lies in a temporary folder until the questions are answered.
 """
@@ -21,7 +21,7 @@ from dagster_project.doctor.runs import ask_records, ask_telemetry, ask_types
 from dagster_project.warehouse import modelling, statements
 from dagster_project.warehouse.home import Home
 
-WIDTH = 100
+WIDTH = 80
 HEADING = "Will runs get their cost, energy and carbon? By what was read of the newest two months:"
 
 
@@ -36,16 +36,19 @@ def diagnose(home: Home, tell: Callable[[str], None], *, as_json: bool = False) 
             for check in part:
                 if not as_json:
                     if heading:
-                        tell(f"\n{heading}")
+                        tell(f"\n{fill(heading, WIDTH)}")
                     tell(_text(check))
                 heading = ""
                 found.append(check)
     problems = [check for check in found if check.outcome == "problem"]
+    warnings = [check for check in found if check.outcome == "warning"]
     exit_code = 0 if not problems else 3 if all(check.is_source for check in problems) else 2
     if as_json:
         checks = [asdict(check) for check in found]
         document = {"exit_code": exit_code, "configuration": str(home.settings.path), "checks": checks}
         tell(json.dumps(document, indent=2, ensure_ascii=False))
+    else:
+        tell(f"\n{counted(len(problems), 'problem')}, {counted(len(warnings), 'warning')}")
     return exit_code
 
 
@@ -79,7 +82,7 @@ def _questions(home: Home, elsewhere: Home, readings: list[Reading]) -> Iterator
 
 
 def _text(check: Check) -> str:
-    """A finding on lines of 100 columns; names and paths are never cut, nor 98 % after its number."""
+    """A finding on lines of 80 columns; names and paths are never cut, nor 98 % after its number."""
     remedy = [(f"{'':9}-> {check.remedy}", 12)] if check.remedy else []
     given = [(f"{check.outcome:8} {check.about}: {check.message}", 9), *remedy]
     return "\n".join(_filled(text.replace(" %", "\N{NO-BREAK SPACE}%"), by) for text, by in given).replace(

@@ -1,6 +1,6 @@
--- Rows of use in the newest month of their bill, at list price: what is covered by a commitment costs nothing by itself. The
+-- Rows of use of the months that were read, at list price: what is covered by a commitment costs nothing by itself. The
 -- models add up rows of AWS that no record can meet; of these the rows themselves are taken, with the rule that their line met.
-create temp table lines as
+create temp table lines_by_month as
 with held as (
     select line_id, sum(coalesce(list_cost, billed_cost)) as cost
     from intermediate.int_split_charges where part_id <> '~residual' group by all
@@ -41,9 +41,11 @@ every_line as (
         and concat_ws('|', source_name, source_object, row_number)
         not in (select line_id from intermediate.int_aws_lines where is_single)
 )
-select * replace (coalesce(met_cost, 0) as met_cost)
-from every_line
-qualify usage_month = max(usage_month) over (partition by source_name);
+select * replace (coalesce(met_cost, 0) as met_cost) from every_line;
+
+-- most questions are about the newest month of a bill
+create temp view lines as
+select * from lines_by_month qualify usage_month = max(usage_month) over (partition by source_name);
 
 -- the machines of runs; a record that names no provider may be of any
 create temp table held as

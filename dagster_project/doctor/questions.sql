@@ -13,6 +13,15 @@ select
     count(*) filter (rule = 'tag'), count(*) filter (rule <> 'tag')
 from lines where source_name = $source and is_accelerator_type group by all order by 1
 
+-- of each month that was read, the cost of accelerators and what of it meets a run; rows where nothing has a price
+-- name: accelerator_cost_by_month
+select
+    strftime(usage_month, '%Y-%m'),
+    case when sum(cost) > 0 then sum(cost) else count(*) end,
+    case when sum(cost) > 0 then sum(met_cost) else count(rule) end
+from lines_by_month
+where source_name = $source and billing_currency = $currency and is_accelerator_type group by all order by 1
+
 -- the resources of which the most is no run's, with that cost, and how many there are
 -- name: cost_without_a_run
 select machine, coalesce(sum(cost - met_cost), 0), count(*) over ()

@@ -1,7 +1,8 @@
 """`trainledger verify PATH`: an issued report against its own evidence, offline, without configuration or home.
 
-A pack may come from anybody. Its zip is unpacked only if we could have written it, its SQL reads nothing but its Parquet, and no
-name in it leads anywhere. Each difference names its file or figure; what cannot be compared here is reported, and is none.
+A pack may come from anybody. Its zip is unpacked only if we could have written it, its SQL is asked through the door
+(reports/door.py), and no name in it leads anywhere. Each difference names its file or figure; what cannot be compared here is
+reported, and is none.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ from dagster_project.evidence.manifest import (
     zip_differences,
 )
 from dagster_project.publishing.reporting import render_quarter
+from reports.door import Door, DoorError, TooLongError, require_select
 from reports.issue import Issue, Policy
 from reports.page.numbers import plain
-from reports.publication import Publication, open_folder
+from reports.publication import Publication, opened_door
 from reports.quarterly import code_digest
 from reports.statements import report_statements
 
@@ -53,6 +55,20 @@ class Findings:
     counts: dict[str, int] = field(default_factory=dict)
     issued: dict[str, Any] = field(default_factory=dict)  # issue.json
 
+    @property
+    def exit_code(self) -> int:
+        """1 where something differs, 3 where no figure and no table could be compared."""
+        compared = self.counts.get("figures", 0) + self.counts.get("rebuilt", 0)
+        return 1 if self.differences else 0 if compared else 3
+
+
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What is asked of the signature: that there is one, or that it is by the owner of a public key (PEM)."""
+
+    is_signature_required: bool = False
+    trusted_key: bytes | None = None
+
 
 @contextmanager
 def opened_pack(path: Path) -> Iterator[tuple[Path, list[str]]]:
@@ -67,28 +83,32 @@ def opened_pack(path: Path) -> Iterator[tuple[Path, list[str]]]:
         yield folder, list(zip_differences(path, folder, Path(scratch)))
 
 
-def verify_pack(path: Path, folder: Path, zip_differences: list[str]) -> Findings:
+def verify_pack(path: Path, folder: Path, zip_differences: list[str], demands: Demands = Demands()) -> Findings:
     """Compare files, signature, chain, figures and rendering. Figures are asked only of files that match the manifest."""
     found = Findings(list(zip_differences))
     found.differences += manifest_differences(folder)
     found.counts["files"] = len(files_below(folder))
     issued = read_json(folder / ISSUE) if (folder / ISSUE).is_file() else None
     found.issued = issued if isinstance(issued, dict) else {}
-    _check_signature(folder, found)
+    _check_signature(folder, found, demands)
     _check_chain(path, folder, found)
     if found.differences:
         return found  # damaged Parquet or SQL would only repeat it in other words
     try:
         _check_figures(folder, found)
         _check_rendering(folder, found)
-    except (KeyError, TypeError, ValueError, AttributeError, UsageError) as error:  # a pack that another program wrote
+    except TooLongError as error:
+        found.differences.append(str(error))
+    except (KeyError, TypeError, ValueError, AttributeError, UsageError, DoorError) as error:  # a pack that another program wrote
         found.differences.append(f"{ISSUE}: the pack is not as trainledger writes one ({type(error).__name__}: {error})")
     return found
 
 
-def _check_signature(folder: Path, found: Findings) -> None:
+def _check_signature(folder: Path, found: Findings, demands: Demands) -> None:
     key, signature = folder / signing.PUBLIC_KEY, folder / SIGNATURE
     if not key.is_file() and not signature.is_file() and not found.issued.get("is_signed"):
+        if demands.is_signature_required or demands.trusted_key:
+            found.differences.append(f"{SIGNATURE}: a signature is asked for, and the report has none")
         found.remarks.append("Not signed: integrity only. Who issued it is not shown by the pack.")
         return
     if not (key.is_file() and signature.is_file()):
@@ -98,8 +118,14 @@ def _check_signature(folder: Path, found: Findings) -> None:
     elif not signing.is_signed_by(key.read_bytes(), signature.read_bytes(), (folder / MANIFEST).read_bytes()):
         found.differences.append(f"{SIGNATURE}: it is no signature of {MANIFEST} by {signing.PUBLIC_KEY}")
     else:
+        trusted, data = demands.trusted_key, (folder / MANIFEST).read_bytes()
         fingerprint = signing.fingerprint(key.read_bytes())
-        found.remarks.append(f"Signed by the key with sha256 {fingerprint}: compare it with the one its owner gives you.")
+        if trusted is None:
+            found.remarks.append(f"Signed by the key with sha256 {fingerprint}: compare it with the one its owner gives you.")
+        elif signing.is_signed_by(trusted, signature.read_bytes(), data):
+            found.remarks.append("Signed by the trusted key.")
+        else:
+            found.differences.append(f"{SIGNATURE}: it is not by the trusted key, but by the one with sha256 {fingerprint}")
 
 
 def _check_chain(path: Path, folder: Path, found: Findings) -> None:
@@ -132,44 +158,63 @@ def _check_figures(folder: Path, found: Findings) -> None:
     record = read_json(folder / "report" / "report.json")
     if (folder / "load.sql").read_text() != pack.load_sql(folder):
         found.differences.append("load.sql: it is not what loads the pack's tables")
-    with open_folder(folder / "data") as publication:
+    data = folder / "data"
+    with opened_door(data) as (connection, door), opened_door(data, is_empty=True) as (_, door_of_nothing):
         for item in pack.asked_items(record):
             written = (folder / "sql" / f"{pack.query_name(item)}.sql").read_text()
             if written.rstrip("\n;") != item["sql"].rstrip("\n;"):
                 found.differences.append(
                     f"sql/{pack.query_name(item)}.sql: it is not the SQL that report.json gives for {item['id']}"
                 )
-            found.differences += _other_values(publication, item)
+            try:
+                found.differences += _other_values(door, door_of_nothing, item)
+            except TooLongError as error:
+                raise TooLongError(f"{item['id']}: {error} No more of the pack's SQL is asked.") from None
             found.counts["figures"] = found.counts.get("figures", 0) + _figures_in(item)
-        for model, statement in report_statements(publication).items():
-            found.differences += _other_model(publication, pack.file_name(model), statement)
+        for model, statement in report_statements(Publication(connection, door)).items():
+            found.differences += _other_model(connection, door, pack.file_name(model), statement)
 
 
-def _other_model(publication: Publication, model: str, statement: str) -> Iterator[str]:
+def _other_model(connection: duckdb.DuckDBPyConnection, door: Door, model: str, statement: str) -> Iterator[str]:
     """Whether a report table has other rows than its SELECT gives of the pack's other tables: figures are read from it."""
     table = f'(select * from marts."{model}")'
     try:
-        rows = publication.rows(
-            f"with again as ({statement}), was as {table} select count(*) as n from"
+        if f"marts.{model}" in require_select(connection, statement):  # whole by itself, so it closes no bracket of ours
+            yield f"model {model}: its SQL reads the table that it is to give"
+            return
+        rows = door.rows(
+            f"with again as (\n{statement}\n), was as {table} select count(*) as n from"
             " ((from again except all from was) union all (from was except all from again))"
         )
-    except duckdb.Error as error:
+    except TooLongError as error:
+        raise TooLongError(f"model {model}: {error} No more of the pack's SQL is asked.") from None
+    except (duckdb.Error, DoorError) as error:
         yield f"model {model}: its SQL cannot be run on the pack's tables ({str(error).splitlines()[0]})"
         return
     if rows[0]["n"]:
         yield f"data/marts/{model}.parquet: its SQL gives other rows of the pack's tables"
 
 
+def _claims(row: dict[str, Any]) -> bool:
+    """Whether an answer has an amount that is not 0."""
+    return any(isinstance(value, Decimal | float | int) and value for value in row.values())
+
+
 def _figures_in(item: dict[str, Any]) -> int:
     return sum(len(row["values"]) for row in item["rows"]) if "rows" in item else 1
 
 
-def _other_values(publication: Publication, item: dict[str, Any]) -> Iterator[str]:
+def _other_values(door: Door, door_of_nothing: Door, item: dict[str, Any]) -> Iterator[str]:
     try:
-        rows = publication.rows(item["sql"])
-    except duckdb.Error as error:
+        rows = door.rows(item["sql"], numbers=COMPARED.values() if "rows" not in item else ())
+        of_nothing = door_of_nothing.rows(item["sql"])
+    except TooLongError:
+        raise
+    except (duckdb.Error, DoorError) as error:
         yield f"{item['id']}: its SQL cannot be run on the pack's tables ({str(error).splitlines()[0]})"
         return
+    if of_nothing == rows and any(_claims(row) for row in rows):
+        yield f"{item['id']}: its SQL gives this of no row at all, so it proves nothing"
     if "rows" not in item:
         yield from _other_figure(rows, item)
         return
@@ -228,7 +273,7 @@ def _check_rendering(folder: Path, found: Findings) -> None:
 def json_of(found: Findings) -> str:
     """The findings for machines."""
     document = {
-        "exit_code": int(bool(found.differences)),
+        "exit_code": found.exit_code,
         "report_id": found.issued.get("report_id"),
         **found.counts,
         "differences": found.differences,

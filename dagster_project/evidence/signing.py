@@ -40,6 +40,22 @@ def is_signed_by(public_key: bytes, signature: bytes, data: bytes) -> bool:
     return True
 
 
+def trusted_key(file: Path) -> bytes:
+    """A public key as PEM, from its file; UsageError where the file has none of Ed25519."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    remedy = f"Give the file `{PUBLIC_KEY}` as its owner handed it over, not the one in the report."
+    try:
+        text = file.read_bytes()
+        key = load_pem_public_key(text)
+    except (OSError, ValueError, TypeError) as error:
+        raise UsageError(f"the trusted key cannot be read: {type(error).__name__}", where=str(file), remedy=remedy) from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise UsageError("the trusted key is not an Ed25519 key", where=str(file), remedy=remedy)
+    return text
+
+
 def fingerprint(public_key: bytes) -> str:
     """What two people read to each other to know that they speak of one key."""
     return hashlib.sha256(public_key).hexdigest()

@@ -13,11 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from connectors.deliveries import Delivery
 from connectors.stores import ObjectInfo, ObjectStore
 from dagster_project.landing.records import LandedObject, file_names
-from dagster_project.settings import SourceSettings
+
+if TYPE_CHECKING:
+    from dagster_project.settings import SourceSettings
 
 AT_A_TIME = 8  # objects of a delivery; a client of boto3 keeps ten connections
 SMALL = 256 << 10  # bytes of a delivery that is read together with others

@@ -7,7 +7,6 @@ generations are kept is the store's matter.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,14 +17,14 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import msgspec
 
 from connectors.deliveries import Delivery, Refusal, refusal_of
-from connectors.errors import ConnectorError
-from connectors.layouts.accounting import Counts
+from connectors.errors import ConnectorError, TooCostlyError
 from connectors.stores import ObjectInfo
-from dagster_project.base import clock, durable
+from dagster_project.base import clock
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
 from dagster_project.landing.fetching import Fetched, Staged, fetch, folder_in
 from dagster_project.landing.index import Index
 from dagster_project.landing.judging.rules import lacks_verdict
+from dagster_project.landing.listed import Listed
 from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, Tombstone, content_hash_of, encode
 from dagster_project.landing.shelf import Shelf
 from dagster_project.landing.sources import open_source
@@ -33,13 +32,12 @@ from dagster_project.landing.store import LocalLanding, SourceLanding, same_byte
 from dagster_project.landing.surprises import surprise_of
 from dagster_project.landing.verifying import difference, require_same
 from dagster_project.landing.versions import connector_version
-from dagster_project.settings import SourceSettings
+from dagster_project.settings import DeliveryLimits, SourceSettings
 
 if TYPE_CHECKING:
-    from dagster_project.landing.deriving.derive import Deriver
+    from dagster_project.landing.limited import LimitedDeriver
     from dagster_project.landing.s3 import S3Landing
 
-IDENTITY = re.compile(r"[0-9a-f]{64}")
 Step = TypeVar("Step")
 
 
@@ -63,12 +61,15 @@ class Landed:
 class Landing:
     """Everything landed of the configured sources, and what our code made of it."""
 
-    def __init__(self, store: LocalLanding | S3Landing, cache: Path, base: Path, memory_limit: str) -> None:
+    def __init__(
+        self, store: LocalLanding | S3Landing, cache: Path, base: Path, memory_limit: str, limits: DeliveryLimits
+    ) -> None:
         """`cache` may be deleted at any time; relative locations of sources are meant from `base`."""
         self.store = store
         self.shelf = Shelf(cache / "derived")
+        self.listed = Listed(cache)
         self.known = Index(cache / "landed", store, self.shelf)
-        self.cache, self._memory_limit = cache, memory_limit
+        self.cache, self._memory_limit, self._limits = cache, memory_limit, limits
         self._open = lru_cache(partial(open_source, base))  # a client of S3 costs more than a small delivery
         self._compared: set[str] = set()  # generations whose bytes were compared with their hashes, or hashed as they came
 
@@ -82,11 +83,13 @@ class Landing:
         self.shelf.recover()
 
     @cached_property
-    def deriver(self) -> Deriver:
+    def deriver(self) -> LimitedDeriver:
         """What reads deliveries; made when the first one needs it, for it loads the engine."""
-        from dagster_project.landing.deriving.derive import Deriver
+        from dagster_project.landing.limited import LimitedDeriver
 
-        return Deriver(self.shelf.again / "spill", self._memory_limit)  # a folder of this process: what is killed leaves goes
+        return LimitedDeriver(
+            self.shelf.again / "spill", self._memory_limit, self._limits
+        )  # a folder of this process: what is killed leaves goes
 
     def contents(self, source: SourceSettings, generation: Generation) -> Contents:
         """What the present code makes of a generation: from the shelf, else derived again from the bytes that were kept."""
@@ -123,25 +126,6 @@ class Landing:
             require_same(found)
             self._compared.add(generation.path)
 
-    def seen(self, source: str) -> set[str]:
-        """Identities of deliveries whose bytes were already there. A cache: without it they are read once more."""
-        path = self._seen_path(source)
-        if not path.exists():
-            return set()
-        return {line for line in path.read_text().splitlines() if IDENTITY.fullmatch(line)}  # a cut line is not one
-
-    def counts(self, source: str) -> Counts | None:
-        """What the last look at a source made of its objects. A cache: the next look counts again."""
-        try:
-            return msgspec.json.decode(self._counts_path(source).read_bytes(), type=Counts)
-        except (FileNotFoundError, msgspec.MsgspecError):
-            return None
-
-    def remember_counts(self, source: str, counts: Counts) -> None:
-        """Keep what a look at a source counted."""
-        self._counts_path(source).parent.mkdir(parents=True, exist_ok=True)
-        durable.write(self._counts_path(source), msgspec.json.encode(counts))
-
     def land(self, source: SourceSettings, delivery: Delivery) -> Landed:
         """Land one delivery, or say why not. An object that changed while it was read is tried again by the next refresh."""
         [landed] = self.land_together(source, [delivery])
@@ -177,7 +161,8 @@ class Landing:
 
     def end_engine(self) -> None:
         """Give the engine up: its memory is wanted, or it met a surprise. The next delivery gets a new one."""
-        self.__dict__.pop("deriver", None)
+        if deriver := self.__dict__.pop("deriver", None):
+            deriver.close()
 
     def _begin(self, source: SourceSettings, delivery: Delivery, folders: ExitStack) -> Staged | Landed:
         folder, made = (folders.enter_context(folder_in(staging)) for staging in (self.store.staging, self.shelf.staging))
@@ -185,7 +170,7 @@ class Landing:
         content_hash = content_hash_of(delivery.kind, delivery.partition, [o.sha256 for o in objects if o.role == "data"])
         same = same_bytes_before(self.read(source.name, delivery.partition), delivery, content_hash)
         if same:
-            self._remember(source.name, delivery.identity)
+            self.listed.add_same(source.name, delivery.identity)
             return Landed("unchanged", source.name, delivery.partition, same)
         files = {landed.key: folder / landed.file for landed in objects}
         return Staged(delivery, files, made, content_hash, folder, objects)
@@ -266,13 +251,18 @@ class Landing:
             kind=source.kind,
             partition=item.partition,
             identity=item.identity,
-            connector_version=connector_version(source.kind),
+            connector_version=self.version_of_refusal(source.kind, refusals),
             published_at=item.published_at,
             refused_at=clock.now(),
             refusals=refusals,
         )
         self.store.put_record(record.path, encode(record))
         return Landed("refused", source.name, item.partition, refusal=record)
+
+    def version_of_refusal(self, kind: str, refusals: Sequence[RowRefusal]) -> str:
+        """What a refusal is recorded with: other code, or other limits where it was too costly, try the delivery again."""
+        is_costly = any(one.reason == TooCostlyError.reason for one in refusals)
+        return f"{connector_version(kind)} within {self._limits}" if is_costly else connector_version(kind)
 
     def withdraw(self, record: RefusalRecord) -> None:
         """Note that a refused delivery is no longer at its source."""
@@ -287,15 +277,3 @@ class Landing:
         """Remove the files of a generation whose tombstone is there, also after a removal that was cut short."""
         self.store.remove(generation)
         self.shelf.remove(generation)
-
-    def _remember(self, source: str, identity: str) -> None:
-        path = self._seen_path(source)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a") as file:
-            file.write(f"\n{identity}\n")  # the first line end closes a line that a killed process cut
-
-    def _counts_path(self, source: str) -> Path:
-        return self.cache / "listed" / f"{source}.json"
-
-    def _seen_path(self, source: str) -> Path:
-        return self.cache / "seen" / f"{source}.txt"

@@ -23,7 +23,6 @@ from dagster_project.landing.records import Generation, RefusalRecord, RowRefusa
 from dagster_project.landing.sources import Span, is_table, open_source, span_of
 from dagster_project.landing.store import SourceLanding
 from dagster_project.landing.surprises import surprise_of
-from dagster_project.landing.versions import connector_version
 from dagster_project.landing.whole import is_loaded, mark_loaded
 from dagster_project.settings import SourceSettings
 
@@ -97,7 +96,7 @@ def make_plan(
         if clash := _other_days(source, found, landed):
             plan.unreadable.append(problem_of(source.name, "", clash))
             continue
-        if not (is_table(source) and month) and counts != (known := landing.counts(source.name)):
+        if not (is_table(source) and month) and counts != (known := landing.listed.counts(source.name)):
             plan.counts[source.name] = counts
             plan.is_recounted |= known is not None and not is_table(source)  # a table is asked for other days every day
         if is_table(source) and is_whole:
@@ -138,7 +137,7 @@ def land_all(landing: Landing, plan: Plan, on_landed: Callable[[Landed], None] |
     for record in plan.withdrawn:
         landing.withdraw(record)
     for name, counts in plan.counts.items():
-        landing.remember_counts(name, counts)
+        landing.listed.keep_counts(name, counts)
     unreadable = {one.source for one in results if one.outcome == "unreadable"}
     for source in plan.whole:
         if source.name not in unreadable:
@@ -187,11 +186,12 @@ def _add_source(
     month: str | None,
 ) -> None:
     plan.landed[source.name] = landed
-    known = landing.seen(source.name) | {generation.identity for generation in landed.generations}
+    known = landing.listed.same(source.name) | {generation.identity for generation in landed.generations}
     known |= {tombstone.generation.identity for tombstone in landed.tombstones}
     refused = [record for record in landed.refusals if record.withdrawn_at is None and span.covers(record.partition)]
     # what other code refused is tried again
-    known |= {record.identity for record in refused if record.connector_version == connector_version(source.kind)}
+    versions = {record.identity: landing.version_of_refusal(source.kind, record.refusals) for record in refused}
+    known |= {record.identity for record in refused if record.connector_version == versions[record.identity]}
     if month:
         known, found = set(), [item for item in found if calendar_month(item.partition) == month]
         refused = [record for record in refused if calendar_month(record.partition) == month]

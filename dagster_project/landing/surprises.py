@@ -1,7 +1,7 @@
 """The last boundary around a source or delivery: what nobody foresaw stops that one alone, and is told.
 
 A surprise is no judgement about the bytes, so it is never recorded as a refusal: the next refresh tries again. What this machine
-lacks is no surprise; it ends the command.
+lacks is no surprise; it ends the command. Memory that one delivery wanted is that delivery's: the next one may need little.
 """
 
 import logging
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from connectors.deliveries import Delivery
 from connectors.errors import ConnectorError, Place
-from dagster_project.base.failures import TrainledgerError, machine_failure
+from dagster_project.base.failures import TrainledgerError, is_out_of_memory, machine_failure
 
 LOG = logging.getLogger("trainledger")  # `--debug` shows it
 
@@ -24,6 +24,8 @@ def surprise_of(error: BaseException, source: str, delivery: Delivery | None, fo
     is_panic = type(error).__name__ == "PanicException"  # of polars: no Exception, so that nobody swallows it
     if isinstance(error, TrainledgerError) or not (is_panic or isinstance(error, Exception)):
         raise error
+    if delivery and (isinstance(error, RecursionError) or is_out_of_memory(error)):
+        return _too_costly(error, source, delivery)
     if failure := machine_failure(error, folder):
         raise failure from error
     key = (delivery.manifest or delivery.objects[0]).key if delivery else None
@@ -36,3 +38,15 @@ def surprise_of(error: BaseException, source: str, delivery: Delivery | None, fo
     )
     surprise.__cause__ = error
     return surprise
+
+
+def _too_costly(error: BaseException, source: str, delivery: Delivery) -> ConnectorError:
+    key = (delivery.manifest or delivery.objects[0]).key
+    found = ConnectorError(
+        f"{source}: {key} needs more memory than there is ({type(error).__name__}); the other deliveries are read.",
+        place=Place(key),
+        reason="too_costly",
+        remedy="Look at what wrote this file. If it is right, deliver it in parts, or raise `memory_limit`: it is tried again.",
+    )
+    found.__cause__ = error
+    return found

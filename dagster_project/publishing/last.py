@@ -58,13 +58,17 @@ def publisher() -> str:
     return files_hash(here, sorted(here.glob("*.*")), duckdb.__version__)
 
 
-def last_publication(file: Path, record: Path, code_version: str, tables: Collection[str]) -> Last | None:
-    """The publication in a folder, if the present code made it, whole, of the same tables."""
+def last_publication(
+    file: Path, record: Path, code_version: str, tables: Collection[str], absent: Collection[str]
+) -> Last | None:
+    """The publication in a folder, if the present code made it, whole, of the same tables and without the same views."""
     if not (file.is_file() and record.is_file()):
         return None
     recorded = json.loads(record.read_bytes())
     ours = {"publisher": publisher(), "code_version": code_version}
     if any(recorded.get(name) != value for name, value in ours.items()) or set(recorded["tables"]) != set(tables):
+        return None
+    if set(recorded["absent"]) != set(absent):
         return None
     is_intact = durable.sha256_of(file) == recorded["sha256"]
     return Last(file, recorded, is_intact) if is_intact or recorded["build_id"] == _build_of(file) else None

@@ -79,11 +79,25 @@ def _be(old: Path, new: Path) -> bool:
 
 
 def swap_parts(published: Path, folder: Path) -> None:
-    """Point `parquet` at the new folder by one rename."""
-    temporary = published / f".{LINK}-link"
+    """Point `parquet` at the new folder by one rename; what is there instead of a link goes with the old folders."""
+    link, temporary = published / LINK, published / f".{LINK}-link"
     temporary.unlink(missing_ok=True)
     temporary.symlink_to(folder.name)
-    temporary.replace(published / LINK)
+    if link.is_dir() and not link.is_symlink():  # a home that was copied by what follows links
+        copied = new_folder(published, "copied")
+        link.replace(copied / LINK)
+    temporary.replace(link)
+
+
+def mend_link(published: Path, build_id: str) -> None:
+    """Make the link again in a home that was copied without it: by zip, by `rsync -L`, through a bucket.
+
+    Nothing is done where the folder of the published build was not copied either: the next publication writes it.
+    """
+    link, folder = published / LINK, published / f"{PREFIX}{build_id}"
+    if not (link.is_symlink() and link.is_dir()) and folder.is_dir():
+        swap_parts(published, folder)
+        remove_old_parts(published, folder)
 
 
 def remove_old_parts(published: Path, current: Path) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,7 @@ from dagster_project.publishing.parts import LINK, file_name, keep_part, new_fol
 from dagster_project.publishing.statements import write_statements, write_views
 from dagster_project.publishing.tables import COPIED, PublishedTable, ops_tables
 from dagster_project.publishing.totals import write_totals
+from dagster_project.publishing.view_files import write_view_files
 
 if TYPE_CHECKING:
     import duckdb
@@ -61,6 +62,7 @@ class Identity:
     code_version: str
     units: dict[str, str]
     engine: str = "duckdb"
+    absent: dict[str, str] = field(default_factory=dict)  # report tables that it goes without, and why
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def publish(
     _remove_leftovers(published)
     file, record_file = published / FILE_NAME, published / COMMIT_RECORD
     names = [table.name for table in tables if not (table.is_view or table.is_parquet_only)]
-    last = None if months is None else last_publication(file, record_file, identity.code_version, names)
+    last = None if months is None else last_publication(file, record_file, identity.code_version, names, identity.absent)
     new_file = published / f".{identity.build_id}.duckdb"
     folder = new_folder(published, identity.build_id)
     built = frozenset(part_of(month) for month in months or ())
@@ -194,6 +196,7 @@ def _write(
         files, of_files = write_files(
             connection, parquet_only, digests, target.folder, target.published, target.last, target.built
         )
+        views, of_views = write_view_files(connection, tables, digests, statements, target.folder, target.published, target.last)
         _comment(connection, {"marts": tables, "ops": [*of_ops.values()], "main": tables})
         connection.commit()
         connection.execute("detach build")
@@ -203,8 +206,8 @@ def _write(
         "tables": {digest.table: digest.digest for digest in digests},
         "rows": {digest.table: digest.rows for digest in digests},
         "parts": {digest.table: digest.partitions for digest in digests},
-        "files": files,
-        "parquet": hashes | of_files,
+        "files": files | views,
+        "parquet": hashes | of_files | of_views,
         "versions": versions,
     }
 

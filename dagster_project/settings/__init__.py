@@ -4,6 +4,16 @@ Secrets never stand here: they come from the providers' credential chains or the
 """
 
 from dagster_project.settings.document import load_settings, settings_of
-from dagster_project.settings.model import MEMORY_LIMIT, SAFE_NAME, Reporting, Rules, Settings, SourceSettings
+from dagster_project.settings.model import MEMORY_LIMIT, SAFE_NAME, DeliveryLimits, Reporting, Rules, Settings, SourceSettings
 
-__all__ = ["MEMORY_LIMIT", "SAFE_NAME", "Reporting", "Rules", "Settings", "SourceSettings", "load_settings", "settings_of"]
+__all__ = [
+    "MEMORY_LIMIT",
+    "SAFE_NAME",
+    "DeliveryLimits",
+    "Reporting",
+    "Rules",
+    "Settings",
+    "SourceSettings",
+    "load_settings",
+    "settings_of",
+]

@@ -1,6 +1,5 @@
 """Reading trainledger.yaml: unknown keys, kinds and names are errors that name their line, and what was probably meant."""
 
-from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -10,19 +9,21 @@ from pydantic import ValidationError
 
 from dagster_project.base.failures import UsageError, meant
 from dagster_project.base.kinds import Kind, built_kinds
+from dagster_project.settings.lines import Parts, key_twice, line_of, variable, variable_in
 from dagster_project.settings.model import Organisation, Reporting, Retention, Settings, SourceSettings, Strict
+from dagster_project.settings.wording import example_of, reason_of
 
 _DEEP = 50  # no configuration has so many brackets in each other
-Parts = tuple[int | str, ...]  # where in the document: sources, 0, location
 REMOTE = ("s3://", "gs://", "bq://")
 
 
 class KeyUsageError(UsageError):
-    """A key of the configuration whose value cannot be; `parts` is its place in the document."""
+    """A key of the configuration whose value cannot be; `places` are where in the document, the most telling first."""
 
-    def __init__(self, parts: Parts, what: str, path: Path) -> None:
-        super().__init__(what, where=str(path), remedy="See the commented example that `trainledger init` writes.")
-        self.parts = parts
+    def __init__(self, parts: Parts, what: str, path: Path, *others: Parts) -> None:
+        key = next((str(part) for part in reversed(parts) if isinstance(part, str)), "")
+        super().__init__(what, where=str(path), remedy=example_of(key))
+        self.places = (parts, *others)
 
 
 def load_settings(path: Path) -> Settings:
@@ -36,13 +37,14 @@ def load_settings(path: Path) -> Settings:
             remedy="Give it with --config or TRAINLEDGER_CONFIG, or write one with `trainledger init`.",
         ) from None
     document = _parsed(data, path)
+    _refuse_what_yaml_takes(data.decode(), path)
     if not isinstance(document, dict):
         raise UsageError("the configuration is empty", where=f"{path}, line 1", remedy="`trainledger init` writes one.")
     try:
         return settings_of(document, path)
     except KeyUsageError as error:
-        where = f"{path}, line {_line_of(data.decode(), error.parts)}"
-        raise UsageError(error.what, where=where, remedy=error.remedy) from None
+        found = [line_of(data.decode(), parts) for parts in error.places]
+        raise UsageError(error.what, where=_at(path, *found), remedy=error.remedy) from None
 
 
 def _parsed(data: bytes, path: Path) -> Any:
@@ -56,6 +58,8 @@ def _parsed(data: bytes, path: Path) -> Any:
         what, before = f"not YAML: {error.reason}", text[: error.position]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        if mark and (name := variable_in(text.splitlines()[mark.line : mark.line + 1])):  # {location: s3://${BUCKET}}
+            raise _unfilled(name, mark.line + 1, path) from None
         what, before = f"not YAML: {error.problem or error.context}", "\n" * (mark.line if mark else 0)
     except RecursionError:
         depths = accumulate((char in "[{") - (char in "]}") for char in text)
@@ -65,20 +69,26 @@ def _parsed(data: bytes, path: Path) -> Any:
     raise UsageError(f"the configuration is {what}", where=f"{path}, line {before.count(chr(10)) + 1}") from None
 
 
-def _line_of(text: str, parts: Iterable[int | str]) -> int:
-    """The line of a key, or of the nearest one around it."""
-    node, line = yaml.compose(text, Loader=yaml.SafeLoader), 1
-    for part in parts:
-        if isinstance(node, yaml.MappingNode):
-            found = next(((key, value) for key, value in node.value if key.value == str(part)), None)
-        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
-            found = (node.value[part], node.value[part])
-        else:
-            found = None
-        if found is None:
-            break
-        line, node = found[0].start_mark.line + 1, found[1]
-    return line
+def _refuse_what_yaml_takes(text: str, path: Path) -> None:
+    """What is YAML and not what its writer meant: a key that is there twice, and a variable that nothing fills in."""
+    if twice := key_twice(text):
+        key, first, second = twice
+        remedy = f"Keep one of them. {example_of(key)}"
+        raise UsageError(
+            f"'{key}' is there twice, and the second would replace the first", where=_at(path, first, second), remedy=remedy
+        )
+    if found := variable(text):
+        raise _unfilled(*found, path)
+
+
+def _unfilled(name: str, line: int, path: Path) -> UsageError:
+    what = f"'{name}' is a variable, and the configuration is read as it is written"
+    remedy = "Write the value itself, such as s3://my-bucket/prefix. Secrets come from the providers' credential chains."
+    return UsageError(what, where=_at(path, line), remedy=remedy)
+
+
+def _at(path: Path, *lines: int) -> str:
+    return f"{path}, line{'s' if len(lines) > 1 else ''} {' and '.join(map(str, lines))}"
 
 
 def settings_of(document: dict[str, Any], path: Path) -> Settings:
@@ -86,6 +96,7 @@ def settings_of(document: dict[str, Any], path: Path) -> Settings:
     path = path.absolute()
     sources = document.get("sources")
     sources = sources if isinstance(sources, list) else []  # anything else is reported below
+    _refuse_names_twice(sources, path)
     _refuse_kinds_not_built(sources, path)
     if document.get("carbon_weights") == "energy":  # an accepted setting that changed nothing would be a quiet lie
         raise _usage(
@@ -94,13 +105,13 @@ def settings_of(document: dict[str, Any], path: Path) -> Settings:
     if "path" in document:
         raise _usage(("path",), document, "unknown key", path)
     resolved = dict(document, path=path)
-    home = Path(_location(path, str(document.get("home") or "./trainledger-home"), ("home",), local=True))
+    home = Path(_location(path, document.get("home") or "./trainledger-home", ("home",), local=True))
     landing = document.get("landing")
     resolved["home"] = home
-    resolved["landing"] = str(home / "landing") if landing is None else _location(path, str(landing), ("landing",))
+    resolved["landing"] = str(home / "landing") if landing is None else _location(path, landing, ("landing",))
     if sources:
         resolved["sources"] = [
-            {**source, "location": _location(path, str(source["location"]), ("sources", number, "location"))}
+            {**source, "location": _location(path, source["location"], ("sources", number, "location"))}
             if isinstance(source, dict) and "location" in source
             else source
             for number, source in enumerate(sources)
@@ -112,8 +123,9 @@ def settings_of(document: dict[str, Any], path: Path) -> Settings:
         # first a misspelt key, of which the right spelling is missing too
         first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
         is_unknown = first["type"] == "extra_forbidden"
-        reason = f"unknown key{_nearest(first['loc'])}" if is_unknown else first["msg"].removeprefix("Value error, ")
-        raise _usage(first["loc"], document, reason, path) from None
+        reason = f"unknown key{_nearest(first['loc'])}" if is_unknown else reason_of(first)
+        place = first["loc"][: first["loc"].index("book") + 1] if "book" in first["loc"] else first["loc"]
+        raise _usage(place, document, reason, path) from None
 
 
 def _nearest(parts: Parts) -> str:
@@ -148,6 +160,16 @@ def _key_of(parts: Parts, document: dict[str, Any]) -> str:
     return key
 
 
+def _refuse_names_twice(sources: list[Any], path: Path) -> None:
+    """Two sources of one name would share a folder of the landing."""
+    seen: dict[str, int] = {}
+    for number, source in enumerate(sources):
+        name = source.get("name") if isinstance(source, dict) else None
+        if isinstance(name, str) and seen.setdefault(name, number) != number:
+            what = f"source names must be unique, but {name} is there more than once"
+            raise KeyUsageError(("sources", number, "name"), what, path, ("sources", seen[name], "name"))
+
+
 def _refuse_kinds_not_built(sources: list[Any], path: Path) -> None:
     """A kind of the contract that this version cannot read yet is distinguished from a kind that does not exist."""
     for source in sources:
@@ -160,8 +182,10 @@ def _refuse_kinds_not_built(sources: list[Any], path: Path) -> None:
             )
 
 
-def _location(path: Path, text: str, parts: Parts, *, local: bool = False) -> str:
+def _location(path: Path, text: Any, parts: Parts, *, local: bool = False) -> str:
     """A location as written, or a local path resolved against the file."""
+    if not isinstance(text, str) or not text.strip():
+        raise KeyUsageError(parts, f"'{parts[-1]}': this is no text", path)
     if text.startswith(REMOTE) and not local:
         return text
     try:

@@ -17,11 +17,19 @@ from dagster_project.base.months import MONTHS
 
 SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 MEMORY_LIMIT = "1500MB"
+_MEMORY = r"^[1-9][0-9]*[MGT]i?B$"
 LEAST_BILLED = 10 << 20  # BigQuery bills 10 MiB for a table at least: below it every query would be refused
 _AMAZON = frozenset({"role_arn", "external_id", "requester_pays"})
 _BIGQUERY = frozenset({"maximum_bytes_billed", "look_back_days", "billing_project", "dataset_location"})
 # by scheme the keys that would change nothing, without a word; a folder takes all: a copied export needs a new location only
 IDLE_KEYS = {"s3": _BIGQUERY | {"impersonate"}, "gs": _AMAZON | _BIGQUERY, "bq": _AMAZON}
+
+
+def bytes_of(memory: str) -> int:
+    """Bytes of an amount of memory as the configuration and DuckDB write it: '1500MB', '2GiB'."""
+    unit = memory.lstrip("0123456789")
+    power = "KMGT".index(unit[0]) + 1
+    return int(memory.removesuffix(unit)) * int((1024 if "i" in unit else 1000) ** power)
 
 
 class Strict(BaseModel):
@@ -39,6 +47,19 @@ class Retention(Strict):
     """How long superseded generations of an open month stay."""
 
     open_month_days: Annotated[int, Field(ge=0)] = 3
+
+
+class DeliveryLimits(Strict):
+    """What reading one delivery may take before it is refused as `too_costly`; times are for each begun MiB of it."""
+
+    cpu_s: Annotated[int, Field(gt=0)] = 60
+    wall_s: Annotated[int, Field(gt=0)] = 300
+    memory: Annotated[str, Field(pattern=_MEMORY)] = "2GB"  # beside the engine's `memory_limit`
+
+    @property
+    def memory_bytes(self) -> int:
+        """`memory` in bytes."""
+        return bytes_of(self.memory)
 
 
 class Reporting(Strict):
@@ -139,17 +160,10 @@ class Settings(Strict):
     carbon_weights: Literal["list_cost", "energy"] = "list_cost"
     engine: Literal["duckdb", "spark"] = "duckdb"  # what runs the models (docs/scale.md); figures are the same
     publish_mode: Annotated[int, BeforeValidator(readers_mode)] = 0o640  # of what readers read: the operating user's group may
-    memory_limit: Annotated[str, Field(pattern=r"^[1-9][0-9]*[MGT]i?B$")] = MEMORY_LIMIT  # of an engine; more goes to the disk
+    memory_limit: Annotated[str, Field(pattern=_MEMORY)] = MEMORY_LIMIT  # of an engine; more goes to the disk
+    delivery_limits: DeliveryLimits = DeliveryLimits()
     reporting: Reporting = Reporting()
     sources: Annotated[list[SourceSettings], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _source_names_are_unique(self) -> Self:
-        names = [source.name for source in self.sources]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"source names must be unique, but {', '.join(twice)} is there more than once")
-        return self
 
     @cached_property
     def by_name(self) -> dict[str, SourceSettings]:

@@ -151,13 +151,16 @@ def model_results(site: Site, build: Build, every: list[Statement]) -> Iterator[
             if node.unique_id not in known:  # Spark loads the seeds too
                 nodes.append(node)
                 yield node
-        gates.record(connection, build.build_id, gates.dbt_gates(nodes))
+        manifest = modelling.project(site.root)
+        found = gates.dbt_gates(nodes, report_models.models_of_reports(manifest))
+        gates.record(connection, build.build_id, [*found, *report_models.unsound(manifest, nodes)])
     on_spark.clear(site)
 
 
 def expected_gates(site: Site) -> set[str]:
     """Every gate a build of this project must have passed."""
-    return gates.expected_dbt_gates(modelling.project(site.root)) | {EVERY_ONE_JUDGED}
+    manifest = modelling.project(site.root)
+    return gates.expected_dbt_gates(manifest, report_models.models_of_reports(manifest)) | {EVERY_ONE_JUDGED}
 
 
 def require_publishable(site: Site, build: Build) -> int:
@@ -187,10 +190,14 @@ def _allowed(site: Site, build: Build) -> Iterator[steps.Step]:
 
 
 def _published(site: Site, build: Build) -> Iterator[steps.Step]:
+    """Publish; a report model that is not sound is left out, with its statement, and PUBLICATION.json names it."""
     started = time.monotonic()
-    tables = published_tables(modelling.project(site.root))
-    identity = Identity(build.build_id, build.fingerprint, build.code_version, build.units, build.engine)
-    built, selects = None if build.is_full else build.month_dates, report_models.select_texts(site.root)
+    with opened(site) as connection:
+        absent = gates.unpublished_reports(connection, build.build_id)
+    tables = [table for table in published_tables(modelling.project(site.root)) if table.name not in absent]
+    selects = {name: text for name, text in report_models.select_texts(site.root).items() if name not in absent}
+    identity = Identity(build.build_id, build.fingerprint, build.code_version, build.units, build.engine, absent)
+    built = None if build.is_full else build.month_dates
     record = publish(site.build_file, site.published, tables, identity, built, selects)
     site.marker.unlink(missing_ok=True)
     durable.sync(site.root)

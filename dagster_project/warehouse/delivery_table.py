@@ -70,6 +70,6 @@ def write_deliveries(connection: duckdb.DuckDBPyConnection, sources: Iterable[st
 def write_listed(connection: duckdb.DuckDBPyConnection, sources: Iterable[SourceSettings], landing: Landing) -> None:
     """Fill the counts of each source as of its last look; a source that could not be listed yet has no row."""
     for source in sources:
-        if counts := landing.counts(source.name):
+        if counts := landing.listed.counts(source.name):
             values = [source.name, str(source.kind), *astuple(counts)]
             connection.execute("insert into ops.listed_objects values (?, ?, ?, ?, ?, ?, ?, ?)", values)

@@ -7,7 +7,7 @@ What the tests ask is in dbt/.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import duckdb
 
 MODELS_GATE = "dbt.models"
+REPORT = "dbt.report."  # and the name of a report model that is not published, as it could not be built or a test of it failed
 OPS_DDL = """
 create schema if not exists ops;
 create table if not exists ops.builds (
@@ -46,17 +47,24 @@ def is_blocking(node: Mapping[str, Any]) -> bool:
     return str(node["config"].get("severity", "error")).lower() == "error"
 
 
-def expected_dbt_gates(manifest: dict[str, Any]) -> set[str]:
-    """Names of every gate that a build must pass. A test of severity warn is recorded, not expected."""
+def expected_dbt_gates(manifest: dict[str, Any], reports: Set[str] = frozenset()) -> set[str]:
+    """Names of every gate that a build must pass. A test of severity warn is recorded, not expected.
+
+    Nor is one of `reports` (unique ids of models): the ledger's facts do not wait for a page.
+    """
     tests = [node for node in manifest["nodes"].values() if node["resource_type"] == "test"]
-    return {MODELS_GATE, *(f"dbt.{node['name']}" for node in tests if is_blocking(node))}
+    of_facts = [node for node in tests if not (reports and reports & {*node["depends_on"]["nodes"]})]
+    return {MODELS_GATE, *(f"dbt.{node['name']}" for node in of_facts if is_blocking(node))}
 
 
-def dbt_gates(nodes: Iterable[NodeResult]) -> list[GateResult]:
-    """Turn what became of a build's nodes into gates: one for all models and seeds together, one for each test."""
+def dbt_gates(nodes: Iterable[NodeResult], reports: Set[str] = frozenset()) -> list[GateResult]:
+    """Turn what became of a build's nodes into gates: one for all models and seeds together, one for each test.
+
+    Of models `reports` are left out; each that is not sound has a gate by itself (report_models.py).
+    """
     nodes = list(nodes)
     found = [GateResult(f"dbt.{node.name}", node.is_sound, node.failures, node.detail) for node in nodes if node.is_test]
-    broken = broken_models(nodes)
+    broken = broken_models(node for node in nodes if node.unique_id not in reports)
     found.append(GateResult(MODELS_GATE, not broken, len(broken), "; ".join(broken[:SHOWN_ROWS]) or None))
     return sorted(found, key=lambda gate: gate.gate)
 
@@ -109,6 +117,16 @@ def require_all_passed(connection: duckdb.DuckDBPyConnection, build_id: str, exp
         f"Build {build_id} is not published: {len(failed)} of its gates did not pass:\n{shown}{more}\nThe last publication stays",
         remedy="Correct the cause (source, record or model) and run `trainledger refresh` again.",
     )
+
+
+def unpublished_reports(connection: duckdb.DuckDBPyConnection, build_id: str) -> dict[str, str]:
+    """Report models that the build's publication goes without, each with the reason."""
+    found = connection.execute(
+        "select gate, coalesce(detail, '') from ops.gate_results where build_id = ? and starts_with(gate, ?) and not passed"
+        " order by gate",
+        [build_id, REPORT],
+    ).fetchall()
+    return {gate.removeprefix(REPORT): detail for gate, detail in found}
 
 
 def close_build(connection: duckdb.DuckDBPyConnection, build_id: str, finished_at: datetime, outcome: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from dagster_project.base import modes
 from dagster_project.landing.opening import open_landing
+from dagster_project.publishing import parts
 from dagster_project.warehouse.site import Site
 
 if TYPE_CHECKING:
@@ -68,3 +69,8 @@ class Home:
     def keep_modes(self) -> None:
         """Give the home its modes, also one that an older version made or a person changed."""
         modes.keep(self.root, self.settings.landing, self.settings.publish_mode)
+
+    def mend_publication(self) -> None:
+        """Make the link to the published Parquet again, in a home that was copied without it."""
+        if publication := self.site.publication():
+            parts.mend_link(self.site.published, publication["build_id"])

@@ -21,8 +21,8 @@ from dagster_project.base.failures import UsageError
 from dagster_project.publishing.digest import literal
 from dagster_project.warehouse import modelling
 from dagster_project.warehouse.nodes import NodeResult, node_results
-from dagster_project.warehouse.report_models import FOLDERS
 from dagster_project.warehouse.site import Site
+from dagster_project.warehouse.statements import REPORTS
 
 if TYPE_CHECKING:
     import duckdb
@@ -110,7 +110,7 @@ def run_dbt(site: Site, build_id: str, connect: Callable[[], Any]) -> list[NodeR
     path = site.target / "run_results.json"
     path.unlink(missing_ok=True)  # an old result must not pass for this build's
     program = [sys.executable, "-P", str(Path(__file__).with_name("spark_process.py")), str(os.getpid()), str(folder)]
-    others = [f"path:models/{folder}" for folder in FOLDERS]
+    others = [f"path:models/{folder}" for folder in REPORTS]
     chosen = [*modelling.BUILD_ARGUMENTS, "--full-refresh", "--exclude", *others, "--target", SPARK]
     modelling.run_process(program, chosen, site.build_file, site.target)
     results = json.loads(path.read_bytes())
@@ -122,7 +122,7 @@ def run_dbt(site: Site, build_id: str, connect: Callable[[], Any]) -> list[NodeR
 def _marts(site: Site) -> list[dict[str, Any]]:
     """Published tables that Spark makes; report models are DuckDB's, and a published view is made anew in the published file."""
     nodes = modelling.project(site.root)["nodes"].values()
-    models = [node for node in nodes if node["resource_type"] == "model" and not node["path"].startswith(FOLDERS)]
+    models = [node for node in nodes if node["resource_type"] == "model" and not node["path"].startswith(REPORTS)]
     how = [(node, node["config"]["materialized"], node["config"].get("meta", {}).get("published")) for node in models]
     return [node for node, kind, published in how if published == "parquet" or (published and kind != "view")]
 

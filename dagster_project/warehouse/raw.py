@@ -137,7 +137,8 @@ def _own_path(path: Path, taken: set[Path]) -> Path:
     while own in taken:
         number += 1
         own = path.with_name(f"{path.stem}~{number}{path.suffix}")
-    if own != path:
+    if own != path and not own.is_symlink():
+        own.unlink(missing_ok=True)  # what a copy of the home has instead of the link
         with suppress(FileExistsError):
             own.symlink_to(path.name)
     taken.add(own)

@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from dagster_project.publishing.digest import quoted
-from dagster_project.warehouse import modelling, statements
+from dagster_project.warehouse import gates, modelling, statements
 from dagster_project.warehouse.nodes import NodeResult
 from dagster_project.warehouse.statements import Statement
 
-FOLDER = "marts/reports/"  # below dbt/models
-IN_COMMON = "intermediate/reporting/"  # tables of a build, not published, that report models alone read
-FOLDERS = (FOLDER, IN_COMMON)
+FOLDER, IN_COMMON = statements.REPORTS  # the second: tables of a build, not published, that report models alone read
 WITH = re.compile(r"(?:\s|--[^\n]*\n)*with\s", re.IGNORECASE)
 
 
@@ -28,11 +26,33 @@ def select_texts(home: Path) -> dict[str, str]:
     return published_statements(modelling.project(home), modelling.compiled(home))
 
 
+def models_of_reports(manifest: Mapping[str, Any]) -> set[str]:
+    """The unique ids of report models and of what they have in common."""
+    return set(_models(manifest, FOLDER, IN_COMMON))
+
+
+def unsound(manifest: Mapping[str, Any], nodes: Iterable[NodeResult]) -> list[gates.GateResult]:
+    """A failed gate for each published report model that was not built, or of which a blocking test failed.
+
+    A table below one of these was not built either: the runner skips it.
+    """
+    found, models = dict[str, str | None](), _models(manifest, FOLDER)
+    for node in nodes:
+        if node.is_sound:
+            continue
+        if node.unique_id in models:
+            found.setdefault(node.unique_id, node.detail)
+        elif node.is_test and gates.is_blocking(of_test := manifest["nodes"][node.unique_id]):
+            for model in models.keys() & {*of_test["depends_on"]["nodes"]}:
+                found.setdefault(model, f"{node.name}: {node.detail}")
+    return [gates.GateResult(gates.REPORT + models[model]["name"], False, 0, detail) for model, detail in sorted(found.items())]
+
+
 def left_to_duckdb(home: Path, done: Iterable[NodeResult]) -> list[Statement]:
     """What a build on another engine leaves: report models and what they have in common, tests not asked, published seeds."""
     asked, nodes = {node.unique_id for node in done if node.is_test}, modelling.project(home)["nodes"]
     others = {key for key, node in nodes.items() if node["resource_type"] == "seed" and node["config"]["meta"].get("published")}
-    chosen = _models(modelling.project(home), *FOLDERS).keys() | others
+    chosen = _models(modelling.project(home), FOLDER, IN_COMMON).keys() | others
     return [one for one in statements.statements(home) if one.unique_id in chosen or (one.is_test and one.unique_id not in asked)]
 
 

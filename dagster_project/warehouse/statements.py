@@ -23,6 +23,7 @@ from dagster_project.warehouse import gates, modelling
 BY_MONTH = "by_month"
 SEED = "seed"
 TEST = "test"
+REPORTS = ("marts/reports/", "intermediate/reporting/")  # below dbt/models: the ledger is whole without what is there
 VIEW = "view"
 RUN = (BY_MONTH, "table", VIEW, SEED, TEST)
 WHOLE = re.compile(r"/\* whole \*/.*?/\* end of whole \*/", re.S)  # in dbt/macros/by_month.sql: only where a table is built whole
@@ -44,6 +45,7 @@ class Statement:
     also_replaced: str | None = None  # by month: rows of several months, replaced by every build that has a month
     shows_status: bool = False  # by month: also built again for months of which only the status is new
     blocks: bool = True  # a test: whether its rows stop the build
+    is_report: bool = False  # a report model, or a table that report models have in common
 
     @property
     def relation(self) -> str:
@@ -137,6 +139,7 @@ def _statement(node: Mapping[str, Any], text: str) -> Statement:
         meta.get("also_replaced"),
         meta.get("rebuilt_for") == "status",
         kind != TEST or gates.is_blocking(node),
+        kind == "model" and node["path"].startswith(REPORTS),
     )
 
 

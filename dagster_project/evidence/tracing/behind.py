@@ -45,6 +45,10 @@ MADE_OF = {
         " where reason = 'idle'",
         "fct_training_run_energy": RUN_MONTHS,
     },
+    "fct_purchase_costs": {
+        "fct_run_cell_costs": "semi join {rows} using (training_run_id, usage_month, provider_name, region_id, billing_currency)"
+        " where cost_component = 'accelerator'"
+    },
     "fct_reconciliation": {"fct_run_cell_costs": RECONCILED, "fct_residual_costs": RECONCILED},
 }
 SEEDS = {  # of a dimension that is a seed: its file, and the columns by which a row of it is found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dagster_project.base.failures import UsageError
+from dagster_project.base.failures import GateError, UsageError
 from dagster_project.evidence.tracing import origins, statements
 from dagster_project.evidence.tracing.behind import Behind
 from dagster_project.evidence.tracing.landed import Landed
@@ -61,9 +61,8 @@ def opened_trace(home: Home) -> Iterator[Trace]:
         raise UsageError("nothing is published yet", where=str(site.published_file), remedy="Run `trainledger refresh` first.")
     files = site.published / LINK / ATTRIBUTIONS
     try:
-        with opened(site.published_file) as prover:
+        with opened(site.published_file, site.memory_limit) as prover:
             connection = prover.connection
-            connection.execute(f"set memory_limit = '{site.memory_limit}'")
             columns = "charge_group_id varchar, delivery_content_hash varchar, source_name varchar, usage_month date"
             found = f"from read_parquet({literal(f'{files}/*.parquet')}, hive_partitioning = false)"
             connection.execute(
@@ -77,6 +76,20 @@ def opened_trace(home: Home) -> Iterator[Trace]:
             yield Trace(home, prover, landed, Behind(landed, prover, dict(asked)), dict(asked))
     except ReportError as error:
         raise UsageError(str(error).rstrip(".")) from None
+
+
+def proof_of(home: Home, figure: Figure) -> Proof:
+    """The proof of a figure, by a report's SQL: of the published file alone, where it reaches nothing else.
+
+    GateError where no row gives the figure.
+    """
+    with opened(home.site.published_file, home.site.memory_limit) as prover:
+        prover.lock()
+        proof = prove(prover, figure, quarter_of(figure))
+    if proof.is_of_nothing:
+        remedy = "Its SQL states the figure by itself. Render the report again and compare both."
+        raise GateError(f"{figure.id}: {proof.sentence} of the ledger", remedy=remedy)
+    return proof
 
 
 def trace_figure(
@@ -93,7 +106,7 @@ def trace_figure(
     with opened_trace(Home.of(settings)) as trace:
         figure = trace.figure(text, report)
         listener("proof", 0, 1, text)
-        proof = prove(trace.prover, figure, quarter_of(figure))
+        proof = proof_of(trace.home, figure)
         listener("proof", 1, 1, text)
         trace.behind.quarter = quarter_of(figure)
         for done, one in enumerate(proof.rows):

@@ -43,6 +43,11 @@ class Landed:
         self.connection, self._landing, self._rules, self._statements = connection, home.landing, home.rules, statements
         self._sources = home.settings.by_name
         connection.execute(STUBS)
+        # rows that are groups of their own are found by their names; as if every run were recorded, a tag makes no other one
+        connection.execute(
+            "create or replace table intermediate.int_recorded_months as"
+            " select distinct usage_month, training_run_id from attributions where training_run_id is not null"
+        )
         for kind in built_kinds():
             show_rows(connection, self._rules, self._landing, [], kind)
         origins.create(connection)

@@ -237,6 +237,7 @@ def _figures(trace: Trace, given: Given) -> list[str]:
     """The figures of every report in the home that rest on the rows."""
     found: list[str] = []
     if given.marts:
+        trace.prover.lock()  # every landed row has been read
         with without(trace.prover, given.marts, trace.report_statements) as left:
             for file in sorted((trace.home.site.root / "reports").glob("[1-9]*Q[1-4]/report.json"), reverse=True):
                 found += changed_figures(trace.prover, read_report(file), left)

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 from msgspec.structs import replace
 
-from connectors.deliveries import Converted, Part, refusal_of
+from connectors.deliveries import NOTHING_KNOWN, Converted, Part, refusal_of
 from connectors.errors import ExportContentError, Place
 from connectors.formats.schema import Schema
 from connectors.registry import connector_for
@@ -51,6 +51,10 @@ class Deriver:
         engine = duckdb.connect(":memory:", config=self._config)
         engine.execute("SET GLOBAL TimeZone = 'UTC'")
         return engine
+
+    def interrupt(self) -> None:
+        """End what the engine does now; for a watch in another thread."""
+        self._engine.interrupt()
 
     def derive(self, fetched: Fetched, store_uri: str, version: str) -> Contents:
         """Type and sum up a delivery.
@@ -118,7 +122,8 @@ def _begin(fetched: Fetched, store_uri: str, version: str) -> _Begun:
     except WRONG_FOR_GOOD as error:
         return _Begun(fetched, replace(made, refusals=[row_refusal(refusal_of(delivery, error))], is_taken=False))
     made = replace(made, refusals=[row_refusal(refusal) for refusal in converted.refusals])
-    if made.refusals and not converted.rows:  # nothing but refused records: the delivery before it is worth more
+    is_refused = any(refusal.reason != NOTHING_KNOWN for refusal in made.refusals)
+    if is_refused and not converted.rows:  # nothing but refused records: the delivery before it is worth more
         return _Begun(fetched, replace(made, is_taken=False))
     return _Begun(fetched, replace(made, unknown_columns=sorted(converted.unknown_columns)), converted)
 

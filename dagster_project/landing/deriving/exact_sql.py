@@ -16,7 +16,7 @@ def double_to_decimal(x: str, scale: int) -> str:
     factor = "case" + "".join(f" when abs({x}) < 1e{15 - scale + i} then 1e{scale - i}" for i in steps) + " end"
     whole = "case" + "".join(f" when abs({x}) < 1e{15 - scale + i} then 1{'0' * i}" for i in steps) + " end"
     nearest = f"cast(case when {x} < 0 then ceil({x} * {factor} - 5e-1) else floor({x} * {factor} + 5e-1) end as bigint)"
-    units = f"cast({nearest} as decimal(19,0)) * cast({whole} as decimal({scale + 1},0))"  # of 10^-scale
+    units = f"cast({nearest} as decimal(19,0)) * cast({whole} as decimal({max(scale + 1, len(steps))},0))"  # of 10^-scale
     unit = f"0.{'0' * (scale - 1)}1"
     return f"cast(cast({units} as decimal({37 - scale},0)) * cast({unit} as decimal({scale},{scale})) as decimal(38,{scale}))"
 

@@ -1,0 +1,87 @@
+"""The Parquet of published views, for Athena, Spark, polars and BI tools, which read files and ask no view.
+
+A view is asked once of the new published file. One with the column usage_month is a file for each month, as a table is; every
+other one is a single file. Where no table that it reads, or that a view behind it reads, has other rows than those published
+last, its files stay. *Example:* a delivery changes June's costs: run_summary is written again, whole; a refresh that only moves
+a gate writes none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dagster_project.publishing.digest import MONTH, WHOLE, quoted
+from dagster_project.publishing.last import Last, condition_of, part_of
+from dagster_project.publishing.parts import LINK, file_name, keep_part, write_part
+from dagster_project.publishing.tables import PublishedTable
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from dagster_project.publishing.digest import TableDigest
+
+READ = re.compile(r'\bmarts\."?(\w+)"?')
+ASKED = "asked_view"  # the rows of one view while its files are written
+
+
+def write_view_files(
+    connection: duckdb.DuckDBPyConnection,
+    tables: Sequence[PublishedTable],
+    digests: Sequence[TableDigest],
+    statements: Mapping[str, str],
+    folder: Path,
+    published: Path,
+    last: Last | None,
+) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
+    """Write or keep the files of every view. Returns rows by view and part, and sha256 by relative file name."""
+    changed = {digest.table for digest in digests if last is None or digest.partitions != last.parts_of(digest.table)}
+    rows: dict[str, dict[str, int]] = {}
+    hashes: dict[str, str] = {}
+    for view in (table for table in tables if table.is_view):
+        kept = (
+            None if last is None or changed & tables_behind(view.name, statements) else _keep(view.name, folder, published, last)
+        )
+        rows[view.name], of_view = kept or _write(connection, view, folder, published)
+        hashes |= of_view
+    return rows, hashes
+
+
+def tables_behind(view: str, statements: Mapping[str, str]) -> set[str]:
+    """The tables that a view reads, itself or by way of other views."""
+    read = set(READ.findall(statements[view])) - {view}
+    return read.union(*(tables_behind(name, statements) for name in read if name in statements))
+
+
+def _keep(view: str, folder: Path, published: Path, last: Last) -> tuple[dict[str, int], dict[str, str]] | None:
+    """The files of the last publication under their new names; None where one is missing or is not what was published."""
+    rows = last.record["files"].get(view)
+    hashes = {name: last.record["parquet"].get(name) for name in (file_name(view, part) for part in rows or ())}
+    if not rows or not all(
+        sha256 and keep_part(folder / name, published / LINK / name, sha256) for name, sha256 in hashes.items()
+    ):
+        return None
+    return rows, hashes
+
+
+def _write(
+    connection: duckdb.DuckDBPyConnection, view: PublishedTable, folder: Path, published: Path
+) -> tuple[dict[str, int], dict[str, str]]:
+    place = f"marts.{quoted(view.name)}"
+    columns = [name for name, *_ in connection.execute(f"describe {place}").fetchall()]
+    by_month = [MONTH] if MONTH in columns else []
+    order = ", ".join(f"{quoted(name)} asc nulls last" for name in dict.fromkeys([*by_month, *view.key, *columns]))
+    connection.execute(f"create or replace temp table {ASKED} as from {place} order by {order}")
+    counted = connection.execute(
+        f"select {MONTH if by_month else 'null'}, count(*) from {ASKED} group by 1 order by 1"
+    ).fetchall()
+    rows = {part_of(month) if by_month else WHOLE: count for month, count in counted} or {WHOLE: 0}
+    hashes = {}
+    for part in rows:
+        name = file_name(view.name, part)
+        query = f"from {ASKED} where {condition_of(part)} order by rowid"
+        hashes[name] = write_part(connection, query, folder / name, published / LINK / name)
+    connection.execute(f"drop table {ASKED}")
+    return rows, hashes

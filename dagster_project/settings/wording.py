@@ -1,0 +1,53 @@
+"""In words: why a value of the configuration cannot be, and an example of one that can."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dagster_project.base.kinds import KINDS
+
+_EXAMPLES = {
+    "sources": f"sources:\n  - {{name: my-bill, kind: {next(iter(KINDS))}, location: ./exports/my-bill}}",
+    "organisation": "organisation: {name: Example AG, reporting_currency: USD}",
+    "run_tag_keys": "run_tag_keys: [training_run_id]",
+    "approved_by": "approved_by: [Jane Doe]",
+    "reporting": "reporting: {restatement_threshold: 0.05}",
+    "retention": "retention: {open_month_days: 3}",
+    "memory_limit": "memory_limit: 1500MB",
+    "location": "location: s3://bucket/prefix",
+    "name": "name: my-bill",
+    "home": "home: ./trainledger-home",
+}
+_WORDS = {
+    "missing": "this key is missing",
+    "list_type": "this is no list: each of its values needs a line with a dash",
+    "model_type": "this is no mapping of keys and values",
+    "string_type": "this is no text",
+    "string_pattern_mismatch": "this is not written as it must be",
+    "bool_type": "this is neither true nor false",
+    "bool_parsing": "this is neither true nor false",
+    "int_type": "this is no whole number",
+    "int_parsing": "this is no whole number",
+    "int_from_float": "this is no whole number",
+    "decimal_parsing": "this is no number",
+    "decimal_type": "this is no number",
+    "too_short": "this is empty",
+}
+
+
+def reason_of(error: Mapping[str, Any]) -> str:
+    """What is wrong, of an error as pydantic gives it; a mapping where a list belongs is the commonest."""
+    kind, given = error["type"], error.get("input")
+    if "book" in error["loc"]:  # of a choice of types, pydantic names one
+        return "this is neither true nor false nor the name of an export"
+    if kind == "list_type" and isinstance(given, dict):
+        return "this is a mapping and must be a list: each of its values needs a line with a dash"
+    words = _WORDS.get(kind) or str(error["msg"]).removeprefix("Value error, ").replace("Input should be", "this must be")
+    shown = repr(given) if isinstance(given, str | int | float) and kind not in ("missing", "value_error") else ""
+    return f"{words}, but {shown[:60]}" if shown and len(shown) > 2 else words
+
+
+def example_of(key: str) -> str:
+    """What to do, with an example of the key where there is one."""
+    example = _EXAMPLES.get(key)
+    start = f"Write it like\n  {example}\n" if example else ""
+    return f"{start}See the commented example that `trainledger init` writes."
