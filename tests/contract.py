@@ -1,10 +1,15 @@
-"""The public contract as it is in force: contract.yml, changed by the sections of contract-2.yml that are done."""
+"""The public contract as it is in force: contract.yml, changed by the sections of the later files that are done."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import Any
+
+import yaml
+
+LATER = ("contract-2.yml", "contract-3.yml")
 
 
 def flat(columns: list[Any]) -> Iterator[str]:
@@ -16,10 +21,28 @@ def flat(columns: list[Any]) -> Iterator[str]:
             yield column
 
 
+def read(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The first file, and the sections of all later ones under their names, with the enumerations of the second."""
+    more: dict[str, Any] = {"enumerations": {}}
+    for name in LATER:
+        more |= yaml.safe_load((folder / name).read_text(encoding="utf-8"))
+    return yaml.safe_load((folder / "contract.yml").read_text(encoding="utf-8")), more
+
+
+def versions(folder: Path) -> dict[str, int]:
+    """Each section with the version of the file that has it."""
+    later = [yaml.safe_load((folder / name).read_text(encoding="utf-8")) for name in LATER]
+    return {section: more["version"] for more in later for section in sections_of(more)}
+
+
+def sections_of(more: dict[str, Any]) -> list[str]:
+    return [name for name in more if name not in ("version", "enumerations")]
+
+
 def in_force(base: dict[str, Any], more: dict[str, Any], sections: Collection[str]) -> dict[str, Any]:
     """Tables and enumerations that hold once these sections are done.
 
-    A section gives a table a new key or columns, adds columns, lets columns be null, or only states something in a note.
+    A section gives a table a new key or columns, adds columns, lets columns be null, has enumerations, or only a note.
     """
     merged = copy.deepcopy(base)
     if sections:
@@ -27,6 +50,9 @@ def in_force(base: dict[str, Any], more: dict[str, Any], sections: Collection[st
     for section in sections:
         for name, change in more[section].items():
             if name == "note":
+                continue
+            if name == "enumerations":
+                merged["enumerations"] |= change
                 continue
             _change(merged["tables"].setdefault(name, {}), change, f"{section}.{name}")
     return merged

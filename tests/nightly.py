@@ -50,7 +50,7 @@ MODELS = ("dbt", "requirements/test.lock")
 # what writes the tables that Spark reads, runs dbt on it, takes its tables back and runs on DuckDB what it leaves; a test
 # compares the modules of warehouse/ with what on_spark.py, spark_process.py and runner.py import
 OF_THE_WAREHOUSE = (
-    "building dbt_process gates modelling nodes on_spark raw raw_tables report_models runner site spark_process statements states"
+    "building dbt_process gates modelling nodes on_spark raw raw_tables runner site spark_process statements states"
 )
 SPARK = (
     *(f"dagster_project/warehouse/{name}.py" for name in OF_THE_WAREHOUSE.split()),
@@ -67,9 +67,10 @@ DRAWN_FROM = (
 PARTS = {
     "suite": Part("what every commit runs, with many examples of each property", tests=("tests",)),
     "drawn": Part(
-        "5,000 damaged exports, every drawn bill, every part of a company",
+        "5,000 damaged exports, 10,000 hostile values, every drawn bill, every part of a company",
         tests=(
             "tests/landing/test_landing_fuzz.py",
+            "tests/landing/test_landing_forms.py",
             "tests/test_conservation_of_any_bill.py",
             "tests/test_conservation_of_any_google.py",
             "tests/line/test_part_of_a_company.py",
@@ -86,6 +87,7 @@ PARTS = {
             "tests/landing/test_landing_derived.py",
             "tests/line/test_dagster_page.py",
             "tests/line/test_focus_beside_the_detailed_bill.py",
+            "tests/line/test_large_amounts.py",
             "tests/line/test_months_stand_apart.py",
             "tests/line/test_refresh_again.py",
             "tests/line/test_time_size_and_place.py",
@@ -119,6 +121,10 @@ PARTS = {
     "kills": Part(
         "all 25 kills of a refresh, and one at every change that landing makes on the disk",
         tests=("tests/landing/test_landing_deliveries.py", "tests/landing/test_landing_together.py", "tests/line/test_kills.py"),
+    ),
+    "histories": Part(
+        "300 histories of deliveries with power cuts, a full disk, a failing device; a power cut at every effect of landing",
+        tests=("tests/simulation",),
     ),
     "googlesql": Part(
         "every statement that BigQuery is sent, by Google's analyser",

@@ -3,9 +3,8 @@
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.contract import flat, in_force
+from tests.contract import flat, in_force, read, sections_of
 from tests.shared import SHARED, SHARED_REASON
 
 BASE = {
@@ -20,6 +19,7 @@ MORE: dict[str, Any] = {
         "dim_c": {"key": ["c"], "columns": ["c text"]},
     },
     "second": {"fct_a": {"note": "more rows"}},
+    "third": {"enumerations": {"status": ["final", "preliminary", "void"]}},
 }
 
 
@@ -33,6 +33,7 @@ def test_a_section_that_is_done_brings_keys_columns_nulls_tables_and_enumeration
     assert merged["tables"]["dim_b"] == {"key": ["b"]}
     assert merged["tables"]["dim_c"] == {"key": ["c"], "columns": ["c text"]}
     assert merged["enumerations"] == {"status": ["final", "preliminary"], "verdict": ["yes"]}
+    assert in_force(BASE, MORE, ["third"])["enumerations"]["status"] == ["final", "preliminary", "void"]
     assert BASE["tables"]["fct_a"]["key"] == ["x"]  # the file as it was read is left alone
 
 
@@ -52,10 +53,12 @@ def test_a_word_that_would_be_passed_over_is_an_error(change: dict[str, Any]) ->
 @pytest.mark.skipif(SHARED is None, reason=SHARED_REASON)
 def test_every_section_of_the_real_contract_can_be_merged() -> None:
     assert SHARED is not None
-    base, more = (yaml.safe_load((SHARED / name).read_text()) for name in ("contract.yml", "contract-2.yml"))
-    sections = [name for name in more if name not in ("version", "enumerations")]
-    assert "house" in sections
-    tables = in_force(base, more, sections)["tables"]
+    base, more = read(SHARED)
+    assert {"house", "door"} <= {*sections_of(more)}
+    merged = in_force(base, more, sections_of(more))
+    tables = merged["tables"]
+    assert "no_record" in merged["enumerations"]["residual_reason"]
+    assert "accelerator_type text" in flat(tables["fct_residual_costs"]["columns"])
     assert "payer_account_id text" in flat(tables["fct_prepaid"]["columns"])
     assert "opening_cost money?" in flat(tables["fct_prepaid"]["columns"])
     assert all(table["key"] for table in tables.values())

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from dagster_project.publishing.contract import SECTIONS
-from tests.contract import flat, in_force
+from tests.contract import flat, in_force, read
 from tests.oracle.compare import KEYS, differences, report
 from tests.oracle.oracle import Oracle, Tables
 from tests.shared import SHARED
@@ -70,7 +70,7 @@ def columns_of_the_contract() -> dict[str, set[str]]:
     """The columns of each table as the contract is in force."""
     if SHARED is None:
         pytest.skip("the public contract (../shared/contract.yml) is not beside this checkout")
-    base, more = (yaml.safe_load((SHARED / name).read_text()) for name in ("contract.yml", "contract-2.yml"))
+    base, more = read(SHARED)
     tables = in_force(base, more, SECTIONS)["tables"]
     return {name: {column.split()[0] for column in flat(table.get("columns", []))} for name, table in tables.items()}
 

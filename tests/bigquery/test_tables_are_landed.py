@@ -130,7 +130,7 @@ def test_a_full_refresh_plans_with_all_days(organisation: Organisation, monkeypa
 def test_a_table_without_partitions_is_reported_as_empty(organisation: Organisation, bill: Exported) -> None:
     bill.days.clear()
     assert organisation.refresh() == []
-    counts = organisation.line.landing.counts("google")
+    counts = organisation.line.landing.listed.counts("google")
     stated = counts and nothing_there(f"bq://{TABLE}", counts)
     assert stated and stated[0].endswith("no partition in the days that were asked for")
 

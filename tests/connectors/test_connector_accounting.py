@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -142,3 +143,23 @@ def test_a_location_with_nothing_to_read_is_named_empty_and_is_no_refusal(
     stated = nothing_there(location, counts)
     assert refusals == [] and (stated and stated[0]) == named
     assert stated is None or "Correct `location`" in stated[1]
+
+
+def test_links_pipes_and_sockets_are_counted_and_named(tmp_path: Path) -> None:
+    """A folder that is a link may hold the bill of the year before: nobody must believe that it was read."""
+    location, elsewhere = tmp_path / "rates", tmp_path / "elsewhere"
+    for folder in (location / "2026", elsewhere):
+        folder.mkdir(parents=True)
+        (folder / "rates.csv").write_text("rate_date,base_currency,quote_currency,rate\n2026-04-01,EUR,USD,1.1\n")
+    (location / "2025").symlink_to(elsewhere)
+    (location / "gone.csv").symlink_to(tmp_path / "gone.csv")
+    (location / "loop").symlink_to(location / "loop")
+    (location / "latest").symlink_to(location / "2026")  # its files are read in 2026
+    (location / ".cache").symlink_to(elsewhere)
+    os.mkfifo(location / "pipe.csv")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(location / "s"))
+        [refusal], counts = seen("fx_rates", location)
+    assert (counts.listed, counts.delivered, counts.not_understood) == (6, 1, 5)
+    assert (refusal.reason, refusal.source_object) == ("not_followed", "2025")
+    assert refusal.value == "2 broken links, 1 linked folder, 1 pipe, 1 socket"

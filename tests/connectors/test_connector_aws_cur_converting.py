@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -99,6 +100,33 @@ def test_a_value_that_cannot_be_counted_is_refused_with_row_and_column(
     assert error.source_object == f"{DATA}/cur-00001.snappy.parquet"
 
 
+@pytest.mark.parametrize("payer", [None, ""])
+def test_a_row_without_a_payer_takes_the_only_one_of_its_delivery(tmp_path: Path, payer: str | None) -> None:
+    folder = overwrite(tmp_path / "cur", LINE, LINE | {"bill_payer_account_id": payer}, LINE | {"new_column": "x"})
+    result = converted("aws_cur", folder, tmp_path / "landing")
+    rows = rows_of(result)
+    assert [row["bill_payer_account_id"] for row in rows] == [LINE["bill_payer_account_id"]] * 3
+    assert [row["line_item_unblended_cost"] for row in rows] == [LINE["line_item_unblended_cost"]] * 3
+    assert result.unknown_columns == ("new_column",)
+
+
+def test_a_row_of_a_csv_without_a_payer_takes_the_only_one_of_its_delivery(tmp_path: Path) -> None:
+    named = csv_line()
+    nameless = named.replace(LINE["bill_payer_account_id"], "", 1)
+    assert nameless != named
+    result = converted("aws_cur", csv_export(tmp_path / "cur", named, nameless), tmp_path / "landing")
+    assert [row["bill_payer_account_id"] for row in rows_of(result)] == [LINE["bill_payer_account_id"]] * 2
+
+
+@pytest.mark.parametrize("others", [[], ["000000000018"]])
+def test_a_row_without_a_payer_is_refused_where_the_delivery_names_none_or_several(tmp_path: Path, others: list[str]) -> None:
+    payers = [*([LINE["bill_payer_account_id"], *others] if others else []), ""]
+    folder = overwrite(tmp_path / "cur", *[LINE | {"bill_payer_account_id": payer} for payer in payers])
+    with pytest.raises(ExportContentError) as caught:
+        converted("aws_cur", folder, tmp_path / "landing")
+    assert (caught.value.reason, caught.value.row_number) == ("missing_value", len(payers))
+
+
 def test_a_cost_that_is_an_empty_text_in_parquet_is_no_cost(tmp_path: Path) -> None:
     folder = overwrite(tmp_path / "cur")
     data = table(*[LINE | {"line_item_unblended_cost": cost} for cost in ("21.5", "")])
@@ -186,3 +214,13 @@ def test_a_repeated_column_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ExportSchemaError) as caught:
         converted("aws_cur", folder, tmp_path / "landing")
     assert (caught.value.reason, caught.value.column_name) == ("repeated_column", "line_item_unblended_cost")
+
+
+def test_a_decimal_of_more_digits_than_an_engine_has_is_refused(tmp_path: Path) -> None:
+    """AWS writes none; DuckDB would read a double, and nobody would see the lost digits."""
+    location, wide = overwrite(tmp_path / "cur"), {"line_item_unblended_cost": pa.decimal256(76, 38)}
+    [path] = location.rglob("*.parquet")
+    write_parquet(path, table(LINE | {"line_item_unblended_cost": Decimal("1234567890.123456789")}, types=wide))
+    with pytest.raises(ExportSchemaError, match="of more digits than are read exactly") as caught:
+        converted("aws_cur", location, tmp_path / "landing")
+    assert (caught.value.reason, caught.value.column_name) == ("wrong_type", "line_item_unblended_cost")

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -276,3 +277,23 @@ def test_a_cut_file_is_reported(tmp_path: Path, size: int) -> None:
     with pytest.raises(ExportContentError, match="cut off") as refused:
         converted(KIND, tmp_path / "bill", tmp_path / "landing")
     assert refused.value.reason == "truncated"
+
+
+def test_a_bignumeric_keeps_its_last_digit(tmp_path: Path) -> None:
+    """Nineteen digits, of a line and of its credit: a double has fifteen. DuckDB reads a decimal of 76 digits as a double."""
+    cost, credit = Decimal("1234567890.123456789"), Decimal("-0.000000000000000000123456789")
+    wide = pa.decimal256(76, 38)
+    index, credits_ = BILLING.get_field_index("cost"), BILLING.get_field_index("credits")
+    record = pa.struct(
+        [pa.field("amount", wide) if field.name == "amount" else field for field in BILLING.field("credits").type.value_type]
+    )
+    schema = BILLING.set(index, pa.field("cost", wide)).set(credits_, pa.field("credits", pa.list_(record)))
+    row = line(cost=cost, credits=[{"name": "promotion", "amount": credit}])
+    write_partition(tmp_path / "bill", DAY, row, schema=schema)
+    result = converted(KIND, tmp_path / "bill", tmp_path / "landing")
+    found = "coalesce(cast(cost as varchar), cast(credit_amount as varchar))"
+    rows = duckdb.sql(f"select part, typeof(cost), {found} from '{result.parts[0].path}' order by part").fetchall()
+    assert [(part, kind, Decimal(text)) for part, kind, text in rows] == [
+        ("credit", "VARCHAR", credit),
+        ("line", "VARCHAR", cost),
+    ]

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from connectors.deliveries import Converted
-from connectors.telemetry import neuron_monitor, samples
+from connectors.telemetry import converting, neuron_monitor, samples
 from tests.connectors.kit import rows_of
 from tests.connectors.neuron import document, read, runtime, wrapped
 
@@ -137,12 +137,12 @@ def test_a_usual_document_takes_no_step_per_core(
 @given(st.lists(st.one_of(st.floats(0, 1), st.integers(0, 10**12).map(lambda whole: (whole + 0.5) / 1e12), st.none())))
 @example([0.0, 1.0, 5e-13, 1.5e-12, math.nextafter(0.5, 0), None])
 def test_ratios_are_rounded_as_each_would_be_by_itself(ratios: list[float | None]) -> None:
-    found = samples._rounded(pa.array(ratios, pa.float64())).to_pylist()
+    found = converting._rounded(pa.array(ratios, pa.float64())).to_pylist()
     assert found == [None if ratio is None else round(ratio, 12) for ratio in ratios]
 
 
 def test_a_large_file_is_written_in_small_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(samples, "_FLUSH", 10)
+    monkeypatch.setattr(converting, "_FLUSH", 10)
     lines = [wrapped(document(runtime(n, n), devices=4), f"2026-04-01T12:00:{n:02}Z") for n in range(20)]
     result = read(tmp_path, *lines)
     file = pq.ParquetFile(result.parts[0].path)
@@ -153,7 +153,7 @@ def test_a_large_file_is_written_in_small_pieces(tmp_path: Path, monkeypatch: py
 def test_texts_are_texts_in_the_parquet(tmp_path: Path) -> None:
     """They are written from dictionaries, which no reader should meet."""
     (part,) = read(tmp_path, wrapped(document(runtime(1, 2)))).parts
-    assert pq.read_schema(part.path).equals(samples.measured_schema(samples.COLUMNS))
+    assert pq.read_schema(part.path).equals(converting.measured_schema(samples.COLUMNS))
 
 
 def test_a_core_with_a_number_of_thousands_of_digits_is_out_of_range(tmp_path: Path) -> None:

@@ -296,7 +296,8 @@ neuron_device_power_utilization_max{neuron_device="1"} 90
 neuron_core_utilization_max{neuron_device="1"} 90
 """
     result = read(tmp_path, text, "host=i-1/2026-04-01T00:00:05Z.prom")
-    assert (result.rows, result.refusals) == (0, ())
+    names = "system_vcpu_usage_ratio, aws_neuron_device_power_utilization_ratio, neuron_device_power_utilization_max"
+    assert (result.rows, reasons(result)) == (0, {"no_known_metric": names})
 
 
 def test_observer_in_otlp_has_its_strategy_in_the_name(tmp_path: Path) -> None:

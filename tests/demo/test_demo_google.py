@@ -211,7 +211,7 @@ def test_the_awkward_cases_of_google_are_there(demo):
         )
         seen["account tax"] += row["project"] is None and row["cost_type"] == "tax"
         seen["invoice of another month"] += row["invoice"]["month"] != month(row).replace("-", "")
-    wanted = ("idle", "unlogged", "unused_commitment", "no_project", "non_accelerator")
+    wanted = ("idle", "no_record", "unused_commitment", "no_project", "non_accelerator")
     assert all(seen.values()), dict(seen)
     assert all(seen[f"residual {reason}"] for reason in wanted), dict(seen)
     kinds = {re.search(r"V\d\w?", row["sku"]["description"])[0] for _, row, _ in demo.google_rows if is_accelerator(row)}

@@ -124,7 +124,7 @@ def test_the_awkward_cases_are_there(demo):
         rules = {rule for _, rule, *_ in parts}
         seen["stale tag"] += bool(tag and "resource_time" in rules)
         seen["ambiguous"] += bool(residual and residual[0] == "unattributed")
-        seen["unlogged"] += bool(residual and residual[0] == "unlogged")
+        seen["no record"] += bool(residual and residual[0] == "no_record")
         seen["idle"] += bool(residual and residual[0] == "idle")
         seen["shared hour"] += len(parts) > 1
         seen["half a node"] += [part[2:] for part in parts] == [[1, 2], [1, 2]]

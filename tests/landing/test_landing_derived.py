@@ -27,7 +27,7 @@ from tests.landing.kit import Organisation, bill_line, instant, write_run
 from tests.landing.whole_company import SOURCES, whole_company
 
 UNBLENDED = "select line_item_unblended_cost from raw.aws_cur order by 1"
-VERSION = "dagster_project.landing.{}.connector_version"
+VERSION = "dagster_project.landing.land.connector_version"
 
 
 @pytest.fixture(autouse=True)
@@ -43,8 +43,7 @@ class OlderCode:
 
     def __enter__(self) -> None:
         self._patches.setattr("dagster_project.landing.deriving.derive.connector_for", self._older)
-        for module in ("land", "planning"):
-            self._patches.setattr(VERSION.format(module), lambda kind: "older")
+        self._patches.setattr(VERSION, lambda kind: "older")
 
     def __exit__(self, *_: object) -> None:
         self._patches.undo()
@@ -153,8 +152,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, what: Callable[[Delivery], bool], 
 
     fake = SimpleNamespace(KIND="aws_cur", SCHEMA=connector.SCHEMA, convert=convert)
     monkeypatch.setattr("dagster_project.landing.deriving.derive.connector_for", lambda kind: fake)
-    for module in ("land", "planning"):
-        monkeypatch.setattr(VERSION.format(module), lambda kind: version)
+    monkeypatch.setattr(VERSION, lambda kind: version)
 
 
 def test_what_new_code_refuses_no_longer_counts_as_if_it_had_been_refused_when_it_came(

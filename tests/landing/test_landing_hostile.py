@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -173,6 +174,94 @@ def test_a_landed_delivery_that_surprises_new_code_leaves_the_others(tmp_path: P
     assert organisation.line.elect().refusals == ()  # no standing refusal
 
 
+@pytest.mark.parametrize("error", [MemoryError(), RecursionError(), duckdb.OutOfMemoryException("Out of Memory Error")])
+def test_memory_that_one_delivery_wants_is_that_delivery_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    organisation = Organisation(tmp_path, CUR, OTHER)
+    for source in ("cur", "other"):
+        organisation.deliver([bill_line(1.5)], at=AT, source=source)
+    derive = Deriver.derive
+
+    def greedy(self: Deriver, fetched: Fetched, store_uri: str, version: str) -> Any:
+        if "/cur/" in f"/{store_uri}/":
+            raise error
+        return derive(self, fetched, store_uri, version)
+
+    monkeypatch.setattr(Deriver, "derive", greedy)
+    costly, landed = sorted(organisation.refresh(), key=lambda one: one.source)
+    assert (costly.outcome, landed.outcome) == ("unreadable", "landed")
+    assert costly.error is not None
+    assert (costly.error.reason, costly.error.source_object) == (
+        "too_costly",
+        "metadata/BILLING_PERIOD=2026-04/cur-Manifest.json",
+    )
+    monkeypatch.undo()
+    assert organisation.outcomes() == {"landed": 1}  # no standing refusal
+
+
+class Spoilt:
+    """A file of which the disk gives no byte."""
+
+    def __init__(self, file: Any, number: int) -> None:
+        self.file, self.number = file, number
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
+
+    def __enter__(self) -> Spoilt:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def read(self, *_: int) -> bytes:
+        raise OSError(self.number, os.strerror(self.number))  # reads name no file
+
+
+def spoilt(monkeypatch: pytest.MonkeyPatch, folder: Path, number: int, *, opens: bool) -> None:
+    """Files below a folder cannot be read, or not even be opened."""
+    whole = Path.open
+
+    def opened(self: Path, mode: str = "r", *more: Any, **options: Any) -> Any:
+        if not self.is_relative_to(folder) or "r" not in mode:
+            return whole(self, mode, *more, **options)
+        if not opens:
+            raise OSError(number, os.strerror(number), str(self))
+        return Spoilt(whole(self, mode, *more, **options), number)
+
+    monkeypatch.setattr(Path, "open", opened)
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EPERM, errno.EACCES, errno.ESTALE])
+@pytest.mark.parametrize("opens", [True, False], ids=["read", "open"])
+def test_a_file_of_a_source_that_the_disk_does_not_give_is_its_source_s_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, opens: bool
+) -> None:
+    organisation = Organisation(tmp_path, RUNS, OTHER)
+    organisation.deliver([bill_line(1.5)], at=AT, source="other")
+    (tmp_path / "exports/runs/a.run.json").write_text(json.dumps(record(started_at="2026-04-01T00:00:00Z")))
+    spoilt(monkeypatch, tmp_path / "exports/runs", number, opens=opens)
+    landed, unreadable = sorted(organisation.refresh(), key=lambda one: one.source)
+    assert (unreadable.outcome, landed.outcome) == ("unreadable", "landed")
+    assert unreadable.error is not None and unreadable.error.source_object == "a.run.json"
+    assert os.strerror(number) in unreadable.error.message and "room" not in unreadable.error.remedy
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES])
+def test_a_landed_file_that_the_disk_does_not_give_is_the_machine_s_and_no_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """The same error while the copy in the home is read: nothing is wrong with the delivery, so nothing is recorded of it."""
+    organisation = Organisation(tmp_path, RUNS)
+    (tmp_path / "exports/runs/a.run.json").write_text(json.dumps(record(started_at="2026-04-01T00:00:00Z")))
+    spoilt(monkeypatch, tmp_path / "home", number, opens=False)
+    with pytest.raises(MachineError, match=os.strerror(number)):
+        organisation.refresh()
+    monkeypatch.undo()
+    assert organisation.outcomes() == {"landed": 1}
+
+
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE])
 def test_what_the_machine_lacks_ends_the_refresh_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     organisation = Organisation(tmp_path, CUR)
@@ -188,8 +277,6 @@ def test_what_the_machine_lacks_ends_the_refresh_by_name(tmp_path: Path, monkeyp
 
 def test_sqlite_and_duckdb_say_it_in_words_and_a_value_in_a_file_has_no_meaning(tmp_path: Path) -> None:
     import sqlite3
-
-    import duckdb
 
     full = "IO Error: Could not write file: No space left on device"
     for error in (sqlite3.OperationalError("database or disk is full"), duckdb.IOException(full), MemoryError()):

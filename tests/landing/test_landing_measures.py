@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
+import jinja2
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -161,3 +164,28 @@ def test_only_deliveries_of_the_months_of_a_build_are_summed_again(organisation:
         line.create_raw(con, election, [])
         [(kinds,)] = con.execute("select list(distinct kind) from raw.measure_totals").fetchall()
     assert kinds == ["fx_rates"]  # it is of no month
+
+
+@pytest.mark.parametrize("decimals", [6, 9, 12])
+@pytest.mark.parametrize("digits", range(12, 26))
+def test_a_double_of_any_size_is_exact_or_null_and_never_an_error(decimals: int, digits: int) -> None:
+    """The casts of landing and of dbt: at six decimals a double of sixteen digits ended the whole build."""
+    macros = (Path(__file__).resolve().parents[2] / "dbt" / "macros" / "exact.sql").read_text()
+    of_dbt = jinja2.Environment().from_string(macros + f"{{{{ double_to_decimal('x', {decimals}) }}}}").render()
+    value = float(f"9.9e{digits - 1}")
+    fits = digits <= 24 - decimals
+    for expression in (double_to_decimal("x", decimals), of_dbt):
+        [(found,)] = duckdb.sql(f"select {expression} from (select cast({value} as double) as x)").fetchall()
+        assert found == (Decimal(value) if fits else None)
+
+
+def test_joules_of_a_large_job_become_microwatts_without_an_error() -> None:
+    """1,000 machines of 10 kW for a month are 26 TJ; above 1 TJ the model that divides them ended the whole build."""
+    dbt = Path(__file__).resolve().parents[2] / "dbt"
+    model = (dbt / "models/intermediate/energy/int_scheduler_readings.sql").read_text()
+    (expression,) = re.findall(r"-- in two steps:[^\n]*\n(.*? as energy_uw_us),", model, re.DOTALL)
+    macros = (dbt / "macros/exact.sql").read_text()
+    column = jinja2.Environment().from_string(macros + expression).render()
+    joules = Decimal("26000000000000.000001")
+    [(found,)] = duckdb.sql(f"select {column} from (select cast({joules} as decimal(38, 6)) as energy_j)").fetchall()
+    assert found == joules * 10**12

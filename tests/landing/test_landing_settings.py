@@ -168,3 +168,71 @@ def test_a_broken_configuration_is_reported_with_its_line(tmp_path: Path, text: 
         load_settings(path)
     assert f"({path}, line {line})" in str(raised.value)
     assert what in str(raised.value)
+
+
+EXAMPLE = "sources:\n  - {name: my-bill, kind: aws_cur, location: ./exports/my-bill}"
+TWICE = b"""sources:
+- {name: cur, kind: aws_cur, location: ./a}
+- name: fx
+  kind: fx_rates
+  location: ./fx
+- {name: cur, kind: aws_carbon, location: ./b}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "lines", "what", "remedy"),
+    [
+        pytest.param(GOOD + b"home: ./other\n" + ONE_SOURCE, "lines 2 and 3", "'home' is there twice", "Keep one", id="a key"),
+        pytest.param(GOOD + ONE_SOURCE + b"\n" + ONE_SOURCE, "lines 3 and 6", "'sources' is there twice", EXAMPLE, id="sources"),
+        pytest.param(
+            GOOD + b"sources:\n- name: cur\n  kind: aws_cur\n  location: ./x\n  location: ./y\n",
+            *("lines 6 and 7", "'location' is there twice", "location: s3://bucket/prefix"),
+            id="a key of a source",
+        ),
+        pytest.param(GOOD + TWICE, "lines 8 and 4", "cur is there more than once", "name: my-bill", id="a name"),
+        pytest.param(
+            GOOD + ONE_SOURCE.replace(b"./cur", b"s3://${BUCKET}/x"), "line 4", "'${BUCKET}' is a variable", "s3://", id="${}"
+        ),
+        pytest.param(
+            GOOD + ONE_SOURCE.replace(b"./cur", b"s3://$BUCKET/x"), "line 4", "'$BUCKET' is a variable", "s3://", id="$"
+        ),
+        pytest.param(
+            b"organisation: {name: Test}\nhome: $HOME/t\n" + ONE_SOURCE, "line 2", "'$HOME' is a variable", "", id="home"
+        ),
+        pytest.param(
+            GOOD + b"sources:\n  cur: {kind: aws_cur}\n", "line 3", "this is a mapping and must be a list", EXAMPLE, id="mapping"
+        ),
+        pytest.param(GOOD + b"sources: bill\n", "line 3", "this is no list", EXAMPLE, id="a text"),
+        pytest.param(GOOD, "line 1", "'sources': this key is missing", EXAMPLE, id="no sources"),
+        pytest.param(GOOD + b"sources: []\n", "line 3", "'sources': this is empty", EXAMPLE, id="empty"),
+        pytest.param(GOOD + ONE_SOURCE.replace(b"./cur", b"5"), "line 4", "'location': this is no text", "s3://", id="a number"),
+        pytest.param(GOOD + b"memory_limit: 5\n" + ONE_SOURCE, "line 3", "this is no text", "memory_limit: 1500MB", id="no text"),
+        pytest.param(GOOD + b"engine: oracle\n" + ONE_SOURCE, "line 3", "this must be 'duckdb' or 'spark'", "", id="no engine"),
+        pytest.param(
+            b"organisation: Acme\n" + ONE_SOURCE, "line 1", "this is no mapping", "organisation: {name:", id="no mapping"
+        ),
+        pytest.param(
+            GOOD + b"sources:\n- {name: cur, kind: aws_cur, location: ./x, book: 5}\n",
+            *("line 4", "'sources[cur].book': this is neither true nor false nor the name", ""),
+            id="book",
+        ),
+    ],
+)
+def test_what_yaml_would_take_or_pydantic_would_word_is_named_with_its_lines_and_an_example(
+    tmp_path: Path, text: bytes, lines: str, what: str, remedy: str
+) -> None:
+    path = tmp_path / "trainledger.yaml"
+    path.write_bytes(text)
+    with pytest.raises(UsageError) as raised:
+        load_settings(path)
+    assert f"({path}, {lines})" in str(raised.value)
+    assert what in raised.value.what and remedy in (raised.value.remedy or "")
+    assert "Input should be" not in str(raised.value)
+
+
+def test_an_anchor_and_a_price_in_dollars_are_no_mistakes(tmp_path: Path) -> None:
+    path = tmp_path / "trainledger.yaml"
+    sources = b"sources:\n- &one {name: cur, kind: aws_cur, location: ./a$b}\n- {<<: *one, name: other}\n"
+    path.write_bytes(b"organisation: {name: 5 $ a day}\n" + sources)
+    assert [source.name for source in load_settings(path).sources] == ["cur", "other"]

@@ -30,6 +30,7 @@ BILL = "data/BILLING_PERIOD=2026-08/payer-a-cur-00001.snappy.parquet"
 BEHIND = {
     "fct_training_run_costs": {"bill"},
     "fct_run_cell_costs": {"bill"},
+    "fct_purchase_costs": {"bill"},
     "fct_residual_costs": {"bill"},
     "fct_reconciliation": {"bill", "carbon", "delivery"},
     "fct_training_run_emissions": {"carbon"},
@@ -69,6 +70,12 @@ BEHIND = {
 def trace(demo_home: Path) -> Iterator[Trace]:
     with opened_trace(Home.of(load_settings(demo_home / "trainledger.yaml"))) as opened:
         yield opened
+
+
+def row_of(trace: Trace, name: str) -> dict[str, Any]:
+    """The answer to --source-row, by a trace of its own: once figures are asked, its connection reaches no file any more."""
+    with opened_trace(trace.home) as own:
+        return source_row(own, name)
 
 
 @pytest.fixture
@@ -187,7 +194,7 @@ def test_a_row_inside_a_group_is_traced_to_the_group(trace: Trace, connection: d
         "select charge_group_id, object, max(first_row) from origins group by all having count(*) > 3 order by all limit 1"
     ).fetchone() or ("", "", 0)
     assert not group.endswith(f"|{last}"), "the last row names no group"
-    stated = source_row(trace, f"{name}:{last}")
+    stated = row_of(trace, f"{name}:{last}")
     assert [part["charge_group_id"] for part in stated["parts"]] == [group]
 
 
@@ -204,7 +211,7 @@ def test_rows_of_carbon_samples_and_records_are_traced_to_runs_and_figures(
         name, row = connection.execute(
             "select object, first_row from origins where kind = ? order by all limit 1", [kind]
         ).fetchone() or ("", 0)
-        stated = source_row(trace, f"{name}:{row}")
+        stated = row_of(trace, f"{name}:{row}")
         assert any(part.get("training_run_id") for part in stated["parts"]) and stated["figures"]
         assert f"marts.{table}" in {one["table"] for one in stated["rows"]}
 
@@ -215,12 +222,12 @@ def test_a_row_that_does_not_count_has_its_reason(trace: Trace) -> None:
         " order by 1 limit 1"
     ).fetchone()
     assert quarantined
-    stated = source_row(trace, *quarantined)
+    stated = row_of(trace, *quarantined)
     assert "is in quarantine or doubted" in stated["told"][0]
     elected = "select content_hash from published.ops.dim_deliveries where is_elected"
     hashes = {content_hash for (content_hash,) in trace.prover.connection.execute(elected).fetchall()}
     older = [one for one in trace.landed.generations("payer-b-cur") if one.content_hash not in hashes]
-    stated = source_row(trace, f"{older[0].objects[0].key}:1")
+    stated = row_of(trace, f"{older[0].objects[0].key}:1")
     assert any("is not the delivery that counts" in line for line in stated["told"])
 
 

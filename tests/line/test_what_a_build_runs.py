@@ -133,6 +133,53 @@ def test_a_changed_statement_builds_its_table_and_what_reads_it(organisation: Or
     organisation.assert_full_build_is_equal()
 
 
+@pytest.mark.parametrize(
+    ("model", "added", "broken"),
+    [
+        ("int_comparison_pairs", "no_such_column", {"rpt_comparison_pairs", "rpt_trainium_vs_tpu"}),  # a table that they read
+        ("run_summary", "1e9::decimal(18, 6) * 1e9::decimal(18, 6) as too_large", {"run_summary"}),  # a view
+    ],
+)
+def test_a_report_model_that_fails_is_reported_and_stops_no_fact(
+    model: str, added: str, broken: set[str], organisation: Organisation, tmp_path: Path
+) -> None:
+    organisation.change = lambda one: replace(one, sql=f"select *, {added} from (\n{one.sql}\n)") if one.name == model else one
+    organisation.one_more_run()
+    printed = organisation.refresh(expected=1)
+    assert "Published build" in printed
+    assert f"Report table {min(broken)} is not published, the ledger is: " in printed
+    record = json.loads((organisation.home / "published" / "PUBLICATION.json").read_bytes())
+    assert broken <= record["absent"].keys()
+    assert not record["absent"].keys() & (record["tables"].keys() | {"fct_training_run_costs", "dim_training_runs"})
+    sql = f"select training_run_id from dim_training_runs where training_run_id = 'run-more-{organisation.count}'"
+    assert query(organisation.home, sql), "the facts of this build are published"
+    gates = "select gate from ops.gate_results where starts_with(gate, 'dbt.report.') and not passed"
+    assert {gate for (gate,) in query(organisation.home, gates)} == {f"dbt.report.{table}" for table in record["absent"]}
+    assert not query(organisation.home, f"select 1 from duckdb_views() where view_name in {(*broken, '')}")
+    report = ("report", "quarterly", "--quarter", "2026Q2", "--config", organisation.exports.folder / "trainledger.yaml")
+    done = warm.run_trainledger(*report, "--out", tmp_path / "report", now=NOW)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"Report table {min(broken)}" in organisation.refresh(expected=1), "a refresh without news reports it again"
+    organisation.change = lambda statement: statement
+    organisation.one_more_run()
+    organisation.refresh()
+    assert "absent" in json.loads((organisation.home / "published" / "PUBLICATION.json").read_bytes())
+    organisation.assert_full_build_is_equal()
+
+
+def test_a_failed_test_of_a_report_model_keeps_that_model_alone_from_readers(organisation: Organisation) -> None:
+    [name] = [
+        one.name for one in statements.statements(organisation.home) if one.name.startswith("unique_together_rpt_lost_work")
+    ]
+    organisation.change = changed(name, sql="select 'AWS' as provider, 3 as difference")
+    organisation.one_more_run()
+    organisation.refresh(expected=1)
+    record = json.loads((organisation.home / "published" / "PUBLICATION.json").read_bytes())
+    assert [*record["absent"]] == ["rpt_lost_work"]
+    assert record["absent"]["rpt_lost_work"].startswith(f'{name}: [{{"provider": "AWS"')
+    assert "rpt_break_even" in record["tables"]
+
+
 def test_a_test_with_rows_stops_the_publication_shows_them_and_leaves_out_what_is_below(organisation: Organisation) -> None:
     organisation.change = changed("assert_every_cell_adds_up", sql="select 'AWS' as provider, 3 as difference")
     before, under_way = tree(organisation.home / "published"), organisation.home / "building.json"

@@ -25,6 +25,7 @@ class Draw:
         self.random = random.Random(seed)
         self.pods = random.Random(seed)  # on their own: a new kind of row leaves every other draw as it is
         self.places = random.Random(seed)
+        self.plans = random.Random(seed)
 
     def account(self, source: str) -> str:
         return PAYERS[source][:-1] + self.random.choice("12")
@@ -122,6 +123,8 @@ class Draw:
             "savings_plan_total_commitment_to_date": 9.0,
             "savings_plan_used_commitment": self.amount(),
         }
+        plan = self.plans.choice(["EC2SP:trn1.1yrNoUpfront", "EC2SP:m7i.1yrNoUpfront", "ComputeSP:1yrNoUpfront"])
+        fee |= {"savings_plan_savings_plan_a_r_n": f"arn:sp-{plan}", "line_item_usage_type": f"USE2-{plan}"}
         if self.random.random() < 0.5:  # a private discount: the fee is billed after it, the commitment stated before
             fee["line_item_net_unblended_cost"] = round(9.0 * self.random.uniform(0.8, 1), 10)
         named = fee | {

@@ -15,7 +15,7 @@ _RECONCILED_CELL = ("provider_name", "payer_account_id", "sub_account_id", "serv
 
 KEYS: dict[str, tuple[str, ...]] = {
     "fct_run_cell_costs": ("training_run_id", *_CELL, "billing_currency", "cost_component", "attribution_rule"),
-    "fct_residual_costs": (*_CELL, "billing_currency", "cost_component", "reason"),
+    "fct_residual_costs": (*_CELL, "billing_currency", "cost_component", "accelerator_type", "reason"),
     "fct_training_run_costs": ("training_run_id", "usage_month", "billing_currency", "cost_component", "attribution_rule"),
     "fct_prepaid": ("provider_name", "payer_account_id", "commitment_id", "usage_month", "billing_currency"),
     "fct_run_cell_emissions": ("training_run_id", *_CELL, "provider_model_version"),

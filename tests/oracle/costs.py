@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
 
+from .accelerators import charged
 from .ladder import Part
 from .lines import SAVINGS_PLAN_PAIR, Line
 from .numerals import MONEY, to_decimal
@@ -49,7 +50,8 @@ class Measures:
 @dataclass
 class Costs:
     runs: dict[Key, Measures] = field(default_factory=lambda: defaultdict(Measures))  # (run, *cell, currency, component, rule)
-    residuals: dict[Key, Measures] = field(default_factory=lambda: defaultdict(Measures))  # (*cell, currency, component, reason)
+    # (*cell, currency, component, accelerator, reason)
+    residuals: dict[Key, Measures] = field(default_factory=lambda: defaultdict(Measures))
 
 
 def rounding_of_savings_plans(lines: Iterable[Line]) -> dict[Key, int]:
@@ -70,12 +72,12 @@ def gather(parts: Iterable[Part], rounding: dict[Key, int]) -> Costs:
     for part in parts:
         line = part.line
         if part.run == RESIDUAL:
-            target = costs.residuals[*line.cell, line.currency, part.component, part.reason]
+            target = costs.residuals[*line.cell, line.currency, part.component, charged(line, part.component), part.reason]
         else:
             target = costs.runs[part.run, *line.cell, line.currency, part.component, part.rule]
         target.add(part.billed, part.effective, part.list_cost, part.contracted, part.weight)
     for (source_name, payer, month, currency), amount in rounding.items():
-        costs.residuals[*_rounding_cell(source_name, payer, month), currency, "fee", "rounding"].add(amount, 0, 0, None, 0)
+        costs.residuals[*_rounding_cell(source_name, payer, month), currency, "fee", "", "rounding"].add(amount, 0, 0, None, 0)
     spread(costs)
     return costs
 
@@ -85,19 +87,30 @@ def spread(costs: Costs) -> None:
     rows_of_cell: dict[Key, list[Key]] = defaultdict(list)
     for key in costs.runs:
         rows_of_cell[key[1:CELL_END]].append(key)
-    for key, residual in costs.residuals.items():
+    for key, residuals in _whole_residuals(costs).items():
         rows = rows_of_cell.get(key[: CELL_END - 1])
-        if key[-1] not in SPREADABLE or not rows:
+        if not rows:
             continue
         weights = [((row[0], *row[CELL_END:]), max(costs.runs[row].weight, 0)) for row in rows]
         if not any(weight for _, weight in weights):
             continue
-        billed, effective = split(residual.billed, weights), split(residual.effective, weights)
+        billed = split(sum(residual.billed for residual in residuals), weights)
+        effective = split(sum(residual.effective for residual in residuals), weights)
         for row in rows:
             run_row = costs.runs[row]
             run_row.loaded_billed += billed[row[0], *row[CELL_END:]]
             run_row.loaded_effective += effective[row[0], *row[CELL_END:]]
-        residual.loaded_billed, residual.loaded_effective = residual.billed, residual.effective
+        for residual in residuals:
+            residual.loaded_billed, residual.loaded_effective = residual.billed, residual.effective
+
+
+def _whole_residuals(costs: Costs) -> dict[Key, list[Measures]]:
+    """What a cell leaves for one reason, of whatever accelerators: it is divided as one amount."""
+    whole: dict[Key, list[Measures]] = defaultdict(list)
+    for (*place, _, reason), residual in costs.residuals.items():
+        if reason in SPREADABLE:
+            whole[*place, reason].append(residual)
+    return whole
 
 
 def _row(measures: Measures, loaded_name: str) -> dict:
@@ -133,6 +146,7 @@ def run_rows(costs: Costs, run_months: set[tuple], reporting_currency: str, rate
     for key, measures in sums.items():
         converted, day = in_currency(rates, measures.effective, key[2], reporting_currency, key[1])
         rows[key] |= {"reporting_currency_effective_cost": to_decimal(converted, MONEY), "fx_rate_date": day}
+        rows[key]["effective_cost_with_list"] = to_decimal(0 if measures.list_cost is None else measures.effective, MONEY)
     return rows
 
 

@@ -227,8 +227,13 @@ def _pue(places: list[Held], facility: int | None) -> float | None:
     return math.floor(float(to_decimal(facility, KWH)) / float(to_decimal(inside, KWH)) * 1e9 + 0.5) / 1e9 if inside else None
 
 
-def run_rows(found: dict[RunPlace, Held], run_months: set[tuple[str, date]], unknown: set[tuple[str, date]]) -> dict[tuple, dict]:
-    """fct_training_run_energy: sums of the regions' rounded figures; a month without chips held on record is empty."""
+RunMonths = set[tuple[str, date]]
+
+
+def run_rows(
+    found: dict[RunPlace, Held], run_months: RunMonths, unknown: RunMonths, unknown_chips: RunMonths = frozenset()
+) -> dict[tuple, dict]:
+    """fct_training_run_energy: sums of the regions' rounded figures; a month without chips held is empty."""
     rows = {}
     for run, month in run_months:
         places = [held for key, held in found.items() if key[:2] == (run, month)]
@@ -247,6 +252,8 @@ def run_rows(found: dict[RunPlace, Held], run_months: set[tuple[str, date]], unk
         row["power_confidence"] = CONFIDENCES[confidence]
         row["telemetry_coverage_ratio"] = _coverage(observed, reserved)
         row["reserved_chip_hours"] = to_decimal(half_up(reserved / _HOUR_UW), 9)
+        if (run, month) in unknown_chips:
+            row["reserved_chip_hours"] = None
         busy = sum((held.busy for held in places), Fraction(0))
         row["busy_chip_hours"] = to_decimal(half_up(busy / _HOUR_UW) if observed else None, 9)
         if (run, month) in unknown:

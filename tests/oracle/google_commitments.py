@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from . import google_facts as facts
+from .accelerators import named_by
 from .google_clusters import CLUSTER, POOL, RESERVATION
 from .google_ladder import jobs_of, label_of
 from .google_lines import GoogleLine
@@ -101,6 +102,7 @@ def amortise(lines: Iterable[GoogleLine], tag_keys: list[str]) -> Flows:
             flow = flows["Google Cloud", fees[0].payer_account_id, commitment_id, currency][month]
             for fee in fees:
                 flow.pay(fee.billed)
+                flow.bought_for.add(named_by(fee))
             # usage carries its discounted cost already, so what is left is waste; rows of committed spend speak for themselves
             is_offset = any(fee.has_fee_offset for fee in fees)
             kept = [fee for fee in fees if (fee.has_fee_offset if fee.is_spend_based else is_offset)]

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import date
 
+from .accelerators import is_unrecorded
 from .google_clusters import CLUSTER, NEVER_A_RUNS, spellings
 from .google_lines import GoogleLine
 from .ladder import WHOLE, Claim, Part, billed_time, in_its_month, is_held_in_its_month, share_out
@@ -123,6 +124,8 @@ def residual_reason(line: GoogleLine, runs: Runs) -> str:
         return "unused_commitment"
     if line.allocation.namespace == "kube:unallocated":
         return "idle"
+    if is_unrecorded(line, runs):
+        return "no_record"
     if line.allocation.namespace in NEVER_A_RUNS or line.allocation.is_told_unknown:
         return "unlogged"
     is_held = is_held_in_its_month(line, line.held_names, runs)

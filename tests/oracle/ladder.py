@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from .accelerators import is_unrecorded
 from .lines import Line
 from .months import bounds, month_after
 from .overlap import occupation, weights
@@ -110,6 +111,8 @@ def residual_reason(line: Line, runs: Runs) -> str:
         return "unused_commitment"
     if not line.is_usage:  # a discount of a machine would make its idle hours negative
         return "unattributed"
+    if is_unrecorded(line, runs):
+        return "no_record"
     if line.component == "accelerator" and (line.is_block_hour or is_held_in_its_month(line, [line.resource_id], runs)):
         return "idle"
     return "unlogged" if line.component == "accelerator" else "non_accelerator"

@@ -59,9 +59,11 @@ from .power import (
 from .prepaid import aws_flows, prepaid_rows
 from .projects import Projects
 from .rates import read_rates
+from .recorded import note_recorded
 from .records import STILL_HELD, Runs, read_records, resolve
 from .rows import rows_of
 from .sizes import sizes_of
+from .tagged import tag_holds, tag_windows, tagged_lines
 from .tpu import read_tpu
 
 Tables = dict[str, dict[tuple, dict]]
@@ -144,6 +146,7 @@ class Oracle:
         self.runs.sizes = sizes_of(self.google_lines, self.runs)
         prepare_blocks(self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
+        note_recorded(self.lines, self.google_lines, self.runs, self.tag_keys)
         self.parts = [part for line in self.lines for part in parts_of(line, self.runs, self.tag_keys)]
         self.parts += google_ladder.parts_of(self.google_lines, self.runs, self.tag_keys)
         carbon_rows = google_rows(google_carbon, projects)
@@ -155,9 +158,13 @@ class Oracle:
             published=published_carbon([*aws_carbon, *google_carbon], self.carbon),
             now=moment(now) if now else None,
         )
-        telemetry = Telemetry(samples, self.runs)
-        holds = list(cut(cut_at_readings(holds_of(self.runs), at_nodes), times, closed))
+        by_tag = tagged_lines(self.parts, self.runs)
+        tagged = list(tag_windows(by_tag))
+        self.unknown_chips = {(window.run, month) for month, window in tagged if window.chips is None}
+        telemetry = Telemetry(samples, self.runs.beside(window for _, window in tagged))
+        holds = list(cut(cut_at_readings(chain(holds_of(self.runs), tag_holds(tagged)), at_nodes), times, closed))
         places = Places(self.lines, self.google_lines, self.parts, self.runs, telemetry)
+        places.bill_tagged(by_tag)
         self.own = read_own_figures(self._locations("user_inputs"), self.runs, as_published)
         nodes = read_at_nodes(holds, at_nodes)
         self.energy = hold_energy(observe(holds, telemetry), self.runs, places, self.own, nodes, calibrated)
@@ -201,7 +208,7 @@ class Oracle:
             "fct_residual_emissions": emission_tables.residual_rows(emissions, self.carbon),
             "fct_training_run_emissions": book,
             "fct_training_run_emissions_versions": versions,
-            "fct_training_run_energy": run_rows(self.energy, month_keys, unknown_months(self.runs)),
+            "fct_training_run_energy": run_rows(self.energy, month_keys, unknown_months(self.runs), self.unknown_chips),
             "fct_training_run_emissions_modelled": modelled_rows(self.energy, month_keys, self.own),
             "fct_reconciliation": reconciled,
         }

@@ -12,6 +12,7 @@ from .months import month_of
 from .observed import Telemetry
 from .records import CUSTOM_JOB, Runs
 from .splitting import RESIDUAL
+from .tagged import name_of
 
 _NAMED = (
     re.compile(r"^arn:aws:[a-z0-9-]+:([a-z0-9-]+):"),
@@ -47,6 +48,12 @@ class Places:
                 if part.line.region_id:
                     is_accelerator = part.component == "accelerator"
                     self._costs[part.run, part.line.usage_month, is_accelerator][part.line.region_id] += part.effective
+
+    def bill_tagged(self, lines: Iterable[tuple[str, Line]]) -> None:
+        """A machine that a tag alone shows is where its lines were billed."""
+        for _, line in lines:
+            if not isinstance(line, Line) or not line.resource_id:
+                self._bill(name_of(line), line)
 
     def _bill(self, name: str, line: Line) -> None:
         if line.region_id and line.is_usage:

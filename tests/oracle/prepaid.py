@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
+from .accelerators import UNNAMED, family_of, named_by
 from .lines import Line
 from .numerals import MONEY, to_decimal
 
@@ -17,6 +18,7 @@ class Flow:
     unused: int = 0
     stated: int = 0  # rows whose amounts AWS has rounded
     kind: str = ""
+    bought_for: set[str] = field(default_factory=set)  # accelerators that rows of the month name
 
     def pay(self, billed: int, is_discount: bool = False) -> None:
         """A discount of the purchase lowers it; whatever else comes back is a refund."""
@@ -51,6 +53,8 @@ def _kind(line: Line) -> str:
 
 
 def _book(flow: Flow, line: Line) -> None:
+    if line.is_block_hour or not line.is_usage:  # a plan or a reservation may cover use of other types than it was bought for
+        flow.bought_for.add(named_by(line))
     if line.is_block_hour:
         share = line.effective - line.unblended
         if line.is_unused:
@@ -89,10 +93,13 @@ def prepaid_rows(flows: Flows) -> dict[tuple, dict]:
     rows = {}
     for (provider, payer, commitment_id, currency), months in flows.items():
         opening, is_known, stated = 0, True, 0
+        bought_for: set[str] = set()
         for month in sorted(months):
             flow = months[month]
             closing = opening + flow.purchased - flow.refunded - flow.used - flow.unused
             stated += flow.stated
+            bought_for |= flow.bought_for - {""}
+            name = min(bought_for) if len(bought_for) == 1 else ""
             is_known = is_known and closing >= -OFF_PER_ROW * stated  # else it was bought before the first landed month
             amounts = {
                 "opening_cost": opening if is_known else None,
@@ -104,6 +111,10 @@ def prepaid_rows(flows: Flows) -> dict[tuple, dict]:
             }
             rows[provider, payer, commitment_id, month, currency] = {
                 name: to_decimal(amount, MONEY) for name, amount in amounts.items()
-            } | {"commitment_kind": flow.kind or "committed_use"}  # Google's
+            } | {
+                "commitment_kind": flow.kind or "committed_use",  # Google's
+                "accelerator_type": None if name in ("", *UNNAMED) else name,
+                "accelerator_family": family_of(name),
+            }
             opening = closing
     return rows

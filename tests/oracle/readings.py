@@ -10,4 +10,4 @@ def by_run(tables: Tables, measure: str = "billed_cost") -> dict[tuple, str]:
 
 def by_reason(tables: Tables, measure: str = "billed_cost") -> dict[tuple, str]:
     """(component, reason) -> amount; the tests' bills have each once."""
-    return {key[-2:]: f"{row[measure]:f}" for key, row in tables["fct_residual_costs"].items()}
+    return {(key[-3], key[-1]): f"{row[measure]:f}" for key, row in tables["fct_residual_costs"].items()}

@@ -3,7 +3,8 @@
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -72,6 +73,8 @@ class Runs:
     software: dict[str, str] = field(default_factory=dict)  # run -> version of its SDK
     runs_of_alias: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # of pipelines and workloads
     times: dict[str, tuple[int, int]] = field(default_factory=dict)  # run -> first start and last end on record
+    spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # run -> starts and ends of its attempts and nodes
+    recorded: set[tuple] = field(default_factory=set)  # month, provider, account and type of which a record names a resource
     unknown: list[Window] = field(default_factory=list)  # held from then on, and it is unknown until when in that month
     sizes: dict[date, dict[str, int]] = field(default_factory=dict)  # month -> machine -> its chips, where evidence shows
     _held: dict[tuple[int, int], tuple[set[str], set[str]]] = field(default_factory=dict)
@@ -79,6 +82,14 @@ class Runs:
     def of_tag(self, value: str) -> str:
         run_id = normalised(value)
         return self.run_of_id.get(run_id, run_id)
+
+    def beside(self, tagged: Iterable[Window]) -> "Runs":
+        """The same with what tags alone show, for telemetry."""
+        windows = {name: list(held) for name, held in self.windows.items()}
+        for window in tagged:
+            windows.setdefault(window.resource_id, []).append(window)
+        in_order = {name: sorted(held, key=lambda each: (each.start, each.end, each.run)) for name, held in windows.items()}
+        return replace(self, windows=in_order, _held={})
 
     def held_between(self, start: int, end: int) -> tuple[set[str], set[str]]:
         """Resources that somebody held then, and the runs that did. A name may be another machine at another time."""
@@ -217,6 +228,7 @@ def resolve(records: list[Record]) -> Runs:
             for alias in record.aliases - record.shared_names if name not in ambiguous else ():
                 runs.runs_of_alias.setdefault(alias, set()).add(name)
             spans = [*record.attempts, *(held[1:3] for held in record.holdings)]
+            runs.spans.setdefault(name, []).extend(spans)
             known = runs.times.get(name)
             for start, end in spans:
                 known = (min(start, known[0]), max(end, known[1])) if known else (start, end)

@@ -14,7 +14,7 @@ from .records import STILL_HELD, Runs, Window, is_job
 SIZES = (1, 4, 8)
 FOUR_CHIPS_A_UNIT = ("v2", "v3", "v4")
 SOLD_IN_SIZES = ("v5e", "v6e")
-_HOUR_UNITS = ("", "h", "hour", "hours")
+HOUR_UNITS = ("", "h", "hour", "hours")
 _HOUR = 3_600_000_000
 Sizes = dict[date, dict[str, int]]
 
@@ -48,7 +48,7 @@ def sizes_of(lines: Iterable[GoogleLine], runs: Runs) -> Sizes:
     billed: dict[tuple[date, str], dict[tuple[int, int], Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     for line in lines:
         is_tpu = line.generation != "" or (line.component == "accelerator" and facts.is_tpu(line.sku))
-        if line.is_usage and not line.is_unused and is_tpu and line.pricing_unit in _HOUR_UNITS:
+        if line.is_usage and not line.is_unused and is_tpu and line.pricing_unit in HOUR_UNITS:
             unit = 4 if line.generation in FOUR_CHIPS_A_UNIT else 1
             for name in line.held_names:
                 billed[line.usage_month, name][line.start, line.end] += Fraction(line.pricing_units * unit, 10**QUANTITY)

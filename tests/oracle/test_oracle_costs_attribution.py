@@ -103,7 +103,7 @@ def test_a_sagemaker_job_pays_for_its_arn_and_lends_its_name_to_the_run_json_tha
         ({"line_item_line_item_type": "Fee"}, ("fee", "provider_adjustment")),
         ({"line_item_line_item_type": "RIFee"}, ("fee", "unused_commitment")),
         ({"line_item_usage_type": "USE2-UnusedBox:trn1.32xlarge"}, ("accelerator", "unused_commitment")),
-        ({}, ("accelerator", "unlogged")),
+        ({}, ("accelerator", "no_record")),
         ({"line_item_usage_type": "USE2-BoxUsage:m7i.large"}, ("host", "non_accelerator")),
         ({"line_item_usage_type": "USE2-TimedStorage-ByteHrs"}, ("storage", "non_accelerator")),
         ({"line_item_usage_type": "USE2-NatGateway-Hours"}, ("network", "non_accelerator")),

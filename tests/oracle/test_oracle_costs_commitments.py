@@ -66,7 +66,7 @@ def test_tax_on_a_block_fee_and_a_credit_for_it_never_reach_the_hours_of_the_blo
         ("fee", "tax"): "19.000000000000",
         ("credit", "credit"): "-30.000000000000",
         ("fee", "unused_commitment"): "0.000000000000",
-        ("accelerator", "idle"): "100.000000000000",
+        ("accelerator", "no_record"): "100.000000000000",
     }
     [prepaid] = tables["fct_prepaid"].values()
     assert (prepaid["purchased_cost"], prepaid["refunded_cost"], prepaid["closing_cost"]) == (100, 0, 0)
@@ -74,7 +74,7 @@ def test_tax_on_a_block_fee_and_a_credit_for_it_never_reach_the_hours_of_the_blo
 
 def test_once_the_end_of_a_block_is_billed_its_whole_fee_lies_on_the_hours_billed(ledger: Callable[..., Tables]) -> None:
     tables = ledger([block_fee(100.0), block_hour(TEN), block_hour("2026-04-10T13:00:00")])
-    assert by_reason(tables, "effective_cost")["accelerator", "idle"] == "100.000000000000"
+    assert by_reason(tables, "effective_cost")["accelerator", "no_record"] == "100.000000000000"
     assert [row["closing_cost"] for row in tables["fct_prepaid"].values()] == [0]
 
 
@@ -105,7 +105,7 @@ def test_a_savings_plan_shows_its_effective_cost_and_its_cent_of_rounding(ledger
         ("fee", "rounding"): "0.000000000000",
     }
     assert [row["closing_cost"] for row in tables["fct_prepaid"].values()] == [0]
-    rounding = ("cur", "AWS", PAYER, PAYER, "", "", APRIL, "USD", "fee", "rounding")
+    rounding = ("cur", "AWS", PAYER, PAYER, "", "", APRIL, "USD", "fee", "", "rounding")
     assert rounding in tables["fct_residual_costs"]
 
 
@@ -224,3 +224,51 @@ def test_a_rounding_of_awss_is_not_an_older_commitment(ledger: Callable[..., Tab
     covered = hour(TEN, 21.5, line_item_line_item_type="SavingsPlanCoveredUsage", savings_plan_savings_plan_a_r_n=PLAN)
     [prepaid] = ledger([fee, covered | {"savings_plan_savings_plan_effective_cost": float(used)}])["fct_prepaid"].values()
     assert prepaid["closing_cost"] == (None if closing is None else Decimal(closing))
+
+
+def by_accelerator(tables: Tables) -> set[tuple]:
+    """(component, accelerator, reason) of what no run carries."""
+    return {key[-3:] for key in tables["fct_residual_costs"]}
+
+
+def bought_for(tables: Tables) -> set[tuple]:
+    return {(row["accelerator_type"], row["accelerator_family"]) for row in tables["fct_prepaid"].values()}
+
+
+@pytest.mark.parametrize(
+    ("usage_type", "name", "bought"),
+    [
+        ("USE2-EC2SP:trn1.1yrNoUpfront", "trn1", ("trn1", "trainium")),
+        ("EC2SP:p4d.3yrAllUpfront", "p4d", ("p4d", "gpu")),
+        ("USE2-EC2SP:m7i.1yrNoUpfront", "", (None, None)),
+        ("ComputeSP:1yrNoUpfront", "", (None, None)),
+    ],
+)
+def test_a_plan_is_of_the_family_that_it_was_bought_for_whatever_it_covers(
+    ledger: Callable[..., Tables], usage_type: str, name: str, bought: tuple
+) -> None:
+    plan = {"savings_plan_savings_plan_a_r_n": "arn:sp", "line_item_resource_id": None, "line_item_usage_type": usage_type}
+    fee = hour(TEN, 15.0, line_item_line_item_type="SavingsPlanRecurringFee", **plan)
+    fee |= {"savings_plan_total_commitment_to_date": 15.0, "savings_plan_used_commitment": 12.0}
+    covered = hour(TEN, 0.0, line_item_line_item_type="SavingsPlanCoveredUsage", savings_plan_savings_plan_a_r_n="arn:sp")
+    tables = ledger([fee, covered | {"savings_plan_savings_plan_effective_cost": 12.0}])
+    assert by_accelerator(tables) == {("fee", name, "unused_commitment"), ("accelerator", "trn1.32xlarge", "no_record")}
+    assert bought_for(tables) == {bought}
+
+
+def test_a_block_is_of_its_type_from_its_purchase_to_its_last_unused_hour(ledger: Callable[..., Tables]) -> None:
+    unused = block_hour("2026-04-10T11:00:00", "Unused", line_item_usage_type="USE2-UnusedBox:trn1.32xlarge")
+    tables = ledger([block_fee(100.0), block_hour(TEN), unused])
+    name = "trn1.32xlarge"
+    assert by_accelerator(tables) == {
+        ("fee", name, "unused_commitment"),
+        ("accelerator", name, "unused_commitment"),
+        ("accelerator", name, "no_record"),
+    }
+    assert bought_for(tables) == {(name, "trainium")}
+
+
+def test_tax_credits_and_refunds_of_a_machine_are_of_no_accelerator(ledger: Callable[..., Tables]) -> None:
+    kinds = ("Tax", "Credit", "Refund")
+    tables = ledger([hour(TEN, 1.0, line_item_line_item_type=kind, line_item_resource_id=None) for kind in kinds])
+    assert by_accelerator(tables) == {("fee", "", "tax"), ("credit", "", "credit"), ("credit", "", "refund")}

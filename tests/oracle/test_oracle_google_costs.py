@@ -31,7 +31,7 @@ def by_run(tables: Tables, measure: str = "billed_cost") -> dict[tuple, Decimal]
 
 
 def by_reason(tables: Tables, measure: str = "billed_cost") -> dict[tuple, Decimal]:
-    return {key[-2:]: row[measure] for key, row in tables["fct_residual_costs"].items()}
+    return {(key[-3], key[-1]): row[measure] for key, row in tables["fct_residual_costs"].items()}
 
 
 def amounts(tables: Tables) -> dict[str, int]:
@@ -226,12 +226,12 @@ def test_a_project_is_one_account_whether_its_rows_give_its_number_or_its_id(led
         ({"cost_type": "rounding_error"}, ("fee", "rounding")),
         ({"service": {"id": "s", "description": "Support"}}, ("fee", "support")),
         ({"cost_type": "adjustment", "adjustment_info": {"type": "GOODWILL"}}, ("credit", "credit")),
-        ({"cost_type": "adjustment", "adjustment_info": {"type": "USAGE_CORRECTION"}}, ("accelerator", "unlogged")),
+        ({"cost_type": "adjustment", "adjustment_info": {"type": "USAGE_CORRECTION"}}, ("accelerator", "no_record")),
         ({"cost_type": "adjustment", "usage": {"amount": None}}, ("accelerator", "provider_adjustment")),
         ({"system_labels": UNUSED}, ("accelerator", "unused_commitment")),
-        ({}, ("accelerator", "unlogged")),
+        ({}, ("accelerator", "no_record")),
         ({"project": None}, ("accelerator", "no_project")),
-        ({"project": {"id": "alpha"}}, ("accelerator", "unlogged")),
+        ({"project": {"id": "alpha"}}, ("accelerator", "no_record")),
         ({"project": None, "cost_type": "tax"}, ("fee", "tax")),
         ({"sku": {"description": "N2 Instance Core running in Americas"}}, ("host", "non_accelerator")),
         ({"sku": {"description": "Balanced PD Capacity in Columbus"}}, ("storage", "non_accelerator")),
@@ -272,3 +272,21 @@ def test_contracted_cost_is_the_price_before_commitments(ledger: Callable[..., T
     tables = ledger(rows, tpu_run("a", (TPU, HELD[0], "2026-04-10T12:00:00Z", 4)))
     assert by_run(tables, "contracted_cost") == {("a", "accelerator", "resource_time"): 20}
     assert by_run(tables, "list_cost") == {("a", "accelerator", "resource_time"): 21}
+
+
+@pytest.mark.parametrize(
+    ("sku", "name", "bought"),
+    [
+        ("Commitment v1: TpuV5p running in Netherlands for 3 Years", "v5p", ("v5p", "tpu")),
+        ("Commitment v1: Cloud TPU in Columbus for 1 Year", "tpu", (None, "tpu")),
+        ("Commitment v1: Nvidia H100 Mega 80GB GPU in Tokyo", "nvidia-h100-mega-80gb", ("nvidia-h100-mega-80gb", "gpu")),
+        ("Commitment v1: Nvidia L4 GPU running in Tokyo for 1 Year", "gpu", (None, "gpu")),
+        (SPEND, "", (None, None)),
+    ],
+)  # fmt: skip
+def test_what_of_a_commitment_was_not_used_is_of_the_accelerator_in_its_sku(
+    ledger: Callable[..., Tables], sku: str, name: str, bought: tuple
+) -> None:
+    tables = ledger([tpu_hour(TEN, 10.0, sku, resource=None)])
+    assert [key[-3:] for key in tables["fct_residual_costs"]] == [("fee", name, "unused_commitment")]
+    assert [(row["accelerator_type"], row["accelerator_family"]) for row in tables["fct_prepaid"].values()] == [bought]

@@ -92,6 +92,45 @@ def test_a_job_outlives_whatever_goes_wrong_in_its_recorder(node: Node) -> None:
     assert clock.returncode == 7 and "recording ended, the job goes on" in clock.stderr, "a fault of the recorder itself"
 
 
+def test_a_job_starts_and_its_record_is_delivered_whatever_its_fields_are(node: Node) -> None:
+    """1e999 is a number to a shell and to JSON, and infinite: it cost the start of the job, or the end of its record."""
+    written = '{"tokens": 1e999, "final_value": 2.07}'
+    options = [
+        "--record",
+        "tokens=1e999",
+        "--record",
+        "steps=7",
+        "--record",
+        "loss=2",
+        "--tag",
+        "x",
+        "--tag",
+        "a=b",
+        "--chips",
+        "9" * 30,
+    ]
+    done = node.record(*options, "--", "sh", "-c", f"echo '{written}' > \"$TRAINLEDGER_RECORD_FILE\"; exit 3")
+    assert done.returncode == 3, done.stderr
+    record = node.record_of()
+    assert {name: record.get(name) for name in ("tokens", "steps", "final_value", "tags")} == {
+        "tokens": None, "steps": 7, "final_value": 2.07, "tags": {"a": "b"},
+    }  # fmt: skip
+    assert record["attempts"][0]["ended_at"] and record["attempts"][0]["state"] == "failed"
+    for fault in (
+        "--record tokens is no number",
+        "--record loss is no field",
+        "--tag x is no KEY=VALUE",
+        "--chips 9999",
+        "added.json: tokens",
+    ):
+        assert done.stderr.count(fault) == 1, fault
+
+
+def test_a_job_whose_environment_names_no_run_starts_without_a_record(node: Node) -> None:
+    done = node.record("--", "sh", "-c", "exit 4", run=None, NEURON_PROCESS_TAG="x" * 300)
+    assert done.returncode == 4 and "nothing is recorded" in done.stderr
+
+
 def test_a_signal_is_the_jobs_and_what_was_recorded_is_delivered_before_the_job_ends(node: Node) -> None:
     node.monitor()
     command = 'trap \'until [ -e "$GO" ]; do sleep 0.02; done; exit 9\' TERM; touch "$READY"; while :; do sleep 0.05; done'

@@ -5,16 +5,18 @@ from __future__ import annotations
 import datetime as dt
 import json
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from connectors.telemetry.samples import facts_of
 from tests.recorder.kit import answering
 from trainledger_recorder import software
-from trainledger_recorder.errors import UsageError
-from trainledger_recorder.hosts import host_of
-from trainledger_recorder.jobs import attempt_name, encoded, job_of
-from trainledger_recorder.run_record import fields_of
+from trainledger_recorder.errors import RecordError, UsageError
+from trainledger_recorder.hosts import Host, host_of
+from trainledger_recorder.jobs import Job, attempt_name, encoded, job_of
+from trainledger_recorder.run_record import RunFile, faults_of, fields_of, tags_of
 
 START = dt.datetime(2026, 4, 12, 8, 0, 0, 250_000, tzinfo=dt.UTC)
 NOWHERE = {"AWS_EC2_METADATA_DISABLED": "true", "GCE_METADATA_HOST": "127.0.0.1:9"}
@@ -139,9 +141,68 @@ def test_versions_are_those_of_the_first_framework_and_of_the_driver(tmp_path: P
     (tmp_path / "driver/nvidia").mkdir(parents=True)
     (tmp_path / "driver/nvidia/version").write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.90.07  Fri May 31\n")
     assert software.software_here(tmp_path / "none", tmp_path)["driver_version"] == "550.90.07"
-    for wrong in ("token=1", "tokens", "tokens=many", "steps=1.5"):
-        with pytest.raises(UsageError, match="--record"):
-            fields_of([wrong], {})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        ("tokens=1e999", "--record tokens is no number"),
+        ("tokens=nan", "--record tokens is no number"),
+        ("tokens=" + "9" * 5000, "--record tokens is no number"),
+        ("tokens=99999999999999999999", "--record tokens is no count"),
+        ("tokens=many", "--record tokens is no number"),
+        ("tokens", "--record tokens is no FIELD=VALUE"),
+        ("steps=1.5", "--record steps is no count"),
+        ("provider_name=ibm", "--record provider_name is neither AWS nor Google Cloud"),
+        ("token=1", "--record token is no field of a run record, which are"),
+    ],
+)
+def test_a_wrong_field_is_named_and_the_others_are_taken(wrong: str, fault: str) -> None:
+    fields, _ = fields_of(["team=core", wrong, "model_flops=1e20"], {})
+    assert fields == {"team": "core", "model_flops": 1e20}
+    [found] = faults_of(["team=core", wrong], ["a=b"])
+    assert found.startswith(fault) and len(found) < 500
+
+
+def test_what_is_no_tag_is_named_and_the_others_are_taken() -> None:
+    assert (tags_of(["a=b", "=c", "d"]), faults_of([], ["a=b", "=c", "d"])) == (
+        {"a": "b"},
+        ["--tag =c is no KEY=VALUE", "--tag d is no KEY=VALUE"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "taken", "faults"),
+    [
+        ('{"tokens": 1e999, "steps": 5}', {"steps": 5}, ["tokens is no number"]),
+        ('{"tokens": NaN, "steps": 5}', {"steps": 5}, ["tokens is no number"]),
+        (f'{{"tokens": {"9" * 5000}, "steps": 5}}', {"steps": 5}, ["tokens is no number"]),
+        ('{"team": 5, "steps": 5}', {"steps": 5}, ["team is no text"]),
+        ('{"steps": [5], "tokens": 7}', {"tokens": 7}, ["steps is no number"]),
+        ('{"loss": 2.5, "steps": 5}', {"steps": 5}, ["loss is no field of a run record"]),
+    ],
+)
+def test_of_what_a_job_writes_a_wrong_field_is_left_out_by_name(written: str, taken: dict[str, Any], faults: list[str]) -> None:
+    file = RunFile(Job("run-a", "1", ()), Host("i-1"), START, "token")
+    found = file.add(written)
+    assert (file.fields, len(found)) == (taken, len(faults))
+    assert all(one.startswith(fault) for one, fault in zip(found, faults, strict=True))
+
+
+@pytest.mark.parametrize("written", ["[" * 100_000, "{", "[1]", "\x00"])
+def test_what_is_no_object_costs_the_added_fields_alone(written: str) -> None:
+    file = RunFile(Job("run-a", "1", ()), Host("i-1"), START, "token", {"steps": 5})
+    with pytest.raises(RecordError):
+        file.add(written)
+    assert file.fields == {"steps": 5}
+
+
+def test_bytes_that_are_no_text_do_not_make_a_reader_refuse_the_record(tmp_path: Path) -> None:
+    """An environment may hold any bytes; as half a pair of UTF-16 in JSON they would cost the whole record."""
+    file = RunFile(Job("run-a", "1", ()), Host("i-1"), START, "token", {"team": "\ud800"}, {"note": "\udcff"})
+    text = json.dumps(file.document("succeeded", START))
+    record = msgspec.json.decode(text.encode())
+    assert (record["team"], record["tags"]) == ("?", {"note": "?"})
 
 
 def test_a_machine_of_sagemaker_is_named_below_its_job_and_an_unknown_one_by_itself(tmp_path: Path) -> None:

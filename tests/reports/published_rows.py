@@ -200,18 +200,18 @@ def add_emission_rows(file: File, run: Run, month: date, published: bool) -> Non
 
 
 RESIDUALS = {
-    "idle": ("accelerator", 1900),
-    "unused_commitment": ("accelerator", 600),
-    "non_accelerator": ("other_usage", 5200),
-    "unlogged": ("accelerator", 450),
-    "tax": ("fee", 811),
-    "credit": ("credit", -250),
-    "rounding": ("fee", 0),
+    "idle": ("accelerator", "trn1.32xlarge", 1900),
+    "unused_commitment": ("fee", "trn1", 600),
+    "non_accelerator": ("other_usage", "", 5200),
+    "unlogged": ("accelerator", "", 450),
+    "tax": ("fee", "", 811),
+    "credit": ("credit", "", -250),
+    "rounding": ("fee", "", 0),
 }
 
 
 def add_residual_rows(file: File, payer: str, month: date, carbon: bool, currency: str) -> None:
-    for reason, (component, dollars) in RESIDUALS.items():
+    for reason, (component, accelerator_type, dollars) in RESIDUALS.items():
         billed = Decimal("0.000000000071") if reason == "rounding" else Decimal(dollars)
         effective = Decimal(0) if reason in ("rounding", "credit") else Decimal(dollars)
         file.add(
@@ -219,6 +219,7 @@ def add_residual_rows(file: File, payer: str, month: date, carbon: bool, currenc
             **_cell(payer, month, "cur"),
             billing_currency=currency,
             cost_component=component,
+            accelerator_type=accelerator_type,
             reason=reason,
             billed_cost=billed,
             effective_cost=effective,

@@ -109,6 +109,18 @@ create table marts.fct_run_cell_costs (
     idle_share_effective_cost decimal(38, 12) not null
 );
 
+create table marts.fct_purchase_costs (
+    training_run_id varchar not null,
+    usage_month date not null,
+    provider_name varchar not null,
+    region_id varchar not null,
+    accelerator_type varchar not null,
+    purchase_option varchar not null,
+    billing_currency varchar not null,
+    effective_cost decimal(38, 12) not null,
+    list_cost decimal(38, 12)
+);
+
 create table marts.fct_residual_costs (
     source_name varchar not null,
     provider_name varchar not null,
@@ -119,6 +131,7 @@ create table marts.fct_residual_costs (
     usage_month date not null,
     billing_currency varchar not null,
     cost_component varchar not null,
+    accelerator_type varchar not null,
     reason varchar not null,
     billed_cost decimal(38, 12) not null,
     effective_cost decimal(38, 12) not null,
@@ -135,6 +148,8 @@ create table marts.fct_prepaid (
     commitment_kind varchar not null,
     usage_month date not null,
     billing_currency varchar not null,
+    accelerator_type varchar,
+    accelerator_family varchar,
     opening_cost decimal(38, 12),
     purchased_cost decimal(38, 12) not null,
     refunded_cost decimal(38, 12) not null,

@@ -8,8 +8,9 @@ from decimal import Decimal
 import duckdb
 import pytest
 
+from reports.door import Row
 from reports.model import answer
-from reports.publication import Publication, Row
+from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections.coverage import COVERAGE_BY_SERVICE, COVERAGE_OF_THE_BILL
 from reports.sections.lost_work import LOST_WORK_BY_TEAM, LOST_WORK_BY_WEEK

@@ -74,7 +74,7 @@ def test_two_runs_of_the_first_quarter_are_reported_in_words(tmp_path: Path) -> 
         "131 kgCO2e market-based; with the provider's Scope 1 and 3 it is 875 kgCO2e and 263 kgCO2e."
     )
     assert page["modelled"].endswith("location-based; it is in none of these figures.")
-    assert page["sureness"].startswith("26.7 % of the cost of accelerators carries both")
+    assert page["sureness"].startswith("26.7 % of accelerator cost carries an energy")
     assert page["changes"] == NOTHING_BEFORE
 
 
@@ -120,7 +120,7 @@ def test_what_is_unknown_is_reported_with_its_reason_and_what_is_known_of_it(tmp
 def test_a_bill_without_runs_is_reported_and_nothing_else_is_made_up(tmp_path: Path) -> None:
     page = page_of(write_published(tmp_path / "p.duckdb", (), payers=PAYERS[:1]), "2026Q2", tmp_path)
     assert page["cost"] == "No training run cost anything in 2026Q2; all that was billed is 26 900 USD."
-    assert page.keys() == {"cost", "idle", "sureness", "changes"}
+    assert page.keys() == {"cost", "idle", "accelerators", "sureness", "changes"}
 
 
 def test_coverage_of_the_bill_and_lost_work_are_reported_where_they_are_published(tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ def test_a_quarter_is_three_utc_months_with_its_end_excluded() -> None:
 def test_the_fixture_has_the_columns_types_and_nulls_of_the_contract() -> None:
     base, more = (yaml.safe_load((Path(SHARED) / name).read_text()) for name in ("contract.yml", "contract-2.yml"))
     contract = in_force(base, more, dict.fromkeys([*SECTIONS, "answers"]))["tables"]
+    door = yaml.safe_load((Path(SHARED) / "contract-3.yml").read_text())["door"]  # there, and not in force before all of it is
     with duckdb.connect() as connection:
         connection.execute(SCHEMA.read_text())
         rows = connection.execute(
@@ -99,6 +100,7 @@ def test_the_fixture_has_the_columns_types_and_nulls_of_the_contract() -> None:
         if "columns" in contract.get(table, {}):  # fct_lost_work is published beside the contract
             flat = [name for entry in contract[table]["columns"] for name in (entry if isinstance(entry, list) else [entry])]
             expected = [(name, TYPES[kind.rstrip("?")], kind.endswith("?")) for name, kind in (text.split() for text in flat)]
-            assert columns == expected, table
+            coming = {text.split()[0] for text in door.get(table, {}).get("adds", [])}
+            assert [column for column in columns if column[0] not in coming] == expected, table
             compared += 1
     assert compared == 18

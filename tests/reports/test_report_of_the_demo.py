@@ -53,7 +53,8 @@ def test_headline_figures_equal_plain_sums_over_the_marts(published: Path, repor
         mass = total(scope_2, "fct_training_run_emissions")
     assert (Decimal(figures["effective_cost"]["value"]), Decimal(figures["effective_cost"]["whole"])) == (runs, everything)
     assert Decimal(figures["provider_scope_2_location_based"]["value"]) == mass
-    assert Decimal(figures["accelerator_cost_coverage"]["whole"]) >= Decimal("0.95")
+    # runs carry most of what accelerators cost; of the TPU commitment a quarter was not used
+    assert Decimal("0.9") <= Decimal(figures["accelerator_cost_coverage"]["whole"]) <= Decimal("0.95")
 
 
 def test_every_table_of_today_has_an_answer_and_every_gate_passed(reports: dict[str, QuarterlyReport]) -> None:

@@ -124,6 +124,19 @@ def test_a_figure_of_a_report_table_rests_on_what_its_statement_reads(tmp_path: 
                 assert changed_figures(with_report, report, left) == found
 
 
+def test_a_report_table_that_has_no_room_without_a_row_is_answered_all_the_same(tmp_path: Path, prover: Prover) -> None:
+    file = tmp_path / "with_report.duckdb"
+    squared = "select (1000000 - sum(cost))::decimal(18, 6) * (1000000 - sum(cost))::decimal(18, 6) as cost from marts.fct_costs"
+    prover.connection.execute(f"attach '{file}' as other; copy from database published to other")
+    prover.connection.execute("create table other.marts.rpt_teams as select 1 as cost; detach other")
+    figure = {"id": "all", "sql": "select max(cost) as value from marts.rpt_teams", "value": "1"}
+    with (
+        opened(file) as found,
+        without(found, {"marts.fct_costs": "training_run_id = 'r3'"}, {"rpt_teams": squared}) as left,
+    ):
+        assert changed_figures(found, {**REPORT, "sections": [], "figures": [figure]}, left) == ["2026Q3/glance/all"]
+
+
 def test_of_a_table_that_names_no_key_the_fewest_columns_in_front_that_tell_rows_apart_are_it() -> None:
     rows = [{"values": {"a": "1", "b": "x", "c": "9"}}, {"values": {"a": "1", "b": "y", "c": "9"}}]
     assert row_key({"columns": [{"id": "a"}, {"id": "b"}, {"id": "c"}], "rows": rows}) == ["a", "b"]

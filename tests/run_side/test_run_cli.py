@@ -225,7 +225,9 @@ def test_a_refresh_that_finds_nothing_new_imports_nothing_heavy_and_writes_nothi
     published = tmp_path / "home" / "published"
     published.mkdir(parents=True)
     (published / "trainledger.duckdb").touch()
-    (published / "PUBLICATION.json").write_text(json.dumps({"fingerprint": line.fingerprint(line.elect()), "units": {}}))
+    (published / "PUBLICATION.json").write_text(
+        json.dumps({"fingerprint": line.fingerprint(line.elect()), "units": {}, "build_id": "none"})
+    )
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     done = subprocess.run(
         [sys.executable, "-c", FAST, str(config)], capture_output=True, text=True, cwd=ROOT, env=dict(os.environ), check=True

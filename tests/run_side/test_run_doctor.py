@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -114,12 +115,24 @@ def test_what_was_read_is_reported_with_its_files_and_rows(checks: list) -> None
     assert bill["facts"]["objects_read"] == 2 and bill["facts"]["newest_month"] == "2026-05"
 
 
-def test_doctor_writes_nothing_and_fits_100_columns(company: Exports) -> None:
+def test_the_share_of_each_month_is_reported_the_worst_first(tmp_path: Path) -> None:
+    exports = Exports(tmp_path)
+    exports.bill([hour("2026-04-10T10:00:00", 1.0)])
+    exports.bill([hour("2026-05-10T10:00:00", 1.0, resource_tags=TAG)], "2026-05")
+    _, found = doctor(exports.config())
+    cost = answer(found, "cost")
+    assert (cost["facts"]["month"], cost["facts"]["share"]) == ("2026-05", 1.0)
+    assert cost["facts"]["months"] == [{"month": "2026-04", "share": 0.0}, {"month": "2026-05", "share": 1.0}]
+    assert "; by month: 2026-04 0 %, 2026-05 100 %" in cost["message"]
+
+
+def test_doctor_writes_nothing_and_fits_80_columns(company: Exports) -> None:
     before = stamps(company.folder)
     shown = text(company.folder / "trainledger.yaml")
     assert stamps(company.folder) == before and not (company.folder / "home").exists()
     assert "Will runs get their cost, energy and carbon?" in shown
-    assert [line for line in shown.splitlines() if len(line) > 100 and " " in line[12:].strip()] == []
+    assert re.fullmatch(r"\d+ problems?, \d+ warnings?", shown.splitlines()[-1])
+    assert [line for line in shown.splitlines() if len(line) > 80 and " " in line[12:].strip()] == []
 
 
 def test_an_export_without_the_column_of_tags_is_reported_and_is_no_bug(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_digest_lists_file_tables_rows_and_digests_as_the_text_does(tmp_path: Pa
 def test_a_refresh_shows_what_was_new_and_what_is_published(refreshed: Path, config: Path) -> None:
     first = json.loads((refreshed.parent / "refresh.json").read_text())
     publication = json.loads((refreshed.parent / "home" / "published" / "PUBLICATION.json").read_text())
-    assert list(first) == ["exit_code", "is_published", "build_id", "new_deliveries", "rows", "problems"]
+    assert list(first) == ["exit_code", "is_published", "build_id", "new_deliveries", "rows", "problems", "not_published"]
     assert first["exit_code"] == 0 and first["is_published"] and first["problems"] == []
     assert first["new_deliveries"] == {"runs": 1}
     assert first["build_id"] == publication["build_id"] and first["rows"] == publication["rows"]

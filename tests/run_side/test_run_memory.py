@@ -27,7 +27,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def test_landing_and_the_build_file_have_the_limit_of_the_configuration(settings: Settings) -> None:
-    assert limit_of(open_landing(settings).deriver._engine) == SHOWN
+    assert limit_of(open_landing(settings).deriver.here._engine) == SHOWN
     site = Site.of_home(settings.home, settings.memory_limit)
     with building.opened(site) as connection:
         assert limit_of(connection) == SHOWN

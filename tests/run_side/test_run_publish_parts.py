@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from run_side_kit import ROWS, TABLES, identity, write_build
 
-from dagster_project.publishing import last
+from dagster_project.publishing import last, parts
 from dagster_project.publishing import publish as publishing
 from dagster_project.publishing.digest import table_digest
 from dagster_project.publishing.publish import COMMIT_RECORD, FILE_NAME, publish
@@ -205,3 +205,36 @@ def test_sums_of_hashes_tell_every_change_of_a_row_and_no_order() -> None:
     assert len(set(seen)) == len(seen)
     connection.execute("delete from t; insert into t select date '2026-04-01', * from (values ('b', 2), ('a', 1))")
     assert last.contents(connection, "t", columns)["2026-04"] == seen[0]
+
+
+def without_links(published: Path, how: str) -> None:
+    """What a copy of a home has instead of the link to the published Parquet."""
+    link = published / "parquet"
+    target = link.resolve()
+    link.unlink()
+    if how == "followed":  # rsync -L, a file system without links
+        shutil.copytree(target, link)
+    elif how == "text":  # a zip whose reader knows no links
+        link.write_text(target.name)
+
+
+@pytest.mark.parametrize("how", ["left out", "followed", "text"])
+def test_a_home_that_was_copied_without_its_links_publishes_and_has_them_again(home: Home, how: str) -> None:
+    home.publish(ROWS)
+    without_links(home.published, how)
+    home.assert_as_from_nothing(home.publish(MAY_ROWS))
+    assert (home.published / "parquet").is_symlink()
+    assert len([*home.published.glob(".parquet-*")]) == 1
+
+
+@pytest.mark.parametrize("how", ["left out", "followed", "text"])
+def test_the_link_is_made_again_where_nothing_is_published(home: Home, how: str) -> None:
+    record = home.publish(ROWS)
+    without_links(home.published, how)
+    parts.mend_link(home.published, record["build_id"])
+    home.assert_as_from_nothing(record)
+    assert (home.published / "parquet").is_symlink()
+    assert len([*home.published.glob(".parquet-*")]) == 1
+    shutil.rmtree((home.published / "parquet").resolve())
+    parts.mend_link(home.published, record["build_id"])  # without its folder the next publication writes it
+    home.assert_as_from_nothing(home.publish(MAY_ROWS))

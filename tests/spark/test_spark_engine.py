@@ -66,7 +66,7 @@ def test_without_java_the_remedy_is_java(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_an_engine_that_does_not_exist_is_named(tmp_path: Path) -> None:
     config = tmp_path / "trainledger.yaml"
     config.write_text("organisation: {name: T}\nengine: flink\nsources: [{name: r, kind: training_runs, location: r}]\n")
-    with pytest.raises(UsageError, match="'engine': Input should be 'duckdb' or 'spark'"):
+    with pytest.raises(UsageError, match="'engine': this must be 'duckdb' or 'spark'"):
         load_settings(config)
 
 

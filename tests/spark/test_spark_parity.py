@@ -14,7 +14,7 @@ import pytest
 
 from dagster_project.base.dbt_project import project_folder
 from dagster_project.warehouse import modelling
-from dagster_project.warehouse.report_models import FOLDERS
+from dagster_project.warehouse.statements import REPORTS
 from tests.conftest import Command
 from tests.line.kit import NOW, query
 from tests.spark.parity import FILE, differences, spark_config
@@ -103,7 +103,7 @@ def test_the_build_on_spark_passed_the_same_gates(homes: Homes) -> None:
 def test_every_rule_of_calculation_holds_on_spark_too(homes: Homes) -> None:
     results = json.loads((homes.spark / "cache" / "dbt" / "run_results.json").read_bytes())["results"]
     statuses = {name: result["status"] for result in results if (name := result["unique_id"]).startswith("unit_test.")}
-    left = tuple(str(project_folder() / "models" / folder) for folder in FOLDERS)  # DuckDB builds models of reports
+    left = tuple(str(project_folder() / "models" / folder) for folder in REPORTS)  # DuckDB builds models of reports
     written = (path for path in project_folder().rglob("*_unit_tests.yml") if not str(path).startswith(left))
     assert len(statuses) == sum(path.read_text().count("\n  - name:") for path in written) > 0
     assert {status: name for name, status in statuses.items() if status != "pass"} == {}

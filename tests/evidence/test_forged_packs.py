@@ -1,0 +1,136 @@
+"""What a forger writes into a pack or a report: it is named, it writes nothing, it ends; and whose signature counts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from dagster_project.evidence.checking import Findings, opened_pack, verify_pack
+from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, manifest_bytes
+from dagster_project.evidence.signing import PUBLIC_KEY, public_key_of, sign
+from reports import door
+from tests.evidence.kit import NOW
+from tests.warm import run_trainledger
+
+pytestmark = pytest.mark.slow
+FIGURE = "2026Q2/glance/effective_cost"
+ENDLESS = "select count(*) as value from range(10000000000) as a, range(10000000000) as b where a.range < b.range"
+
+
+def forge(folder: Path, sql: str, value: str | None = None) -> None:
+    """Give the first headline figure of a report another query, and if asked another value."""
+    report = folder / "report.json"
+    record: dict[str, Any] = json.loads(report.read_bytes())
+    record["figures"][0] |= {"sql": sql} | ({"value": value} if value else {})
+    report.write_text(json.dumps(record))
+
+
+def verified(pack: Path) -> list[str]:
+    """What differs in a pack that was sealed again."""
+    (pack / MANIFEST).write_bytes(manifest_bytes(pack))
+    with opened_pack(pack) as (folder, differences):
+        return verify_pack(pack, folder, differences).differences
+
+
+@pytest.mark.parametrize(
+    ("sql", "answer"),
+    [
+        ("copy (select 129 as value) to '{outside}'", "cannot be run"),
+        ("select 129 as value; copy (select 1) to '{outside}'", "cannot be run"),
+        ("select content as value from read_text('/etc/passwd')", "cannot be run"),
+        ("create or replace table marts.fct_training_run_costs as select 1 as effective_cost", "cannot be run"),
+        ("select '129.000000000000' as value", "cannot be run"),
+        (ENDLESS, "did not end in 2 seconds"),
+        ("select cast(129 as decimal(38, 12)) as value", "it proves nothing"),
+        ("select cast(129 as decimal(38, 12)) as value from marts.fct_quarantine limit 0", "gives 0 answers"),
+    ],
+)
+def test_sql_of_a_forger_in_a_pack_is_named_and_does_nothing(
+    sql: str, answer: str, copied_pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "SECONDS", 2.0)
+    outside = tmp_path / "outside"
+    sql = sql.format(outside=outside)
+    forge(copied_pack / "report", sql)
+    (copied_pack / "sql" / "figure-effective_cost.sql").write_text(f"{sql}\n;\n")
+    differences = verified(copied_pack)
+    assert any(text.startswith(FIGURE) and answer in text for text in differences), differences
+    assert not outside.exists()
+
+
+@pytest.mark.parametrize(
+    ("statement", "answer"),
+    [
+        ("select * from marts.rpt_coverage", "its SQL reads the table that it is to give"),
+        ("select 1; drop table marts.rpt_coverage", "its SQL cannot be run"),
+        ("select * from marts.rpt_coverage) , other as (select 1", "its SQL cannot be run"),
+    ],
+)
+def test_a_report_table_is_not_judged_by_itself(statement: str, answer: str, copied_pack: Path) -> None:
+    file = copied_pack / "data" / "ops" / "report_statements.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(f"create table forged as from '{file}'")
+        connection.execute("update forged set statement = ? where model = 'rpt_coverage'", [statement])
+        connection.execute(f"copy forged to '{file}'")
+    assert any(text.startswith("model rpt_coverage: ") and answer in text for text in verified(copied_pack))
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("copy (select 3 as value) to '{outside}'", "It is no SELECT"),
+        ("select 3 as value from read_text('/etc/passwd')", "It calls read_text, which is no table"),
+        ("select 3 as value", f"{FIGURE}: nothing is proved: 3 is given by no row of the ledger"),
+        (ENDLESS, "did not end in 2 seconds"),
+    ],
+)
+def test_trace_runs_no_forged_sql_and_proves_nothing_by_no_row(
+    sql: str, words: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "SECONDS", 2.0)
+    outside = tmp_path / "outside"
+    folder = Path(shutil.copytree(home.parent / "home" / "reports" / "issued" / "2026Q2-1" / "report", tmp_path / "report"))
+    forge(folder, sql.format(outside=outside), "3")
+    done = run_trainledger("trace", "--figure", FIGURE, "--report", folder, "--config", home, now=NOW)
+    assert done.returncode in (1, 2) and words in done.stderr, done.stdout + done.stderr
+    assert "proved: " not in done.stdout and not outside.exists()
+
+
+def key(folder: Path, name: str) -> Path:
+    """A new Ed25519 key; its public half lies beside it."""
+    private = folder / f"{name}.pem"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", private], check=True, capture_output=True)
+    private.with_suffix(".pub").write_bytes(public_key_of(private))
+    return private
+
+
+def test_a_signature_can_be_asked_for_and_so_can_whose(copied_pack: Path, tmp_path: Path) -> None:
+    def exit_code(*options: object) -> int:
+        return run_trainledger("verify", copied_pack, *options).returncode
+
+    owner, forger = key(tmp_path, "owner"), key(tmp_path, "forger")
+    assert exit_code() == 0
+    assert exit_code("--require-signature") == 1
+    assert exit_code("--trusted-key", owner.with_suffix(".pub")) == 1
+    (copied_pack / PUBLIC_KEY).write_bytes(public_key_of(owner))
+    (copied_pack / MANIFEST).write_bytes(manifest_bytes(copied_pack))
+    (copied_pack / SIGNATURE).write_bytes(sign(owner, (copied_pack / MANIFEST).read_bytes()))
+    assert exit_code("--require-signature", "--trusted-key", owner.with_suffix(".pub")) == 0
+    assert exit_code("--trusted-key", forger.with_suffix(".pub")) == 1
+    assert exit_code("--trusted-key", owner) == 2, "a private key is none to trust"
+    assert exit_code("--trusted-key", tmp_path / "none.pem") == 2
+    assert run_trainledger("verify", "--landing", "--require-signature").returncode == 2
+
+
+def test_where_nothing_could_be_compared_the_exit_code_is_3() -> None:
+    assert Findings().exit_code == 3
+    assert Findings(counts={"files": 9, "figures": 0}).exit_code == 3
+    assert Findings(counts={"figures": 1}).exit_code == 0
+    assert Findings(counts={"rebuilt": 1}).exit_code == 0
+    assert Findings(["differs"], counts={"figures": 1}).exit_code == 1
