@@ -10,7 +10,8 @@ with attributed as (
 unattributed as (
     select usage_month, billing_currency, 'none: ' || reason as evidence, sum(effective_cost) as effective_cost
     from ops.residual_months
-    where cost_component = 'accelerator'
+    -- a commitment of accelerators that was not used is component fee
+    where cost_component = 'accelerator' or accelerator_type <> ''
     group by all
 ),
 
