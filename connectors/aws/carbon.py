@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from connectors.aws.payers import payers_in
 from connectors.deliveries import Converted, Delivery, Part, merged
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.delimited import CsvFile
@@ -20,9 +21,11 @@ from connectors.formats.schema import Column, Number, Schema, Text, Timestamp, o
 from connectors.formats.typed_copies import Plan, copy_csv
 from connectors.formats.values import Rows, check_month, check_years
 from connectors.layouts.exports import Layout, find_export_deliveries
+from connectors.layouts.payers import with_only_payer
 from connectors.times import is_month
 
 KIND = "aws_carbon"
+_PAYER = "payer_account_id"
 UNIT = "MTCO2e"  # the only one AWS has; kilograms read as tonnes would be wrong by a factor of a thousand, in silence
 
 _MASSES = ("lbm", "mbm", "scope_1", "scope_2_lbm", "scope_2_mbm", "scope_3_lbm", "scope_3_mbm")
@@ -31,7 +34,7 @@ _UNITS = tuple(f"total_{mass}_emissions_unit" for mass in _MASSES)
 
 SCHEMA = Schema(
     columns=(
-        required("payer_account_id", Text, filled=True),
+        required(_PAYER, Text, filled=True),
         required("usage_account_id", Text, filled=True),
         required("usage_period_start", Timestamp, filled=True),
         *optional("usage_period_end last_refresh_timestamp", Timestamp),
@@ -72,13 +75,23 @@ find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=LAYOUTS)
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
-    """Check the landed objects; write a typed copy of a CSV, or of a Parquet file with other names, into `folder`."""
+    """Check the landed objects; write a typed copy of a CSV, or of a Parquet file with other names, into `folder`.
+
+    Rows without a payer get the only payer that the delivery names; where it names several, it is refused.
+    """
     # an object without bytes is a month without data, which still has its file
-    objects = [(info.key, files[info.key]) for info in delivery.objects if info.size]
-    return merged(_convert_object(delivery.partition, key, path, folder, f"{store_uri}/{key}") for key, path in objects)
+    objects = [(info.key, files[info.key], f"{store_uri}/{info.key}") for info in delivery.objects if info.size]
+
+    def converted(payer: str | None) -> Converted:
+        return merged(_convert_object(delivery.partition, key, path, folder, uri, payer) for key, path, uri in objects)
+
+    def payers() -> set[str]:
+        return set().union(*(payers_in(key, path, uri, _PAYER, lambda csv, header: (_PAYER,)) for key, path, uri in objects))
+
+    return with_only_payer(converted, payers, _PAYER)
 
 
-def _convert_object(partition: str, key: str, path: Path, folder: Path, uri: str) -> Converted:
+def _convert_object(partition: str, key: str, path: Path, folder: Path, uri: str, payer: str | None) -> Converted:
     month, _, version = partition.partition("@")
     csv = None if key.lower().endswith(".parquet") else CsvFile(path, key, uri)
     if csv:
@@ -93,13 +106,14 @@ def _convert_object(partition: str, key: str, path: Path, folder: Path, uri: str
     SCHEMA.check_repeated(names, uri, key)
     sources = _sources(names)
     unknown = _check_names(names, sources, uri, key)
-    constants = {} if "model_version" in sources else {"model_version": version}
+    constants = ({} if "model_version" in sources else {"model_version": version}) | ({_PAYER: payer} if payer else {})
     copy = target = folder / f"{path.name}.parquet"
     if csv:
         count = copy_csv(csv, names, SCHEMA, Plan({to: (name,) for to, name in sources.items()}, constants=constants), copy)
     else:
         if constants or has_clashing_names(names) or any(declared != name for declared, name in sources.items()):
-            copy_parquet(path, copy, {name: declared for declared, name in sources.items()}, constants, key, uri)
+            copied = {name: declared for declared, name in sources.items() if declared not in constants}
+            copy_parquet(path, copy, copied, constants, key, uri)
         else:
             target = path  # the original has the declared names
         count, *_ = check_parquet(target, SCHEMA, key, uri)

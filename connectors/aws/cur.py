@@ -15,6 +15,7 @@ from typing import Any
 
 from connectors.aws.cur_columns import SCHEMA
 from connectors.aws.cur_legacy import legacy_plan
+from connectors.aws.payers import payers_in
 from connectors.deliveries import Converted, Delivery, Part, merged
 from connectors.errors import ExportContentError, Place
 from connectors.formats.delimited import CsvFile
@@ -22,6 +23,7 @@ from connectors.formats.parquet import check_parquet, copy_parquet, has_clashing
 from connectors.formats.typed_copies import Plan, copy_csv
 from connectors.formats.values import Rows, check_month, check_years
 from connectors.layouts.exports import Layout, find_export_deliveries
+from connectors.layouts.payers import with_only_payer
 from connectors.stores import ObjectInfo
 from connectors.times import is_month
 
@@ -70,18 +72,17 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     Rows without a payer get the only payer that the delivery names; where it names several, it is refused.
     """
 
-    def converted(payer: str | None = None) -> Converted:
+    def converted(payer: str | None) -> Converted:
         rows = (_convert_object(delivery.partition, info, files[info.key], folder, store_uri, payer) for info in delivery.objects)
         return merged(rows)
 
-    try:
-        bill = converted()
-    except ExportContentError as error:
-        is_without_payer = (error.column_name, error.reason) == (_PAYER, "missing_value")
-        payers = _payers(delivery, files, store_uri) if is_without_payer else set()
-        if len(payers) != 1:
-            raise
-        bill = converted(*payers)
+    def payers() -> set[str]:
+        read = (
+            payers_in(info.key, files[info.key], f"{store_uri}/{info.key}", _PAYER, _payer_columns) for info in delivery.objects
+        )
+        return set().union(*read)
+
+    bill = with_only_payer(converted, payers, _PAYER)
     if not bill.rows:  # usually an export whose query lost its table: a month without any cost would be published
         key = delivery.objects[0].key
         what = f"{store_uri}/{key}: the bill of {delivery.partition} has no rows."
@@ -89,22 +90,8 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     return bill
 
 
-def _payers(delivery: Delivery, files: dict[str, Path], store_uri: str) -> set[str]:
-    """The payers that the rows of a delivery name."""
-    found: set[str] = set()
-    for info in delivery.objects:
-        uri, path = f"{store_uri}/{info.key}", files[info.key]
-        if info.key.lower().endswith(".parquet"):
-            with named_errors(info.key, uri):
-                rows = read_rows(open_parquet(path, info.key, uri), [_PAYER], Rows(info.key, uri))
-                columns = [batch.column(0) for _, batch in rows]
-        else:
-            csv = CsvFile(path, info.key, uri)
-            header = csv.header()
-            names = _plan_of(csv, header).columns[_PAYER] if header else ()
-            columns = [column for batch in csv.batches(header, names) for column in batch.columns] if names else []
-        found.update(payer for column in columns for payer in column.unique().to_pylist() if payer)
-    return found
+def _payer_columns(csv: CsvFile, header: Sequence[str]) -> Sequence[str]:
+    return _plan_of(csv, header).columns[_PAYER]
 
 
 def _convert_object(partition: str, info: ObjectInfo, path: Path, folder: Path, store_uri: str, payer: str | None) -> Converted:

@@ -61,6 +61,7 @@ class NestedFile:
                     raise self._wrong_type(name, given.field(path).type, "not there")
         self.unknown = tuple(name for name in unknown if not self._is_known(name, given.field(name).type))
         self.paths = tuple(path for path in (*shape.columns, *shape.maps, *shape.records) if path in given.names)
+        self.constants: dict[str, str] = {}  # path -> the text that all rows get there, whatever they have
 
     def batches(self) -> Iterator[tuple[Rows, pa.RecordBatch]]:
         """Yield the declared columns by their paths, in row order, each batch with the place of its rows."""
@@ -71,7 +72,10 @@ class NestedFile:
         """`line_number`, from 1, and the flat columns this file has, checked."""
         first = rows.before + 1
         declared = {path: column for path, column in self._shape.columns.items() if path in self.paths}
-        flat_columns = {column.name: flat(column, path, batch.column(path), rows) for path, column in declared.items()}
+        given = {path: pa.repeat(pa.scalar(text), batch.num_rows) for path, text in self.constants.items()}
+        flat_columns = {
+            column.name: flat(column, path, given.get(path, batch.column(path)), rows) for path, column in declared.items()
+        }
         return {"line_number": pa.array(range(first, first + batch.num_rows), pa.int64()), **flat_columns}
 
     def elements(self, batch: pa.RecordBatch, path: str) -> tuple[pa.Array, pa.Array]:

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal, merged, refusal_of
 from connectors.errors import ExportContentError, Place
-from connectors.formats.json_records import open_rows
 from connectors.formats.lazy import pa, pc
 from connectors.formats.nested import NestedFile, Shape, flat
 from connectors.formats.parquet import named_errors, write_tables
 from connectors.formats.schema import Schema
 from connectors.formats.values import Rows
+from connectors.gcp.accounts import convert_objects
 from connectors.gcp.billing_columns import CREDIT_KEYS, MAPS, SCHEMA, SHAPE, flat_name
 from connectors.layouts.partition_folders import find_partition_deliveries
 from connectors.layouts.shards import orphan_shards
@@ -50,18 +50,19 @@ BILL = Bill(SHAPE, SCHEMA, "credits", CREDIT_KEYS, {name: flat_name(name) for na
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, bill: Bill = BILL) -> Converted:
-    """Check the landed objects and write lines-<n>.parquet for the n-th of them into `folder`."""
-    done = merged(
-        _convert_object(bill, delivery, info.key, files[info.key], folder / f"lines-{number}.parquet", store_uri)
-        for number, info in enumerate(delivery.objects, start=1)
-    )
+    """Check the landed objects and write lines-<n>.parquet for the n-th of them into `folder`.
+
+    Rows without a billing account get the only one that the delivery names; where it names several, it is refused.
+    """
+
+    def lines(number: int, key: str, source: NestedFile) -> Converted:
+        return _convert_object(bill, delivery, key, source, folder / f"lines-{number}.parquet")
+
+    done = merged(convert_objects(delivery, files, folder, store_uri, bill.shape, lines))
     return replace(done, refusals=(*done.refusals, *orphan_shards(delivery, store_uri)))
 
 
-def _convert_object(bill: Bill, delivery: Delivery, key: str, path: Path, target: Path, store_uri: str) -> Converted:
-    source = open_rows(path, bill.shape, key, f"{store_uri}/{key}", folder=target.parent)
-    if source is None:
-        return Converted()
+def _convert_object(bill: Bill, delivery: Delivery, key: str, source: NestedFile, target: Path) -> Converted:
     repeats: dict[str, tuple[int, int]] = {}
     with named_errors(key, source.start.uri):
         rows = write_tables((_flat_table(bill, source, batch, rows, repeats) for rows, batch in source.batches()), target)

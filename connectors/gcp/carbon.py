@@ -14,12 +14,12 @@ from pathlib import Path
 
 from connectors.deliveries import Converted, Delivery, Part, merged, refusal_of
 from connectors.errors import ExportContentError, Place
-from connectors.formats.json_records import open_rows
 from connectors.formats.lazy import pa, pl
 from connectors.formats.nested import NestedFile, Shape, at
 from connectors.formats.parquet import named_errors, write_tables
 from connectors.formats.schema import BigInt, Column, Date, Number, Schema, Text, required
 from connectors.formats.values import check_month
+from connectors.gcp.accounts import convert_objects
 from connectors.layouts.partition_folders import find_partition_deliveries
 from connectors.layouts.shards import orphan_shards
 
@@ -60,15 +60,18 @@ find_deliveries = partial(find_partition_deliveries, kind=KIND, partition_of=lam
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
-    """Check the landed objects and write carbon-<n>.parquet for the n-th of them into `folder`."""
-    copies: list[Converted] = []
-    for number, info in enumerate(delivery.objects, start=1):
-        source = open_rows(files[info.key], SHAPE, info.key, f"{store_uri}/{info.key}", folder=folder)
-        if source is not None:
-            target = folder / f"carbon-{number}.parquet"
-            with named_errors(info.key, source.start.uri):
-                rows = write_tables(_flat_tables(source, delivery.partition), target)
-            copies.append(Converted((Part(target, info.key),), rows, source.unknown))
+    """Check the landed objects and write carbon-<n>.parquet for the n-th of them into `folder`.
+
+    Rows without a billing account get the only one that the delivery names; where it names several, it is refused.
+    """
+
+    def copy(number: int, key: str, source: NestedFile) -> Converted:
+        target = folder / f"carbon-{number}.parquet"
+        with named_errors(key, source.start.uri):
+            rows = write_tables(_flat_tables(source, delivery.partition), target)
+        return Converted((Part(target, key),), rows, source.unknown)
+
+    copies = convert_objects(delivery, files, folder, store_uri, SHAPE, copy)
     done = merged(_without_repeats(delivery, copies, store_uri)) if copies else Converted()
     return replace(done, refusals=(*done.refusals, *orphan_shards(delivery, store_uri)))
 

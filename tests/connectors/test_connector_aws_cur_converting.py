@@ -100,33 +100,6 @@ def test_a_value_that_cannot_be_counted_is_refused_with_row_and_column(
     assert error.source_object == f"{DATA}/cur-00001.snappy.parquet"
 
 
-@pytest.mark.parametrize("payer", [None, ""])
-def test_a_row_without_a_payer_takes_the_only_one_of_its_delivery(tmp_path: Path, payer: str | None) -> None:
-    folder = overwrite(tmp_path / "cur", LINE, LINE | {"bill_payer_account_id": payer}, LINE | {"new_column": "x"})
-    result = converted("aws_cur", folder, tmp_path / "landing")
-    rows = rows_of(result)
-    assert [row["bill_payer_account_id"] for row in rows] == [LINE["bill_payer_account_id"]] * 3
-    assert [row["line_item_unblended_cost"] for row in rows] == [LINE["line_item_unblended_cost"]] * 3
-    assert result.unknown_columns == ("new_column",)
-
-
-def test_a_row_of_a_csv_without_a_payer_takes_the_only_one_of_its_delivery(tmp_path: Path) -> None:
-    named = csv_line()
-    nameless = named.replace(LINE["bill_payer_account_id"], "", 1)
-    assert nameless != named
-    result = converted("aws_cur", csv_export(tmp_path / "cur", named, nameless), tmp_path / "landing")
-    assert [row["bill_payer_account_id"] for row in rows_of(result)] == [LINE["bill_payer_account_id"]] * 2
-
-
-@pytest.mark.parametrize("others", [[], ["000000000018"]])
-def test_a_row_without_a_payer_is_refused_where_the_delivery_names_none_or_several(tmp_path: Path, others: list[str]) -> None:
-    payers = [*([LINE["bill_payer_account_id"], *others] if others else []), ""]
-    folder = overwrite(tmp_path / "cur", *[LINE | {"bill_payer_account_id": payer} for payer in payers])
-    with pytest.raises(ExportContentError) as caught:
-        converted("aws_cur", folder, tmp_path / "landing")
-    assert (caught.value.reason, caught.value.row_number) == ("missing_value", len(payers))
-
-
 def test_a_cost_that_is_an_empty_text_in_parquet_is_no_cost(tmp_path: Path) -> None:
     folder = overwrite(tmp_path / "cur")
     data = table(*[LINE | {"line_item_unblended_cost": cost} for cost in ("21.5", "")])

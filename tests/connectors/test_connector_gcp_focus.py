@@ -118,12 +118,17 @@ def test_a_label_that_is_there_twice_is_reported_and_its_first_value_taken(tmp_p
 # --- what is refused
 
 
-@pytest.mark.parametrize(
-    "name", ["BillingAccountId", "BillingCurrency", "BilledCost", "ChargeCategory", "ChargePeriodStart", "ChargePeriodEnd"]
-)
+REQUIRED = ["BillingAccountId", "BillingCurrency", "BilledCost", "ChargeCategory", "ChargePeriodStart", "ChargePeriodEnd"]
+
+
+@pytest.mark.parametrize("name", REQUIRED)
 def test_what_every_row_must_say_is_missed_by_its_name(tmp_path: Path, name: str) -> None:
     with pytest.raises(ExportSchemaError, match=rf"is missing columns {name}\. See docs/sources/gcp_focus\.md"):
         landed(tmp_path, focus_line(), schema=FOCUS.remove(FOCUS.get_field_index(name)))
+
+
+@pytest.mark.parametrize("name", REQUIRED[1:])  # a row without an account is of the only one that others name
+def test_a_row_without_what_every_row_must_say_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ExportContentError) as caught:
         landed(tmp_path, focus_line(), focus_line(**{name: None}))
     assert (caught.value.reason, caught.value.row_number, caught.value.column_name) == ("missing_value", 2, name)
