@@ -1,5 +1,6 @@
 """A span of dates in UTC that somebody asks about: from a first day to a day that is no longer in it."""
 
+import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 from string import Template
@@ -16,9 +17,11 @@ def day_name(day: date) -> str:
 def read_day(text: str, option: str) -> date:
     """Read 2026-10-01."""
     try:
-        return date.fromisoformat(text)
+        if re.fullmatch(r"[12]\d{3}-\d\d-\d\d", text, re.ASCII):
+            return date.fromisoformat(text)
     except ValueError:
-        raise WindowError(f"{option} {text!r} is not a day. Write it like 2026-10-01.") from None
+        pass
+    raise WindowError(f"{option} {text!r} is not a day. Write it like 2026-10-01.")
 
 
 def months_before(day: date, count: int) -> date:
@@ -36,7 +39,8 @@ class Window:
 
     def __post_init__(self) -> None:
         if self.start >= self.end:
-            raise WindowError(f"There is no day from {self.start} to {self.end}: --to is the day after the last.")
+            what = f"There is no day from {self.start} to {self.end}: --to is the day after the last"
+            raise WindowError(f"{what}, as in --from 2026-04-01 --to 2026-10-01.")
 
     @property
     def name(self) -> str:

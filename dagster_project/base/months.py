@@ -8,7 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 
 from dagster_project.base.failures import UsageError
 
-MONTHS = re.compile(r"\d{4}-(0[1-9]|1[0-2])(\.\.(\d{4}-(0[1-9]|1[0-2]))?)?")
+MONTH = r"[12]\d{3}-(?:0[1-9]|1[0-2])"
+MONTHS = re.compile(rf"{MONTH}(?:\.\.(?:{MONTH})?)?", re.ASCII)
 BILL_CLOSES_AFTER = timedelta(days=14)
 CARBON_IS_FINAL_AFTER = timedelta(days=21)
 CARBON_EXPECTED_AFTER = timedelta(days=21)  # both publish month M between the 15th and the 21st of M + 1
@@ -60,6 +61,13 @@ def months_touched(start: datetime, end: datetime) -> set[str]:
     return set(months_between(f"{start:%Y-%m}", f"{max(start, end - timedelta(microseconds=1)):%Y-%m}"))
 
 
+def read_month(text: str, option: str) -> str:
+    """The month that an option names, as it is written."""
+    if not re.fullmatch(MONTH, text, re.ASCII):
+        raise UsageError(f"{option} '{text}' is no month", remedy="Write it like 2026-04.")
+    return text
+
+
 def month_range(text: str, this_month: str) -> list[str]:
     """The months of '2026-04', of '2026-04..2026-06', or of '2026-04..', which ends with this month."""
     if not MONTHS.fullmatch(text):
@@ -67,5 +75,5 @@ def month_range(text: str, this_month: str) -> list[str]:
     first, dots, last = text.partition("..")
     last = last or (this_month if dots else first)
     if first > last:
-        raise UsageError(f"'{text}' holds no month: it ends before it begins")
+        raise UsageError(f"'{text}' holds no month: it ends before it begins", remedy=f"Write it as {last}..{first}.")
     return months_between(first, last)

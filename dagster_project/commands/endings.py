@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn, ParamSpec
 
 import typer
 
-from dagster_project.base.failures import TrainledgerError, machine_failure
+from dagster_project.base.failures import TrainledgerError, UsageError, machine_failure
 
 BUG = 70
 P = ParamSpec("P")
@@ -74,7 +74,10 @@ def _home_of(config: object) -> Path | None:
 
 def _fail_with(error: Exception, home: Path | None = None) -> NoReturn:
     from connectors.errors import ConnectorError
+    from reports.errors import ReportError
 
+    if isinstance(error, ReportError):  # a quarter, day or model that was asked for
+        fail(str(error), UsageError.exit_code)
     if not isinstance(error, TrainledgerError):
         error = machine_failure(error, home) or error
     if isinstance(error, TrainledgerError):

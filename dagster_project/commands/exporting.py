@@ -9,8 +9,10 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from dagster_project.base.failures import UsageError
-from dagster_project.base.months import first_day, month_end, month_range
+from dagster_project.base.months import first_day, month_end, read_month
 from dagster_project.commands.query import open_published, text_of, write_csv, write_parquet
 from dagster_project.publishing.digest import plain_text
 
@@ -39,7 +41,8 @@ def export(file: Path, what: Export, first: str | None, last: str | None, target
         if not connection.execute("from duckdb_views() where schema_name = 'marts' and view_name = ?", [what.view]).fetchall():
             remedy = "Run `trainledger refresh` with this version first."
             raise UsageError(f"the publication has no {what.view}", where=str(file), remedy=remedy)
-        bounds = _bounds(first, last)
+        if bounds := _bounds(first, last):
+            _require_rows(connection, what, bounds)
         condition = " and ".join(f"{what.month} {comparison} ?" for comparison, _ in bounds) or "true"
         query = f"select * from marts.{what.view} where {condition} order by {what.key}"
         cursor = connection.execute(query, [day for _, day in bounds])
@@ -51,15 +54,26 @@ def export(file: Path, what: Export, first: str | None, last: str | None, target
 
 
 def _bounds(first: str | None, last: str | None) -> list[tuple[str, date]]:
-    """Comparisons with a row's month, half-open; months are checked as everywhere."""
-    if first and last:
-        month_range(f"{first}..{last}", last)
+    """Comparisons with a row's month, half-open."""
+    if first and last and read_month(first, "--from") > read_month(last, "--to"):
+        raise UsageError(f"--to {last} is before --from {first}", remedy=f"Write --from {last} --to {first}.")
     bounds = []
     if first:
-        bounds.append((">=", first_day(month_range(first, first)[0])))
+        bounds.append((">=", first_day(read_month(first, "--from"))))
     if last:
-        bounds.append(("<", month_end(month_range(last, last)[-1]).date()))
+        bounds.append(("<", month_end(read_month(last, "--to")).date()))
     return bounds
+
+
+def _require_rows(connection: duckdb.DuckDBPyConnection, what: Export, bounds: list[tuple[str, date]]) -> None:
+    """Refuse months of which there is nothing: a file without rows looks like months without cost."""
+    inside = " and ".join(f"{what.month} {comparison} ?" for comparison, _ in bounds)
+    names = ", ".join(f"strftime({which}({what.month}), '%Y-%m')" for which in ("min", "max"))
+    query = f"select {names}, coalesce(bool_or({inside}), false) from marts.{what.view}"
+    [(earliest, latest, is_there)] = connection.execute(query, [day for _, day in bounds]).fetchall()
+    if not is_there:
+        there = f"It has {earliest} to {latest}." if earliest else "It has none of any month."
+        raise UsageError(f"{what.view} has no row of these months", remedy=f"{there} Give other months, or none for all.")
 
 
 def cell(value: Any) -> str:

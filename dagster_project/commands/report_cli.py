@@ -39,14 +39,14 @@ def report_quarterly(
 
     Example: trainledger report quarterly --quarter 2026Q3 --issue --approver "A. Person" --sign key.pem
     """
-    from dagster_project.base.clock import parse_instant
+    from dagster_project.base.clock import parse_past
     from dagster_project.commands.progress import shown
     from dagster_project.commands.reporting import quarterly_report
     from dagster_project.election.winners import View
 
     view = View(
-        parse_instant(as_of, "--as-of") if as_of else None,
-        parse_instant(as_published, "--as-published") if as_published else None,
+        parse_past(as_of, "--as-of") if as_of else None,
+        parse_past(as_published, "--as-published") if as_published else None,
     )
     if issue or approver or sign:
         from dagster_project.commands.issuing import issue_report

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dagster_project.assets.command_line import show_comparison, show_report
-from dagster_project.base.failures import UsageError
 from dagster_project.base.locking import writer_lock
 from dagster_project.base.modes import owner_alone
 from dagster_project.commands.progress import draw
@@ -22,7 +21,7 @@ from dagster_project.warehouse.building import Listener, build_steps, no_listene
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from reports.comparison import Comparison
-from reports.errors import WindowError
+from reports.quarter import Quarter
 from reports.quarterly import QuarterlyReport
 from reports.window import read_day
 
@@ -59,6 +58,7 @@ def quarterly_report(
     settings: Settings, quarter: str, view: View, out: Path | None, wait: float, say: Say, listener: Listener = no_listener
 ) -> QuarterlyReport:
     """The report of a quarter as published, or as of an instant, in `out` or beside the publication."""
+    Quarter.parse(quarter)  # before anything is built for it
     site, note = site_of(Home.of(settings), view, wait, say, listener), note_of(view)
     listener("report", 0, 1, quarter)
     folder, policy = out or site.root / "reports", policy_of(settings.reporting)
@@ -72,10 +72,7 @@ def quarterly_report(
 def comparison(settings: Settings, start: str | None, end: str | None, out: Path | None, say: Say) -> Comparison:
     """The comparison from one day up to and without another, of the publication, in `out` or beside it."""
     site = Site.of_home(settings.home)
-    try:
-        first, last = (read_day(text, option) if text else None for text, option in ((start, "--from"), (end, "--to")))
-    except WindowError as error:
-        raise UsageError(str(error).rstrip(".")) from None
+    first, last = (read_day(text, option) if text else None for text, option in ((start, "--from"), (end, "--to")))
     report = render_comparison(site.published_file, out or site.root / "reports", settings.organisation.name, first, last)
     show_comparison(settings.home, report, say)
     return report

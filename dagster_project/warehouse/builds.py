@@ -140,7 +140,8 @@ def _known(units: dict[str, str], months: Collection[str]) -> set[date]:
     missing = sorted(set(months) - there)
     if missing:
         span = f"The ledger has {min(there)} to {max(there)}." if there else "The ledger has no month yet."
-        raise UsageError(f"there is nothing of {', '.join(missing)} to build again", remedy=span)
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        raise UsageError(f"there is nothing of {', '.join(missing[:3])}{more} to build again", remedy=span)
     return {first_day(month) for month in months}
 
 

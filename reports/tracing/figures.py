@@ -155,7 +155,7 @@ def of_published(text: str, keys: Mapping[str, Sequence[str]], statements: Mappi
     """The figure of a row of a published table. `keys`: of every published table; `statements`: of report tables."""
     _, table, values, column = parts_of(text)
     if table not in keys:
-        raise FigureError(f"No table {table!r} is published.")
+        raise FigureError(f"No table {table!r} is published, and a quarter is written like 2026Q3.")
     names = keys[table]
     if len(values) != max(len(names), 1):
         raise FigureError(f"Rows of {table} are named by {len(names)} values: {', '.join(names)}.")

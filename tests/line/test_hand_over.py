@@ -160,7 +160,7 @@ def test_months_of_an_export_are_both_included(tmp_path: Path) -> None:
     [
         (ACTIVITY, (None, None), "out.xlsx", "neither CSV nor Parquet"),
         (ACTIVITY, ("2026-06", "2026-05"), "out.csv", "ends before it begins"),
-        (ACTIVITY, ("June", None), "out.csv", "no range of months"),
+        (ACTIVITY, ("June", None), "out.csv", "--from 'June' is no month"),
         (FOCUS, (None, None), "out.csv", "no focus_1_4"),
     ],
 )

@@ -63,7 +63,8 @@ def opened_trace(home: Home) -> Iterator[Trace]:
     try:
         with opened(site.published_file, site.memory_limit) as prover:
             connection = prover.connection
-            columns = "charge_group_id varchar, delivery_content_hash varchar, source_name varchar, usage_month date"
+            declared = modelling.project(home.root)["nodes"][f"model.trainledger.{ATTRIBUTIONS}"]["columns"]
+            columns = ", ".join(f"{name} {column['data_type']}" for name, column in declared.items())
             found = f"from read_parquet({literal(f'{files}/*.parquet')}, hive_partitioning = false)"
             connection.execute(
                 f"create temp view attributions as {found}"
