@@ -29,6 +29,7 @@ _LOOKS = (
     ("an xprof", (b"/device:TPU:",)),
     ("a power_meters", (b"power_measurement_start",)),
     ("a power_meters", (b"codecarbon_version",)),
+    ("a user_inputs", (b"price_per_hour", b"purchase_option")),
     ("a training_runs", (b"training_run_id", b"attempts")),
 )
 _FOLDERS = (

@@ -40,9 +40,16 @@ def convert_table(
     key = [name for name in key if name in header]
     seen: dict[tuple[Any, ...], int] = {}
     for index, row in enumerate(open_parquet(target, info.key, uri).read().to_pylist()):
+        _check_window(row, index, rows)
         check(row, index, rows)
         values = tuple(row.get(name) for name in key)
         first = seen.setdefault(values, index)
         if first != index:
             raise rows.error(", ".join(key), index, ", ".join(map(str, values)), f"as in row {first + 1} already", "repeated_row")
     return Converted((Part(target, info.key),), count, unknown)
+
+
+def _check_window(row: dict[str, Any], index: int, rows: Rows) -> None:
+    start, end = row.get("valid_from"), row.get("valid_to")
+    if start and end and end <= start:
+        raise rows.error("valid_to", index, end.isoformat(), "not after valid_from", "ends_before_start")

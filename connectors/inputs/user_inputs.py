@@ -10,10 +10,14 @@ import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from connectors.deliveries import Converted, Delivery
+from connectors.formats.delimited import CsvFile
 from connectors.formats.schema import Date, Number, Schema, Text, optional, required
 from connectors.formats.values import Rows
+from connectors.inputs import own_prices
 from connectors.inputs.small_tables import convert_table
 from connectors.layouts.single_files import find_file_deliveries
 
@@ -26,7 +30,8 @@ SCHEMA = Schema(
         required("value", Number, filled=True, below=1e24),
         required("unit", Text, filled=True),
         required("source", Text, filled=True),  # a figure without a source cannot be disclosed
-        *optional("training_run_id region_id basis", Text),  # of this run or region only; what was measured
+        *optional("training_run_id region_id basis", Text),  # of this run or region only; what was measured, or how it is bought
+        *optional("provider_name", Text),  # of a price
         *optional("valid_from valid_to source_date", Date),  # valid_to is excluded; null: no limit
     ),
     remedy_page="docs/sources/user_inputs.md",
@@ -68,9 +73,6 @@ FIGURES = {
 
 
 def _check(row: dict[str, Any], index: int, rows: Rows) -> None:
-    start, end = row.get("valid_from"), row.get("valid_to")
-    if start and end and end <= start:
-        raise rows.error("valid_to", index, end.isoformat(), "not after valid_from", "ends_before_start")
     figure = FIGURES.get(row["kind"])
     if figure is None:
         raise rows.error("kind", index, row["kind"], f"where a kind is one of {', '.join(FIGURES)}", "wrong_value")
@@ -87,7 +89,7 @@ def _check(row: dict[str, Any], index: int, rows: Rows) -> None:
         words = f"one of {', '.join(figure.bases)}" if figure.bases else "empty"
         raise rows.error("basis", index, row.get("basis"), f"where the basis of {row['kind']} is {words}", "wrong_value")
     if row["kind"] == "measured_energy":
-        _check_month(start, end, index, rows)
+        _check_month(row.get("valid_from"), row.get("valid_to"), index, rows)
 
 
 def _check_month(start: date | None, end: date | None, index: int, rows: Rows) -> None:
@@ -101,4 +103,15 @@ def _check_month(start: date | None, end: date | None, index: int, rows: Rows) -
 
 KEY = ("kind", "key", "training_run_id", "region_id", "valid_from")
 find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(".csv", ".csv.gz"))
-convert = partial(convert_table, schema=SCHEMA, check=_check, key=KEY)
+
+
+def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
+    """Read a table of figures, or one of prices as figures of kind `price`."""
+    (info,) = delivery.objects
+    uri = f"{store_uri}/{info.key}"
+    if own_prices.COLUMN not in CsvFile(files[info.key], info.key, uri).header():
+        return convert_table(delivery, files, folder, store_uri, SCHEMA, _check, KEY)
+    converted = convert_table(delivery, files, folder, store_uri, own_prices.SCHEMA, own_prices.check, own_prices.KEY)
+    for part in converted.parts:
+        own_prices.write_as_figures(part.path, info.key, uri)
+    return converted

@@ -42,7 +42,7 @@ charge_parts as (
         {%- for column in share_columns %},
         split.{{ column }}
         {%- endfor %}
-        {%- for measure in ['billed_cost', 'effective_cost', 'list_cost', 'contracted_cost', 'weight'] %},
+        {%- for measure in ['billed_cost', 'effective_cost', 'list_cost', 'on_demand_list_cost', 'contracted_cost', 'weight'] %},
         case when split.part_id is null then charges.{{ measure }} else split.{{ measure }} end as part_{{ measure }}
         {%- endfor %}
     from charges_with_run as charges

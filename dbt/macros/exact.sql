@@ -79,6 +79,16 @@ case
         end
 {%- endmacro %}
 
+{# Hours at scale s times a price at nine decimals, half away from zero at twelve; null where no price is known, or no exact figure has room. #}
+{% macro priced_hours(hours, s, price) -%}
+case
+            when abs(cast({{ hours }} as double)) < 1e12 and abs(cast({{ hours }} as double)) * cast({{ price }} as double) < 1e12
+                then {{ from_units('case when ' ~ hours ~ ' < 0 then -1 else 1 end * (' ~ multiplied_and_divided(
+                    to_units('abs(' ~ hours ~ ')', s), to_units(price, 9), 'cast(1' ~ '0' * (s - 3) ~ ' as decimal(38,0))'
+                ) ~ ')', 12) }}
+        end
+{%- endmacro %}
+
 {# Money in another currency, half away from zero at twelve decimals. The rate's whole units and its decimals multiply apart, so that no product
    needs more than 38 digits; what would be 1e12 or more, as with a rate that lost its decimal point, is unknown. #}
 {% macro converted(x, rate) -%}

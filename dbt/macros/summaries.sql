@@ -13,7 +13,7 @@ costs as (
         max(billing_currency) as greatest_currency,
         min({{ status_rank('status') }}) as status_rank,
         {{ sums(['effective_cost', 'billed_cost'], 12) }},
-        {{ whole_sums(['list_cost', 'reporting_currency_effective_cost'], 12) }}
+        {{ whole_sums(['list_cost', 'on_demand_list_cost', 'reporting_currency_effective_cost'], 12) }}
     from {{ ref('fct_training_run_costs') }}
     group by all
 ),
@@ -58,6 +58,7 @@ case when {{ is_cost_known() }} then costs.least_currency end as billing_currenc
         when {{ is_cost_known() }}
             then case when costs.list_cost is null then cast(0 as decimal(38, 12)) else costs.effective_cost end
     end as effective_cost_with_list,
+    case when {{ is_cost_known() }} then costs.on_demand_list_cost end as on_demand_list_cost,
     case when {{ is_billed() }} then costs.reporting_currency_effective_cost end as reporting_currency_effective_cost,
     energies.facility_energy_kwh,
     energies.facility_energy_kwh_low,
@@ -90,6 +91,10 @@ case
         when costs.has_unbilled_month then 'cost: machines were held in a month, and no row of its bill names the run'
         when costs.least_currency <> costs.greatest_currency then 'cost: billed in more than one currency'
         when costs.list_cost is null then 'list cost: a row has no list price'
+    end,
+    case
+        when {{ is_cost_known() }} and costs.on_demand_list_cost is null
+            then 'on-demand list cost: no on-demand price is known of what was bought otherwise'
     end,
     case
         when {{ is_billed() }} and costs.reporting_currency_effective_cost is null

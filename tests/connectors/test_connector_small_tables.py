@@ -160,3 +160,38 @@ def test_only_csv_files_are_deliveries(tmp_path: Path) -> None:
     for name in ("a.csv", "b/c.csv.gz", "d.xlsx", ".e.csv"):
         write_csv(tmp_path / "fx" / name, RATES)
     assert [one.partition for one in found("fx_rates", tmp_path / "fx")] == ["a.csv", "b~c.csv.gz"]
+
+
+PRICES = "provider_name,accelerator_type,region_id,purchase_option,currency,price_per_hour,valid_from,valid_to,source\n"
+PRICE = "Google Cloud,v5e,us-west4,on_demand,USD,1.20,2026-01-01,,price list (example)\n"
+
+
+def test_own_prices_are_figures_of_kind_price(tmp_path: Path) -> None:
+    write_csv(tmp_path / "own/prices.csv", PRICES + PRICE)
+    [row] = rows_of(converted("user_inputs", tmp_path / "own", tmp_path / "landing"))
+    assert row == {
+        "kind": "price", "provider_name": "Google Cloud", "key": "v5e", "region_id": "us-west4", "basis": "on_demand",
+        "unit": "USD", "value": "1.20", "valid_from": dt.date(2026, 1, 1), "valid_to": None, "source": "price list (example)",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "column", "reason"),
+    [
+        ("Google Cloud", "GCP", "provider_name", "wrong_value"),
+        ("on_demand", "capacity_block", "purchase_option", "wrong_value"),
+        ("USD", "usd", "currency", "wrong_value"),
+        ("1.20", "0", "price_per_hour", "wrong_value"),
+        ("1.20", "1e8", "price_per_hour", "wrong_type"),
+        ("1.20", "1.20 USD", "price_per_hour", "wrong_type"),
+        ("v5e", "", "accelerator_type", "missing_value"),
+        ("price list (example)", "", "source", "missing_value"),
+        ("2026-01-01,", "2026-01-01,2026-01-01", "valid_to", "ends_before_start"),
+        ("1.20", "1.30", "accelerator_type, region_id, purchase_option, currency, valid_from", "repeated_row"),
+    ],
+)
+def test_a_wrong_price_is_named_with_its_row(tmp_path: Path, old: str, new: str, column: str, reason: str) -> None:
+    write_csv(tmp_path / "own/prices.csv", PRICES + PRICE + PRICE.replace(old, new, 1))
+    with pytest.raises(ExportContentError) as refused:
+        converted("user_inputs", tmp_path / "own", tmp_path / "landing")
+    assert (refused.value.row_number, refused.value.column_name, refused.value.reason) == (2, column, reason)

@@ -245,4 +245,10 @@ def write_any_exports(exports: Exports, seed: int) -> None:
     whole = ("2026-04-01T00:00:00Z", "2026-05-10T00:00:00Z")
     exports.runs(*(draw.record(run_id) for run_id in RUN_IDS))
     exports.runs(run("run-1", ("i-even", *whole, 4), ("i-amb", *whole, 8)), run("run-10", ("i-even", *whole, 4)))
+    days = {"valid_from": "2026-04-02", "valid_to": "2026-05-02"}
+    on_aws = {"provider_name": "AWS", "region_id": "us-east-2"}
+    exports.own_prices(
+        on_aws | days | {"accelerator_type": "trn1.32xlarge", "price_per_hour": "21.5"},
+        on_aws | {"accelerator_type": "trn2.48xlarge", "price_per_hour": "41.123456789"},
+    )
     exports.runs(run("Amb X", ("i-amb", *whole, 5)), run("amb-x"))

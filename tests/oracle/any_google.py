@@ -52,6 +52,7 @@ class Draw:
         # on their own: another way to name a project, or another own figure, leaves every other draw as it is
         self.projects = random.Random(seed)
         self.own = random.Random(seed)
+        self.spot = random.Random(seed)
         self.clusters = Clusters(seed)
 
     def amount(self, top: float = 40) -> float:
@@ -88,7 +89,8 @@ class Draw:
 
     def usage_row(self, at: datetime, node: str, kind: str) -> dict:
         cost, hours = self.amount(), self.random.choice([1.0, 4.0, 0.123457, 8.0])
-        row = tpu_hour(_naive(at), cost, f"Tpu{kind.capitalize()} running in Columbus")
+        mode = self.spot.choice(["", "", " attached to Spot Preemptible VMs"])
+        row = tpu_hour(_naive(at), cost, f"Tpu{kind.capitalize()}{mode} running in Columbus")
         row |= self.place("us-east5" if node in ("tpu-0", "tpu-3") else "us-central1") | self.evidence(node) | self.money(cost)
         row["usage"] = {"amount": hours * 3600, "unit": "seconds", "amount_in_pricing_units": hours}
         if self.random.random() < 0.04:
@@ -160,6 +162,20 @@ class Draw:
     def invoiced(self, rows: list[dict]) -> list[dict]:
         """On the invoice of their month; a few came late, on that of May."""
         return [row | {"invoice": {"month": self.own.choice([*["202604"] * 30, "202605"])}} for row in rows]
+
+    def prices(self) -> list[dict]:
+        """Of three types of four: in one region, everywhere, and from a day of May on."""
+        google, choice = {"provider_name": "Google Cloud"}, self.spot.choice
+        of_type = {name: google | {"accelerator_type": name} for name in NODES.values()}
+        return [
+            of_type["v6e"] | {"region_id": "us-east5", "price_per_hour": choice(["2.7", "2.712345678"])},
+            of_type["v6e"] | {"price_per_hour": "3.1", "valid_from": "2026-05-02"},
+            of_type["v5e"] | {"price_per_hour": "1.2", "valid_to": "2026-05-01"},
+            of_type["v5e"] | {"price_per_hour": "1.3", "valid_from": "2026-04-02", "valid_to": "2026-05-03"},
+            of_type["v4"] | {"price_per_hour": "3.22", "valid_from": "2026-04-01"},
+            of_type["v4"] | {"price_per_hour": "4", "currency": "EUR"},
+            of_type["v5p"] | {"price_per_hour": "2", "purchase_option": "spot"},
+        ]
 
     def own_figures(self, records: list[dict]) -> list[dict]:
         """PUE of a region from May on and of a run, watts of a type, factors, energy of a run and of a region of another."""
@@ -272,4 +288,5 @@ def write_any_google(exports: GoogleExports, seed: int) -> list[dict]:
     exports.tpu(*draw.tpu("tpu-1", "g_run_10"), *draw.tpu("tpu-1", RUN_IDS[0]), name="keyed")
     figures = draw.own_figures(records)
     exports.own_figures(*figures)
+    exports.own_prices(*draw.prices())
     return figures

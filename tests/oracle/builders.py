@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -124,11 +125,20 @@ class Exports:
 
     def own_figures(self, *figures: dict, name: str = "own") -> None:
         """A file of user_inputs; what a figure does not say is empty."""
-        columns = dict.fromkeys(("kind", "key", "value", "unit", "source", *(column for row in figures for column in row)))
+        self._own_table(name, "meter 7", ("kind", "key", "value", "unit"), figures)
+
+    def own_prices(self, *prices: dict, name: str = "prices") -> None:
+        """A table of prices among user_inputs; without a region, days or an option on demand, at any time and everywhere."""
+        columns = ("provider_name", "accelerator_type", "region_id", "purchase_option", "currency", "price_per_hour")
+        usual = {"purchase_option": "on_demand", "currency": "USD"}
+        self._own_table(name, "price list", columns, [usual | price for price in prices])
+
+    def _own_table(self, name: str, source: str, columns: Iterable[str], rows: Iterable[dict]) -> None:
+        columns = dict.fromkeys((*columns, "source", *(column for row in rows for column in row)))
         with (self._source("own", "user_inputs") / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, list(columns), restval="")
             writer.writeheader()
-            writer.writerows({"source": "meter 7"} | row for row in figures)
+            writer.writerows({"source": source} | row for row in rows)
 
     def config(self) -> Path:
         path = self.folder / "trainledger.yaml"

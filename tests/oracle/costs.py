@@ -30,21 +30,25 @@ class Measures:
     list_cost: int | None = 0
     contracted: int | None = 0
     weight: int = 0
+    on_demand: int | None = 0
     loaded_billed: int = 0  # arrived from residuals, or (on a residual) given to runs
     loaded_effective: int = 0
 
-    def add(self, billed: int, effective: int, list_cost: int | None, contracted: int | None, weight: int) -> None:
+    def add(
+        self, billed: int, effective: int, list_cost: int | None, contracted: int | None, weight: int, on_demand: int | None = 0
+    ) -> None:
         self.billed += billed
         self.effective += effective
         self.list_cost = _known_sum(self.list_cost, list_cost)
         self.contracted = _known_sum(self.contracted, contracted)
         self.weight += weight
+        self.on_demand = _known_sum(self.on_demand, on_demand)
 
     def of(self, name: str) -> int | None:
         return {"billed": self.billed, "effective": self.effective, "list": self.list_cost, "contracted": self.contracted}[name]
 
     def merge(self, other: Self) -> None:
-        self.add(other.billed, other.effective, other.list_cost, other.contracted, other.weight)
+        self.add(other.billed, other.effective, other.list_cost, other.contracted, other.weight, other.on_demand)
 
 
 @dataclass
@@ -75,7 +79,7 @@ def gather(parts: Iterable[Part], rounding: dict[Key, int]) -> Costs:
             target = costs.residuals[*line.cell, line.currency, part.component, charged(line, part.component), part.reason]
         else:
             target = costs.runs[part.run, *line.cell, line.currency, part.component, part.rule]
-        target.add(part.billed, part.effective, part.list_cost, part.contracted, part.weight)
+        target.add(part.billed, part.effective, part.list_cost, part.contracted, part.weight, part.on_demand)
     for (source_name, payer, month, currency), amount in rounding.items():
         costs.residuals[*_rounding_cell(source_name, payer, month), currency, "fee", "", "rounding"].add(amount, 0, 0, None, 0)
     spread(costs)
@@ -141,11 +145,13 @@ def run_rows(costs: Costs, run_months: set[tuple], reporting_currency: str, rate
         total.loaded_billed += measures.loaded_billed
         total.loaded_effective += measures.loaded_effective
     for run, month in {key[:2] for key in run_months} - {key[:2] for key in sums}:
-        sums[run, month, reporting_currency, "accelerator", "resource_time"] = Measures(list_cost=None, contracted=None)
+        nothing = Measures(list_cost=None, contracted=None, on_demand=None)
+        sums[run, month, reporting_currency, "accelerator", "resource_time"] = nothing
     rows = {key: _row(measures, "idle_share") for key, measures in sums.items()}
     for key, measures in sums.items():
         converted, day = in_currency(rates, measures.effective, key[2], reporting_currency, key[1])
         rows[key] |= {"reporting_currency_effective_cost": to_decimal(converted, MONEY), "fx_rate_date": day}
+        rows[key]["on_demand_list_cost"] = to_decimal(measures.on_demand, MONEY)
         rows[key]["effective_cost_with_list"] = to_decimal(0 if measures.list_cost is None else measures.effective, MONEY)
     return rows
 

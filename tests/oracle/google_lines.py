@@ -3,6 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from fractions import Fraction
 
 from . import google_facts as facts
 from .exports import moment
@@ -49,6 +50,7 @@ class GoogleLine:
     list_cost: int | None
     contracted: int | None
     pricing_units: int
+    stated_units: Fraction | None  # the same; None where the bill states none
     pricing_unit: str
     originating_sku: str  # of a spend-based fee: the SKU it pays for
     subscription: str
@@ -68,6 +70,7 @@ class GoogleLine:
     wider: dict[str, int] = field(default_factory=dict)  # names that mean its pool, reservation or cluster, and how wide
     provider_name: str = "Google Cloud"
     kind: str = ""  # AWS's line item type
+    on_demand: int | None = None  # what it would have cost on demand
 
     @property
     def cell(self) -> tuple:
@@ -170,6 +173,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         list_cost=units(row.get("cost_at_list"), MONEY) if is_usage else 0,
         contracted=(cost if default is None else default) if is_usage else 0,
         pricing_units=pricing_units, covered_units=_covered(pricing_units, cost, taken_off),
+        stated_units=None if at(row, "usage.amount_in_pricing_units") is None else Fraction(pricing_units, 10**QUANTITY),
         pricing_unit=_text(row, "usage.pricing_unit").lower(), originating_sku=originating_sku,
         is_spend_based=is_fee and (sku.lower().startswith("commitment - dollar") or not sku.lower().startswith("commitment")),
         spend_credit=spend_credit, has_resource_credit=facts.RESOURCE_CREDIT in kinds,

@@ -34,6 +34,7 @@ class Part:
     list_cost: int | None
     contracted: int | None
     weight: int
+    on_demand: int | None
 
 
 def _managed_job(line: Line, runs: Runs) -> str | None:
@@ -124,18 +125,18 @@ def share_out(line: Line, decided: Claim, runs: Runs) -> Iterator[Part]:
     A promotion inside the row goes the same way, as a credit that has no price and no weight.
     """
     weighty = [(key, weight) for key, weight in decided.parts if weight > 0] or [(RESIDUAL, WHOLE)]
-    amounts = (line.billed, line.effective, line.list_cost, line.contracted, line.weight, line.promotion)
+    amounts = (line.billed, line.effective, line.list_cost, line.contracted, line.weight, line.promotion, line.on_demand)
     measures = [None if amount is None else split(amount, weighty) for amount in amounts]
     for key, _ in weighty:
-        billed, effective, list_cost, contracted, weight, promotion = (m if m is None else m[key] for m in measures)
+        billed, effective, list_cost, contracted, weight, promotion, on_demand = (m if m is None else m[key] for m in measures)
         run, rule, reason = key, decided.rule, None
         if key == RESIDUAL:
             rule, reason = None, decided.reason
         elif key in runs.ambiguous:  # it held its chips, so no other run did, but it is unknown whose it is
             run, rule, reason = RESIDUAL, None, "unattributed"
-        yield Part(line, run, line.component, rule, reason, billed, effective, list_cost, contracted, weight)
+        yield Part(line, run, line.component, rule, reason, billed, effective, list_cost, contracted, weight, on_demand)
         if promotion is not None:
-            yield Part(line, run, "credit", rule, reason, promotion, 0, 0, 0, 0)
+            yield Part(line, run, "credit", rule, reason, promotion, 0, 0, 0, 0, 0)
 
 
 def parts_of(line: Line, runs: Runs, tag_keys: list[str]) -> Iterator[Part]:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from fractions import Fraction
 
 from . import facts, tags
 from .exports import moment
@@ -70,6 +71,8 @@ class Line:
     invoice: str = ""  # its number, empty while there is none
     provider_name: str = "AWS"
     contracted: int | None = None  # a CUR does not say
+    hours: Fraction | None = None  # as billed, where the unit is hours
+    on_demand: int | None = None  # what it would have cost on demand
     promotion: int | None = None  # inside a usage row: Google's alone
 
     @property
@@ -209,12 +212,10 @@ def effective_of(row: dict, kind: str, unblended: int, is_block_fee: bool) -> in
     return unblended
 
 
-def _billed_time(row: dict, usage_type: str, interval: int) -> int:
+def _hours(row: dict, usage_type: str) -> int | None:
     unit = (row.get("pricing_unit") or "").lower()
-    amount = units(row.get("line_item_usage_amount"), MONEY)
     in_hours = unit in ("hrs", "hours", "hour") or (unit == "" and ("BoxUsage" in usage_type or "SpotUsage" in usage_type))
-    # a correction takes back hours, so it is shared like the hours it takes back
-    return abs(hours_to_microseconds(amount)) if in_hours and amount is not None else interval
+    return units(row.get("line_item_usage_amount"), MONEY) if in_hours else None
 
 
 def line_of(source_name: str, source_object: str, row_number: int, row: dict) -> Line:
@@ -229,6 +230,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
     unblended = _first_amount(row, "line_item_net_unblended_cost", "line_item_unblended_cost")
     effective = effective_of(row, kind, unblended, is_block_fee)
     is_usage = kind in USAGE and not _is_pod(row) and not is_block_fee and "Support" not in product_code
+    hours = _hours(row, usage_type)
     list_cost = units(row.get("pricing_public_on_demand_cost"), MONEY) if is_usage else 0
     line = Line(
         source_name=source_name, source_object=source_object, row_number=row_number,
@@ -236,7 +238,10 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         service_code=product_code, region_id=region_of(row, product_code, usage_type),
         usage_month=month, currency=row["line_item_currency_code"],
         kind=kind, usage_type=usage_type, resource_id=resource_id, tags=list(tags.tags_of(row)),
-        start=start, end=end, usage_us=_billed_time(row, usage_type, end - start),
+        start=start, end=end,
+        # a correction takes back hours, so it is shared like the hours it takes back
+        usage_us=end - start if hours is None else abs(hours_to_microseconds(hours)),
+        hours=Fraction(hours, 10**MONEY) if hours else None,
         component=component_of(
             kind, usage_type, product_code, is_block_fee, purchase_of(row, is_block_fee), moves_data(row)
         ),

@@ -43,6 +43,7 @@ from .months import by_month
 from .neuron import read_neuron
 from .numerals import OracleError
 from .observed import Telemetry, observe
+from .on_demand import price, read_prices
 from .open_ends import billed_times, decide_open_ends
 from .own_figures import read_own_figures
 from .places import Places
@@ -146,6 +147,7 @@ class Oracle:
         self.runs.sizes = sizes_of(self.google_lines, self.runs)
         prepare_blocks(self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
+        price(lines, read_prices(self._locations("user_inputs"), as_published))
         note_recorded(self.lines, self.google_lines, self.runs, self.tag_keys)
         self.parts = [part for line in self.lines for part in parts_of(line, self.runs, self.tag_keys)]
         self.parts += google_ladder.parts_of(self.google_lines, self.runs, self.tag_keys)

@@ -82,6 +82,12 @@ def _rows(location: Path, as_published: datetime | None) -> Iterator[dict[str, s
                 yield from csv.DictReader(file)
 
 
+def rows_of_tables(locations: list[Path], as_published: datetime | None) -> Iterator[dict[str, str]]:
+    """The rows of all files, figures and prices."""
+    for location in locations:
+        yield from _rows(location, as_published)
+
+
 def _figure(row: dict[str, str], runs: Runs) -> Figure:
     kind, key = row["kind"], row["key"]
     is_reading, is_of_place, is_of_type = kind == "measured_energy", kind in ("pue", "factor"), kind.endswith("_power")
@@ -104,8 +110,8 @@ def _figure(row: dict[str, str], runs: Runs) -> Figure:
 def read_own_figures(locations: list[Path], runs: Runs, as_published: datetime | None = None) -> OwnFigures:
     """Where two files say the same of the same, the one published last."""
     found: dict[tuple, Figure] = {}
-    for location in locations:
-        for row in _rows(location, as_published):
+    for row in rows_of_tables(locations, as_published):
+        if "price_per_hour" not in row:
             figure = _figure(row, runs)
             found[figure.kind, figure.run, figure.region, figure.accelerator_type, figure.valid_from] = figure
     return OwnFigures(list(found.values()))

@@ -4,9 +4,20 @@ with charges as (
     select
         lines.*,
         shares.line_id is not null as is_block_hour,
-        {{ exact_sum(['lines.effective_cost', 'coalesce(shares.effective_cost, 0)'], 12) }} as charged_cost
+        {{ exact_sum(['lines.effective_cost', 'coalesce(shares.effective_cost, 0)'], 12) }} as charged_cost,
+        -- what an hour outside a block costs on demand
+        prices.price_per_hour
     from {{ ref('int_aws_lines') }} as lines
     left join {{ ref('int_aws_block_shares') }} as shares on lines.line_id = shares.line_id
+    left join {{ ref('int_on_demand_prices') }} as prices
+        on
+            prices.provider_name = 'AWS'
+            and lines.instance_type = prices.accelerator_type
+            and lines.region_id = prices.region_id
+            and lines.billing_currency = prices.billing_currency
+            and cast(lines.charge_period_start as date) >= prices.price_from
+            and cast(lines.charge_period_start as date) < prices.price_to
+            and lines.service_code = 'AmazonEC2'
     -- a negation cancels its covered usage; what of the two does not cancel is int_saving_plan_roundings
     where lines.line_item_type <> 'SavingsPlanNegation'
 )
@@ -26,6 +37,11 @@ select
     charged_cost as effective_cost,
     -- a block hour has no list price
     case when not is_block_hour then list_cost end as list_cost,
+    case
+        when not is_block_hour and list_cost is not null then list_cost
+        when is_usage and cost_component = 'accelerator' and billed_us is not null
+            then {{ priced_hours('usage_amount', 12, 'price_per_hour') }}
+    end as on_demand_list_cost,
     -- AWS bills do not give a contracted cost
     cast(null as decimal(38, 12)) as contracted_cost,
     case

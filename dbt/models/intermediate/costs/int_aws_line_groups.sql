@@ -44,7 +44,8 @@ block_lines as (
 ),
 
 -- a row of its own: what time decides about (the hours of machines that some run held in the month, jobs, blocks), what alone
--- shows the time of a run (the tagged use of accelerators, where no record places the run in the month), and what may not be
+-- shows the time of a run (the tagged use of accelerators, where no record places the run in the month, or no list price is
+-- stated), and what may not be
 -- rounded in a sum (what of a plan was not used)
 lines as (
     select
@@ -57,7 +58,7 @@ lines as (
             or block_lines.line_item_type = 'SavingsPlanRecurringFee'
             or (
                 block_lines.tag_run_id is not null
-                and recorded.training_run_id is null
+                and (recorded.training_run_id is null or {{ as_double('block_lines.public_on_demand_cost') }} is null)
                 and {{ aws_is_accelerator(aws_instance_type('block_lines.usage_type')) }}
             )
         ) as is_single

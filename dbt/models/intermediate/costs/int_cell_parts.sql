@@ -19,6 +19,7 @@ select
     cast(sum(part_billed_cost) as decimal(38, 12)) as billed_cost,
     cast(sum(part_effective_cost) as decimal(38, 12)) as effective_cost,
     {{ whole_sum('part_list_cost', 'decimal(38, 12)') }} as list_cost,
+    {{ whole_sum('part_on_demand_list_cost', 'decimal(38, 12)') }} as on_demand_list_cost,
     {{ whole_sum('part_contracted_cost', 'decimal(38, 12)') }} as contracted_cost,
     cast(sum(part_weight) as decimal(38, 12)) as weight,
     -- for coverage: effective cost of usage, and of usage with a list price

@@ -2,7 +2,7 @@
     line_id, attribution_line_id, {{ cell() }}, delivery_content_hash, charge_period_start, charge_period_end, billing_currency,
     resource_id, other_resource_id, job_id, machine_place, instance_type, run_tag, has_invoice,
     is_part_of_usage, is_usage, is_accelerator_type, accelerator_type, cost_component,
-    billed_cost, effective_cost, list_cost, contracted_cost, weight, is_weight_borrowed, fixed_reason{% endset -%}
+    billed_cost, effective_cost, list_cost, on_demand_list_cost, contracted_cost, weight, is_weight_borrowed, fixed_reason{% endset -%}
 {{ config(materialized='view') }}
 
 select {{ shared }},

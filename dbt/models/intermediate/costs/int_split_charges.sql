@@ -1,5 +1,5 @@
 {{ config(materialized='by_month') }}
-{%- set measures = ['billed_cost', 'effective_cost', 'list_cost', 'contracted_cost', 'weight'] %}
+{%- set measures = ['billed_cost', 'effective_cost', 'list_cost', 'on_demand_list_cost', 'contracted_cost', 'weight'] %}
 
 with charges as (
     select *, line_id as charge_id

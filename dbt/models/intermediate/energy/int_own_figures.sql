@@ -24,8 +24,8 @@ select
     figures.row_number
 from {{ ref('stg_user_inputs__figures') }} as figures
 left join run_keys using (run_key)
--- what a port takes once is no figure of a run, region or type: see dim_porting_costs
-where figures.kind not like 'porting%'
+-- what a port takes once is no figure of a run, region or type: see dim_porting_costs; prices are in int_own_prices
+where figures.kind not like 'porting%' and figures.kind <> 'price'
 -- of two files that say the same thing the later one counts
 qualify row_number() over (
     partition by

@@ -1,5 +1,5 @@
 {{ config(materialized='view') }}
-{%- set measures = ['billed_cost', 'effective_cost', 'list_cost', 'contracted_cost', 'weight'] %}
+{%- set measures = ['billed_cost', 'effective_cost', 'list_cost', 'on_demand_list_cost', 'contracted_cost', 'weight'] %}
 
 with ambiguous_ids as (
     select distinct training_run_id from {{ ref('int_run_records') }}

@@ -21,6 +21,7 @@ evidence as (
         cost_component,
         attribution_rule,
         min(confidence_rank) as confidence_rank,
+        {{ whole_sums(['on_demand_list_cost'], 12) }},
         -- rows that are not usage have no list price to cover; without any usage nothing is missing
         case
             when sum(usage_line_count) = 0 then 1.0
@@ -56,7 +57,8 @@ run_costs as (
         cast({{ nine_digits('evidence.list_cost_coverage_ratio') }} as double) as list_cost_coverage_ratio,
         costs.idle_share_billed_cost,
         costs.idle_share_effective_cost,
-        statuses.status
+        statuses.status,
+        evidence.on_demand_list_cost
     from costs
     inner join evidence using (training_run_id, usage_month, billing_currency, cost_component, attribution_rule)
     inner join statuses using (training_run_id, usage_month)
@@ -78,7 +80,8 @@ run_costs as (
         cast(0 as double) as list_cost_coverage_ratio,
         cast(0 as decimal(38, 12)) as idle_share_billed_cost,
         cast(0 as decimal(38, 12)) as idle_share_effective_cost,
-        run_months.cost_status as status
+        run_months.cost_status as status,
+        cast(null as decimal(38, 12)) as on_demand_list_cost
     from {{ ref('int_run_months') }} as run_months
     cross join {{ source('raw', 'settings') }} as settings
     where not run_months.is_billed

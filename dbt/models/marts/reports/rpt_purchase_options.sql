@@ -73,13 +73,16 @@ workloads as (
     group by all
 ),
 
--- of several quotes: the provider's own list first, then the surer, then the newer, then the dearer
+-- of several quotes: the organisation's own first and of them the latest, then the provider's list,
+-- then the surer, then the newer, then the dearer
 prices as (
     select
         *,
         row_number() over (
             partition by accelerator_type, coalesce(region_id, ''), purchase_option
             order by
+                case confidence when 'user' then 1 else 2 end,
+                case confidence when 'user' then valid_from end desc nulls last,
                 is_quoted_only,
                 case confidence when 'high' then 1 when 'medium' then 2 else 3 end,
                 source_date desc,

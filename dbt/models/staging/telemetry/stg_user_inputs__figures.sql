@@ -13,10 +13,11 @@ select
     _published_at as published_at,
     kind,
     key,
+    provider_name,
     -- null: of every run, region or type
     {{ normalised_run_id("nullif(case when kind = 'measured_energy' then key else training_run_id end, '')") }} as run_key,
     case when kind in ('pue', 'factor') then nullif(key, '*') else nullif(region_id, '') end as region_id,
-    case when kind in ('idle_power', 'max_power') then key end as accelerator_type,
+    case when kind in ('idle_power', 'max_power', 'price') then key end as accelerator_type,
     nullif(basis, '') as basis,
     case when unit in ('kgCO2e', 'tCO2e') then 'kgCO2e' else unit end as unit,
     -- in kWh, W, kgCO2e/kWh, a ratio, kgCO2e, or the unit itself where that is a currency
