@@ -15,9 +15,15 @@ from dagster_project.publishing.tables import PublishedTable
 if TYPE_CHECKING:
     import duckdb
 
-VERSION = 2
-# a section that is done, and the first version of trainledger that publishes it
-SECTIONS = {"house": "0.3.0", "doors": "0.4.0", "bigquery": "0.6.0", "answers": "0.7.0", "power": "0.8.0"}
+# a section that is done: the version of the contract that has it, and the first version of trainledger that publishes it
+SECTIONS = {
+    "house": (2, "0.3.0"),
+    "doors": (2, "0.4.0"),
+    "bigquery": (2, "0.6.0"),
+    "answers": (2, "0.7.0"),
+    "power": (2, "0.8.0"),
+    "door": (3, "0.9.0"),
+}
 
 
 def write_contract(connection: duckdb.DuckDBPyConnection) -> None:
@@ -26,7 +32,7 @@ def write_contract(connection: duckdb.DuckDBPyConnection) -> None:
         "create or replace table ops.contract"
         " (contract_version bigint not null, section varchar not null, since_version varchar not null)"
     )
-    rows = [(VERSION, section, since) for section, since in sorted(SECTIONS.items())]
+    rows = [(version, section, since) for section, (version, since) in sorted(SECTIONS.items())]
     connection.executemany("insert into ops.contract values (?, ?, ?)", rows)
 
 

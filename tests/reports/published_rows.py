@@ -168,6 +168,8 @@ def add_cost_rows(file: File, run: Run, month: date, list_known: bool) -> None:
             list_cost_coverage_ratio=1.0,
             status=status,
             reporting_currency_effective_cost=cost if run.currency == "USD" else None,
+            effective_cost_with_list=cost,
+            on_demand_list_cost=costs["list_cost"],
         )
         file.add(
             "marts.fct_run_cell_costs",

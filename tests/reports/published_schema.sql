@@ -86,7 +86,9 @@ create table marts.fct_training_run_costs (
     idle_share_effective_cost decimal(38, 12) not null,
     status varchar not null,
     reporting_currency_effective_cost decimal(38, 12),
-    fx_rate_date date
+    fx_rate_date date,
+    effective_cost_with_list decimal(38, 12) not null,
+    on_demand_list_cost decimal(38, 12)
 );
 
 create table marts.fct_run_cell_costs (
