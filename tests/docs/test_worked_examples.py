@@ -109,6 +109,11 @@ def test_a_promotion_is_taken_out_of_the_price() -> None:
     assert Decimal("9.60") + Decimal("2.40") == 12
 
 
+def test_a_spot_hour_costs_its_own_price_on_demand() -> None:
+    assert Decimal("2.5") * Decimal("1.20") == 3
+    has("cost", "2.5 chip-hours of a Spot v5e at 1.20 USD are 3.00 on demand")
+
+
 def test_a_capacity_block_rolls_forward_to_nothing() -> None:
     fee, term, june = Decimal(2400), 2 * 48, 60
     begins, ends = (datetime.fromisoformat(f"2026-{day}T18:00:00+00:00") for day in ("06-29", "07-01"))
