@@ -37,7 +37,7 @@ def ask_bill(ledger: Ledger, bill: Reading, run_tag_keys: list[str]) -> Iterator
     if not accelerators:
         month = ledger.month(bill)
         message = f"no accelerator among {counted(lines, 'row')} of use in {month}"
-        remedy = "Is this the bill of the account that trains?" + ("" if bill.is_whole else " Only a part of it was read.")
+        remedy = "Is this the bill of the account that trains?" + ("" if bill.is_whole(month) else " Only a part of it was read.")
         answers = [_answer(bill, "cost", message, remedy, month=month, rows=0)]
     yield from answers
     yield _tags(ledger, bill, run_tag_keys, is_needed=any(answer.outcome != "ok" for answer in answers))
@@ -74,12 +74,16 @@ def _cost(ledger: Ledger, bill: Reading) -> Iterator[Check]:
         }
         remedy = ""
         if len(months) > 1:
-            message += f"; by month: {', '.join(f'{name} {percent(part)}' for name, part in months)}"
+            message += f"; by month: {some([f'{name} {percent(part)}{_note(bill, name)}' for name, part in months])}"
         if by_tag + by_record != whole:
             named = some([f"{name or 'rows without resource'} ({amount:,.2f})" for name, amount, _ in rest], rest[0][2])
             message += f"; without a run: {named}"
             remedy = "Tag these machines with the run's id, or write a run record for them; without one it is no_record or idle."
         yield _answer(bill, "cost", message, remedy, **facts)
+
+
+def _note(bill: Reading, month: str) -> str:
+    return "" if bill.is_whole(month) else " (of what was read)"
 
 
 def _worst_first(ledger: Ledger, bill: Reading, currency: str) -> list[tuple[str, float | None]]:

@@ -18,11 +18,12 @@ from dagster_project.doctor.ledger import built
 from dagster_project.doctor.machine import check_machine
 from dagster_project.doctor.reading import Reading, read_source, readings_of
 from dagster_project.doctor.runs import ask_records, ask_telemetry, ask_types
+from dagster_project.doctor.unknowns import ask_unknowns
 from dagster_project.warehouse import modelling, statements
 from dagster_project.warehouse.home import Home
 
 WIDTH = 80
-HEADING = "Will runs get their cost, energy and carbon? By what was read of the newest two months:"
+HEADING = "Will runs get their cost, energy and carbon? By what was read:"
 
 
 def diagnose(home: Home, tell: Callable[[str], None], *, as_json: bool = False) -> int:
@@ -79,6 +80,7 @@ def _questions(home: Home, elsewhere: Home, readings: list[Reading]) -> Iterator
         yield from ask_types(ledger)
         yield from ask_telemetry(ledger, of_fact["telemetry"], bills)
         yield from ask_carbon(ledger, bills, of_fact["carbon"], now())
+        yield from ask_unknowns(ledger, readings, now())
 
 
 def _text(check: Check) -> str:

@@ -40,7 +40,11 @@ ASKED = {
     "intermediate.int_run_records",
     "intermediate.int_split_charges",
     "intermediate.int_telemetry_matches",
+    "intermediate.int_unknown_types",
+    "marts.fct_residual_costs",
     "marts.fct_telemetry_matches",
+    "marts.run_month_summary",
+    "marts.run_summary",
     "seeds.accelerator_types",
     "staging.stg_aws_cur__line_items",
 }

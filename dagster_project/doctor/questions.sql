@@ -102,8 +102,34 @@ group by all order by 1
 -- name: accelerator_types
 select accelerator_type, count(distinct training_run_id), types.accelerator_type is not null
 from intermediate.int_run_holdings left join seeds.accelerator_types as types using (accelerator_type)
-group by all order by 2 desc, 1
+group by all
+union all
+select accelerator_type, 0, false from intermediate.int_unknown_types
+where accelerator_type not in (select distinct coalesce(accelerator_type, '') from intermediate.int_run_holdings)
+order by 2 desc, 1
 
 -- name: payers
 select payer_account_id, bool_or(is_bill_landed), bool_or(is_carbon_published)
 from raw.months where provider_name = $provider and payer_account_id <> '' group by all order by 1
+
+-- why figures are null, in the words of the published summaries: of runs by month, and of a run what none of its months states
+-- name: unknown_figures
+with stated as (
+    select provider_name, strftime(usage_month, '%Y-%m') as month, training_run_id, unnest(string_split(unknown_because, '; ')) as reason
+    from marts.run_month_summary
+    union all
+    select provider_name, '', training_run_id, unnest(string_split(unknown_because, '; ')) from marts.run_summary
+),
+places as (
+    select * from stated qualify month <> '' or not bool_or(month <> '') over (partition by training_run_id, reason)
+)
+select coalesce(provider_name, ''), reason, month, count(*) from places group by all order by 1, 2, 4 desc, 3
+
+-- cost of accelerators that no run carries, and unused commitments; of what names no type the sum again
+-- name: residuals
+select
+    provider_name, reason, billing_currency, strftime(usage_month, '%Y-%m'), sum(effective_cost),
+    coalesce(sum(effective_cost) filter (accelerator_type = ''), 0)
+from marts.fct_residual_costs
+where cost_component = 'accelerator' or accelerator_type <> '' or reason = 'unused_commitment'
+group by all having sum(effective_cost) <> 0 order by 1, 2, 3, 5 desc, 4

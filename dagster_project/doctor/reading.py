@@ -1,8 +1,9 @@
-"""What a source has: its location listed, its newest two months landed in a temporary home, as a refresh would land them.
+"""What a source has: its location listed, its deliveries landed in a temporary home, as a refresh would land them.
 
-Bounded: of large months some files are read, and what was read is reported. What the rows show of runs is asked elsewhere.
+Bounded: the newest months are read first, and those that do not fit are named. What the rows show of runs is asked elsewhere.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -20,8 +21,10 @@ from dagster_project.base.clock import now
 from dagster_project.base.failures import meant
 from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, size, some
 from dagster_project.doctor.google import check_newest, check_table
+from dagster_project.landing.deriving.contents import Contents
 from dagster_project.landing.fetching import batches
 from dagster_project.landing.land import Landed, Landing
+from dagster_project.landing.lending import lend
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.landing.planning import is_wanted
 from dagster_project.landing.records import RowRefusal, calendar_month, export_of
@@ -32,7 +35,6 @@ from dagster_project.settings import SourceSettings
 from dagster_project.warehouse.home import Home
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MONTHS = 2
 # read of a fact in all; on two cores it is about what 20 CPU seconds take to land and to build
 BYTES = {"bill": 40_000_000, "telemetry": 15_000_000, "runs": 5_000_000, "carbon": 10_000_000, "inputs": 1_000_000}
 FILES = 2000  # of a source
@@ -51,16 +53,20 @@ class Reading:
     limit: int = 0  # bytes
     columns: set[str] = field(default_factory=set)  # those that any file that was read has
     rows: int = 0
-    objects_read: int = 0
-    objects_there: int = 0
+    there: Counter[str] = field(default_factory=Counter)  # objects by month, of files that are known by no month under ''
+    read: Counter[str] = field(default_factory=Counter)
     bytes_read: int = 0
     bytes_there: int = 0
     unknown_columns: set[str] = field(default_factory=set)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether all of the newest two months was read."""
-        return self.objects_read == self.objects_there
+    def lacking(self) -> list[str]:
+        """Months of which not all was read; of a partition of a table some rows are."""
+        return [month for month, number in sorted(self.there.items()) if self.read[month] < number or is_table(self.source)]
+
+    def is_whole(self, month: str = "") -> bool:
+        """Whether all was read that may hold rows of a month: late rows lie in the files of later ones."""
+        return all("" < one < month for one in self.lacking)
 
 
 def readings_of(sources: Sequence[SourceSettings]) -> list[Reading]:
@@ -90,7 +96,7 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
             if not found:
                 yield _nothing(base, source, store, counts)
             return
-        wanted = _newest(source, deliveries, reading)
+        wanted = _newest_first(source, deliveries, reading)
         yield from _half_exported(source, deliveries)
         yield from _several_exports(source, deliveries)
         yield from _orphans(source, store, deliveries)
@@ -98,9 +104,9 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
             check = check_newest(source, store, wanted[0])
             yield check
             if check.outcome != "problem":
-                yield from _read(landing, wanted, reading, wanted[:1])
+                yield from _read(home.landing, landing, wanted, reading, wanted[:1])
         else:
-            yield from _read(landing, wanted, reading, wanted)
+            yield from _read(home.landing, landing, wanted, reading, wanted)
     except BaseException as error:  # whatever is wrong with one source, the others are looked at
         surprise = surprise_of(error, source.name, None, landing.store.staging)
         yield Check(source.name, "problem", surprise.message, surprise.remedy, True, "source", {"reason": surprise.reason})
@@ -171,16 +177,22 @@ def _orphans(source: SourceSettings, store: ObjectStore, deliveries: list[Delive
         yield Check(source.name, "warning", message, found[0].remedy, True, "refusal", {"reason": ORPHANS})
 
 
-def _newest(source: SourceSettings, deliveries: list[Delivery], reading: Reading) -> list[Delivery]:
-    """The deliveries of the newest two months, the newest one of each partition; of files without months all, newest first."""
+def _newest_first(source: SourceSettings, deliveries: list[Delivery], reading: Reading) -> list[Delivery]:
+    """The newest delivery of each partition, those of the newest months first; and by month how many objects there are."""
     latest = {(one.partition, _export(one)): one for one in sorted(deliveries, key=lambda one: one.published_at)}
     if source.facts.fact in ("runs", "inputs"):
-        return sorted(latest.values(), key=lambda one: one.published_at, reverse=True)
-    months = {place: _month_of(delivery) for place, delivery in latest.items()}
-    reading.months = sorted(set(months.values()))
-    reading.newest = reading.months[-1]
-    first = reading.months[-MONTHS:][0]
-    return [delivery for place, delivery in sorted(latest.items(), reverse=True) if months[place] >= first]
+        wanted = sorted(latest.values(), key=lambda one: one.published_at, reverse=True)
+    else:
+        wanted = sorted(latest.values(), key=lambda one: (_month_of(one), one.partition, _export(one)), reverse=True)
+        reading.months = sorted({_month_of(one) for one in wanted})
+        reading.newest = reading.months[-1]
+    for delivery in wanted:
+        reading.there[_place(reading, delivery)] += len(delivery.objects)
+    return wanted
+
+
+def _place(reading: Reading, delivery: Delivery) -> str:
+    return _month_of(delivery) if reading.months else ""
 
 
 def _month_of(delivery: Delivery) -> str:
@@ -192,13 +204,16 @@ def _month_of(delivery: Delivery) -> str:
     return f"{at:%Y-%m}"
 
 
-def _read(landing: Landing, deliveries: Sequence[Delivery], reading: Reading, allowed: Iterable[Delivery]) -> Iterator[Check]:
-    """Land those of the deliveries that may be read, as far as there is room for them."""
+def _read(
+    known: Landing, landing: Landing, deliveries: Sequence[Delivery], reading: Reading, allowed: Iterable[Delivery]
+) -> Iterator[Check]:
+    """Land those of the deliveries that may be read, as far as there is room for them; what is `known` is not read again."""
     source = reading.source
-    reading.objects_there = sum(len(delivery.objects) for delivery in deliveries)
     reading.bytes_there = sum(info.size for delivery in deliveries for info in delivery.objects)
-    found = []
-    for _, together in batches((source, delivery) for delivery in _bounded(allowed, reading)):
+    bounded = [*_bounded(allowed, reading)]
+    lent = dict(lend(known, source, bounded, landing))
+    found = [finding for contents in lent.values() for finding in _remarks(contents, reading)]
+    for _, together in batches((source, delivery) for delivery in bounded if delivery.identity not in lent):
         for landed in landing.land_together(source, together):
             found += _findings(landed, reading)
     yield from found[:REFUSALS]
@@ -209,31 +224,35 @@ def _read(landing: Landing, deliveries: Sequence[Delivery], reading: Reading, al
 
 
 def _bounded(deliveries: Iterable[Delivery], reading: Reading) -> Iterator[Delivery]:
-    """The deliveries with as many of their objects as may be read."""
+    """The deliveries with as many of their objects as may be read; samples have no gap, or a run would seem to have none."""
     for delivery in deliveries:
-        objects = []
+        place, objects = _place(reading, delivery), []
+        if reading.source.facts.fact == "telemetry" and reading.lacking[-1] > place:
+            return
         for info in delivery.objects:
-            if reading.bytes_read + info.size <= reading.limit and reading.objects_read < FILES:
+            if reading.bytes_read + info.size <= reading.limit and reading.read.total() < FILES:
                 objects.append(info)
                 reading.bytes_read += info.size
-                reading.objects_read += 1
+                reading.read[place] += 1
         if objects:
             yield replace(delivery, objects=tuple(objects))
 
 
 def _findings(landed: Landed, reading: Reading) -> list[Check]:
-    """Note what was landed, and return what is wrong with it: of a delivery that is taken these are remarks."""
-    if landed.error:
-        return [_finding(reading.source, "problem", landed.error)]
-    if landed.refusal:
-        return [_finding(reading.source, "problem", refusal) for refusal in landed.refusal.refusals]
-    if landed.contents is None:
-        return []
-    reading.rows += landed.contents.rows
-    reading.unknown_columns.update(landed.contents.unknown_columns)
-    reading.columns.update(name for part in landed.contents.parts for name in part.columns)
+    """What is wrong with a delivery: of one that is taken these are remarks."""
+    refused = [landed.error] if landed.error else landed.refusal.refusals if landed.refusal else []
+    if refused or landed.contents is None:
+        return [_finding(reading.source, "problem", refusal) for refusal in refused]
+    return _remarks(landed.contents, reading)
+
+
+def _remarks(contents: Contents, reading: Reading) -> list[Check]:
+    """Note what was landed, and return the remarks on it."""
+    reading.rows += contents.rows
+    reading.unknown_columns.update(contents.unknown_columns)
+    reading.columns.update(name for part in contents.parts for name in part.columns)
     # a part of the files was read: `_orphans` knows all
-    return [_finding(reading.source, "warning", one) for one in landed.contents.refusals if one.reason != ORPHANS]
+    return [_finding(reading.source, "warning", one) for one in contents.refusals if one.reason != ORPHANS]
 
 
 def _finding(source: SourceSettings, outcome: Outcome, of: ConnectorError | RowRefusal | Refusal) -> Check:
@@ -243,30 +262,36 @@ def _finding(source: SourceSettings, outcome: Outcome, of: ConnectorError | RowR
 
 def _summary(reading: Reading) -> Check:
     """One line: what is there, and what of it was read."""
-    source, newest = reading.source, reading.newest
-    there = (
-        f"{counted(len(reading.months), 'month')}, the newest is {newest}" if newest else counted(reading.objects_there, "file")
-    )
+    source, newest, there, read = reading.source, reading.newest, reading.there.total(), reading.read.total()
     what = "partition" if is_table(source) else "file"
-    read = f"read {reading.objects_read:,} of {counted(reading.objects_there, what)}"
-    if not reading.is_whole and what == "file":  # how large the partitions of a table are is not listed
-        read += f" ({size(reading.bytes_read)} of {size(reading.bytes_there)})"
     unknown = sorted(reading.unknown_columns)
-    named = f", {counted(len(unknown), 'unknown column')} ({some(unknown)})" if unknown else ""
+    unread = [month for month in reading.lacking if month and not reading.read[month]]
+    in_part = [month for month in reading.lacking if reading.read[month]]
     facts = {
         "kind": str(source.kind),
         "months": reading.months,
         "newest_month": newest or None,
-        "objects": reading.objects_there,
-        "objects_read": reading.objects_read,
+        "months_not_read": unread,
+        "months_read_in_part": in_part,
+        "objects": there,
+        "objects_read": read,
         "bytes": reading.bytes_there,
         "bytes_read": reading.bytes_read,
         "rows_read": reading.rows,
         "unknown_columns": unknown,
     }
-    if not reading.objects_read:
-        message = f"{source.kind}, {there}; its {what}s are too large to be read only to look at them"
+    message = f"{source.kind}, "
+    message += f"{counted(len(reading.months), 'month')}, the newest is {newest}" if newest else counted(there, "file")
+    if not read:
+        message += f"; its {what}s are too large to be read only to look at them"
         return Check(source.name, "warning", message, "`trainledger refresh` reads them.", True, "source", facts)
-    return Check(
-        source.name, "ok", f"{source.kind}, {there}; {read}, {counted(reading.rows, 'row')}{named}", "", True, "source", facts
-    )
+    message += f"; read {read:,} of {counted(there, what)}"
+    if reading.lacking and what == "file":  # how large the partitions of a table are is not listed
+        message += (
+            f" ({size(reading.bytes_read)} of {size(reading.bytes_there)}; at most {size(reading.limit)} and {FILES:,} files)"
+        )
+    message += f", {counted(reading.rows, 'row')}"
+    message += f", {counted(len(unknown), 'unknown column')} ({some(unknown)})" if unknown else ""
+    message += f"; in part: {', '.join(filter(None, in_part))}" if newest and in_part else ""
+    message += f"; not read: {', '.join(unread)}" if unread else ""
+    return Check(source.name, "ok", message, "", True, "source", facts)

@@ -22,10 +22,10 @@ def ask_records(ledger: Ledger, bills: Sequence[Reading], records: Sequence[Read
         remedy = "Write a run record per job and add them as a source; `trainledger init` shows how."
         yield Check("records", "warning", "no source of run records: only tags give a run its cost", remedy, False, "records")
         return
-    is_part = any(not one.is_whole for one in (*bills, *records))
     for provider in sorted({bill.source.facts.provider_name or "" for bill in bills}):
         months = sorted({ledger.month(bill) for bill in bills if bill.source.facts.provider_name == provider})
-        yield _records_of(ledger, provider, months[-1], " (only a part was read)" if is_part else "")
+        is_whole = all(one.is_whole(months[-1]) for one in (*bills, *records))
+        yield _records_of(ledger, provider, months[-1], "" if is_whole else " (only a part was read)")
 
 
 def _records_of(ledger: Ledger, provider: str, month: str, note: str) -> Check:
@@ -87,7 +87,7 @@ def _samples_of(ledger: Ledger, telemetry: Reading) -> Iterator[Check]:
             {"host": host, "run_key": key, "reason": reason, "samples": count} for host, key, reason, count in rest[:KEPT]
         ],
     }
-    part = "" if telemetry.is_whole else " (only a part was read)"
+    part = "" if telemetry.is_whole() else " (only a part was read)"
     seen = f"{counted(samples, 'sample')} from {first:%Y-%m-%d} to {last:%Y-%m-%d}"
     message = f"{percent(share(matched, samples))} of {seen} meet a run{part}"
     for why in dict.fromkeys(reason for *_, reason, _ in rest):
@@ -95,7 +95,9 @@ def _samples_of(ledger: Ledger, telemetry: Reading) -> Iterator[Check]:
     remedy = "Write a record that holds these machines at that time, or correct run= and host= in the keys." if rest else ""
     yield answered(f"telemetry of {name}", "telemetry", message, remedy, facts)
     if provider:  # GPUs and meters are of either provider, and meters of a few machines only
-        yield _runs_with_samples(ledger, telemetry, provider, first, last)
+        whole = [month for month in telemetry.months if telemetry.is_whole(month)]
+        since = max([first, *(datetime.combine(first_day(month), time()) for month in whole[:1])])
+        yield _runs_with_samples(ledger, telemetry, provider, since, last)
 
 
 def _runs_with_samples(ledger: Ledger, telemetry: Reading, provider: str, first: datetime, last: datetime) -> Check:
@@ -114,7 +116,7 @@ def _runs_with_samples(ledger: Ledger, telemetry: Reading, provider: str, first:
         remedy = "Write a run record per job, with the times at which it held its machines."
         return answered(about, "energy", "no record holds a machine at the time of the samples", remedy, facts)
     message += f"; not: {some(rest)}" if rest else ""
-    remedy = "Their energy will rest on time alone. Collect samples on all of a run's machines."
+    remedy = "Without another source their energy rests on time alone. Collect samples on all of a run's machines."
     return answered(about, "energy", message, remedy if rest else "", facts)
 
 
