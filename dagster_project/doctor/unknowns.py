@@ -58,7 +58,7 @@ def _null(provider: str, reason: str, months: list[tuple[str, int]], now: dateti
     facts: dict[str, Any] = {"provider_name": provider or None, "reason": reason}
     facts["months"] = [{"month": month or None, "runs": runs} for month, runs in months]
     message = f"{reason}; {where}{'' if is_due else '; not due yet'}"
-    remedy = REMEDIES["unknown_figures"][reason] if is_due else ""
+    remedy = REMEDIES["unknown_figures"].get(reason, "") if is_due else ""
     return answered(f"null for {provider or 'runs'}", "unknown_figures", message, remedy, facts)
 
 

@@ -90,7 +90,7 @@ def test_what_doctor_states_is_what_the_tables_hold_after_a_refresh(
 def test_every_reason_of_the_summaries_has_an_answer() -> None:
     models = ROOT / "dbt/models/marts/reports/run_summary.sql"
     texts = (ROOT / "dbt/macros/summaries.sql").read_text() + models.read_text()
-    reasons = [found.replace("''", "'") for found in re.findall(r"(?:then|else) '([a-z ]+: (?:[^']|'')+)'", texts)]
+    reasons = [found.replace("''", "'") for found in re.findall(r"(?:then|else) '([a-z -]+: (?:[^']|'')+)'", texts)]
     assert {*reasons} == {*REMEDIES["unknown_figures"]} and len(reasons) > 15
 
 
