@@ -123,7 +123,7 @@ PARTS = {
         tests=("tests/landing/test_landing_deliveries.py", "tests/landing/test_landing_together.py", "tests/line/test_kills.py"),
     ),
     "histories": Part(
-        "300 histories of deliveries with power cuts, a full disk, a failing device; a power cut at every effect of landing",
+        "1,000 histories with power cuts, full disks, failing devices; one at every effect of a refresh; deep histories",
         tests=("tests/simulation",),
     ),
     "googlesql": Part(

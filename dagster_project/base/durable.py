@@ -29,6 +29,23 @@ def write_json(path: Path, document: Any, mode: int | None = None) -> None:
     write(path, json.dumps(document, indent=1) + "\n", mode)
 
 
+def clear_unfinished(folder: Path) -> None:
+    """Remove what killed processes were writing in a folder, under names that no later one takes; a living one keeps its own."""
+    for path in folder.glob(".*.tmp"):
+        number = path.name.split(".")[-2]
+        if number.isdigit() and not is_alive(int(number)):
+            path.unlink(missing_ok=True)
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process of this machine goes on."""
+    try:
+        os.kill(process, 0)
+    except OSError as error:
+        return isinstance(error, PermissionError)  # another user's
+    return True
+
+
 def sha256_of(path: Path) -> str:
     """sha256 of a file's bytes."""
     with path.open("rb") as file:

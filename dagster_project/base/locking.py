@@ -51,9 +51,11 @@ def writer_lock(home: Path, command: str, wait: float = 0.0, say: Callable[[str]
                 _write_holder(home, command)
             yield
     finally:
-        if lock.lock_counter == 1:
-            (home / HOLDER_NAME).unlink(missing_ok=True)
-        lock.release()
+        try:
+            if lock.lock_counter == 1:
+                (home / HOLDER_NAME).unlink(missing_ok=True)
+        finally:
+            lock.release()
 
 
 def forget_dead_writer(home: Path) -> None:

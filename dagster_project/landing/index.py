@@ -104,6 +104,10 @@ class Index:
                     durable.write(self._path(source), msgspec.msgpack.encode(used))
                 self._known[source] = Kept(used.version, dict(used.places), dict(used.shelved))
 
+    def recover(self) -> None:
+        """Remove what killed processes were writing."""
+        durable.clear_unfinished(self._folder)
+
     def _used_of(self, source: str) -> Kept:
         if source not in self._used:
             self._known[source], self._used[source] = _loaded(self._path(source)), Kept(records_version())

@@ -81,6 +81,8 @@ class Landing:
         """Remove what killed processes left behind."""
         self.store.recover()
         self.shelf.recover()
+        self.listed.recover()
+        self.known.recover()
 
     @cached_property
     def deriver(self) -> LimitedDeriver:

@@ -46,6 +46,10 @@ class Listed:
         self._counts_path(source).parent.mkdir(parents=True, exist_ok=True)
         durable.write(self._counts_path(source), msgspec.json.encode(counts))
 
+    def recover(self) -> None:
+        """Remove what killed processes were writing."""
+        durable.clear_unfinished(self.cache / "listed")
+
     def _counts_path(self, source: str) -> Path:
         return self.cache / "listed" / f"{source}.json"
 

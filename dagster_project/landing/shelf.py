@@ -65,6 +65,7 @@ class Shelf:
     def judge(self, generation: Generation, contents: Contents, validation: dict[str, Any]) -> None:
         """Keep the verdict in the contents, and beside them the validation that it rests on."""
         folder = self._made(generation, contents)
+        durable.clear_unfinished(folder)
         durable.write_json(folder / VALIDATION, validation)  # first: a verdict has its validation
         durable.write(folder / CONTENTS, encode(contents))
 
@@ -84,7 +85,7 @@ class Shelf:
         """Remove what killed processes left half made; a living one, such as an as-of report, keeps its folder."""
         clear(self.staging)
         for folder in self.root.glob(".again-*"):
-            if folder != self.again and not _is_alive(int(folder.name.rpartition("-")[2])):
+            if folder != self.again and not durable.is_alive(int(folder.name.rpartition("-")[2])):
                 shutil.rmtree(folder)
 
     def _read(self, generation: Generation, folder: Path) -> Contents | None:
@@ -101,11 +102,3 @@ class Shelf:
 
     def _folder(self, generation: Generation) -> Path:
         return self.root / generation.path
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except OSError as error:
-        return isinstance(error, PermissionError)  # another user's
-    return True

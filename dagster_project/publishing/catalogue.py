@@ -29,6 +29,7 @@ def write_catalogue(file: Path, published: Path, tables: Sequence[PublishedTable
     """Write the page of a published file, unless it is the one that lies there. `is_same`: tables and words did not change."""
     folder = published / FOLDER
     folder.mkdir(exist_ok=True)
+    durable.clear_unfinished(folder)
     if is_same and (folder / PAGE).exists():
         return
     page, text = folder / PAGE, _page(file, tables, (folder / DBT_PAGE).exists())

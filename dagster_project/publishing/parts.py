@@ -79,7 +79,13 @@ def _be(old: Path, new: Path) -> bool:
 
 
 def swap_parts(published: Path, folder: Path) -> None:
-    """Point `parquet` at the new folder by one rename; what is there instead of a link goes with the old folders."""
+    """Point `parquet` at the new folder by one rename; what is there instead of a link goes with the old folders.
+
+    The names in the new folder are forced to the disk before: else a power cut leaves readers a folder without some of its files.
+    """
+    for path in (*folder.iterdir(), folder):
+        if path.is_dir():
+            durable.sync(path)
     link, temporary = published / LINK, published / f".{LINK}-link"
     temporary.unlink(missing_ok=True)
     temporary.symlink_to(folder.name)

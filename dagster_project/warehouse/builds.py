@@ -174,4 +174,5 @@ def partial(site: Site) -> Build:
 
 def _mark(site: Site, build: Build) -> None:
     site.root.mkdir(parents=True, exist_ok=True)
+    durable.clear_unfinished(site.root)
     durable.write_json(site.marker, asdict(build))
