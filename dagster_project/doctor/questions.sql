@@ -84,20 +84,13 @@ select distinct provider_name from lines where is_accelerator_type
 select nullif(host, ''), nullif(run_key, ''), reason, sum(sample_count)::bigint, sum(matched_sample_count)::bigint
 from marts.fct_telemetry_matches where source_name = $source group by all order by 4 desc, 1, 2
 
--- runs that held machines in a span, and whether samples have their key or one of their machines
--- name: runs_with_samples
-with met as (
-    select distinct training_run_id, met_machine from intermediate.int_telemetry_matches
-    where source_name = $source and matched_sample_count > 0
-)
+-- by month the runs with energy, and those whose energy no sample, meter or figure of the organisation supports
+-- name: energy_of_runs
 select
-    held.training_run_id,
-    bool_or(coalesce(
-        held.training_run_id = met.training_run_id or ends_with('/' || resource_id, '/' || nullif(met_machine, '')), false
-    ))
-from held left join met on true
-where coalesce(held.provider_name, $provider) = $provider and held_from < $last and held_to > $first
-group by all order by 1
+    provider_name, strftime(usage_month, '%Y-%m'), count(*),
+    coalesce(list(training_run_id order by training_run_id) filter (energy_basis = 'time_model' and telemetry_coverage_ratio = 0), [])
+from marts.fct_training_run_energy inner join marts.dim_training_runs using (training_run_id)
+where facility_energy_kwh is not null group by all order by 1, 2 desc
 
 -- name: accelerator_types
 select accelerator_type, count(distinct training_run_id), types.accelerator_type is not null

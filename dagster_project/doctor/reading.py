@@ -23,7 +23,7 @@ from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, size, s
 from dagster_project.doctor.google import check_newest, check_table
 from dagster_project.landing.deriving.contents import Contents
 from dagster_project.landing.fetching import batches
-from dagster_project.landing.land import Landed, Landing
+from dagster_project.landing.land import Landing
 from dagster_project.landing.lending import lend
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.landing.planning import is_wanted
@@ -91,7 +91,7 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
         found, counts = look(source.kind, connector.find_deliveries, getattr(connector, "LAYOUTS", ()), store)
         found = [item for item in found if is_wanted(source, item)]
         deliveries = [item for item in found if isinstance(item, Delivery)]
-        yield from _refusals(source, [item for item in found if isinstance(item, Refusal)], is_all=not deliveries)
+        yield from _first_of(source, [one for one in found if isinstance(one, Refusal)], "warning" if deliveries else "problem")
         if not deliveries:
             if not found:
                 yield _nothing(base, source, store, counts)
@@ -112,11 +112,13 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
         yield Check(source.name, "problem", surprise.message, surprise.remedy, True, "source", {"reason": surprise.reason})
 
 
-def _refusals(source: SourceSettings, refusals: Sequence[Refusal], *, is_all: bool) -> Iterator[Check]:
-    for refusal in refusals[:REFUSALS]:
-        yield _finding(source, "problem" if is_all else "warning", refusal)
-    if len(refusals) > REFUSALS:
-        message = f"{counted(len(refusals) - REFUSALS, 'more object')} refused"
+def _first_of(
+    source: SourceSettings, found: Sequence[ConnectorError | RowRefusal | Refusal], outcome: Outcome
+) -> Iterator[Check]:
+    """The first findings, and how many more there are."""
+    yield from (_finding(source, outcome, one) for one in found[:REFUSALS])
+    if len(found) > REFUSALS:
+        message = counted(len(found) - REFUSALS, "more finding")
         yield Check(source.name, "warning", message, "`trainledger refresh` names them all.", True, "refusal")
 
 
@@ -169,12 +171,7 @@ def _orphans(source: SourceSettings, store: ObjectStore, deliveries: list[Delive
     if source.facts.provider_name != "Google Cloud" or source.facts.fact not in BYTES:
         return
     latest = {one.partition: one for one in sorted(deliveries, key=lambda one: one.published_at)}
-    found = [refusal for one in latest.values() for refusal in orphan_shards(one, store.uri)]
-    for refusal in found[:REFUSALS]:
-        yield _finding(source, "warning", refusal)
-    if len(found) > REFUSALS:
-        message = f"{counted(len(found) - REFUSALS, 'more partition')} with files that are not of one export"
-        yield Check(source.name, "warning", message, found[0].remedy, True, "refusal", {"reason": ORPHANS})
+    yield from _first_of(source, [refusal for one in latest.values() for refusal in orphan_shards(one, store.uri)], "warning")
 
 
 def _newest_first(source: SourceSettings, deliveries: list[Delivery], reading: Reading) -> list[Delivery]:
@@ -212,14 +209,14 @@ def _read(
     reading.bytes_there = sum(info.size for delivery in deliveries for info in delivery.objects)
     bounded = [*_bounded(allowed, reading)]
     lent = dict(lend(known, source, bounded, landing))
-    found = [finding for contents in lent.values() for finding in _remarks(contents, reading)]
+    refused: list[ConnectorError | RowRefusal] = []
+    remarks = [remark for contents in lent.values() for remark in _remarks(contents, reading)]
     for _, together in batches((source, delivery) for delivery in bounded if delivery.identity not in lent):
         for landed in landing.land_together(source, together):
-            found += _findings(landed, reading)
-    yield from found[:REFUSALS]
-    if len(found) > REFUSALS:
-        message = f"{counted(len(found) - REFUSALS, 'more finding')} in what was read"
-        yield Check(source.name, "warning", message, "`trainledger refresh` names them all.", True, "refusal")
+            refused += [landed.error] if landed.error else landed.refusal.refusals if landed.refusal else []
+            remarks += _remarks(landed.contents, reading) if landed.contents else []
+    yield from _first_of(source, refused, "problem")
+    yield from _first_of(source, remarks, "warning")
     yield _summary(reading)
 
 
@@ -238,21 +235,12 @@ def _bounded(deliveries: Iterable[Delivery], reading: Reading) -> Iterator[Deliv
             yield replace(delivery, objects=tuple(objects))
 
 
-def _findings(landed: Landed, reading: Reading) -> list[Check]:
-    """What is wrong with a delivery: of one that is taken these are remarks."""
-    refused = [landed.error] if landed.error else landed.refusal.refusals if landed.refusal else []
-    if refused or landed.contents is None:
-        return [_finding(reading.source, "problem", refusal) for refusal in refused]
-    return _remarks(landed.contents, reading)
-
-
-def _remarks(contents: Contents, reading: Reading) -> list[Check]:
+def _remarks(contents: Contents, reading: Reading) -> list[RowRefusal]:
     """Note what was landed, and return the remarks on it."""
     reading.rows += contents.rows
     reading.unknown_columns.update(contents.unknown_columns)
     reading.columns.update(name for part in contents.parts for name in part.columns)
-    # a part of the files was read: `_orphans` knows all
-    return [_finding(reading.source, "warning", one) for one in contents.refusals if one.reason != ORPHANS]
+    return [one for one in contents.refusals if one.reason != ORPHANS]  # a part of the files was read: `_orphans` knows all
 
 
 def _finding(source: SourceSettings, outcome: Outcome, of: ConnectorError | RowRefusal | Refusal) -> Check:

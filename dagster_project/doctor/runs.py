@@ -67,7 +67,7 @@ def ask_telemetry(ledger: Ledger, telemetry: Sequence[Reading], bills: Sequence[
 
 def _samples_of(ledger: Ledger, telemetry: Reading) -> Iterator[Check]:
     """Samples that meet a run, by its key or by the machine that it held then; and runs of that time that have none."""
-    name, provider = telemetry.source.name, telemetry.source.facts.provider_name
+    name = telemetry.source.name
     rows = ledger.rows("samples", source=name)
     if not rows:
         yield Check(f"telemetry of {name}", "warning", f"no sample in what was read of {telemetry.newest}", "", True, "telemetry")
@@ -94,30 +94,6 @@ def _samples_of(ledger: Ledger, telemetry: Reading) -> Iterator[Check]:
         message += f"; {why}: {some([host if why != _STRANGE else key for host, key, reason, _ in rest if reason == why])}"
     remedy = "Write a record that holds these machines at that time, or correct run= and host= in the keys." if rest else ""
     yield answered(f"telemetry of {name}", "telemetry", message, remedy, facts)
-    if provider:  # GPUs and meters are of either provider, and meters of a few machines only
-        whole = [month for month in telemetry.months if telemetry.is_whole(month)]
-        since = max([first, *(datetime.combine(first_day(month), time()) for month in whole[:1])])
-        yield _runs_with_samples(ledger, telemetry, provider, since, last)
-
-
-def _runs_with_samples(ledger: Ledger, telemetry: Reading, provider: str, first: datetime, last: datetime) -> Check:
-    """Runs that held machines meanwhile, and whether samples have their key or one of their machines."""
-    held = ledger.rows("runs_with_samples", source=telemetry.source.name, provider=provider, first=first, last=last)
-    rest = [run for run, has_samples in held if not has_samples]
-    facts = {
-        "source": telemetry.source.name,
-        "runs": len(held),
-        "with_samples": len(held) - len(rest),
-        "without": rest[:KEPT],
-    }
-    message = f"{len(held) - len(rest):,} of {counted(len(held), 'run')} that held machines meanwhile have samples"
-    about = f"energy by {telemetry.source.name}"
-    if not held:
-        remedy = "Write a run record per job, with the times at which it held its machines."
-        return answered(about, "energy", "no record holds a machine at the time of the samples", remedy, facts)
-    message += f"; not: {some(rest)}" if rest else ""
-    remedy = "Without another source their energy rests on time alone. Collect samples on all of a run's machines."
-    return answered(about, "energy", message, remedy if rest else "", facts)
 
 
 def ask_types(ledger: Ledger) -> Iterator[Check]:

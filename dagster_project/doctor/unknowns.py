@@ -14,7 +14,7 @@ import yaml
 
 from dagster_project.base.kinds import Fact
 from dagster_project.base.months import CARBON_EXPECTED_AFTER, month_end
-from dagster_project.doctor.checks import Check, answered, counted, some
+from dagster_project.doctor.checks import KEPT, Check, answered, counted, some
 from dagster_project.doctor.ledger import Ledger
 from dagster_project.doctor.reading import Reading
 
@@ -46,9 +46,22 @@ def ask_unknowns(ledger: Ledger, readings: Sequence[Reading], now: datetime) -> 
     residuals = [row for row in ledger.rows("residuals") if is_known("cost", row[0], row[3])]
     for (provider, reason, currency), rows in groupby(residuals, key=lambda row: row[:3]):
         yield _residual(provider, reason, currency, [row[3:] for row in rows])
+    for provider, rows in groupby(ledger.rows("energy_of_runs"), key=lambda row: row[0]):
+        if months := [row[1:] for row in rows if is_known("energy", provider, row[1])]:
+            yield _energy(provider, months)
     if left_out:
         message = f"not stated, as not all was read that decides it: {some(sorted(left_out, reverse=True))}"
         yield answered("null figures", "unknown_figures", message, facts={"left_out": sorted(left_out)})
+
+
+def _energy(provider: str, months: list[tuple[str, int, list[str]]]) -> Check:
+    """Runs with energy by month, and those of which it rests on time alone: no null, but wide bounds."""
+    alone = sorted({run for *_, runs in months for run in runs})
+    where = some([f"{len(runs):,} of {counted(number, 'run')} of {month}" for month, number, runs in months])
+    message = f"by time alone, with wide bounds: {where}" + (f"; {some(alone)}" if alone else "")
+    facts = [{"month": month, "runs": number, "by_time_alone": runs[:KEPT]} for month, number, runs in months]
+    remedy = "Collect samples on all machines of these runs." if alone else ""
+    return answered(f"energy of {provider}", "energy", message, remedy, {"provider_name": provider, "months": facts})
 
 
 def _null(provider: str, reason: str, months: list[tuple[str, int]], now: datetime) -> Check:

@@ -95,8 +95,9 @@ def test_samples_meet_runs_by_the_machine_that_was_held_as_the_ledger_has_it(che
     assert (facts["samples"], facts["matched"], facts["first_day"]) == (4, 2, "2026-05-10")
     reasons = ["hosts that no record holds then", "outside the machines and the time of their run"]
     assert [(one["host"], one["reason"]) for one in facts["unmatched"]] == [*zip(["i-lost", "i-other"], reasons, strict=True)]
-    energy = answer(checks, "energy")["facts"]
-    assert (energy["runs"], energy["with_samples"], energy["without"]) == (3, 2, ["run-a"])
+    [may, april] = answer(checks, "energy")["facts"]["months"]
+    assert (may["month"], may["runs"], may["by_time_alone"]) == ("2026-05", 3, ["run-a"])
+    assert (april["month"], april["by_time_alone"]) == ("2026-04", ["run-of-april"])
 
 
 def test_hours_resources_types_and_carbon_are_reported(checks: list) -> None:

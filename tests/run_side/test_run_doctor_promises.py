@@ -76,8 +76,10 @@ def test_what_doctor_states_is_what_the_tables_hold_after_a_refresh(
         if check["question"] in ("unknown_figures", "residuals"):
             assert check["remedy"] or check["outcome"] == "ok", check
     assert "cost in the reporting currency: no exchange rate" in {reason for _, reason, _ in stated}
-    energy = query(tmp_path / "home", "select distinct energy_basis from marts.fct_training_run_energy")
-    assert "will rest on time alone" in answer(found, "telemetry")["message"] and {*energy} <= {("time_model",), (None,)}
+    sql = """select strftime(usage_month, '%Y-%m'), training_run_id from marts.fct_training_run_energy
+        where energy_basis = 'time_model' and facility_energy_kwh is not null"""
+    energy = [(one["month"], run) for one in answer(found, "energy")["facts"]["months"] for run in one["by_time_alone"]]
+    assert sorted(energy) == sorted(query(tmp_path / "home", sql)) != []
 
     monkeypatch.setattr(Landing, "land_together", None)  # what was landed is not read again
     assert [one for one in doctor(config)[1] if one["about"] != "disk space"] == [
