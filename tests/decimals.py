@@ -96,7 +96,7 @@ class Types:
         self.set_type(annotator, node, None, "bigint" if node.name.lower() == "epoch_us" else "unknown")
 
     def operation(self, annotator: object, node: exp.Expression) -> None:
-        if node.find_ancestor(exp.Lambda):  # of product_of_distinct, on whole numbers
+        if node.find_ancestor(exp.Lambda):  # of common_multiple, on whole numbers
             return self.set_type(annotator, node, None)
         sides = (node.left, node.right)
         left, right = map(digits_of, sides)

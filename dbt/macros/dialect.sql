@@ -59,10 +59,22 @@ cast((({{ a }}) - ({{ a }}) % ({{ b }})) / ({{ b }}) as decimal(38,0))
 {% macro duckdb__timestamp_of(us) -%}make_timestamp({{ us }}){%- endmacro %}
 {% macro spark__timestamp_of(us) -%}timestamp_micros({{ us }}){%- endmacro %}
 
-{# the product of the distinct values of a whole-number column within a group, as decimal(38,0) #}
-{% macro product_of_distinct(x) %}{{ return(adapter.dispatch('product_of_distinct', 'trainledger')(x)) }}{% endmacro %}
-{% macro duckdb__product_of_distinct(x) -%}cast(list_reduce(list(distinct cast({{ x }} as hugeint)), lambda a, b: a * b) as decimal(38,0)){%- endmacro %}
-{% macro spark__product_of_distinct(x) -%}aggregate(collect_set(cast({{ x }} as decimal(38,0))), cast(1 as decimal(38,0)), (a, b) -> cast(a * b as decimal(38,0))){%- endmacro %}
+{# the least common multiple of a whole-number column within a group, as decimal(38,0); some number above `most`, which is below 1e26, where it is
+   greater than that. Spark has no greatest common divisor: a hundred steps of Euclid's are enough below 1e20 #}
+{% macro common_multiple(x, most) %}{{ return(adapter.dispatch('common_multiple', 'trainledger')(x, most)) }}{% endmacro %}
+{% macro duckdb__common_multiple(x, most) -%}
+cast(list_reduce(
+        list(distinct cast({{ x }} as hugeint)), lambda a, b: case when a > {{ most }} then a else a // greatest_common_divisor(a, b) * b end
+    ) as decimal(38,0))
+{%- endmacro %}
+{% macro spark__common_multiple(x, most) -%}
+{%- set step = "named_struct('x', s.y, 'y', cast(s.x % s.y as decimal(38,0)))" -%}
+{%- set divisor = "aggregate(sequence(1, 100), named_struct('x', a, 'y', b), (s, i) -> case when s.y = 0 then s else " ~ step ~ " end, s -> s.x)" -%}
+aggregate(
+        collect_set(cast({{ x }} as decimal(38,0))), cast(1 as decimal(38,0)),
+        (a, b) -> case when a > {{ most }} then a else cast(cast(a / {{ divisor }} as decimal(38,0)) * b as decimal(38,0)) end
+    )
+{%- endmacro %}
 
 {# Parquet tables of Spark cannot delete: there every build is a full one. #}
 {% macro spark__replace_months(table, columns, sql, months) -%}

@@ -63,6 +63,11 @@ select
 {{ int_div('cast(' ~ a ~ ' + ' ~ b ~ ' - 1 as decimal(38, 0))', b) }}
 {%- endmacro %}
 
+{# The same of a * n / b, without the product: b may be the chips of a thousand machines. #}
+{% macro share_cut_up(a, n, b) -%}
+cast(cast({{ int_div(a, b) }} * {{ n }} as decimal(38,0)) + {{ cut_up('cast((' ~ a ~ ' % ' ~ b ~ ') * ' ~ n ~ ' as decimal(38,0))', b) }} as decimal(38,0))
+{%- endmacro %}
+
 {# Whole units of 1e-12 J times 10^k become kWh at nine decimals: half up, once. #}
 {% macro kwh(e, k=0) -%}
 {{ from_units(int_div('cast(2 * (' ~ e ~ ') + 36' ~ '0' * (8 + k) ~ ' as decimal(38,0))', 'cast(72' ~ '0' * (8 + k) ~ ' as decimal(38,0))'), 9) }}

@@ -159,7 +159,7 @@ def test_months_of_an_export_are_both_included(tmp_path: Path) -> None:
     ("what", "months", "name", "words"),
     [
         (ACTIVITY, (None, None), "out.xlsx", "neither CSV nor Parquet"),
-        (ACTIVITY, ("2026-06", "2026-05"), "out.csv", "ends before it begins"),
+        (ACTIVITY, ("2026-06", "2026-05"), "out.csv", "Write --from 2026-05 --to 2026-06"),
         (ACTIVITY, ("June", None), "out.csv", "--from 'June' is no month"),
         (FOCUS, (None, None), "out.csv", "no focus_1_4"),
     ],

@@ -65,8 +65,6 @@ def test_every_model_is_built_of_amounts_that_are_larger(
 def test_every_model_is_built_of_larger_amounts_of_any_organisation(
     factor: int, money: int, currency: str | None, organisation: Path, tmp_path: Path
 ) -> None:
-    if factor > 1_000 and "drawn" in str(organisation):
-        pytest.skip("a machine that many runs share in drawn parts has weights as large as the product of its holders' chips")
     assert_every_model_is_built(organisation, tmp_path / "larger", factor, money, currency)
 
 

@@ -1,4 +1,6 @@
 {{ config(materialized='by_month') }}
+{#- weights of a line add up to less than this: what exact_split can multiply with money and divide by -#}
+{%- set most = 'cast(10000000000000000000000000 as decimal(38, 0))' %}
 
 with charges as (
     select
@@ -71,54 +73,84 @@ shared_slices as (
         -- free chips beside a run are idle, and an oversubscribed node still adds up to one
         greatest(
             max(node_chips) over (partition by line_id, slice_from),
-            cast(sum(run_chips) over (partition by line_id, slice_from) as decimal(38, 0))
+            cast(sum(run_chips) over (partition by line_id, slice_from) as decimal(38, 0)),
+            cast(1 as decimal(38, 0))
         ) as chip_denominator
     from held_slices
 ),
 
-line_denominators as (
-    select line_id, {{ product_of_distinct('chip_denominator') }} as line_denominator
-    from shared_slices
-    group by all
-),
-
-run_weights as (
-    select
-        line_id,
-        shared_slices.training_run_id as part_id,
-        max(line_denominators.line_denominator) as line_denominator,
-        cast(sum(
-            cast(shared_slices.slice_us * shared_slices.run_chips as decimal(38, 0))
-            * {{ int_div('line_denominators.line_denominator', 'shared_slices.chip_denominator') }}
-        ) as decimal(38, 0)) as w
-    from shared_slices
-    inner join line_denominators using (line_id)
-    group by all
-),
-
+-- at least what was billed, and what can be held of it
 charge_times as (
     select
         line_id,
         max(usage_month) as usage_month,
         max(breadth) = 3 as is_of_cluster,
-        coalesce(max(billed_us), max({{ microseconds('charge_period_start', 'period_end') }})) as billed_us
+        coalesce(max(billed_us), max({{ microseconds('charge_period_start', 'period_end') }})) as billed_us,
+        greatest(
+            coalesce(max(billed_us), 1), max({{ microseconds('charge_period_start', 'period_end') }}), cast(1 as decimal(38, 0))
+        ) as most_us
     from charge_holdings
+    group by all
+),
+
+-- one denominator for all instants of a line. Where that has no room, as where a machine is handed on all month among runs of
+-- 7, 11, 13 ... chips, it is the greatest that has, and weights are cut to whole numbers
+denominators as (
+    select line_id, {{ common_multiple('chip_denominator', most) }} as common_denominator
+    from shared_slices
+    group by all
+),
+
+line_denominators as (
+    select
+        charge_times.*,
+        least(denominators.common_denominator, {{ int_div(most, 'charge_times.most_us') }}) as line_denominator
+    from denominators
+    inner join charge_times using (line_id)
+),
+
+slice_weights as (
+    select
+        line_id,
+        shared_slices.training_run_id as part_id,
+        shared_slices.chip_denominator,
+        line_denominators.line_denominator,
+        cast(
+            cast(shared_slices.slice_us * shared_slices.run_chips as decimal(38, 0)) * line_denominators.line_denominator
+            as decimal(38, 0)
+        ) as chip_weight
+    from shared_slices
+    inner join line_denominators using (line_id)
+),
+
+run_weights as (
+    select
+        line_id,
+        part_id,
+        cast(sum({{ int_div('chip_weight', 'chip_denominator') }}) as decimal(38, 0)) as w,
+        -- what was cut off is nobody's idle time
+        cast(sum(case when chip_weight % chip_denominator > 0 then 1 else 0 end) as decimal(38, 0)) as cut_off
+    from slice_weights
     group by all
 )
 
-select charge_times.usage_month, line_id, run_weights.part_id, charge_times.is_of_cluster, run_weights.w
+select line_denominators.usage_month, line_id, run_weights.part_id, line_denominators.is_of_cluster, run_weights.w
 from run_weights
-inner join charge_times using (line_id)
+inner join line_denominators using (line_id)
 union all
 select
-    charge_times.usage_month,
+    line_denominators.usage_month,
     line_id,
     '~residual' as part_id,
-    charge_times.is_of_cluster,
+    line_denominators.is_of_cluster,
     cast(
-        greatest(max(cast(charge_times.billed_us * run_weights.line_denominator as decimal(38, 0))) - sum(run_weights.w), 0)
+        greatest(
+            max(cast(line_denominators.billed_us * line_denominators.line_denominator as decimal(38, 0)))
+            - sum(run_weights.w) - sum(run_weights.cut_off),
+            0
+        )
         as decimal(38, 0)
     ) as w
 from run_weights
-inner join charge_times using (line_id)
+inner join line_denominators using (line_id)
 group by all

@@ -2,6 +2,7 @@
 {%- set levels = ['low', 'mid', 'high'] %}
 {#- what the energy of each part is divided by, to be the run's share of the node in 1e-12 J -#}
 {%- set chip_shares = 'cast(shares * 1000000 as decimal(38, 0))' %}
+{%- set all_chips = 'cast(metered_chip + driven_chip + seen_chip + unseen_chip as decimal(38, 0))' %}
 {%- set summed = [
     'reserved_us', 'observed_us', 'used_ppm_us', 'filled_us', 'filled_ppm_us', 'metered_us', 'metered_uw_us', 'driven_us',
     'driven_ppm_us', 'powered_ppm_us', 'node_uw_us',
@@ -77,43 +78,43 @@ chip_time_with_power as (
         -- a short silence draws what the point after it states; the bounds know nothing of it
         case when level = 'mid' then filled_us else cast(0 as decimal(38, 0)) end as short_us,
         case when level = 'mid' then filled_ppm_us else cast(0 as decimal(38, 0)) end as short_ppm_us,
-        -- no energy is known where the chips are not
-        case when is_chips_known then share_numerator end as known_numerator,
         cast(share_denominator as decimal(38, 0)) as shares,
         cast(share_denominator * chips_per_node as decimal(38, 0)) as host_shares
     from watts
 ),
 
--- multiplied by the run's share of the node; null where chips or watts are unknown
+-- of the whole node; null where chips or watts are unknown: no energy is known where the chips are not
 energy_of_counted_chips as (
     select
         *,
-        cast(metered_uw_us * 1000000 * known_numerator as decimal(38, 0)) as metered_chip,
-        cast(node_uw_us * known_numerator as decimal(38, 0)) as node,
+        case when is_chips_known then cast(metered_uw_us * 1000000 as decimal(38, 0)) end as metered_chip,
+        case when is_chips_known then node_uw_us end as node,
         case
             when driven_us = 0 then cast(0 as decimal(38, 0))
-            else cast((
+            when is_chips_known then cast(
                 cast(idle_uw * driven_us as decimal(38, 0)) * 1000000 + cast((max_uw - idle_uw) * driven_ppm_us as decimal(38, 0))
-            ) * known_numerator as decimal(38, 0))
+                as decimal(38, 0)
+            )
         end as driven_chip,
         -- the energy of chips of an unknown type is known where all of it was metered
         case
             when seen_us = 0 and metered_us > 0 then cast(0 as decimal(38, 0))
-            else cast((
+            when is_chips_known then cast(
                 cast(idle_uw * seen_us as decimal(38, 0)) * 1000000 + cast((max_uw - idle_uw) * seen_ppm_us as decimal(38, 0))
-            ) * known_numerator as decimal(38, 0))
+                as decimal(38, 0)
+            )
         end as seen_chip,
         case
             when unseen_us = 0 and metered_us > 0 then cast(0 as decimal(38, 0))
-            else cast((
+            when is_chips_known then cast(
                 cast(unseen_uw * (unseen_us - short_us) + idle_uw * short_us as decimal(38, 0)) * 1000000
                 + cast((max_uw - idle_uw) * short_ppm_us as decimal(38, 0))
-            ) * known_numerator as decimal(38, 0))
+                as decimal(38, 0)
+            )
         end as unseen_chip,
-        cast(cast(host_uw * metered_us as decimal(38, 0)) * known_numerator as decimal(38, 0)) as metered_host,
-        cast(cast(host_uw * driven_us as decimal(38, 0)) * known_numerator as decimal(38, 0)) as driven_host,
-        cast(cast(host_uw * seen_us as decimal(38, 0)) * known_numerator as decimal(38, 0)) as seen_host,
-        cast(cast(host_uw * unseen_us as decimal(38, 0)) * known_numerator as decimal(38, 0)) as unseen_host,
+        {%- for time in ['metered', 'driven', 'seen', 'unseen'] %}
+        case when is_chips_known then cast(host_uw * {{ time }}_us as decimal(38, 0)) end as {{ time }}_host,
+        {%- endfor %}
         cast(reserved_us * share_numerator * 1000000 as decimal(38, 0)) as share_reserved_ps,
         -- where the node was metered, so was each chip of it
         {%- for name, time in [
@@ -145,14 +146,13 @@ run_regions as (
         cast(sum({{ cut_up('share_' ~ time, 'shares') }}) as decimal(38, 0)) as {{ time }}
         {%- endfor %}
         {%- for energy in ['metered_chip', 'driven_chip', 'seen_chip', 'unseen_chip'] %},
-        {{ whole_sum(beside_node(cut_up(energy, chip_shares)), 'decimal(38, 0)') }} as {{ energy }}
+        {{ whole_sum(beside_node(share_cut_up(energy, 'share_numerator', chip_shares)), 'decimal(38, 0)') }} as {{ energy }}
         {%- endfor %}
         {%- for energy in ['metered_host', 'driven_host', 'seen_host', 'unseen_host'] %},
-        {{ whole_sum(beside_node(cut_up(energy, 'host_shares')), 'decimal(38, 0)') }} as {{ energy }}
+        {{ whole_sum(beside_node(share_cut_up(energy, 'share_numerator', 'host_shares')), 'decimal(38, 0)') }} as {{ energy }}
         {%- endfor %},
-        {{ whole_sum(of_node(cut_up('(metered_chip + driven_chip + seen_chip + unseen_chip)', chip_shares)), 'decimal(38, 0)') }}
-            as chip_of_node,
-        {{ whole_sum(cut_up('node', 'shares'), 'decimal(38, 0)') }} as node
+        {{ whole_sum(of_node(share_cut_up(all_chips, 'share_numerator', chip_shares)), 'decimal(38, 0)') }} as chip_of_node,
+        {{ whole_sum(share_cut_up('node', 'share_numerator', 'shares'), 'decimal(38, 0)') }} as node
     from energy_of_counted_chips
     group by all
 ),
