@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 from msgspec.structs import replace
 
-from connectors.deliveries import NOTHING_KNOWN, Converted, Part, refusal_of
+from connectors.deliveries import NOTHING_KNOWN, Converted, Delivery, Part, refusal_of
 from connectors.errors import ExportContentError, Place
 from connectors.formats.schema import Schema
 from connectors.registry import connector_for
@@ -125,7 +125,20 @@ def _begin(fetched: Fetched, store_uri: str, version: str) -> _Begun:
     is_refused = any(refusal.reason != NOTHING_KNOWN for refusal in made.refusals)
     if is_refused and not converted.rows:  # nothing but refused records: the delivery before it is worth more
         return _Begun(fetched, replace(made, is_taken=False))
+    if not (converted.rows or made.refusals):
+        made = replace(made, refusals=[row_refusal(refusal_of(delivery, _without_rows(delivery, store_uri)))])
     return _Begun(fetched, replace(made, unknown_columns=sorted(converted.unknown_columns)), converted)
+
+
+def _without_rows(delivery: Delivery, store_uri: str) -> ExportContentError:
+    """The remark about a header alone, which takes the place of the delivery before it: what that had is gone for a reason."""
+    key = delivery.objects[0].key
+    return ExportContentError(
+        f"{store_uri}/{key}: it has no rows, so nothing counts of it, nor of the delivery before it.",
+        place=Place(key),
+        reason="no_rows",
+        remedy="Look at what wrote it, and deliver it again if there should be rows.",
+    )
 
 
 def _described_part(part: Part, fetched: Fetched, total: Sums, columns: dict[str, str]) -> ParquetPart:
