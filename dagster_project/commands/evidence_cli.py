@@ -63,7 +63,7 @@ def restatements(
     config: Config = DEFAULT_CONFIG,
     wait: Wait = 0.0,
     as_json: Json = False,
-) -> None:
+) -> int:
     """Compare issued figures with what is known today, by cause; the next refresh publishes them as fct_restatements.
 
     Example: trainledger restatements --quarter 2026Q2
@@ -72,7 +72,7 @@ def restatements(
     from dagster_project.commands.restatements import tell_restatements
 
     with shown() as listener:
-        tell_restatements(settings_of(config), quarter, wait, typer.echo, say, as_json=as_json, listener=listener)
+        return tell_restatements(settings_of(config), quarter, wait, typer.echo, say, as_json=as_json, listener=listener)
 
 
 @guarded

@@ -28,8 +28,11 @@ def tell_restatements(
     *,
     as_json: bool = False,
     listener: Listener = no_listener,
-) -> list[Restated]:
-    """Compare every report that no later one takes the place of, or that of one quarter; record what was found, and tell it."""
+) -> int:
+    """Compare every report that no later one takes the place of, or that of one quarter; record what was found, and tell it.
+
+    Returns the exit code: 1 where a report table is absent, whose figures are not compared.
+    """
     home = Home.of(settings)
     reports = home.root / "reports"
     if quarter:
@@ -42,7 +45,8 @@ def tell_restatements(
             raise UsageError(
                 f"no report of {quarter} was issued", remedy="Issue one with `trainledger report quarterly --issue`."
             )
-        found = [step for line in in_force for step in restate(home, line, say, listener)]
+        compared = [restate(home, line, say, listener) for line in in_force]
+        found = [step for steps, _ in compared for step in steps]
         if found:
             record(home.root, found)
     threshold = policy_of(settings.reporting).restatement_threshold
@@ -54,7 +58,10 @@ def tell_restatements(
         for text in _words(found, threshold):
             tell(text)
         say("Recorded; the next `trainledger refresh` publishes it as fct_restatements.")
-    return found
+    absent = {name: why for _, lacking in compared for name, why in lacking.items()}
+    for name, why in absent.items():
+        say(f"Figures of {name} are not compared, the others are: {why}")
+    return int(bool(absent))
 
 
 def _words(found: list[Restated], threshold: Decimal) -> list[str]:

@@ -48,8 +48,10 @@ def verify_report(
         found = verify_pack(path, folder, differences, demands)
         listener("verify", 1, 1, path.name)
         if from_landing and not found.differences:
-            differing, tables = landing_differences(folder, found.issued, from_landing, listener)
+            differing, left_out, tables = landing_differences(folder, found.issued, from_landing, listener)
             found.differences += differing
+            found.remarks += left_out
+            found.is_partial = bool(left_out)
             found.counts["rebuilt"] = tables
     if as_json:
         tell(json_of(found))
@@ -58,14 +60,16 @@ def verify_report(
         tell(f"differs: {text}")
     for text in found.remarks:
         tell(text)
-    if found.exit_code == NOT_COMPARED:
+    if found.exit_code == NOT_COMPARED and not found.is_partial:
         tell("Nothing could be compared: the report has no figure with SQL.")
     elif not found.differences:
         counts = {"figures": 0, "rendered": 0} | found.counts
         rebuilt = f"; {counts['rebuilt']} tables rebuilt from the landing" if "rebuilt" in counts else ""
-        report = found.issued["report_id"]
+        report = (
+            f"{found.issued['report_id']} is{', as far as it could be compared,' if found.is_partial else ''} as it was issued"
+        )
         tell(
-            f"{report} is as it was issued: {counts['files']} files, {counts['figures']} figures from their SQL,"
+            f"{report}: {counts['files']} files, {counts['figures']} figures from their SQL,"
             f" {counts['rendered']} files rendered again{rebuilt}."
         )
     return found.exit_code

@@ -54,12 +54,13 @@ class Findings:
     remarks: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     issued: dict[str, Any] = field(default_factory=dict)  # issue.json
+    is_partial: bool = False  # a table could not be built again, so it was not compared
 
     @property
     def exit_code(self) -> int:
-        """1 where something differs, 3 where no figure and no table could be compared."""
+        """1 where something differs, 3 where not every table, or no figure and no table, could be compared."""
         compared = self.counts.get("figures", 0) + self.counts.get("rebuilt", 0)
-        return 1 if self.differences else 0 if compared else 3
+        return 1 if self.differences else 0 if compared and not self.is_partial else 3
 
 
 @dataclass(frozen=True, slots=True)

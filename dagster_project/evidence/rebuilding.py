@@ -26,7 +26,7 @@ from dagster_project.publishing.digest import literal, table_digest
 from dagster_project.publishing.tables import published_tables
 from dagster_project.settings import Settings
 from dagster_project.settings.document import settings_of
-from dagster_project.warehouse import builds, modelling, runner, statements
+from dagster_project.warehouse import builds, modelling, report_models, runner, statements
 from dagster_project.warehouse.building import Listener, begin_file, create_raw, no_listener, opened
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
@@ -73,11 +73,11 @@ def build_tables(
     seeds: Mapping[str, Path] | None = None,
     last: Mapping[str, str] | None = None,
     listener: Listener = no_listener,
-) -> dict[str, str]:
+) -> tuple[dict[str, str], dict[str, str]]:
     """Build the models of an election at a home's site, all months or those before one ('2026-07'), with some other seeds.
 
     `last` are the units that the site was built of before, with the same seeds: then only months that differ are built. Returns
-    the units.
+    the units, and the report models that cannot be built of these deliveries, each with why: the ledger is whole without them.
     """
     site, units = home.site, fingerprints(home.rules, election)
     build = builds.start(site, units, full=True)
@@ -89,13 +89,16 @@ def build_tables(
     begin_file(home, build, election)
     create_raw(home, build, election)
     models = [_with_seed(one, seeds or {}) for one in statements.statements(home.root) if not one.is_test]
+    of_reports, absent = report_models.models_of_reports(modelling.project(home.root)), dict[str, str]()
     with opened(site) as connection:
         for number, node in enumerate(runner.run(models, build, connection), 1):
             listener("models", number, len(models), node.name)
-            if not node.is_sound:
+            if not node.is_sound and node.unique_id in of_reports:
+                absent[node.name] = f"it cannot be built of these deliveries: {node.detail}"
+            elif not node.is_sound:
                 raise GateError(f"{node.name} cannot be built of these deliveries: {node.detail}", where=str(site.root))
     site.marker.unlink(missing_ok=True)
-    return units
+    return units, absent
 
 
 def _with_seed(statement: Statement, seeds: Mapping[str, Path]) -> Statement:
@@ -107,8 +110,11 @@ def _with_seed(statement: Statement, seeds: Mapping[str, Path]) -> Statement:
 
 def landing_differences(
     pack: Path, issued: Mapping[str, Any], place: str, listener: Listener = no_listener
-) -> tuple[list[str], int]:
-    """Rebuild the tables of an issued report from a home or a landing; name those with other rows. Writes nothing there."""
+) -> tuple[list[str], list[str], int]:
+    """Rebuild the tables of an issued report from a home or a landing. Writes nothing there.
+
+    Returns those with other rows, those that cannot be built again, and how many were compared.
+    """
     with tempfile.TemporaryDirectory(prefix="trainledger-rebuild-") as scratch:
         settings = _settings_of(issued, place, Path(scratch))
         home = Home(settings, Site(settings.home / "rebuilt", settings.home / "rebuilt" / "dbt", settings.memory_limit))
@@ -120,12 +126,16 @@ def landing_differences(
         election = replace(elect(home.sources, home.landing, view_of(issued, named)), restated=known)
         missing = named - {name_of(member.generation) for member in election.members}
         if missing:
-            return [
-                f"{source} {partition}: the landing has no delivery {content}"
-                for source, partition, _, content in sorted(missing)
-            ], 0
+            return (
+                [
+                    f"{source} {partition}: the landing has no delivery {content}"
+                    for source, partition, _, content in sorted(missing)
+                ],
+                [],
+                0,
+            )
         seeds = other_seeds(pack / "data" / "seeds", home.root)
-        build_tables(home, election, seeds=seeds, listener=listener)
+        _, absent = build_tables(home, election, seeds=seeds, listener=listener)
         differences = []
         if issued["build"]["code_version"] != code_version():
             remark = f"built with code {code_version()[:12]}, issued with {issued['build']['code_version'][:12]}"
@@ -133,10 +143,16 @@ def landing_differences(
             remark = "with the same code"
         schemas = {table.name: table.schema for table in published_tables(modelling.project(home.root))}
         with duckdb.connect(str(home.site.build_file), read_only=True) as connection:
-            for name, digest in issued["build"]["tables"].items():
+            tables = {name: digest for name, digest in issued["build"]["tables"].items() if name not in absent}
+            for name, digest in tables.items():
                 if name not in schemas or table_digest(connection, schemas[name], name).digest != digest:
                     differences.append(f"data/marts/{name}.parquet: the landing gives other rows ({remark})")
-        return differences, len(issued["build"]["tables"])
+        left_out = issued["build"]["tables"].keys() & absent.keys()
+        return (
+            differences,
+            [f"data/marts/{name}.parquet is not compared: {absent[name]}" for name in sorted(left_out)],
+            len(tables),
+        )
 
 
 def _settings_of(issued: Mapping[str, Any], place: str, scratch: Path) -> Settings:

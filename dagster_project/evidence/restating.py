@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -42,6 +42,7 @@ Values = dict[str, Decimal | None]  # of each figure
 Say = Callable[[str], None]
 STEPS = {"bill": "bill", "run_record": "runs", "late_log": "telemetry", "provider_model_version": "carbon"}  # cause -> fact
 LAST = "factor_or_seed"
+HEADLINES, DATAPOINTS = "rpt_quarterly_figures", "rpt_quarterly_disclosure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +54,20 @@ class Known:
     values: Values
 
 
-def values_of(publication: Publication, quarter: Quarter) -> Values:
-    """The headline figures and disclosure datapoints of a quarter, by the ids that report.json gives them."""
-    values: Values = {figure.id: figure.value for figure in headline_figures(publication, quarter)}
-    if not publication.missing("marts.rpt_quarterly_disclosure"):
+def values_of(publication: Publication, quarter: Quarter, absent: Collection[str] = ()) -> Values:
+    """The headline figures and disclosure datapoints of a quarter, without `absent` tables, by the ids of report.json."""
+    figures = [] if HEADLINES in absent else headline_figures(publication, quarter)
+    values: Values = {figure.id: figure.value for figure in figures}
+    if DATAPOINTS not in absent and not publication.missing(f"marts.{DATAPOINTS}"):
         sql = "select framework, datapoint_id, value from marts.rpt_quarterly_disclosure where quarter = $q order by all"
         for row in publication.rows(sql.replace("$q", f"'{quarter.name}'")):
             values[f"{quarter.name}/datapoints/{row['framework']},{row['datapoint_id']}/value"] = row["value"]
     return values
+
+
+def table_of(figure: str) -> str:
+    """The report table that a figure is of."""
+    return DATAPOINTS if "/datapoints/" in figure else HEADLINES
 
 
 def issued_values(pack: Path, quarter: Quarter) -> Values:
@@ -72,8 +79,11 @@ def issued_values(pack: Path, quarter: Quarter) -> Values:
     return {name: None if value is None else Decimal(value) for name, value in printed.items()} | points
 
 
-def restate(home: Home, line: chain.Line, say: Say, listener: Listener = no_listener) -> list[Restated]:
-    """The steps of every figure of one issued report. The caller holds the writer lock of the home."""
+def restate(home: Home, line: chain.Line, say: Say, listener: Listener = no_listener) -> tuple[list[Restated], dict[str, str]]:
+    """The steps of every figure of one issued report, and the tables that are absent somewhere, each with why.
+
+    Of an absent table no figure is compared. The caller holds the writer lock of the home.
+    """
     pack = home.root / "reports" / chain.FOLDER / line["report_id"]
     if differences := list(manifest_differences(pack)):
         raise GateError(f"{line['report_id']} is not as it was issued: {differences[0]}", where=str(pack))
@@ -88,7 +98,7 @@ def restate(home: Home, line: chain.Line, say: Say, listener: Listener = no_list
     root = home.root / "asof" / f"restated-{line['report_id']}"
     shutil.rmtree(root, ignore_errors=True)  # what a killed command left
     between = home.at(Site(root, root / "dbt", home.site.memory_limit))
-    steps = _Steps(between, quarter, changed, say, listener)
+    steps = _Steps(between, quarter, changed, say, listener, absent=dict(publication.get("absent", {})))
     steps.known = [
         Known(steps.months_of(publication["units"]), False, today),
         Known(steps.months_of(issued["build"]["units"]), bool(changed), of_pack),
@@ -103,7 +113,9 @@ def restate(home: Home, line: chain.Line, say: Say, listener: Listener = no_list
             states[cause] = steps.values(View(as_of=at, named=named))
     finally:
         shutil.rmtree(root, ignore_errors=True)
-    return _chained(line["report_id"], issued_values(pack, quarter), {**states, LAST: today})
+    absent = {name: why for name, why in steps.absent.items() if name in (HEADLINES, DATAPOINTS)}
+    known = {name: value for name, value in issued_values(pack, quarter).items() if table_of(name) not in absent}
+    return _chained(line["report_id"], known, {**states, LAST: today}), absent
 
 
 def _chained(report_id: str, issued: Values, states: Mapping[str, Values]) -> list[Restated]:
@@ -129,6 +141,7 @@ class _Steps:
     listener: Listener
     known: list[Known] = field(default_factory=list)
     last: dict[str, str] | None = None  # units of the step that the site holds
+    absent: dict[str, str] = field(default_factory=dict)  # report tables that the publication or a step has not, and why
 
     def months_of(self, units: Mapping[str, str]) -> dict[str, str]:
         """Fingerprints of the months up to the quarter's end: no later one is read by a figure of the quarter."""
@@ -153,16 +166,19 @@ class _Steps:
         key = json.dumps([dict(sorted(months.items())), seeds, self.quarter.name, code_digest()])
         kept = self.home.settings.cache / "restated" / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
         if not kept.exists():
-            self._build(election)
+            absent = self._build(election)
             with open_publication(self.home.site.build_file) as opened:
-                values = values_of(opened, self.quarter)
+                values = values_of(opened, self.quarter, absent)
+            if absent:  # nothing is kept of it: it may be built the next time
+                self.absent |= absent
+                return values
             kept.parent.mkdir(parents=True, exist_ok=True)
             durable.write_json(kept, {name: None if value is None else f"{value:f}" for name, value in values.items()})
         return {name: None if text is None else Decimal(text) for name, text in json.loads(kept.read_bytes()).items()}
 
-    def _build(self, election: Election) -> None:
+    def _build(self, election: Election) -> dict[str, str]:
         self.say(f"Building a step of {self.quarter.name} below {self.home.site.root}; the publication is not touched.")
-        self.last = build_tables(
+        self.last, absent = build_tables(
             self.home,
             election,
             months_before=f"{self.quarter.end:%Y-%m}",
@@ -170,3 +186,4 @@ class _Steps:
             last=self.last,
             listener=self.listener,
         )
+        return absent

@@ -46,9 +46,9 @@ def read_restated(home: Path) -> tuple[Restated, ...]:
 
 
 def record(home: Path, found: list[Restated]) -> None:
-    """Put the steps of some reports in the place of those recorded of them; the others stay."""
-    again = {one.report_id for one in found}
-    rows = sorted([*(one for one in read_restated(home) if one.report_id not in again), *found])
+    """Put the steps of some figures in the place of those recorded of them; the others stay."""
+    again = {(one.report_id, one.datapoint_id) for one in found}
+    rows = sorted([*(one for one in read_restated(home) if (one.report_id, one.datapoint_id) not in again), *found])
     text = "".join(json.dumps(one._asdict(), ensure_ascii=False) + "\n" for one in rows)
     path = home / "reports" / RECORD
     if not path.exists() or path.read_text(encoding="utf-8") != text:
