@@ -123,7 +123,7 @@ WORK_WITHOUT_RESULT = table("work_by_outcome").answered_by(f"""with parts as (
     union all
     select case reason when 'idle' then 7 when 'unused_commitment' then 8 when 'unlogged' then 9 else 10 end,
         case reason when 'idle' then 'idle' when 'unused_commitment' then 'unused commitment'
-            when 'unlogged' then 'in no run record' else 'without records' end,
+            when 'unlogged' then 'named by no record' else 'no records kept' end,
         billing_currency, null, effective_cost
     from marts.fct_residual_costs
     where {within()}
