@@ -133,6 +133,14 @@ def test_months_that_are_no_range_are_usage(months: str, tmp_path: Path) -> None
     assert code == 2 and months in err and "Traceback" not in err
 
 
+def test_a_command_ends_with_its_code_and_without_a_last_look_for_circles() -> None:
+    """Python makes that look after the last exit handler, of all objects that are not frozen."""
+    asked = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count())); from dagster_project import main; main()"
+    for arguments, code in ((["--version"], 0), (["no-such-command"], 2)):
+        done = subprocess.run([sys.executable, "-c", asked, *arguments], capture_output=True, text=True, cwd=ROOT, check=False)
+        assert done.returncode == code and int(done.stdout.splitlines()[-1]) > 1000
+
+
 def test_an_unknown_option_is_usage() -> None:
     assert run("refresh", "--fast")[0] == 2
     assert run("report", "quarterly")[0] == 2  # without its quarter
