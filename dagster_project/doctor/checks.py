@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
+
+import yaml
 
 Outcome = Literal["ok", "warning", "problem"]
 SHOWN = 5  # names in one message; the facts have more
 KEPT = 100
+REMEDIES: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_name("remedies.yml").read_bytes())
 
 
 @dataclass(frozen=True, slots=True)

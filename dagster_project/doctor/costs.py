@@ -6,24 +6,12 @@ from typing import Any
 from connectors.formats.schema import TextMap
 from connectors.registry import connector_for
 from dagster_project.base.failures import meant
-from dagster_project.doctor.checks import KEPT, Check, answered, counted, percent, share, some
+from dagster_project.doctor.checks import KEPT, REMEDIES, Check, answered, counted, percent, share, some
 from dagster_project.doctor.ledger import Ledger
 from dagster_project.doctor.reading import Reading
 from dagster_project.election.run_tags import tag_key
 
 _NO_TAGS = {"product", "system_labels", "project_labels", "project_ancestors"}  # of the provider's own, and of whole projects
-_TAGGED = {
-    "AWS": "Activate the cost-allocation tag in the payer account, or correct run_tag_keys; records work without it.",
-    "Google Cloud": "Set the label on what you train on, or correct run_tag_keys; records work without it.",
-}
-_HOURLY = {
-    "AWS": "Create the export with time granularity HOURLY",
-    "Google Cloud": "Export the bill as BigQuery has it, unsummed",
-}
-_RESOURCES = {
-    "AWS": "Create the export with resource IDs included",
-    "Google Cloud": "Export the detailed table, gcp_billing_export_resource_v1_...",
-}
 
 
 def ask_bill(ledger: Ledger, bill: Reading, run_tag_keys: list[str]) -> Iterator[Check]:
@@ -48,6 +36,10 @@ def ask_bill(ledger: Ledger, bill: Reading, run_tag_keys: list[str]) -> Iterator
 def _answer(bill: Reading, question: str, message: str, remedy: str = "", **facts: Any) -> Check:
     about = f"{question.replace('_', ' ')} of {bill.source.name}"
     return answered(about, question, message, remedy, {"source": bill.source.name, **facts})
+
+
+def _remedy(bill: Reading, question: str) -> str:
+    return REMEDIES[question][bill.source.facts.provider_name or ""]
 
 
 def _cost(ledger: Ledger, bill: Reading) -> Iterator[Check]:
@@ -104,7 +96,7 @@ def _tags(ledger: Ledger, bill: Reading, keys: list[str], *, is_needed: bool) ->
     found = [name for (name,) in ledger.ask(f"{names} ORDER BY name", source=bill.source.name)]
     # an export's query may make single tags columns of their own: resource_tags_user_team
     has_column = any(name == column or name.startswith(f"{column}_") for name in bill.columns for column in columns)
-    wanted, remedy = ", ".join(keys), _TAGGED[bill.source.facts.provider_name or ""]
+    wanted, remedy = ", ".join(keys), _remedy(bill, "run_tag")
     if tagged:
         message, remedy = f"{wanted} on {tagged:,} of {counted(rows, 'row')} of use", ""
     elif not has_column:
@@ -123,8 +115,8 @@ def _resources(ledger: Ledger, bill: Reading) -> Check:
     rows, named = ledger.row("named_machines", source=bill.source.name)
     met = share(named, rows)
     message = f"{percent(met)} of {counted(rows, 'row')} name their machine"
-    remedy = f"{_RESOURCES[bill.source.facts.provider_name or '']}: without it a record meets no cost."
-    return _answer(bill, "resource_ids", message, "" if named == rows else remedy, rows=rows, rows_with_resource=named, share=met)
+    remedy = "" if named == rows else _remedy(bill, "resource_ids")
+    return _answer(bill, "resource_ids", message, remedy, rows=rows, rows_with_resource=named, share=met)
 
 
 def _granularity(ledger: Ledger, bill: Reading) -> Check:
@@ -132,6 +124,5 @@ def _granularity(ledger: Ledger, bill: Reading) -> Check:
     found = dict(ledger.rows("granularity", source=bill.source.name))
     main, rows = next(iter(found)), sum(found.values())
     message = f"{main}, {found[main]:,} of {counted(rows, 'row')}"
-    export = _HOURLY[bill.source.facts.provider_name or ""]
-    remedy = f"{export}: a longer row is divided among all runs of its time, with low confidence."
-    return _answer(bill, "granularity", message, "" if [*found] == ["hourly"] else remedy, granularity=main, rows=found)
+    remedy = "" if [*found] == ["hourly"] else _remedy(bill, "granularity")
+    return _answer(bill, "granularity", message, remedy, granularity=main, rows=found)

@@ -7,18 +7,14 @@ is stated unless all was read that decides it: a bill that was not read would lo
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from dagster_project.base.kinds import Fact
 from dagster_project.base.months import CARBON_EXPECTED_AFTER, month_end
-from dagster_project.doctor.checks import KEPT, Check, answered, counted, some
+from dagster_project.doctor.checks import KEPT, REMEDIES, Check, answered, counted, some
 from dagster_project.doctor.ledger import Ledger
 from dagster_project.doctor.reading import Reading
 
-REMEDIES: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_name("remedies.yml").read_bytes())
 _NOT_DUE = "emissions: a month is not published"
 _NEEDS: dict[str, tuple[Fact, ...]] = {  # what decides a figure, beside bills, records and own figures
     "energy": ("telemetry",),
@@ -33,10 +29,8 @@ def ask_unknowns(ledger: Ledger, readings: Sequence[Reading], now: datetime) -> 
 
     def is_known(figure: str, provider: str, month: str) -> bool:
         facts = ("bill", "runs", "inputs", *_NEEDS.get(figure, ()))
-        asked = [
-            one for one in readings if one.source.facts.fact in facts and one.source.facts.provider_name in (provider, None, "")
-        ]
-        is_whole = all(one.is_whole(month) for one in asked)
+        asked = [(one, one.source.facts.provider_name) for one in readings if one.source.facts.fact in facts]
+        is_whole = all(one.is_whole(month) for one, of in asked if not provider or of in (provider, None))
         left_out.update([] if is_whole else [f"{figure} of {month or 'whole runs'}"])
         return is_whole
 

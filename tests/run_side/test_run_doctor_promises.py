@@ -11,7 +11,7 @@ import pytest
 from doctor_kit import CLOCK, TAG, answer, doctor, text
 
 from dagster_project.doctor import reading
-from dagster_project.doctor.unknowns import REMEDIES
+from dagster_project.doctor.checks import REMEDIES
 from dagster_project.landing.land import Landing
 from tests.conftest import Command
 from tests.line.kit import query
