@@ -31,7 +31,7 @@ def ask_unknowns(ledger: Ledger, readings: Sequence[Reading], now: datetime) -> 
         facts = ("bill", "runs", "inputs", *_NEEDS.get(figure, ()))
         asked = [(one, one.source.facts.provider_name) for one in readings if one.source.facts.fact in facts]
         is_whole = all(one.is_whole(month) for one, of in asked if not provider or of in (provider, None))
-        left_out.update([] if is_whole else [f"{figure} of {month or 'whole runs'}"])
+        left_out.update([] if is_whole else [f"{figure} of {provider or 'runs'} {f'in {month}' if month else 'across months'}"])
         return is_whole
 
     nulls = [row for row in ledger.rows("unknown_figures") if is_known(row[1].partition(":")[0], row[0], row[2])]
