@@ -45,15 +45,16 @@ def each_is_mended(
 ) -> Cuts:
     """Cut the power `cuts` times at every so-manieth effect of a refresh, each time another way. `refresh` states if it built."""
     patch.setattr(durable, "os", Numbered(DEAD))
-    states = Disk(home, seed=0).states(refresh)
+    disk = Disk(home, seed=0)
+    states = disk.states(refresh, every)
     expected = published_bytes(home), landed_bytes(home)
     old, new = published(states[0][1]), published(states[-1][1])
     assert not {*old} & {*new}, "the news must change the file and the Parquet"
     seen, begun = set[str](), _go_on_once(home, patch) if goes_on_once else set[str]()
-    for at, (effect, state) in [*enumerate(states, start=1)][::-every]:
+    for at, (effect, state) in enumerate(states, start=1):
         for number in range(cuts):
             left = state.after_power_cut(random.Random(f"{at} {number}"))
-            where = f"a power cut at effect {at} of {len(states) - 1}, before {effect}"
+            where = f"a power cut before {effect} of {len(disk.effects)}"
             file, parquet = published(left)
             assert file in (old[0], new[0]), f"readers find a torn file after {where}"
             assert parquet in (old[1], new[1]), f"readers find Parquet of two publications after {where}"
@@ -69,7 +70,7 @@ def each_is_mended(
                 continue
             assert not has_built or leftovers(home) == [], where  # else all was published, and the next publication clears
             assert (published_bytes(home), landed_bytes(home)) == expected, where
-    return Cuts(len(states) - 1, len(seen), len(begun))
+    return Cuts(len(disk.effects), len(seen), len(begun))
 
 
 def published(state: State) -> tuple[str, str]:

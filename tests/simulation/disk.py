@@ -80,10 +80,15 @@ class Disk:
         left.after_power_cut(self._draw).write(self.root)
         return is_reached
 
-    def states(self, action: Callable[[], Any]) -> list[tuple[str, State]]:
-        """Do something, and the state of the disk before each of its effects and after the last, each with its effect."""
+    def states(self, action: Callable[[], Any], every: int = 1) -> list[tuple[str, State]]:
+        """Do something, and the state of the disk before its effects, the first and every so-manieth, and after the last."""
         found: list[tuple[str, State]] = []
-        self.before_each = lambda effect: found.append((f"{effect.kind} {effect.path.name}", self._memory.state()))
+
+        def keep(effect: Effect) -> None:
+            if len(self.effects) % every == 1 % every:
+                found.append((f"effect {len(self.effects)}, {effect.kind} {effect.path.name}", self._memory.state()))
+
+        self.before_each = keep
         self.run(action)
         return [*found, ("the end", self._memory.state())]
 
@@ -93,7 +98,7 @@ class Disk:
         self.run(action)
 
     def fail_to_read(self, action: Callable[[], Result], name: str) -> Result:
-        """Do something while files and folders with this in their name give an error of the device."""
+        """Do something while files and folders with this in their path give an error of the device."""
         self._unreadable = name
         return self.run(action)
 
@@ -145,14 +150,14 @@ class Disk:
 
     def _looked(self, event: str, path: Path) -> None:
         self.looked.append(Effect(event, path))
-        if self._unreadable and self._unreadable in path.name:
+        if self._unreadable and self._unreadable in str(path):
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
 
     def _opened(self, name: Any, mode: str | None, flags: int) -> None:
         if isinstance(name, int):
             return
         path = _path(name)
-        if self._unreadable and self._unreadable in path.name:
+        if self._unreadable and self._unreadable in str(path):
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
         if flags & WRITES and path.is_relative_to(self.root):
             self._effect(Effect("open", path), takes_room=True)

@@ -125,7 +125,7 @@ def full_disk(history: History) -> None:
 
 def unreadable_bill(history: History) -> None:
     """Files of one source give errors: that source is unreadable and nothing else."""
-    history.disk().fail_to_read(history.refresh, "other-00001")
+    history.disk().fail_to_read(history.refresh, "/exports/cur/data")
 
 
 def unreadable_landing(history: History) -> None:

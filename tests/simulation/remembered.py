@@ -98,6 +98,7 @@ class Memory:
         self._forced = {path.lstat().st_ino for path in root.rglob("*")} if root.exists() else set()
         self._changes: list[Change] = []
         self._read: dict[tuple[int, int, int], bytes] = {}
+        self._same: dict[bytes, bytes] = {}
 
     def force(self, path: Path, number: int) -> None:
         """A file's bytes, or the names in a folder, are on the disk."""
@@ -145,6 +146,7 @@ class Memory:
             data = self._read.get(key) or self._read.setdefault(key, path.read_bytes())
         else:
             data = path.read_bytes()
+            data = self._same.setdefault(hashlib.sha256(data).digest(), data)  # one copy of what stays as it is for many effects
         return Entry(found.st_mode, found.st_mtime_ns, data, is_forced)
 
 
