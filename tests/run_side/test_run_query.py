@@ -14,11 +14,12 @@ from dagster_project.commands.query import Format, answer, digests
 from dagster_project.publishing.publish import publish
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    """A published file."""
-    publish(write_build(tmp_path / "build.duckdb", ROWS), tmp_path / "published", TABLES, identity("build-1"))
-    return tmp_path / "published" / "trainledger.duckdb"
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A published file, to be read only."""
+    folder = tmp_path_factory.mktemp("query")
+    publish(write_build(folder / "build.duckdb", ROWS), folder / "published", TABLES, identity("build-1"))
+    return folder / "published" / "trainledger.duckdb"
 
 
 def ask(file: Path, sql: str, form: Format) -> str:
