@@ -48,6 +48,7 @@ SECONDS = {
     "test_run_dbt_by_hand.py": 35,
     "test_trace.py": 40,
     "test_issuing.py": 70,
+    "test_histories.py": 30,
     "test_bad_input.py": 35,
     "test_a_month_turns_final.py": 16,
     "test_a_bill_and_its_tags.py": 15,
