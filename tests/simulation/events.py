@@ -11,7 +11,7 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
-from dagster_project.base.failures import LockHeldError, MachineError, machine_failure
+from dagster_project.base.failures import LockHeldError, MachineError, UsageError, machine_failure
 from dagster_project.base.locking import LOCK_NAME
 from dagster_project.commands import accepting, pruning
 from dagster_project.election import units
@@ -207,8 +207,8 @@ def _no_words(words: str) -> None:
 def _ends_by_name(history: History, action: Callable[[], None]) -> None:
     try:
         action()
-    except (MachineError, OSError) as error:  # the command names what an OSError states of the machine
-        assert isinstance(error, MachineError) or machine_failure(error), history.steps
+    except (MachineError, UsageError, OSError) as error:  # the command names what an OSError states of the machine
+        assert not isinstance(error, OSError) or machine_failure(error), history.steps
 
 
 def _files(history: History, source: str, pattern: str) -> list[Path]:
