@@ -73,6 +73,7 @@ _OF_MACHINE = frozenset(
     for name in ("ENOSPC", "EDQUOT", "EROFS", "EMFILE", "ENFILE", "EIO", "ENOMEM", "EACCES", "EPERM", "EFBIG")
     if hasattr(errno, name)
 )
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # another place would not help
 # SQLite and DuckDB say it in words, also through SQLAlchemy and through dbt; a text in somebody's data states nothing
 _SPEAKERS = frozenset({"OperationalError", "DatabaseError", "IOException", "FatalException", "ModelsError"})
 _WORDS = re.compile(
@@ -135,5 +136,7 @@ def writing_to(target: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
+        if error.errno in _FULL and (failure := machine_failure(error, target)):
+            raise failure from error
         remedy = "Give a place in a folder that is there and that you may write to."
         raise UsageError(f"this cannot be written: {error.strerror or error}", where=str(target), remedy=remedy) from error

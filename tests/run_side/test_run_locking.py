@@ -1,5 +1,6 @@
 """The writer lock: one holder, a name for whoever waits, nothing to clean after a crash."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dagster_project.base.failures import LockHeldError, UsageError
+from dagster_project.base.failures import LockHeldError, MachineError, UsageError
 from dagster_project.base.locking import HOLDER_NAME, writer_lock
 
 HOLD = """
@@ -38,6 +39,15 @@ def start_holder(home: Path) -> subprocess.Popen[str]:
 def test_a_home_that_cannot_be_written_is_named_and_is_no_bug(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file where a folder should be")
     with pytest.raises(UsageError, match=r"cannot be written: .*\(.*home\)"), writer_lock(tmp_path / "home", "test"):
+        pass
+
+
+def test_a_full_disk_at_the_lock_is_the_machines_and_asks_for_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    with pytest.raises(MachineError, match=r"No space left on device.*Make room"), writer_lock(tmp_path / "home", "refresh"):
         pass
 
 
