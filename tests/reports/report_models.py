@@ -50,7 +50,7 @@ def _ref(name: str) -> str:
 @cache
 def statement(model: str) -> str:
     """The SELECT of one model; that of a table in common is in it in brackets."""
-    (path,) = DBT.rglob(f"models/**/{model}.sql")
+    (path,) = (DBT / "models").rglob(f"{model}.sql")
     return ENVIRONMENT.from_string(path.read_text()).render(_names()).strip()
 
 

@@ -7,6 +7,7 @@ Expectations, whose rules are asked as the predicates that the product has of th
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -25,7 +26,8 @@ from dagster_project.settings import Settings
 from dagster_project.warehouse.site import Site
 from tests.simulation.models import build_small_tables
 
-MEMORY = Path("/dev/shm")  # where it exists: a home of some hundred files is written out for each power cut
+MEMORY = Path("/dev/shm")  # where it has room: a home of some hundred files is written out for each power cut
+ROOM = 1 << 30
 DEAD = 4_194_304  # processes from this number on are none
 KINDS = {"cur": "aws_cur", "runs": "training_runs"}
 SOURCES = [{"name": name, "kind": kind} for name, kind in KINDS.items()]
@@ -48,13 +50,17 @@ class Numbered:
 @contextmanager
 def small_home(patch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty folder in memory, in a process in which a refresh builds the small tables."""
-    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None, prefix="history-") as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY if _has_room(MEMORY) else None, prefix="history-") as folder:
         build_small_tables(Path(folder) / "models", patch)
         _leave_out(patch, "dagster_project.assets.command_line", refresh_run=_no_page)
         _leave_out(patch, "dagster_project.landing.judging.expectations", validate=_validate)
         still = dict.fromkeys(("disable", "freeze", "enable"), lambda: None)
         patch.setattr(refreshing, "gc", SimpleNamespace(**still))  # of a command that ends; this process goes on
         yield Path(folder)
+
+
+def _has_room(folder: Path) -> bool:
+    return folder.is_dir() and os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > ROOM
 
 
 def refresh(settings: Settings, **asked: Any) -> refreshing.Refreshed:

@@ -12,12 +12,12 @@ with charges as (
     left join {{ ref('int_on_demand_prices') }} as prices
         on
             prices.provider_name = 'AWS'
-            and lines.instance_type = prices.accelerator_type
+            -- one equality: a condition on the left side alone would make this a comparison of every pair
+            and case when lines.service_code = 'AmazonEC2' then lines.instance_type end = prices.accelerator_type
             and lines.region_id = prices.region_id
             and lines.billing_currency = prices.billing_currency
             and cast(lines.charge_period_start as date) >= prices.price_from
             and cast(lines.charge_period_start as date) < prices.price_to
-            and lines.service_code = 'AmazonEC2'
     -- a negation cancels its covered usage; what of the two does not cancel is int_saving_plan_roundings
     where lines.line_item_type <> 'SavingsPlanNegation'
 )
