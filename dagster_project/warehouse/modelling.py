@@ -109,6 +109,11 @@ def laid_out_folder(home: Path) -> Path:
     return shelf / f"laid-out-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}"
 
 
+def _is_in_work(work: Path) -> bool:
+    number = work.name.split("-")[2]
+    return number.isdigit() and durable.is_alive(int(number))
+
+
 def laid_out(home: Path) -> Path:
     """The folder with manifest, parse state and compiled SQL of the project as it is now, never of a build.
 
@@ -121,7 +126,8 @@ def laid_out(home: Path) -> Path:
         return folder
     shelf.mkdir(parents=True, exist_ok=True)
     outdated = list(shelf.glob("laid-out-*"))
-    with tempfile.TemporaryDirectory(prefix=".laying-out-", dir=shelf) as work:
+    outdated += [work for work in shelf.glob(".laying-out-*") if not _is_in_work(work)]
+    with tempfile.TemporaryDirectory(prefix=f".laying-out-{os.getpid()}-", dir=shelf) as work:
         target = Path(work)
         _with_every_measure(target / "build.duckdb")
         done = run_dbt([LAY_OUT], target / "build.duckdb", target)

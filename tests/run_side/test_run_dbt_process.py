@@ -100,6 +100,16 @@ def test_a_changed_project_is_parsed_again_and_the_parse_of_the_old_one_goes(tmp
     assert len(parses) == 3 and list(after.parent.iterdir()) == [after] != [before]
 
 
+def test_what_a_killed_process_was_laying_out_goes_and_that_of_a_living_one_stays(tmp_path: Path, parses: list[Path]) -> None:
+    shelf = modelling.laid_out_folder(tmp_path / "home").parent
+    killed, living = (shelf / f".laying-out-{number}-x" for number in (2**22 + 1, os.getpid()))
+    killed.mkdir(parents=True)
+    living.mkdir()
+    with pytest.raises(KeyboardInterrupt):
+        modelling.laid_out(tmp_path / "home")
+    assert {living, modelling.laid_out(tmp_path / "home")} == {*shelf.iterdir()}
+
+
 def test_a_target_keeps_the_parse_state_it_has(tmp_path: Path, parses: list[Path]) -> None:
     with pytest.raises(KeyboardInterrupt):
         modelling.project(tmp_path / "home")
