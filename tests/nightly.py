@@ -2,7 +2,7 @@
 
 `make nightly PART=kills` runs a part, `make nightly` all of them, one after the other; a part that passes is written into
 tests/nightly.json with its date, the hash of the tree, seconds and seed, to be committed. `make test` leaves out what is marked
-`nightly`, draws a few where a part has all, a third of the files that take turns among them, leaves out what is marked
+`nightly`, draws a few where a part has all, a quarter of the files that take turns among them, leaves out what is marked
 `proved_by(PART)` while everything the part reads is as it was, and its last line names the parts that are due. A file that is
 asked for by name is not left out. Every test is in a part: `suite` has what the others do not name.
 """
@@ -29,6 +29,7 @@ from tests import budget
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "tests" / "nightly.json"
 OLD = dt.timedelta(days=14)
+ONE_OF = 4  # of the files that take turns a commit runs one of so many
 Drawn = TypeVar("Drawn")
 
 IS_NIGHTLY = bool(os.environ.get("NIGHTLY"))
@@ -43,7 +44,7 @@ class Part:
     command: tuple[str, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
     reads: tuple[str, ...] = ()  # all that its result depends on, where it need not be found again while this is as it was
-    takes_turns: bool = False  # a commit runs a third of the files of such parts
+    takes_turns: bool = False  # a commit runs a quarter of the files of such parts
 
 
 MODELS = ("dbt", "requirements/test.lock")
@@ -78,11 +79,14 @@ PARTS = {
         ),
     ),
     "turns": Part(
-        "whole refreshes, each of one circumstance; a commit draws a third of the files",
+        "whole refreshes and packs, each of one circumstance; a commit draws a quarter of the files",
         takes_turns=True,
         tests=(
+            "tests/bigquery/test_doctor_of_tables.py",
             "tests/bigquery/test_four_ways.py",
             "tests/comparison/test_false_claims.py",
+            "tests/evidence/test_absent_report_tables.py",
+            "tests/evidence/test_issuing.py",
             "tests/evidence/test_restatements.py",
             "tests/landing/test_landing_derived.py",
             "tests/line/test_a_bill_and_its_tags.py",
@@ -98,8 +102,16 @@ PARTS = {
             "tests/line/test_two_exports_of_one_bill.py",
             "tests/line/test_what_a_build_runs.py",
             "tests/line/test_whole_line_on_s3.py",
+            "tests/recorder/test_recorder_package.py",
+            "tests/reports/test_report_for_readers_of_all_kinds.py",
+            "tests/reports/test_report_on_paper.py",
+            "tests/reports/test_two_clouds.py",
             "tests/run_side/test_run_dbt_by_hand.py",
+            "tests/run_side/test_run_doctor.py",
+            "tests/run_side/test_run_doctor_promises.py",
             "tests/run_side/test_run_months.py",
+            "tests/run_side/test_run_partial_months.py",
+            "tests/run_side/test_run_publish_parts.py",
             "tests/test_two_years_of_google.py",
         ),
     ),
@@ -183,11 +195,11 @@ def drawn(few: int, of: Sequence[Drawn]) -> list[Drawn]:
 
 
 def turning(seconds: Mapping[str, int]) -> tuple[set[str], set[str]]:
-    """The files that take turns, and those whose turn it is: the seed draws one of each three of about as many seconds."""
+    """The files that take turns, and those whose turn it is: the seed draws one of each few of about as many seconds."""
     files = [file for part in PARTS.values() if part.takes_turns for file in part.tests]
     files.sort(key=lambda file: -seconds.get(Path(file).name, 0))
     draw = random.Random(seed())
-    return {*files}, {draw.choice(files[at : at + 3]) for at in range(0, len(files), 3)}
+    return {*files}, {draw.choice(files[at : at + ONE_OF]) for at in range(0, len(files), ONE_OF)}
 
 
 def record() -> dict[str, dict[str, Any]]:

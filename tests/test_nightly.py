@@ -104,12 +104,12 @@ def test_a_draw_is_of_code_and_tests_and_nightly_has_all(checkout: Path, monkeyp
     assert nightly.drawn(3, range(100)) == [*range(100)]
 
 
-def test_a_third_of_what_takes_turns_is_run_and_all_that_is_asked_for_by_name(
+def test_a_quarter_of_what_takes_turns_is_run_and_all_that_is_asked_for_by_name(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = {*PARTS["turns"].tests, *PARTS["wheel"].tests}
     monkeypatch.setenv("PROOF_OF_A_COMMIT", "1")
-    assert len(files - left_to_others()) == -(-len(files) // 3) and left_to_others() < files
+    assert len(files - left_to_others()) == -(-len(files) // nightly.ONE_OF) and left_to_others() < files
     seen = {file for seed in map(str, range(30)) for file in _drawn_by(seed, monkeypatch)}
     assert seen == files, "every file has its turn"
     monkeypatch.delenv("PROOF_OF_A_COMMIT")
