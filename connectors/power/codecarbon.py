@@ -63,11 +63,11 @@ def zone_of(uri: str, key: str) -> tzinfo | None:
         ) from error
 
 
-def remark_of(file: TextFile) -> ExportContentError | None:
+def remarks_on(file: TextFile) -> Iterator[ExportContentError]:
     """The remark on a file whose times have no zone: it is taken, as if its machine kept UTC."""
     if zone_of(file.uri, file.key):
-        return None
-    return ExportContentError(
+        return
+    yield ExportContentError(
         f"{file.uri}: times of CodeCarbon have no zone; they were read as UTC.",
         place=Place(file.key, column_name="timestamp"),
         reason="time_without_zone",

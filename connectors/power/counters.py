@@ -13,22 +13,15 @@ import re
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import lt
 from typing import NamedTuple
 
 from connectors.formats.tpu_names import tpu_type_of
-from connectors.power.readings import CHIP, POWER, document_hash_of
-from connectors.telemetry.converting import Group
+from connectors.power.readings import Owner, Reading, document_hash_of
 from connectors.telemetry.samples import Problems, SampleError, is_recorded
-
-SHARED = (
-    "run_key", "host_id", "device_index", "evidence", "is_idle_by_absence", "accelerator_type", "boundary", "meter",
-    "sdk_version", "is_sampled",
-)  # fmt: skip
-OWN = ("document_hash", "line_number", "component", "sample_start", "sample_end", "power_w")
 
 _METER = re.compile(
     r"(?P<rail>.*?)\s*\b(?:(?P<spi>SPI(?: Sampler)?)|FW|Firmware)?\s*Power ?Meter(?:\s+PL(?P<level>\d{1,2}))?"
@@ -135,27 +128,26 @@ def check_host(host: str | None, run: str | None) -> None:
         raise SampleError("missing_host", None, "Keep the file's name, which is its host, or put host= or run= into the key.")
 
 
-def groups_of(profile: Profile, problems: Problems) -> Iterator[Group]:
+def readings_of(profile: Profile, problems: Problems) -> Iterator[Reading]:
     """Rows of each chip and meter: one for each rail and window."""
     check_host(profile.host, profile.run)
     for (chip, meter), (planes, rails) in sorted(_rails(profile, problems).items()):
-        type_ = next(filter(None, (plane.type for plane in planes)), None)
-        shared = (profile.run, profile.host, chip, POWER, False, type_, CHIP, meter, profile.sdk_version, True)
+        owner = Owner(profile.host, profile.run, next(filter(None, (plane.type for plane in planes)), None))
         end = None if profile.end_ns is None else (profile.end_ns - profile.base_ns) * 1000
         pieces = {rail: pieces_of(samples.ordered(), end) for rail, samples in rails.items()}
         rows = []
-        for start, stop in _windows(map(_covered, pieces.values()), profile.base_ns * 1000):
-            micros = [(profile.base_ns * 1000 + time) // _MICROSECOND for time in (start, stop)]
-            if not all(map(is_recorded, micros)):
+        for start, stop in _windows([*map(_covered, pieces.values())], profile.base_ns * 1000):
+            first, last = ((profile.base_ns * 1000 + time) // _MICROSECOND for time in (start, stop))
+            if not (is_recorded(first) and is_recorded(last)):
                 raise SampleError("bad_time", "timestamp_ns", _REMEDY)
             for rail, of_rail in sorted(pieces.items(), key=lambda pair: pair[0] or ""):
                 watts = mean_of(of_rail, start, stop)
                 # the same window in another file, or read again, is the same observation
-                digest = document_hash_of(profile.host, chip, meter, rail, *micros, watts)
-                rows.append((digest, planes[0].place, rail, *micros, watts))
-        if rows:
-            yield Group(shared, (*zip(*rows, strict=True),))
-        else:
+                digest = document_hash_of(profile.host, chip, meter, rail, first, last, watts)
+                place = (digest, planes[0].place, *owner, chip, first, last, meter)
+                rows.append(Reading(*place, watts, component=rail, sdk_version=profile.sdk_version, is_sampled=True))
+        yield from rows
+        if not rows:
             problems.add(planes[0].place, SampleError("no_window", f"TPU:{chip} {meter}", _REMEDY))
 
 
@@ -240,27 +232,17 @@ def _covered(pieces: Iterable[Piece]) -> list[tuple[int, int]]:
     return covered
 
 
-def _windows(covered: Iterable[list[tuple[int, int]]], base: int) -> Iterator[tuple[int, int]]:
+def _windows(covered: Sequence[list[tuple[int, int]]], base: int) -> Iterator[tuple[int, int]]:
     """Times in which every rail is known, in whole microseconds of the clock, none longer than a clock hour."""
-    common: list[tuple[int, int]] | None = None
-    for intervals in covered:
-        common = intervals if common is None else [*_overlaps(common, intervals)]
-    for start, stop in common or ():
-        first = -(-(base + start) // _MICROSECOND) * _MICROSECOND
-        last = (base + stop) // _MICROSECOND * _MICROSECOND
-        while first < last:
-            until = min(last, (first // _HOUR + 1) * _HOUR)
-            yield first - base, until - base
-            first = until
-
-
-def _overlaps(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    left = right = 0
-    while left < len(one) and right < len(other):
-        start, stop = max(one[left][0], other[right][0]), min(one[left][1], other[right][1])
-        if start < stop:
-            yield start, stop
-        if one[left][1] < other[right][1]:
-            left += 1
-        else:
-            right += 1
+    edges = [edge for start, stop in chain.from_iterable(covered) for edge in ((start, 1), (stop, -1))]
+    known = since = 0
+    for time, step in sorted(edges):
+        if known == len(covered):  # until here all were known
+            first = -(-(base + since) // _MICROSECOND) * _MICROSECOND
+            last = (base + time) // _MICROSECOND * _MICROSECOND
+            while first < last:
+                until = min(last, (first // _HOUR + 1) * _HOUR)
+                yield first - base, until - base
+                first = until
+        known += step
+        since = time

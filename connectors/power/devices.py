@@ -1,6 +1,8 @@
-"""Readings of devices: one observation once, each with its host or its run.
+"""Readings of devices: one observation once, each with its host or its run; and what every reader of GPUs makes of one.
 
-Shared by the kinds that read devices. What a reading means, and what time it covers, its reader decides.
+Shared by the kinds that read devices. What a reading means, and what time it covers, its reader decides. A GPU's counter of
+energy is landed as it reads: what it grew by since the reading before it, and that it was reset when it shrank, is found in SQL
+over all files, so that one scrape a file or a thousand give the same.
 """
 
 from __future__ import annotations
@@ -13,13 +15,14 @@ from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.prometheus_text import PrometheusPoint
 from connectors.formats.schema import Column
 from connectors.formats.text_lines import TextFile
-from connectors.power.readings import Owner, Reading, reader_of
+from connectors.power.readings import MEASURED, POWER, Owner, Reading, document_hash_of, reader_of
 from connectors.telemetry.converting import Reader
 from connectors.telemetry.exporters import RUNS, first_label
 from connectors.telemetry.regions import region_of
 from connectors.telemetry.samples import Host, KeyFacts, Problems, SampleError
 
 _MOST_SEEN = 1 << 19  # observations of a file that are known again; further copies are found in SQL
+_MOST_ENERGY = 1 << 53  # a GPU of 1 kW has run for 285 years; DCGM's own marks for "no value" lie above
 _NUMBER = re.compile(r"(?:neuron|nvidia)?(\d{1,4})", re.ASCII)
 
 
@@ -73,6 +76,34 @@ def use_of(value: float | None, full: float) -> float | None:
     return min(round(value / full, 12), 1.0)
 
 
+class Gpu(NamedTuple):
+    """Which GPU a reading is of."""
+
+    owner: Owner
+    number: int
+    uuid: str | None
+
+
+def reading_of(
+    gpu: Gpu, line: int, time: int, meter: str, power_w: float | None, use: float | None, energy_mj: int | None = None
+) -> Reading:
+    """One row of a GPU; copies of an observation have one hash, in whichever file they came."""
+    owner, number, uuid = gpu
+    digest = document_hash_of(meter, owner.host_id, owner.run_key, number, uuid, time, power_w, use, energy_mj)
+    evidence = POWER if use is None else MEASURED
+    place = (digest, line, *owner, number, None, time, meter)
+    return Reading(*place, power_w, None, use, evidence, device_uuid=uuid, energy_mj=energy_mj)
+
+
+def energy_of(value: float | None) -> int | None:
+    """A counter of millijoules; a mark for "no value" is none."""
+    if value is None or value != value or value >= _MOST_ENERGY:
+        return None
+    if value < 0:
+        raise SampleError("wrong_power", "energy_mj", "Deliver the counter of millijoules as the driver gives it.")
+    return int(value)
+
+
 def device_reader(read: Callable[[TextFile, KeyFacts, Problems], Iterator[Reading]], columns: tuple[Column, ...]) -> Reader:
     """A reader of the same observation once."""
     return reader_of(lambda file, facts, problems: _each_once(read(file, facts, problems)), columns)
@@ -81,12 +112,11 @@ def device_reader(read: Callable[[TextFile, KeyFacts, Problems], Iterator[Readin
 def _each_once(rows: Iterator[Reading]) -> Iterator[Reading]:
     seen: set[str] = set()
     for row in rows:
-        if row.document_hash in seen:
-            continue
-        if len(seen) >= _MOST_SEEN:
-            seen.clear()
-        seen.add(row.document_hash)
-        yield row
+        if row.document_hash not in seen:
+            if len(seen) >= _MOST_SEEN:
+                seen.clear()
+            seen.add(row.document_hash)
+            yield row
 
 
 def _owned(owner: Owner) -> Owner:

@@ -10,19 +10,23 @@ from collections.abc import Iterator
 
 import msgspec
 
-from connectors.formats.schema import Schema
+from connectors.formats.schema import BigInt, Text, optional
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import packed
 from connectors.power.dcgm import dcgm_readings
-from connectors.power.devices import device_reader, owner_of
-from connectors.power.gpu_readings import COLUMNS, Gpu, figures_of, reading_of
+from connectors.power.devices import Gpu, device_reader, energy_of, owner_of, reading_of, use_of
 from connectors.power.nvidia_smi import nvidia_smi_readings
-from connectors.power.readings import MEASURES, Reading
+from connectors.power.readings import Reading, schema_of, watts_of
 from connectors.telemetry.converting import find_and_convert
 from connectors.telemetry.samples import Host, KeyFacts, Problems, SampleError, decode_json, micros_or_none
 
 KIND = "gpu_monitoring"
-SCHEMA = Schema(COLUMNS, remedy_page=f"docs/sources/{KIND}.md", measures=MEASURES | {"energy_mj": 0})
+SCHEMA = schema_of(
+    KIND,
+    *optional("device_uuid", Text),  # whose counter it is: a GPU that is exchanged starts another
+    *optional("energy_mj", BigInt),  # millijoules since the driver was loaded
+    energy_mj=0,
+)
 
 _REMEDY = "Deliver the recorder's lines as it writes them."
 _STAMP = "Stamp lines in UTC, as 2026-04-01T00:00:00Z."
@@ -62,13 +66,14 @@ def _nvml_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Itera
                 with problems.left_out(number):
                     if not 0 <= one.index < 1024:
                         raise SampleError("missing_device", "gpus.index", _REMEDY)
-                    figures = figures_of(one.power_w, one.utilization_percent, 100.0, one.energy_mj)
-                    yield reading_of(Gpu(owner, one.index, one.uuid or None), number, time, figures, "nvml")
+                    gpu = Gpu(owner, one.index, one.uuid or None)
+                    figures = watts_of(one.power_w), use_of(one.utilization_percent, 100.0), energy_of(one.energy_mj)
+                    yield reading_of(gpu, number, time, "nvml", *figures)
 
 
 _READERS = {
-    packed(".prom", ".txt"): device_reader(dcgm_readings, COLUMNS),
-    packed(".csv"): device_reader(nvidia_smi_readings, COLUMNS),
-    packed(".jsonl", ".ndjson"): device_reader(_nvml_readings, COLUMNS),
+    packed(".prom", ".txt"): device_reader(dcgm_readings, SCHEMA.columns),
+    packed(".csv"): device_reader(nvidia_smi_readings, SCHEMA.columns),
+    packed(".jsonl", ".ndjson"): device_reader(_nvml_readings, SCHEMA.columns),
 }
 find_deliveries, convert = find_and_convert(KIND, _READERS)

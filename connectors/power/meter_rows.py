@@ -18,17 +18,10 @@ from connectors.errors import ExportContentError, Place
 from connectors.formats.text_lines import Stream, TextFile
 from connectors.layouts.single_files import packed
 from connectors.power.readings import NODE, Owner, Reading, document_hash_of, watts_of
-from connectors.telemetry.samples import (
-    KeyFacts,
-    Problems,
-    SampleError,
-    decode_json,
-    documents_of,
-    is_recorded,
-    micros_or_none,
-)
+from connectors.telemetry.samples import KeyFacts, Problems, SampleError, decode_json, documents_of, is_recorded, micros_or_none
 
 LINES = packed(".jsonl", ".ndjson")
+CSV = (".csv", ".csv.gz")
 _METERS = ("pdu", "bmc")
 _JOULES = {"joules": 1.0, "kwh": 3_600_000.0}
 _NOTHING = {"", "n/a", "na", "null", "none", "nan", "-", "unavailable", "error"}
@@ -37,7 +30,15 @@ Row = dict[str, Any]
 _DECODER = msgspec.json.Decoder()
 
 
-def csv_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
+def readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
+    """The rows of a CSV, of JSON lines, or of the one document that a file is."""
+    rows = _csv_rows if file.key.lower().endswith(CSV) else _json_rows
+    for number, row in rows(file, problems):
+        with problems.left_out(number):
+            yield _reading(row, number, facts)
+
+
+def _csv_rows(file: TextFile, problems: Problems) -> Iterator[tuple[int, Row]]:
     """The rows of a CSV; names in any case and order, further columns are passed over."""
     lines = (text for _, text in file.lines())
     with file.read_as_csv():
@@ -48,27 +49,18 @@ def csv_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterato
             missing.append("watts")
         file.check_header(header, missing, _REMEDY)
         problems.pass_by(*header)
-        yield from _readings(_named(file, header, rows), facts, problems)
+        for number, values in enumerate(rows, start=1):
+            if len(values) != len(header):
+                raise ExportContentError(
+                    f"{file.uri}, row {number}: {len(values)} values under {len(header)} names.",
+                    place=Place(file.key, row_number=number),
+                    reason="slipped_columns",
+                    remedy="Write the file again: every row needs a value or nothing for each name of its header.",
+                )
+            yield number, dict(zip(header, values, strict=True))
 
 
-def json_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
-    """The rows of JSON lines, or of the one document that a file is."""
-    yield from _readings(_documents(file, problems), facts, problems)
-
-
-def _named(file: TextFile, header: list[str], rows: Iterator[list[str]]) -> Iterator[tuple[int, Row]]:
-    for number, values in enumerate(rows, start=1):
-        if len(values) != len(header):
-            raise ExportContentError(
-                f"{file.uri}, row {number}: {len(values)} values under {len(header)} names.",
-                place=Place(file.key, row_number=number),
-                reason="slipped_columns",
-                remedy="Write the file again: every row needs a value or nothing for each name of its header.",
-            )
-        yield number, dict(zip(header, values, strict=True))
-
-
-def _documents(file: TextFile, problems: Problems) -> Iterator[tuple[int, Row]]:
+def _json_rows(file: TextFile, problems: Problems) -> Iterator[tuple[int, Row]]:
     for number, text in documents_of(file, LINES):
         with problems.left_out(number):
             found = decode_json(_DECODER, text, _REMEDY, broken="Deliver whole lines of JSON.")
@@ -83,9 +75,9 @@ def _of_redfish(row: Row) -> Row:
     """A row of our own columns from a Redfish answer, by itself or wrapped as {"time", "host", "document"}; else the row."""
     inner = row.get("document")
     answer = inner if isinstance(inner, dict) else row
-    time, host = row.get("time", row.get("collected_at")), row.get("host")
+    host = row.get("host")
     named = {
-        "time": time,
+        "time": row.get("time", row.get("collected_at")),
         "host": host.get("resource_id") if isinstance(host, dict) else host,
         "run": row.get("run"),
         "meter": "bmc",
@@ -99,18 +91,12 @@ def _of_redfish(row: Row) -> Row:
     return {str(name).lower(): value for name, value in row.items()}
 
 
-def _readings(rows: Iterator[tuple[int, Row]], facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
-    for number, row in rows:
-        with problems.left_out(number):
-            yield _reading(row, number, facts)
-
-
 def _reading(row: Row, number: int, facts: KeyFacts) -> Reading:
     host, run = _text(row, "host") or facts.host, _text(row, "run") or facts.run
     if not (host or run):
         raise SampleError("missing_host", "host", "Name the machine in the row, or in the key as host=<machine>.")
-    end = _time(row, "time", facts)
-    start = _time(row, "start", None) if row.get("start") not in (None, "") else None
+    end = facts.started_at if row.get("time") in (None, "") else _time(row, "time")
+    start = None if row.get("start") in (None, "") else _time(row, "start")
     if end is None:
         raise SampleError("missing_time", "time", "Write a UTC time in each row, such as 2026-04-01T12:00:00Z.")
     if start is not None and start >= end:
@@ -128,12 +114,10 @@ def _reading(row: Row, number: int, facts: KeyFacts) -> Reading:
     return Reading(*place, watts, boundary=NODE, component=part, series=part or "", counter_j=counter)
 
 
-def _time(row: Row, name: str, facts: KeyFacts | None) -> int | None:
-    """A time with its zone, or seconds or milliseconds since 1970; an absent one is that of the object's name."""
-    value = row.get(name)
+def _time(row: Row, name: str) -> int | None:
+    """A time with its zone, or seconds or milliseconds since 1970; None for a mark of no time."""
+    value = row[name]
     remedy = "Write times as 2026-04-01T12:00:00Z, or as seconds or milliseconds since 1970."
-    if value is None or value == "":
-        return facts.started_at if facts else None
     if isinstance(value, str) and not value.replace(".", "", 1).isdigit():
         return micros_or_none(value.strip(), name, remedy)
     try:

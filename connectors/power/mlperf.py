@@ -7,35 +7,29 @@ the run, from run_start to run_stop. A switch is an estimate by data sheet; read
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
-from connectors.deliveries import Delivery, Refusal, refusal_of
+from connectors.deliveries import Delivery
 from connectors.errors import ExportContentError, Place
-from connectors.formats.mllog import Log, count_of, read_system
+from connectors.formats.mllog import Event, Log, count_of, read_system
 from connectors.formats.text_lines import TextFile
-from connectors.layouts.mlperf_results import Result, results_of
+from connectors.layouts.mlperf_results import results_of
 from connectors.power.readings import MOST_WATTS, NODE, Owner, Reading, document_hash_of
 from connectors.stores import ObjectInfo
 from connectors.telemetry.samples import is_recorded
 
 METER, SWITCH = "mlperf", "switch"
 _MS = 1000  # microseconds
+_REMEDY = "Deliver the log as the benchmark wrote it; see docs/sources/power_meters.md."
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """The mean watts of a node's power window before losses are taken off, with the window in milliseconds."""
-
-    watts: Fraction
-    from_ms: int
-    to_ms: int
-
-
-def mean_of(log: Log) -> Mean | None:
-    """The mean over the power window; None where the log has no window or no reading in it."""
+def mean_of(log: Log) -> tuple[Fraction, int, int] | None:
+    """The mean watts over the power window before losses are taken off, and the window in milliseconds; None where the log has no
+    window or no reading in it.
+    """
     start, stop, last = None, None, None
     total = Fraction(0)
     previous = 0
@@ -51,110 +45,97 @@ def mean_of(log: Log) -> Mean | None:
     if start is None or last is None:
         return None
     end = stop or last
-    return Mean(total / (end - start), start, end) if end > start else None
+    return (total / (end - start), start, end) if end > start else None
 
 
-def efficiency_of(log: Log) -> Fraction:
+def efficiency_of(events: Iterable[Event]) -> Fraction:
     """What reaches the machine of what the meter reads: 1 where the log does not say. The last one counts, as in the rule."""
-    found = [event.number for event in log.events if event.key == "conversion_eff" and event.number is not None]
+    found = [event.number for event in events if event.key == "conversion_eff" and event.number is not None]
     return found[-1] if found else Fraction(1)
-
-
-def _is_window(start_ms: int, stop_ms: int) -> bool:
-    return start_ms < stop_ms and is_recorded(start_ms * _MS) and is_recorded(stop_ms * _MS)
 
 
 class ResultReader:
     """The readings of one result, and remarks for what is not as it should be."""
 
     def __init__(self, delivery: Delivery, files: dict[str, Path], store_uri: str) -> None:
-        self._delivery, self._files, self._uri = delivery, files, store_uri
+        self._files, self._uri = files, store_uri
         (self._result,) = results_of(delivery.objects)
-        self.remarks: list[Refusal] = []
+        self.remarks: list[ExportContentError] = []
 
     def readings(self, *_: object) -> Iterator[Reading]:
         """A row for each node and switch."""
         result = self._result
         if result.log is None:
-            key = result.objects[0].key
-            raise ExportContentError(
-                f"{self._uri}/{key}: there is no log of the run beside this power log.",
-                place=Place(key),
-                reason="missing_result_log",
-                remedy="Add <benchmark>/result_K.txt: without run_start and run_stop the rule gives no energy.",
-            )
-        start, stop = self._window(result.log)
-        rows = [
-            *(self._node(result, info, (start, stop)) for info in result.nodes.values()),
-            *map(self._switch, result.switches.values()),
-        ]
-        self._check_nodes(result)
-        for line, host, component, watts in rows:
-            digest = document_hash_of(result.name, start, stop, line, host, component, watts)
-            place = (digest, line, *Owner(host, result.name), None, start * _MS, stop * _MS, METER)
-            yield Reading(*place, watts, boundary=NODE, component=component)
+            remedy = "Add <benchmark>/result_K.txt: without run_start and run_stop the rule gives no energy."
+            what = "there is no log of the run beside this power log"
+            raise self._error(result.objects[0], "missing_result_log", what, remedy)
+        window = self._window(result.log)
+        for info in result.nodes.values():
+            yield self._reading(window, 1, result.node_of(info), None, self._node(info, window))
+        for info in result.switches.values():
+            line, watts = self._switch(info)
+            yield self._reading(window, line, None, SWITCH, watts)
+        stated = count_of(read_system(self._files[result.system.key]) if result.system else {}, "number_of_nodes")
+        if stated and len(result.nodes) < stated:
+            what = f"{len(result.nodes)} of {stated} nodes have a power log; the others count by the model"
+            self._remark(result.objects[0], "nodes_without_meter", what, line=None)
 
     def _window(self, info: ObjectInfo) -> tuple[int, int]:
         log = self._read(info)
-        start, stop = log.first("run_start"), log.first("run_stop")
-        if start is None or stop is None or not _is_window(start.time_ms, stop.time_ms):
-            raise ExportContentError(
-                f"{self._uri}/{info.key}: run_start and a later run_stop are not both in this log.",
-                place=Place(info.key, column_name="run_stop"),
-                reason="missing_run_window",
-                remedy="Deliver the log of a run that ended; without its length the rule gives no energy.",
-            )
-        return start.time_ms, stop.time_ms
+        times = [event.time_ms for event in map(log.first, ("run_start", "run_stop")) if event]
+        if len(times) < 2 or times[0] >= times[1] or not all(is_recorded(time * _MS) for time in times):
+            remedy = "Deliver the log of a run that ended; without its length the rule gives no energy."
+            what = "run_start and a later run_stop are not both in this log"
+            raise self._error(info, "missing_run_window", what, remedy, column_name="run_stop")
+        return times[0], times[1]
 
-    def _node(self, result: Result, info: ObjectInfo, window: tuple[int, int]) -> tuple[int, str, None, float | None]:
-        log, machine = self._read(info), result.node_of(info)
+    def _reading(
+        self, window: tuple[int, int], line: int, host: str | None, component: str | None, watts: float | None
+    ) -> Reading:
+        (start, stop), run = window, self._result.name
+        digest = document_hash_of(run, start, stop, line, host, component, watts)
+        place = (digest, line, *Owner(host, run), None, start * _MS, stop * _MS, METER)
+        return Reading(*place, watts, boundary=NODE, component=component)
+
+    def _node(self, info: ObjectInfo, window: tuple[int, int]) -> float | None:
+        log = self._read(info)
         mean = mean_of(log)
         if mean is None:
-            self._remark(info, 1, "no_power_window", "it has no power_measurement_start with readings after it: unknown, not 0")
-            return 1, machine, None, None
-        if mean.to_ms <= window[0] or mean.from_ms >= window[1]:
-            self._remark(
-                info, 1, "power_window_elsewhere", "its power window lies outside the run; the rule takes its mean nevertheless"
-            )
-        return 1, machine, None, self._watts(info, mean.watts * efficiency_of(log))
+            self._remark(info, "no_power_window", "it has no power_measurement_start with readings after it: unknown, not 0")
+            return None
+        watts, start, end = mean
+        if end <= window[0] or start >= window[1]:
+            what = "its power window lies outside the run; the rule takes its mean nevertheless"
+            self._remark(info, "power_window_elsewhere", what)
+        return self._watts(info, watts * efficiency_of(log.events))
 
-    def _switch(self, info: ObjectInfo) -> tuple[int, None, str, float | None]:
+    def _switch(self, info: ObjectInfo) -> tuple[int, float | None]:
         log = self._read(info)
         estimate = log.first("interconnect_power_est")
         if estimate is None or estimate.number is None:
-            self._remark(
-                info,
-                1,
-                "switch_without_estimate",
-                "it has no interconnect_power_est; readings of a switch do not count by the rule",
-            )
-            return 1, None, SWITCH, None
+            what = "it has no interconnect_power_est; readings of a switch do not count by the rule"
+            self._remark(info, "switch_without_estimate", what)
+            return 1, None
         # the rule stops reading at the estimate: an efficiency behind it does not count
-        before = Log(log.events[: log.events.index(estimate)])
-        return estimate.line, None, SWITCH, self._watts(info, estimate.number * efficiency_of(before))
+        before = log.events[: log.events.index(estimate)]
+        return estimate.line, self._watts(info, estimate.number * efficiency_of(before))
 
     def _watts(self, info: ObjectInfo, watts: Fraction) -> float | None:
         """Watts as read; what no meter reads is unknown, with a remark."""
         if 0 <= watts < MOST_WATTS:
             return float(watts)
-        self._remark(info, 1, "wrong_power", "its mean is not the watts of a machine: unknown, not 0")
+        self._remark(info, "wrong_power", "its mean is not the watts of a machine: unknown, not 0")
         return None
-
-    def _check_nodes(self, result: Result) -> None:
-        system = read_system(self._files[result.system.key]) if result.system else {}
-        stated = count_of(system, "number_of_nodes")
-        if stated and len(result.nodes) < stated:
-            what = f"{len(result.nodes)} of {stated} nodes have a power log; the others count by the model"
-            self._remark(result.objects[0], None, "nodes_without_meter", what)
 
     def _read(self, info: ObjectInfo) -> Log:
         log = Log.read(TextFile(self._files[info.key], info.key, f"{self._uri}/{info.key}"))
         if log.broken:
-            self._remark(info, log.broken[0], "bad_json", f"{len(log.broken)} lines marked :::MLLOG cannot be read")
+            self._remark(info, "bad_json", f"{len(log.broken)} lines marked :::MLLOG cannot be read", log.broken[0])
         return log
 
-    def _remark(self, info: ObjectInfo, line: int | None, reason: str, what: str) -> None:
-        remedy = "Deliver the log as the benchmark wrote it; see docs/sources/power_meters.md."
-        place = Place(info.key, row_number=line)
-        error = ExportContentError(f"{self._uri}/{info.key}: {what}.", place=place, reason=reason, remedy=remedy)
-        self.remarks.append(refusal_of(self._delivery, error))
+    def _remark(self, info: ObjectInfo, reason: str, what: str, line: int | None = 1) -> None:
+        self.remarks.append(self._error(info, reason, what, _REMEDY, row_number=line))
+
+    def _error(self, info: ObjectInfo, reason: str, what: str, remedy: str, **place: Any) -> ExportContentError:
+        place_ = Place(info.key, **place)
+        return ExportContentError(f"{self._uri}/{info.key}: {what}.", place=place_, reason=reason, remedy=remedy)

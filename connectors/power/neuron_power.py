@@ -16,9 +16,8 @@ from connectors.formats.prometheus_text import labels_of, parse_prometheus
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import packed
 from connectors.power.devices import OneScrape, device_reader, owner_of
-from connectors.power.neuron_scrape import METRICS, Scrapes
-from connectors.power.neuron_series import OWNER, Series, checked_time, is_known, numbered, series_of
-from connectors.power.neuron_sysfs import PowerLine, device_in, is_line, is_untimed, live_line, node_in, power_line
+from connectors.power.neuron_exporters import METRICS, OWNER, Scrapes, Series, checked_time, is_known, numbered, series_of
+from connectors.power.neuron_sysfs import DRIVER_LINE, UNTIMED, PowerLine, device_in, live_line, power_line
 from connectors.power.readings import COLUMNS, Owner, Reading, document_hash_of, schema_of
 from connectors.telemetry.converting import find_and_convert
 from connectors.telemetry.exporters import BAD_TEXT, known_series
@@ -72,7 +71,8 @@ def _reading(found: PowerLine, owner: Owner, device: int | None, number: int) ->
     if device is None or not 0 <= device < 1024:
         raise SampleError("missing_device", "path", "Name the device by the path of its node, .../neuron0/..., or in the key.")
     digest = document_hash_of("neuron_sysfs", owner.host_id, owner.run_key, device, *found)
-    return Reading(digest, number, *owner, device, found.start, found.end, "neuron_sysfs", power_ratio=found.ratio)
+    start, end, share = found
+    return Reading(digest, number, *owner, device, start, end, "neuron_sysfs", power_ratio=share)
 
 
 def _exported(metrics: list[ResourceMetrics], number: int, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
@@ -90,8 +90,7 @@ def _exported(metrics: list[ResourceMetrics], number: int, facts: KeyFacts, prob
             with problems.left_out(number):
                 if series := series_of(metric.name, point.attributes, metric.unit, facts):
                     known.append((series, point))
-        times = [point.time for _, point in known]
-        for series, (_, point) in zip(numbered([one for one, _ in known], times), known, strict=True):
+        for series, (_, point) in zip(numbered(known), known, strict=True):
             with problems.left_out(number):
                 yield series.reading(number, point.time, point.value)
 
@@ -104,10 +103,11 @@ def _texts(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Read
     device, is_exporters, is_empty = device_in(f"/{file.key}"), ".prom" in file.key.lower(), True
     for number, raw in file.lines():
         text = raw.decode("utf-8", "replace").strip()
-        named = device_in(text) if is_line(text) else node_in(text)
+        is_line = DRIVER_LINE.search(text) is not None
+        named = device_in(text, is_notes=not is_line)
         device = device if named is None else named
         try:
-            if is_line(text):
+            if is_line:
                 is_empty = False
                 found = live_line(text, None) if "utilization_raw" in text else power_line(text, facts.started_at)
                 yield _reading(found, owner_of(None, None, facts), device, number)
@@ -129,7 +129,7 @@ def _texts(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Read
         except SampleError as error:
             problems.add(number, error)
         except ValueError:
-            if is_untimed(text):
+            if UNTIMED.search(text):
                 is_empty = False
                 problems.add(number, SampleError("missing_time", None, "Deliver the driver's whole lines, with their epoch."))
             elif is_exporters:

@@ -8,7 +8,6 @@ the background power backed out, and of two dies the driver takes the greater: w
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from connectors.power.readings import share_of
 from connectors.telemetry.samples import SampleError, is_recorded
@@ -16,43 +15,29 @@ from connectors.telemetry.samples import SampleError, is_recorded
 MINUTE = 60_000_000  # of one roll-up
 _NUMBER = r"[+-]?\d{1,9}(?:\.\d{1,9})?"
 _LINE = re.compile(rf"POWER_STATUS_([A-Z_]+)\s*,\s*(-?\d{{1,19}})((?:\s*,\s*{_NUMBER})+)", re.ASCII)
-_STATUS = re.compile(r"POWER_STATUS_[A-Z_]+(?![A-Z_]|\s*,\s*<)", re.ASCII)  # people note `POWER_STATUS_VALID,<epoch>,<min>`
+# a line of the driver, with or without something before it; notes on its form are none
+DRIVER_LINE = re.compile(r"POWER_STATUS_[A-Z_]+(?![A-Z_]|\s*,\s*<)", re.ASCII)  # people note `POWER_STATUS_VALID,<epoch>,<min>`
 _BARE = re.compile(rf"{_NUMBER}(?:\s*[,\s]\s*{_NUMBER})?", re.ASCII)
 _DEVICE = re.compile(r"(?<![a-zA-Z0-9])neuron(\d{1,4})(?![a-zA-Z0-9])", re.ASCII)
 _NODE = re.compile(r"/neuron(\d{1,4})/", re.ASCII)
-_UNTIMED = re.compile(r"(?<![\d.,])\d{1,3}\.\d\d,\d{1,3}\.\d\d,\d{1,3}\.\d\d(?![\d.,])", re.ASCII)
+# a line of notes with min, max and avg without their epoch, so that their minute is unknown
+UNTIMED = re.compile(r"(?<![\d.,])\d{1,3}\.\d\d,\d{1,3}\.\d\d,\d{1,3}\.\d\d(?![\d.,])", re.ASCII)
 _FIELDS = "Deliver the lines of stats/power/utilization as the driver writes them."
 _TIMES = "Deliver the driver's lines with their epoch, or wrap them with collected_at."
 
 
-class PowerLine(NamedTuple):
-    """What a line holds: the mean share of full power from start to end, None where it is unknown."""
-
-    start: int | None  # None: a live reading, which is a gauge's point
-    end: int
-    ratio: float | None
+# what a line holds: the mean share of full power from start to end. No start: a live reading, which is a gauge's point; no share:
+# it is unknown
+PowerLine = tuple[int | None, int, float | None]
 
 
-def device_in(path: str) -> int | None:
-    """The device whose node a path is, in the tree before driver 2.31 and in the one after it: .../neuron3/..."""
-    match = _DEVICE.search(path)
+def device_in(text: str, *, is_notes: bool = False) -> int | None:
+    """The device whose node a path is, in the tree before driver 2.31 and in the one after it: .../neuron3/...
+
+    In a line of notes, such as the heading above readings, only the middle of a path names one.
+    """
+    match = (_NODE if is_notes else _DEVICE).search(text)
     return int(match[1]) if match else None
-
-
-def node_in(notes: str) -> int | None:
-    """The device whose node a line of notes names, such as the heading above its readings."""
-    match = _NODE.search(notes)
-    return int(match[1]) if match else None
-
-
-def is_line(text: str) -> bool:
-    """Whether a text holds a line of the driver, with or without something before it; notes on its form are none."""
-    return _STATUS.search(text) is not None
-
-
-def is_untimed(text: str) -> bool:
-    """Whether a line of notes holds min, max and avg without their epoch, so that their minute is unknown."""
-    return _UNTIMED.search(text) is not None
 
 
 def power_line(text: str, collected_at: int | None = None) -> PowerLine:
@@ -68,14 +53,14 @@ def power_line(text: str, collected_at: int | None = None) -> PowerLine:
             if collected_at is None:
                 raise SampleError("missing_time", "text", _TIMES)
             end = collected_at - collected_at % MINUTE
-        return PowerLine(end - MINUTE, end, None)
+        return end - MINUTE, end, None
     if not is_recorded(end):
         raise SampleError("bad_time", "text", _TIMES)
     if len(values) != 3 or not values[0] <= values[2] <= values[1]:
         raise SampleError("bad_text", "text", _FIELDS)
     for value in values:
         share_of(value, 100.0, "text")
-    return PowerLine(end - MINUTE, end, share_of(values[2], 100.0, "text"))
+    return end - MINUTE, end, share_of(values[2], 100.0, "text")
 
 
 def live_line(text: str, collected_at: int | None) -> PowerLine:
@@ -89,4 +74,4 @@ def live_line(text: str, collected_at: int | None) -> PowerLine:
     if end is None:
         raise SampleError("missing_time", "text", _TIMES)
     is_known = match is None or match[1] == "VALID"
-    return PowerLine(None, end, share_of(max(map(float, numbers)), 100.0, "text") if is_known else None)
+    return None, end, share_of(max(map(float, numbers)), 100.0, "text") if is_known else None

@@ -13,9 +13,8 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from connectors.formats.text_lines import TextFile
-from connectors.power.devices import number_of, owner_of
-from connectors.power.gpu_readings import Gpu, figures_of, reading_of
-from connectors.power.readings import Owner, Reading
+from connectors.power.devices import Gpu, number_of, owner_of, reading_of, use_of
+from connectors.power.readings import Owner, Reading, watts_of
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError, micros_of
 from connectors.times import zone_named
 
@@ -24,7 +23,7 @@ _POWERS = ("power.draw.average", "power.draw", "power.draw.instant")  # the mean
 _NAMED = re.compile(r"([a-z0-9_.]+)(?: \[([^\]]*)\])?", re.ASCII)
 _NUMBER = re.compile(r"([+-]?\d{1,12}(?:\.\d{1,9})?)(?: ([A-Za-z%]+))?", re.ASCII)
 _UNKNOWN = re.compile(r"|N/A|\[.*\]|ERR!", re.ASCII)  # [N/A], [Not Supported], [Unknown Error], [GPU requires reset]
-_TIME = re.compile(r"(\d{4})/(\d\d)/(\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,6})?)", re.ASCII)
+_TIME = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?", re.ASCII)
 _ASK = "Query timestamp, index, uuid, name, power.draw, utilization.gpu and driver_version, with --format=csv."
 _ZONE = "Name the zone in the key as timezone=+02:00 or timezone=Europe%2FBerlin."
 
@@ -64,8 +63,7 @@ def nvidia_smi_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> 
 
 def _form_of(cells: Sequence[str]) -> _Form | None:
     """The fields of a header, None where a line is none."""
-    matches = [_NAMED.fullmatch(cell) for cell in cells]
-    found = [match for match in matches if match]
+    found = [*filter(None, map(_NAMED.fullmatch, cells))]
     names = tuple(match[1] for match in found)
     if len(found) != len(cells) or not {"timestamp", *_POWERS, "utilization.gpu"} & {*names}:
         return None
@@ -84,7 +82,7 @@ def _reading(cells: Mapping[str, str], form: _Form, owner: Owner, zone: tzinfo, 
     use = _number(cells.get("utilization.gpu", ""), form.units.get("utilization.gpu"), "%", "utilization.gpu")
     uuid = cells.get("uuid") or cells.get("gpu_uuid") or ""
     gpu = Gpu(owner, index, None if _UNKNOWN.fullmatch(uuid) else uuid)
-    return reading_of(gpu, number, time, figures_of(power, use, 100.0, None), "nvml")
+    return reading_of(gpu, number, time, "nvml", watts_of(power), use_of(use, 100.0))
 
 
 def _number(text: str, stated: str | None, unit: str, column: str) -> float | None:
@@ -98,12 +96,10 @@ def _number(text: str, stated: str | None, unit: str, column: str) -> float | No
 
 
 def _time_of(text: str, zone: tzinfo) -> int:
-    match = _TIME.fullmatch(text)
-    if not match:
+    if not _TIME.fullmatch(text):
         raise SampleError("bad_time", "timestamp", _ASK)
     try:
-        local = datetime.fromisoformat(f"{match[1]}-{match[2]}-{match[3]}T{match[4]}")
-        moment = local.replace(tzinfo=zone).astimezone(UTC)
+        moment = datetime.fromisoformat(text.replace("/", "-")).replace(tzinfo=zone).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise SampleError("bad_time", "timestamp", _ASK) from error
     return micros_of(moment.isoformat(), "timestamp", _ASK)

@@ -7,32 +7,28 @@ counter means for the time between two readings, and which meter counts, is deci
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
-from connectors.formats.costs import allowance
+from connectors.deliveries import Converted, Delivery, Refusal, refusal_of
 from connectors.formats.delimited import CsvFile
-from connectors.formats.schema import Number, Schema, Text, optional
+from connectors.formats.schema import Number, Text, optional
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.mlperf_results import is_system, results_of
 from connectors.layouts.single_files import packed, partition_of
 from connectors.power import codecarbon, meter_rows, mlperf
-from connectors.power.readings import COLUMNS, MEASURES, Reading, reader_of
+from connectors.power.readings import Reading, reader_of, schema_of
 from connectors.stores import ObjectStore
-from connectors.telemetry.converting import ROWS_PER_BYTE, write_groups
-from connectors.telemetry.samples import KeyFacts, Problems, facts_of
+from connectors.telemetry.converting import convert_with
+from connectors.telemetry.samples import KeyFacts, Problems
 
 KIND = "power_meters"
-SCHEMA = Schema(
-    (
-        *COLUMNS,
-        *optional("series", Text),  # whose counter: an outlet, a sensor, or a run as CodeCarbon names it
-        *optional("counter_j", Number),  # joules counted so far; with a sample_start, since then
-    ),
-    remedy_page="docs/sources/power_meters.md",
-    measures=MEASURES | {"counter_j": 0},
+SCHEMA = schema_of(
+    KIND,
+    *optional("series", Text),  # whose counter: an outlet, a sensor, or a run as CodeCarbon names it
+    *optional("counter_j", Number),  # joules counted so far; with a sample_start, since then
+    counter_j=0,
 )
-_CSV = (".csv", ".csv.gz")
 _JSON = (*meter_rows.LINES, *packed(".json"))
 
 
@@ -50,28 +46,26 @@ def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
         # beside results lie descriptions of systems and the factors by which a round was scaled
         if info.key in taken or is_system(info.key) or (results and name == "scaling.json") or name.startswith((".", "_")):
             continue
-        if name.endswith((*_CSV, *_JSON)):
+        if name.endswith((*meter_rows.CSV, *_JSON)):
             yield Delivery(KIND, partition_of(info.key), info.key, info.last_modified, (info,))
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
     """Read a delivery and write readings.parquet into `folder`; what is no reading is counted and left out."""
-    target, first = folder / "readings.parquet", delivery.objects[0]
-    file, problems = TextFile(files[first.key], first.key, f"{store_uri}/{first.key}"), Problems()
+    key = delivery.objects[0].key
+    file = TextFile(files[key], key, f"{store_uri}/{key}")
     is_result = any("/power/" in f"/{info.key}" for info in delivery.objects) and len(results_of(delivery.objects)) == 1
     result = mlperf.ResultReader(delivery, files, store_uri) if is_result else None
-    read = _read_of(file) if result is None else result.readings
-    reader = reader_of(read, SCHEMA.columns)
-    with allowance(file.key, file.uri, files[first.key].stat().st_size * ROWS_PER_BYTE):
-        rows = write_groups(reader.read(file, facts_of(first.key), problems), reader, target)
-    refusals = [*problems.refusals(delivery, file.uri, rows), *(result.remarks if result else ())]
-    if rows and read is codecarbon.codecarbon_readings and (remark := codecarbon.remark_of(file)):
-        refusals.append(refusal_of(delivery, remark))
-    return Converted((Part(target, first.key),) if rows else (), rows, refusals=tuple(refusals))
+    read = result.readings if result else _read_of(file)
+    found = convert_with(delivery, files, folder, store_uri, reader_of(read, SCHEMA.columns), "readings.parquet")
+    remarks = result.remarks if result else []
+    if found.rows and read is codecarbon.codecarbon_readings:
+        remarks = [*codecarbon.remarks_on(file)]
+    return replace(found, refusals=(*found.refusals, *(refusal_of(delivery, remark) for remark in remarks)))
 
 
 def _read_of(file: TextFile) -> Callable[[TextFile, KeyFacts, Problems], Iterator[Reading]]:
-    if not file.key.lower().endswith(_CSV):
-        return meter_rows.json_readings
-    header = CsvFile(file.path, file.key, file.uri).header()
-    return codecarbon.codecarbon_readings if codecarbon.is_codecarbon(header) else meter_rows.csv_readings
+    is_csv = file.key.lower().endswith(meter_rows.CSV)
+    if is_csv and codecarbon.is_codecarbon(CsvFile(file.path, file.key, file.uri).header()):
+        return codecarbon.codecarbon_readings
+    return meter_rows.readings

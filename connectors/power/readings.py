@@ -36,7 +36,7 @@ COLUMNS = (
     *optional("sdk_version", Text),
     required("is_sampled", Boolean, filled=True),  # a window out of a longer time, as a profile is: it is of no other time
 )
-MEASURES = samples.SAMPLE_MEASURES | {"power_w": 9, "power_ratio": 12}
+_MEASURES = samples.SAMPLE_MEASURES | {"power_w": 9, "power_ratio": 12}
 MOST_WATTS = 1e8  # watts; a reading above is one in another unit
 _ROWS = 4096  # of a group
 
@@ -91,9 +91,9 @@ def reader_of(read: Callable[[TextFile, KeyFacts, Problems], Iterator[Reading]],
     return Reader(groups, (), names, columns)
 
 
-def schema_of(kind: str) -> Schema:
-    """The columns of a kind of power."""
-    return Schema(COLUMNS, remedy_page=f"docs/sources/{kind}.md", measures=MEASURES)
+def schema_of(kind: str, *more: Column, **decimals: int) -> Schema:
+    """The columns of a kind of power with those that it alone has, of which some are measures of so many decimals."""
+    return Schema((*COLUMNS, *more), remedy_page=f"docs/sources/{kind}.md", measures=_MEASURES | decimals)
 
 
 def document_hash_of(*observed: Any) -> str:
@@ -103,21 +103,19 @@ def document_hash_of(*observed: Any) -> str:
 
 def watts_of(value: float | None, column: str = "power_w") -> float | None:
     """Watts as read; None where there are none, SampleError for what no meter reads."""
-    return _within(
-        value, MOST_WATTS, column, "wrong_power", "Deliver watts as the meter gives them: 0 or more, and no other unit."
-    )
+    return _within(value, MOST_WATTS, column, "Deliver watts as the meter gives them: 0 or more, and no other unit.")
 
 
 def share_of(value: float | None, full: float, column: str = "power_ratio") -> float | None:
     """A share of full power as 0 to 1, of a reading whose full scale is `full` (1 or 100); a little above full is rounding."""
     ratio = None if value is None else value / full
-    found = _within(ratio, 1.0000005, column, "wrong_power", f"Deliver shares of full power between 0 and {full:g}.")
+    found = _within(ratio, 1.0000005, column, f"Deliver shares of full power between 0 and {full:g}.")
     return None if found is None else min(round(found, 12), 1.0)
 
 
-def _within(value: float | None, most: float, column: str, reason: str, remedy: str) -> float | None:
+def _within(value: float | None, most: float, column: str, remedy: str) -> float | None:
     if value is None or math.isnan(value):
         return None
     if not 0 <= value < most:
-        raise SampleError(reason, column, remedy)
+        raise SampleError("wrong_power", column, remedy)
     return value

@@ -98,7 +98,7 @@ def read_profile(data: Buffer, size: int, facts: KeyFacts, named: str | None, pr
     )
     if base is not None and not is_recorded(base // 1000):
         raise SampleError("bad_time", "profile_start_time", _REMEDY)
-    reader = _Reader(data, profile, base, problems)
+    reader = _Reader(data, profile, base)
     for span in metered:
         reader.plane(span)
     return profile
@@ -111,7 +111,6 @@ class _Reader:
     data: Buffer
     profile: Profile
     base: int | None  # when the session started, where that is known
-    problems: Problems
     count: int = 0
 
     def plane(self, span: _Span) -> None:
@@ -188,8 +187,8 @@ class _Reader:
         """The stat named power, else the one number that is no id and no time."""
         numbers = []
         for span in spans:
-            id_, which, value, _ = _stat(self.data, *span)
-            name, number = names.get(id_, ""), _number(self.data, which, value)
+            id_, _, number, _ = _stat(self.data, *span)
+            name = names.get(id_, "")
             if number is None or name in _NO_VALUES:
                 continue
             if name in _VALUES:
@@ -237,9 +236,8 @@ def _stated(data: Buffer, span: _Span) -> dict[str, str | float]:
     if not ids:
         return found
     for _, start, stop in fields(data, span.start, span.stop, _STATS):
-        id_, which, first, second = _stat(data, start, stop)
-        name, number = ids.get(id_), _number(data, which, first)
-        if name is None:
+        id_, which, number, (first, second) = _stat(data, start, stop)
+        if (name := ids.get(id_)) is None:
             continue
         if name == "core_details" and which in _BYTES:
             found[name] = last_fields(data, first, second, _CORE).get(4, (0, 0))[0]  # a field that is 0 is not written
@@ -252,19 +250,13 @@ def _stated(data: Buffer, span: _Span) -> dict[str, str | float]:
     return found
 
 
-def _stat(data: Buffer, start: int, stop: int) -> tuple[int, int, int, int]:
-    """A stat of a plane or event: the id of its name, and of its one value the field, with its value or place."""
+def _stat(data: Buffer, start: int, stop: int) -> tuple[int, int, float | None, tuple[int, int]]:
+    """A stat of a plane or event: the id of its name, and of its one value the field, the number in it, and value or place."""
     id_ = which = first = second = 0
     for number, one, two in fields(data, start, stop, _STAT):
         if number == 1:
             id_ = signed(one)
         else:  # of a choice of fields the last counts
             which, first, second = number, one, two
-    return id_, which, first, second
-
-
-def _number(data: Buffer, which: int, value: int) -> float | None:
-    """The number in a field of a stat; None where it holds none."""
-    if which == 2:
-        return double(data, value)
-    return value if which == 3 else signed(value) if which == 4 else None
+    value = double(data, first) if which == 2 else first if which == 3 else signed(first) if which == 4 else None
+    return id_, which, value, (first, second)

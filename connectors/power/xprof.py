@@ -20,12 +20,12 @@ from connectors.errors import ExportContentError, Place
 from connectors.formats.protobuf_wire import Buffer, WireError
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import find_file_deliveries
-from connectors.power.counters import OWN, SHARED, groups_of
-from connectors.power.readings import COLUMNS, schema_of
+from connectors.power.counters import readings_of
+from connectors.power.readings import Reading, reader_of, schema_of
 from connectors.power.xplane import read_profile
 from connectors.power.xprof_json import read_json
 from connectors.stores import ObjectStore
-from connectors.telemetry.converting import Group, Reader, convert_with
+from connectors.telemetry.converting import convert_with
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError
 
 KIND = "xprof"
@@ -34,7 +34,6 @@ SCHEMA = schema_of(KIND)
 _XPLANE = re.compile(r"\.xplane\.pb(\.gz)?$", re.I)
 _TRACE = re.compile(r"\.trace\.json(\.gz)?$", re.I)
 _COPIES = ("perfetto_trace.json", "perfetto_trace.json.gz")  # of a trace, for another viewer
-_JSON = re.compile(r"\.json(\.gz)?$", re.I)
 # a session's folder, in the host's clock: when it was asked for, or by JAX when it was written: 2026_04_01_12_00_00
 _SESSION = re.compile(r"(?:^|/)(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)(?:[^/]*)/[^/]*$", re.ASCII)
 _REMEDY = "Deliver the file again as the profiler wrote it; the other files of the session are read."
@@ -50,7 +49,7 @@ def find_deliveries(store: ObjectStore) -> Iterator[Delivery]:
             yield one
 
 
-def _groups(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Group]:
+def _readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     facts = replace(facts, started_at=_started(file.key) or facts.started_at)
     try:
         if not _XPLANE.search(file.key):
@@ -60,7 +59,7 @@ def _groups(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Gro
         with _mapped(file) as (data, size):
             profile = read_profile(data, size, facts, _XPLANE.sub("", _name(file.key)) or None, problems)
         if profile:
-            yield from groups_of(profile, problems)
+            yield from readings_of(profile, problems)
     except SampleError as error:
         problems.add(1, error)
     except WireError as error:
@@ -102,4 +101,4 @@ def _started(key: str) -> int | None:
         return None
 
 
-convert = partial(convert_with, reader=Reader(_groups, SHARED, OWN, COLUMNS))
+convert = partial(convert_with, reader=reader_of(_readings, SCHEMA.columns))

@@ -14,9 +14,8 @@ from typing import Any
 import msgspec
 
 from connectors.formats.text_lines import TextFile
-from connectors.power.counters import Plane, Profile, check_host, groups_of, meter_of, type_of
-from connectors.power.readings import CHIP, POWER, document_hash_of, watts_of
-from connectors.telemetry.converting import Group
+from connectors.power.counters import Plane, Profile, check_host, meter_of, readings_of, type_of
+from connectors.power.readings import Owner, Reading, document_hash_of, watts_of
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError, decode_json, is_recorded
 
 _REMEDY = "Deliver the JSON as XProf exports it, or better the session's xplane.pb files."
@@ -44,7 +43,7 @@ _PAGE = msgspec.json.Decoder(dict[str, Any])
 _TEXTS = (b'"power_metrics"', b'"fw_power_metrics"', b'"spi_power_metrics"')
 
 
-def read_json(file: TextFile, facts: KeyFacts, named: str | None, problems: Problems) -> Iterator[Group]:
+def read_json(file: TextFile, facts: KeyFacts, named: str | None, problems: Problems) -> Iterator[Reading]:
     """Rows of one document: a trace, an overview page as protobuf JSON, or the tables of one."""
     content = file.content()
     document = decode_json(_DECODER, content, _REMEDY, _REMEDY)
@@ -54,7 +53,7 @@ def read_json(file: TextFile, facts: KeyFacts, named: str | None, problems: Prob
             # the page asks for what it can draw; a series with samples left out has another mean
             remedy = "Export a shorter window, or deliver the session's xplane.pb files."
             raise SampleError("not_all_counters", "showCounterMessage", remedy)
-        yield from groups_of(_profile_of(trace, facts, named), problems)
+        yield from readings_of(_profile_of(trace, facts, named), problems)
         return
     page = _run_environment(decode_json(_PAGE, content, _REMEDY, _REMEDY)) if isinstance(document, dict) else None
     if page is not None:
@@ -119,7 +118,7 @@ def _of(message: dict[str, Any], name: str, absent: Any = None) -> Any:
     return message.get(name, message.get(camel, absent))
 
 
-def _page(page: dict[str, Any], facts: KeyFacts, named: str | None) -> Iterator[Group]:
+def _page(page: dict[str, Any], facts: KeyFacts, named: str | None) -> Iterator[Reading]:
     """A row for each rail with a mean, where the page is of one chip and has its time."""
     metrics = _of(_of(page, "power_metrics"), "power_component_metrics", [])
     # a figure that is 0 is not written: firmware meters have a maximum alone
@@ -138,11 +137,12 @@ def _page(page: dict[str, Any], facts: KeyFacts, named: str | None) -> Iterator[
         raise SampleError("no_window", "profile_duration_ms", remedy)
     host = facts.host or next(iter(_of(page, "hostnames", {})), None) or named
     check_host(host, facts.run)
-    shared = (facts.run, host, 0, POWER, False, type_of(str(_of(page, "device_type", ""))), CHIP, "xprof_spi", None, True)
+    owner = Owner(host, facts.run, type_of(str(_of(page, "device_type", ""))))
     rows = []
     for name, value in means:
         meter, watts = meter_of(name), watts_of(float(value))
         rail = meter.rail if meter else name or None
         # the SPI sampler alone has means
-        rows.append((document_hash_of(host, 0, "xprof_spi", rail, start, stop, watts), 1, rail, start, stop, watts))
-    yield Group(shared, (*zip(*rows, strict=True),))
+        digest = document_hash_of(host, 0, "xprof_spi", rail, start, stop, watts)
+        rows.append(Reading(digest, 1, *owner, 0, start, stop, "xprof_spi", watts, component=rail, is_sampled=True))
+    yield from rows

@@ -23,7 +23,7 @@ from connectors.telemetry.samples import COLUMNS, KeyFacts, Problems, facts_of
 Finder = Callable[[ObjectStore], Iterator[Delivery]]
 Converter = Callable[[Delivery, dict[str, Path], Path, str], Converted]
 _FLUSH = 1 << 16
-ROWS_PER_BYTE = 8  # of a packed file: a document of 600 bytes has 16 devices, and packs to a hundredth
+_ROWS_PER_BYTE = 8  # of a packed file: a document of 600 bytes has 16 devices, and packs to a hundredth
 _RATIOS = ("utilisation_ratio", "power_ratio")
 
 
@@ -58,24 +58,19 @@ def find_and_convert(kind: str, readers: Mapping[tuple[str, ...], Reader]) -> tu
     return partial(find_file_deliveries, kind=kind, endings=(*chain.from_iterable(readers),)), convert
 
 
-def convert_with(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, reader: Reader) -> Converted:
-    """Write the samples of a delivery's one file to samples.parquet."""
-    (info,) = delivery.objects
-    uri = f"{store_uri}/{info.key}"
-    problems = Problems()
-    groups = reader.read(TextFile(files[info.key], info.key, uri), facts_of(info.key), problems)
-    target = folder / "samples.parquet"
-    with allowance(info.key, uri, files[info.key].stat().st_size * ROWS_PER_BYTE):
-        rows = write_groups(groups, reader, target)
-    parts = (Part(target, info.key),) if rows else ()
-    return Converted(parts, rows, refusals=tuple(problems.refusals(delivery, uri, rows)))
-
-
-def write_groups(groups: Iterator[Group], reader: Reader, target: Path) -> int:
-    """Write rows to a file and return their number; without any row there is no file."""
+def convert_with(
+    delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, reader: Reader, name: str = "samples.parquet"
+) -> Converted:
+    """Write the rows that the reader finds in a delivery's first file; without any row there is no Parquet."""
+    key = delivery.objects[0].key
+    file, problems, target = TextFile(files[key], key, f"{store_uri}/{key}"), Problems(), folder / name
     # measurements hardly repeat; without Arrow's own schema the dictionaries of texts are read as texts
     repeating = [column.name for column in reader.columns if column.type != Number]
-    return write_tables(_tables(groups, reader), target, use_dictionary=repeating, store_schema=False)
+    with allowance(key, file.uri, file.path.stat().st_size * _ROWS_PER_BYTE):
+        tables = _tables(reader.read(file, facts_of(key), problems), reader)
+        rows = write_tables(tables, target, use_dictionary=repeating, store_schema=False)
+    parts = (Part(target, key),) if rows else ()
+    return Converted(parts, rows, refusals=tuple(problems.refusals(delivery, file.uri, rows)))
 
 
 def _tables(groups: Iterator[Group], reader: Reader) -> Iterator[pa.Table]:

@@ -19,7 +19,6 @@ from connectors.telemetry.samples import SampleError
 _MAX_DEVICES = 1024
 _MAX_CORES = 64  # of one device
 _MAX_PERIOD = 86_400
-_GROUPS = ("neuroncore_counters", "vcpu_usage", "memory_info", "neuron_hw_counters")
 _DIGITS = 20  # of a number; Python refuses to read one of thousands
 _REMEDY = "Start neuron-monitor with its neuroncore_counters, vcpu_usage and hardware information, which is its default."
 
@@ -120,9 +119,9 @@ def periods_of(document: Document) -> dict[str, int]:
         if (report := runtime.report) and (counters := report.neuroncore_counters) and (period := counters.period):
             longest = period if longest < period <= _MAX_PERIOD else longest
     system = document.system_data or System()
-    groups = (system.vcpu_usage, system.memory_info, system.neuron_hw_counters)
-    seconds = (longest, *[(group and group.period) or 0 for group in groups])
-    return {name: round(one * 1e9) for name, one in zip(_GROUPS, seconds, strict=True) if 0 < one <= _MAX_PERIOD}
+    groups = {"vcpu_usage": system.vcpu_usage, "memory_info": system.memory_info, "neuron_hw_counters": system.neuron_hw_counters}
+    seconds = {"neuroncore_counters": longest, **{name: (group and group.period) or 0 for name, group in groups.items()}}
+    return {name: round(one * 1e9) for name, one in seconds.items() if 0 < one <= _MAX_PERIOD}
 
 
 def run_tag_of(document: Document) -> str | None:

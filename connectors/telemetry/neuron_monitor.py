@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from functools import partial
 from operator import attrgetter
 
 import msgspec
@@ -18,8 +17,8 @@ import msgspec
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.schema import Schema
 from connectors.formats.text_lines import TextFile
-from connectors.layouts.single_files import find_file_deliveries, packed
-from connectors.telemetry.converting import Group, Reader, convert_with
+from connectors.layouts.single_files import packed
+from connectors.telemetry.converting import Group, Reader, find_and_convert
 from connectors.telemetry.neuron_devices import usual_devices
 from connectors.telemetry.neuron_documents import Document, devices_of, periods_of, run_tag_of
 from connectors.telemetry.regions import region_of
@@ -40,7 +39,6 @@ SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/neuron_monitor.md", measures=
 _REMEDY = "Deliver neuron-monitor's documents as it prints them."
 _NO_TIME = "Wrap each document with collected_at, or name the object by its UTC start."
 _UNCLEAR = "Wrap each document with collected_at, or give all groups of neuron-monitor's configuration one period."
-_ENDINGS = packed(".jsonl", ".ndjson", ".json")
 
 
 class Line(Document, gc=False):
@@ -154,5 +152,4 @@ def _group(line: Line, document: Document, facts: KeyFacts, number: int, start: 
     return Group(shared, (range(count), ratios, flops))
 
 
-find_deliveries = partial(find_file_deliveries, kind=KIND, endings=_ENDINGS)
-convert = partial(convert_with, reader=Reader(_groups, _SHARED, _OWN))
+find_deliveries, convert = find_and_convert(KIND, {packed(".jsonl", ".ndjson", ".json"): Reader(_groups, _SHARED, _OWN)})

@@ -11,7 +11,7 @@ from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.tpu_names import node_chips_of
 from connectors.runs.run_records import run_json_rows
 from connectors.telemetry.samples import KeyFacts
-from connectors.telemetry.tpu_points import SHARED, series_of
+from connectors.telemetry.tpu_monitoring import SHARED, series_of
 from tests.connectors.kit import rows_of
 from tests.connectors.neuron import document, read, wrapped
 

@@ -14,7 +14,7 @@ import pytest
 
 from connectors.errors import ExportContentError
 from connectors.formats.costs import MOST, allowance, spend
-from connectors.power.neuron_scrape import Scrapes
+from connectors.power.neuron_exporters import Scrapes
 from connectors.power.readings import Owner
 from connectors.runs.host_lists import hosts_of
 from connectors.runs.run_records import RecordError
