@@ -195,4 +195,4 @@ def _behind(core: Core, document: Document) -> float | None:
     if not known or len(known) < len(percents):
         return None
     hardware = document.neuron_hardware_info or Hardware()
-    return math.fsum(known) / max(hardware.logical_neuroncore_config or 1, len(known))
+    return _sum(known) / max(hardware.logical_neuroncore_config or 1, len(known))

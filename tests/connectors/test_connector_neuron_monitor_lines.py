@@ -134,6 +134,15 @@ def test_the_same_document_of_two_runs_that_share_a_node_has_one_hash(tmp_path: 
 # --- refused lines
 
 
+def behind_one_core(*percents: float) -> dict[str, Any]:
+    """A runtime on one logical core that has no use of its own, only those of the physical ones behind it."""
+    one = runtime(1)
+    core = one["report"]["neuroncore_counters"]["neuroncores_in_use"]["0"]
+    del core["neuroncore_utilization"]
+    core["v3d"] = {f"nc_v3.{number}": {"neuroncore_utilization": percent} for number, percent in enumerate(percents)}
+    return one
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
@@ -145,6 +154,7 @@ def test_the_same_document_of_two_runs_that_share_a_node_has_one_hash(tmp_path: 
         (wrapped(document(runtime(1)), "yesterday"), "bad_time"),
         ({"document": {"neuron_runtime_data": []}}, "missing_period"),
         ({"document": document(runtime("much"))}, "wrong_type"),  # type: ignore[arg-type]
+        (wrapped(document(behind_one_core(1e308, 1e308))), "wrong_type"),  # their sum is no number
         ("[]", "wrong_type"),
         ('{"a":' * 100_000, "too_deep"),
     ],
