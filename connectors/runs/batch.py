@@ -35,7 +35,7 @@ def is_batch(document: Document) -> bool:
 def batch_records(documents: list[Document]) -> Iterable[list[Document]]:
     """Each job, with the children of a multi-node job behind their parent. A parent may be in another file."""
     jobs = (job for document in documents for job in (listed(document, "jobs") if "jobs" in document else [document]))
-    return grouped(jobs, _parent_of)
+    return grouped(jobs, _parent_of).values()
 
 
 def batch_rows(record: list[Document], _: str) -> list[Row]:

@@ -7,12 +7,15 @@ this module knows none of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from connectors.formats.costs import spend
 from connectors.runs.run_records import Document, RecordError, Row, within
 
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 _RUN_FOLDER = re.compile(r"(?:^|/)run=([^/]+)/")
 
 
@@ -38,12 +41,12 @@ def each_in(found_in: Callable[[Document], list[Document]]) -> Callable[[list[Do
     return lambda documents: ([one] for document in documents for one in found_in(document))
 
 
-def grouped(documents: Iterable[Document], name_of: Callable[[Document], str]) -> Iterable[list[Document]]:
-    """Documents of one name are one record, in the order in which they came."""
-    found: dict[str, list[Document]] = {}
-    for document in documents:
-        found.setdefault(name_of(document), []).append(document)
-    return found.values()
+def grouped(things: Iterable[T], name_of: Callable[[T], K]) -> dict[K, list[T]]:
+    """What has one name together, in the order in which it came: the documents of one record, the attempts of one job."""
+    found: dict[K, list[T]] = {}
+    for thing in things:
+        found.setdefault(name_of(thing), []).append(thing)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ def is_goodput(document: Document) -> bool:
 
 def goodput_records(documents: list[Document]) -> Iterable[list[Document]]:
     """The entries of each job."""
-    return grouped(map(_payload, documents), lambda entry: str(entry.get("job_name") or ""))
+    return grouped(map(_payload, documents), lambda entry: str(entry.get("job_name") or "")).values()
 
 
 def goodput_rows(entries: list[Document], key: str) -> list[Row]:
