@@ -35,7 +35,7 @@ def is_kubernetes(document: Document) -> bool:
     return any(isinstance(one, dict) and str(one.get("kind")) in _KINDS and "metadata" in one for one in found)
 
 
-def kubernetes_records(documents: list[Document]) -> Iterator[list[Document]]:
+def kubernetes_records(documents: list[Document]) -> list[list[Document]]:
     """The objects of each run, nodes behind them: every run may hold every node."""
     objects: dict[tuple[str, str], Document] = {}
     for document in documents:
@@ -46,8 +46,7 @@ def kubernetes_records(documents: list[Document]) -> Iterator[list[Document]]:
     nodes = [one for (kind, _), one in objects.items() if kind == "Node"]
     runs = grouped((one for (kind, _), one in objects.items() if kind != "Node"), _run_of)
     spend(len(runs) * len(nodes) // _NODES, "items")
-    for found in runs.values():
-        yield [*found, *nodes]
+    return [[*found, *nodes] for found in runs.values()]
 
 
 def kubernetes_rows(record: list[Document], _: str) -> list[Row]:
@@ -82,7 +81,7 @@ def _attempt_rows(owner: Document, objects: list[Document]) -> Iterator[Row]:
         found = parts.get(number, [])
         start = first(map(_start, found))
         ended = [_end(one) for one in found]
-        end = last(at for _, at in ended) if ended else None
+        end = last(at for _, at in ended)
         states = {state for state, _ in ended} or {"unknown"}
         state = next((word for word in ("interrupted", "failed", "running", "unknown") if word in states), "succeeded")
         if number < newest:

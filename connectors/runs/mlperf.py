@@ -22,11 +22,6 @@ _NAMES = {"trillium": "v6e", "ironwood": "v7x"}  # what submitters call a TPU
 _PACKED = ("gpt3", "llama2_70b_lora", "llama31_405b")
 
 
-def is_mllog(head: str) -> bool:
-    """Whether a text begins as a result log does."""
-    return ":::MLLOG" in head
-
-
 def mlperf_rows(name: str, log: Log, system: dict[str, Any]) -> list[Row]:
     """Return the rows of one result; `name` is <system>/<benchmark>/<result>."""
     start, stop = log.first("run_start"), log.first("run_stop")

@@ -39,8 +39,9 @@ _STATES = {
 _STATE_OF = {word: state for state, words in _STATES.items() for word in words.split()}
 Times = dict[str, datetime | None]  # started_at, ended_at
 VERSIONS = ("framework_version", "sdk_name", "sdk_version", "driver_version", "runtime_version", "cluster_name", "slice_name")
-_TEXTS = ("workload_key", "pair_key", "model_name", "framework", *VERSIONS, "team", "target_metric", "target_direction")
-_COUNTS, _FIGURES = ("tokens", "useful_tokens", "steps"), ("model_flops", "target_value", "final_value")
+TEXTS = ("workload_key", "pair_key", "model_name", "framework", *VERSIONS, "team")
+COUNTS, _FIGURES = ("tokens", "useful_tokens", "steps"), ("model_flops", "target_value", "final_value")
+_TARGET = ("target_metric", "target_direction")
 _PROVIDERS = {
     **dict.fromkeys(("aws", "amazon web services"), "AWS"),
     **dict.fromkeys(("google cloud", "google", "gcp"), "Google Cloud"),
@@ -98,8 +99,8 @@ RunRecord = msgspec.defstruct(
     "RunRecord",
     [
         ("training_run_id", str),
-        *((name, str | None, None) for name in ("provider_name", *_TEXTS)),
-        *((name, _Number, None) for name in (*_COUNTS, *_FIGURES)),
+        *((name, str | None, None) for name in ("provider_name", *TEXTS, *_TARGET)),
+        *((name, _Number, None) for name in (*COUNTS, *_FIGURES)),
         ("aliases", list[Alias] | None, None),
         ("tags", dict[str, str | int | float | bool | None] | None, None),
         ("attempts", list[Attempt] | None, None),
@@ -121,8 +122,8 @@ def run_json_rows(document: Document) -> list[Row]:
         raise RecordError("is empty", field="training_run_id", reason="missing_value")
     run = {
         "provider_name": _provider(record.provider_name),
-        **{name: getattr(record, name) for name in _TEXTS},
-        **{name: _whole(getattr(record, name), name) for name in _COUNTS},
+        **{name: getattr(record, name) for name in (*TEXTS, *_TARGET)},
+        **{name: _whole(getattr(record, name), name) for name in COUNTS},
         **{name: _float(getattr(record, name), name) for name in _FIGURES},
     }
     known: dict[str, int] = {}

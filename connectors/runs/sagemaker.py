@@ -12,11 +12,6 @@ from connectors.runs.images import versions_of_image
 from connectors.runs.run_records import Document, RecordError, Row, in_order, job_rows, state_of, time_of
 
 
-def is_sagemaker(document: Document) -> bool:
-    """Whether a document is the answer of DescribeTrainingJob."""
-    return "TrainingJobArn" in document
-
-
 def sagemaker_rows(document: Document) -> list[Row]:
     """Return the rows of a job. Its machines have no ids, so the job itself is the resource, once per instance type."""
     arn, name = needed(document, "TrainingJobArn"), needed(document, "TrainingJobName")

@@ -25,17 +25,17 @@ from connectors.formats.text_lines import TextFile
 from connectors.layouts.mlperf_results import is_system, results_of
 from connectors.layouts.single_files import partition_of
 from connectors.runs.batch import batch_records, batch_rows, is_batch
-from connectors.runs.forms import Form, TextForm, each_in, of_one, rows_of_documents
+from connectors.runs.forms import Form, TextForm, each_in, has, of_one, rows_of_documents
 from connectors.runs.goodput import goodput_records, goodput_rows, is_goodput
 from connectors.runs.hyperpod import is_usage_report, usage_report_rows
 from connectors.runs.kubernetes import is_kubernetes, kubernetes_records, kubernetes_rows
 from connectors.runs.maxtext import is_metrics, is_step_log, metrics_records, metrics_rows, step_log_rows
 from connectors.runs.mlflow import is_mlflow, mlflow_rows, mlflow_runs
-from connectors.runs.mlperf import is_mllog, mlperf_rows
+from connectors.runs.mlperf import mlperf_rows
 from connectors.runs.pipelines import is_pipeline, pipeline_jobs, pipeline_rows
-from connectors.runs.ray import is_ray, is_ray_list, ray_list_rows, ray_rows
+from connectors.runs.ray import PRINTED, ray_list_rows, ray_rows
 from connectors.runs.run_records import Document, RecordError, Row, RunRecord, run_json_rows, within
-from connectors.runs.sagemaker import is_sagemaker, sagemaker_rows
+from connectors.runs.sagemaker import sagemaker_rows
 from connectors.runs.slurm import is_sacct, runs_of, slurm_rows
 from connectors.runs.slurm_text import is_sacct_text, sacct_text_rows
 from connectors.runs.vertex import is_vertex, vertex_rows
@@ -45,16 +45,16 @@ from connectors.stores import ObjectStore
 KIND = "training_runs"
 
 # the first that recognises a document reads it; a file named *.run.json is our own whatever it holds
-RUN_JSON = Form("run_json", lambda document: "training_run_id" in document, of_one(run_json_rows))
+RUN_JSON = Form("run_json", has("training_run_id"), of_one(run_json_rows))
 FORMS: tuple[Form, ...] = (
-    Form("sagemaker", is_sagemaker, of_one(sagemaker_rows)),
+    Form("sagemaker", has("TrainingJobArn"), of_one(sagemaker_rows)),
     RUN_JSON,
     Form("vertex_pipeline", is_pipeline, of_one(pipeline_rows), each_in(pipeline_jobs)),
     Form("vertex", is_vertex, of_one(vertex_rows)),
     Form("slurm", is_sacct, slurm_rows, runs_of),
     Form("batch", is_batch, batch_rows, batch_records),
     Form("kubernetes", is_kubernetes, kubernetes_rows, kubernetes_records),
-    Form("ray", is_ray, of_one(ray_rows)),
+    Form("ray", has("entrypoint", "submission_id", "status"), of_one(ray_rows)),
     Form("mlflow", is_mlflow, of_one(mlflow_rows), each_in(mlflow_runs)),
     Form("goodput", is_goodput, goodput_rows, goodput_records),
     Form("maxtext", is_metrics, metrics_rows, metrics_records),
@@ -62,7 +62,7 @@ FORMS: tuple[Form, ...] = (
 )
 TEXT_FORMS: tuple[TextForm, ...] = (
     TextForm("sacct", is_sacct_text, sacct_text_rows),
-    TextForm("ray", is_ray_list, ray_list_rows),
+    TextForm("ray", has(PRINTED), ray_list_rows),
     TextForm("hyperpod", is_usage_report, usage_report_rows),
     TextForm("maxtext", is_step_log, step_log_rows),
 )
@@ -192,7 +192,7 @@ def _text_rows(content: bytes, delivery: Delivery, files: dict[str, Path], uri: 
     """The rows of a text that is no JSON; None where it is of no known form."""
     info, *beside = delivery.objects
     head = content[:_HEAD].decode("utf-8", "replace")
-    if is_mllog(head):
+    if ":::MLLOG" in head:
         name = next((result.name for result in results_of(delivery.objects)), info.key.rpartition(".")[0])
         system = read_system(files[beside[0].key]) if beside else {}
         return within(mlperf_rows(name, Log.read(TextFile(files[info.key], info.key, uri)), system))
