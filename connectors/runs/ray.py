@@ -51,6 +51,6 @@ def ray_list_rows(lines: list[str], _: str) -> list[Row]:
 def _read(printed: str) -> Document:
     try:
         found = ast.literal_eval(printed)
-    except (ValueError, SyntaxError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # {[1]: 2}, and brackets in brackets
         return {}
     return found if isinstance(found, dict) else {}

@@ -176,7 +176,7 @@ def _state(job: Document) -> str:
     """The state; newer parsers write a list: a job that completes and is queued again has both words."""
     found = job.get("state")
     found = found.get("current") if isinstance(found, dict) else found
-    texts = (word for word in (found if isinstance(found, list) else [found]) if isinstance(word, str) and word)
+    texts = (word for word in (found if isinstance(found, list) else [found]) if isinstance(word, str) and word.strip())
     words = [word.split()[0].lower() for word in texts]
     return next((state for word in words if (state := _STATES.get(word) or state_of(word)) != "unknown"), "unknown")
 
