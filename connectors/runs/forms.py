@@ -74,9 +74,11 @@ def rows_of_documents(forms: Sequence[Form], documents: list[Document], key: str
     """Return the rows of all records, and what was refused. A record is taken whole or refused whole."""
     spend(len(documents))
     by_form = grouped(documents, lambda document: next((form for form in forms if form.is_one(document)), None))
-    refused = [RecordError("is of no known form", reason="unknown_record") for _ in by_form.pop(None, [])]
+    refused = [RecordError("is of no known form", reason="unknown_record") for _ in by_form.get(None, [])]
     rows: list[Row] = []
     for form, found in by_form.items():
+        if form is None:
+            continue
         try:
             records = list(form.records(found))
         except RecordError as error:  # which of them belong together is unknown

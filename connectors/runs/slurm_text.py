@@ -98,4 +98,4 @@ def _seconds(text: str, name: str) -> float | int | None:
     if _DIGITS.fullmatch(text):
         return whole(text, name)
     moment = time_of(text, name)
-    return moment and (moment - _EPOCH).total_seconds()
+    return None if moment is None else (moment - _EPOCH).total_seconds()

@@ -197,7 +197,7 @@ def _text_rows(content: bytes, delivery: Delivery, files: dict[str, Path], uri: 
         system = read_system(files[beside[0].key]) if beside else {}
         return within(mlperf_rows(name, Log.read(TextFile(files[info.key], info.key, uri)), system))
     form = next((form for form in TEXT_FORMS if form.is_one(head)), None)
-    return form and within(form.rows(content.decode("utf-8", "replace").splitlines(), info.key))
+    return within(form.rows(content.decode("utf-8", "replace").splitlines(), info.key)) if form else None
 
 
 def _unread(documents: list[Document], rows: list[Row]) -> tuple[str, ...]:
