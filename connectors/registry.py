@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Literal, Protocol, cast
@@ -40,6 +40,8 @@ class Descriptor:
     detail_columns: tuple[str, ...] = ()  # an export with none of them is the less detailed one, and ranks one lower
 
 
+_GOOGLE = partial(Descriptor, provider_name="Google Cloud", payer_column="billing_account_id", account_column="project_number")
+_GOOGLE_BILL = partial(_GOOGLE, fact="bill", usage_column="usage_start_time", tag_column="labels", has_credit_rows=True)
 DESCRIPTORS: dict[str, Descriptor] = {
     "aws_cur": Descriptor(
         "aws.cur",
@@ -51,38 +53,12 @@ DESCRIPTORS: dict[str, Descriptor] = {
         tag_column="resource_tags",
     ),
     "aws_carbon": Descriptor("aws.carbon", "carbon", "AWS", payer_column="payer_account_id", account_column="usage_account_id"),
-    "gcp_billing": Descriptor(
-        "gcp.billing",
-        "bill",
-        "Google Cloud",
-        payer_column="billing_account_id",
-        account_column="project_number",
-        line_type_column="cost_type",
-        usage_column="usage_start_time",
-        tag_column="labels",
-        has_credit_rows=True,
-        detail_columns=("resource_name", "resource_global_name"),
+    "gcp_billing": _GOOGLE_BILL(
+        "gcp.billing", line_type_column="cost_type", detail_columns=("resource_name", "resource_global_name")
     ),
-    "gcp_focus": Descriptor(
-        "gcp.focus",
-        "bill",
-        "Google Cloud",
-        book_rank=2,  # 1 is a standard export, found out when it is read
-        payer_column="billing_account_id",
-        account_column="project_number",
-        line_type_column="charge_category",
-        usage_column="usage_start_time",
-        tag_column="labels",
-        has_credit_rows=True,
-    ),
-    "gcp_carbon": Descriptor(
-        "gcp.carbon",
-        "carbon",
-        "Google Cloud",
-        payer_column="billing_account_id",
-        account_column="project_number",
-        version_column="model_version",
-    ),
+    # of the book's ranks, 1 is a standard export, found out when it is read
+    "gcp_focus": _GOOGLE_BILL("gcp.focus", book_rank=2, line_type_column="charge_category"),
+    "gcp_carbon": _GOOGLE("gcp.carbon", "carbon", version_column="model_version"),
     "neuron_monitor": Descriptor("telemetry.neuron_monitor", "telemetry", "AWS"),
     "tpu_monitoring": Descriptor("telemetry.tpu_monitoring", "telemetry", "Google Cloud"),
     "xprof": Descriptor("power.xprof", "telemetry", "Google Cloud", meters_chips=True),

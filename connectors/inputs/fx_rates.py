@@ -5,13 +5,11 @@ Rates are taken as written; which rate converts what, and that currencies withou
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from connectors.formats.schema import Date, Number, Schema, Text, optional, required
-from connectors.formats.values import Rows
-from connectors.inputs.small_tables import convert_table
+from connectors.inputs.small_tables import Row, Table, convert_table, wrong_currencies
 from connectors.layouts.single_files import find_file_deliveries
 
 KIND = "fx_rates"
@@ -28,16 +26,13 @@ SCHEMA = Schema(
     measures={"rate": 12},
 )
 
-_CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
 
-
-def _check(row: dict[str, Any], index: int, rows: Rows) -> None:
-    for name in ("base_currency", "quote_currency"):
-        if not _CURRENCY.fullmatch(row[name]):
-            raise rows.error(name, index, row[name], "no currency code such as USD", "wrong_value")
+def _mistakes(row: Row) -> Iterator[tuple[str, str]]:
+    yield from wrong_currencies(row, "base_currency", "quote_currency")
     if not float(row["rate"]) > 0:
-        raise rows.error("rate", index, row["rate"], "where a rate must be above 0", "wrong_value")
+        yield "rate", "where a rate must be above 0"
 
 
+FORMS = (Table("rates", SCHEMA, ("rate_date", "base_currency", "quote_currency"), _mistakes),)
 find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(".csv", ".csv.gz"))
-convert = partial(convert_table, schema=SCHEMA, check=_check, key=("rate_date", "base_currency", "quote_currency"))
+convert = partial(convert_table, forms=FORMS)

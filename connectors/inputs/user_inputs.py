@@ -6,19 +6,14 @@ takes the place of is decided in SQL.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import timedelta
 from functools import partial
-from pathlib import Path
-from typing import Any
 
-from connectors.deliveries import Converted, Delivery
-from connectors.formats.delimited import CsvFile
 from connectors.formats.schema import Date, Number, Schema, Text, optional, required
-from connectors.formats.values import Rows
-from connectors.inputs import own_prices
-from connectors.inputs.small_tables import convert_table
+from connectors.inputs.own_prices import PRICES
+from connectors.inputs.small_tables import CURRENCY, Row, Table, convert_table
 from connectors.layouts.single_files import find_file_deliveries
 
 KIND = "user_inputs"
@@ -50,9 +45,6 @@ class Figure:
     bases: tuple[str, ...]
     is_money: bool = False  # in any currency, as a code of three letters
 
-    def takes(self, unit: str) -> bool:
-        return unit in self.units or (self.is_money and re.fullmatch("[A-Z]{3}", unit) is not None)
-
 
 PER_KWH = {"kgCO2e/kWh": 1.0, "gCO2e/kWh": 0.001, "kgCO2e/MWh": 0.001, "tCO2e/MWh": 1.0}
 WATTS = Figure({"W": 1.0, "kW": 1000.0}, 0, 100_000, ("training_run_id", "region_id"), ())
@@ -72,46 +64,34 @@ FIGURES = {
 }
 
 
-def _check(row: dict[str, Any], index: int, rows: Rows) -> None:
-    figure = FIGURES.get(row["kind"])
-    if figure is None:
-        raise rows.error("kind", index, row["kind"], f"where a kind is one of {', '.join(FIGURES)}", "wrong_value")
-    if not figure.takes(row["unit"]):
-        units = "a currency, like USD" if figure.is_money else ", ".join(figure.units)
-        raise rows.error("unit", index, row["unit"], f"where {row['kind']} is given in {units}", "wrong_value")
-    if not figure.least <= float(row["value"]) * figure.units.get(row["unit"], 1.0) <= figure.most:
-        bounds = f"from {figure.least:g} to {figure.most:g} {next(iter(figure.units), row['unit'])}"
-        raise rows.error("value", index, row["value"], f"where {row['kind']} lies {bounds}", "wrong_value")
+def _mistakes(row: Row) -> Iterator[tuple[str, str]]:
+    kind, unit, basis = row["kind"], row["unit"], row.get("basis")
+    if kind not in FIGURES:
+        yield "kind", f"where a kind is one of {', '.join(FIGURES)}"
+        return
+    figure = FIGURES[kind]
+    if unit not in figure.units and not (figure.is_money and CURRENCY.fullmatch(unit)):
+        yield "unit", f"where {kind} is given in {'a currency, like USD' if figure.is_money else ', '.join(figure.units)}"
+    if not figure.least <= float(row["value"]) * figure.units.get(unit, 1.0) <= figure.most:
+        yield "value", f"where {kind} lies from {figure.least:g} to {figure.most:g} {next(iter(figure.units), unit)}"
     for name in ("training_run_id", "region_id"):
         if row.get(name) and name not in figure.narrows:
-            raise rows.error(name, index, row[name], f"which {row['kind']} does not take: its key has it", "wrong_value")
-    if (row.get("basis") or row["kind"] == "measured_energy") and row.get("basis") not in figure.bases:
-        words = f"one of {', '.join(figure.bases)}" if figure.bases else "empty"
-        raise rows.error("basis", index, row.get("basis"), f"where the basis of {row['kind']} is {words}", "wrong_value")
-    if row["kind"] == "measured_energy":
-        _check_month(row.get("valid_from"), row.get("valid_to"), index, rows)
+            yield name, f"which {kind} does not take: its key has it"
+    if (basis or kind == "measured_energy") and basis not in figure.bases:
+        yield "basis", f"where the basis of {kind} is " + (f"one of {', '.join(figure.bases)}" if figure.bases else "empty")
+    if kind == "measured_energy":
+        yield from _wrong_month(row)
 
 
-def _check_month(start: date | None, end: date | None, index: int, rows: Rows) -> None:
+def _wrong_month(row: Row) -> Iterator[tuple[str, str]]:
     """Energy is of one month: divided over several by a guess, the reading of May would change April."""
+    start, end = row.get("valid_from"), row.get("valid_to")
     if start is None or start.day != 1:
-        value = start and start.isoformat()
-        raise rows.error("valid_from", index, value, "where measured_energy names its month by the first day", "wrong_value")
-    if end and end != (start + timedelta(days=31)).replace(day=1):
-        raise rows.error("valid_to", index, end.isoformat(), "where measured_energy is of one calendar month", "wrong_value")
+        yield "valid_from", "where measured_energy names its month by the first day"
+    elif end and end != (start + timedelta(days=31)).replace(day=1):
+        yield "valid_to", "where measured_energy is of one calendar month"
 
 
-KEY = ("kind", "key", "training_run_id", "region_id", "valid_from")
+FORMS = (PRICES, Table("figures", SCHEMA, ("kind", "key", "training_run_id", "region_id", "valid_from"), _mistakes))
 find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(".csv", ".csv.gz"))
-
-
-def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
-    """Read a table of figures, or one of prices as figures of kind `price`."""
-    (info,) = delivery.objects
-    uri = f"{store_uri}/{info.key}"
-    if own_prices.COLUMN not in CsvFile(files[info.key], info.key, uri).header():
-        return convert_table(delivery, files, folder, store_uri, SCHEMA, _check, KEY)
-    converted = convert_table(delivery, files, folder, store_uri, own_prices.SCHEMA, own_prices.check, own_prices.KEY)
-    for part in converted.parts:
-        own_prices.write_as_figures(part.path, info.key, uri)
-    return converted
+convert = partial(convert_table, forms=FORMS)

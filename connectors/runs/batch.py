@@ -35,7 +35,7 @@ def is_batch(document: Document) -> bool:
 def batch_records(documents: list[Document]) -> Iterable[list[Document]]:
     """Each job, with the children of a multi-node job behind their parent. A parent may be in another file."""
     jobs = (job for document in documents for job in (listed(document, "jobs") if "jobs" in document else [document]))
-    return grouped(jobs, _parent_of)
+    return grouped(jobs, _parent_of).values()
 
 
 def batch_rows(record: list[Document], _: str) -> list[Row]:
@@ -52,13 +52,12 @@ def batch_rows(record: list[Document], _: str) -> list[Row]:
     arn = re.sub(r"#\d+$", "", text(any_job, "jobArn") or "")
     aliases = [("batch", name) for name in (job_id, arn) if name]
     # the parent of an array ran nothing itself
-    attempts = () if count(inner(job or {}, "arrayProperties"), "size") else _attempt_rows(job, nodes)
+    attempts = () if count(inner(job or {}, "arrayProperties"), "size") else _attempt_rows(job, nodes or {job_id: any_job})
     return record_rows("batch", run_id, run, [*attempts, *tag_rows(tags)], aliases)
 
 
-def _attempt_rows(job: Document | None, nodes: dict[str, Document]) -> Iterator[Row]:
+def _attempt_rows(job: Document | None, held_by: dict[str, Document]) -> Iterator[Row]:
     """An attempt of a multi-node job is that of all its nodes: its times are the parent's, else those around the nodes'."""
-    held_by = {**nodes} or {str((job or {}).get("jobId")): job or {}}
     tries = {name: _tries(one) for name, one in held_by.items()}
     of_job = _tries(job) if job else []
     most = max([len(of_job), *map(len, tries.values())])
@@ -66,7 +65,7 @@ def _attempt_rows(job: Document | None, nodes: dict[str, Document]) -> Iterator[
     for number in range(most):
         those = {name: found[number] for name, found in tries.items() if number < len(found)}
         starts, ends = [start for start, _, _ in those.values()], [end for _, end, _ in those.values()]
-        start, end, state = of_job[number] if number < len(of_job) else (first(starts), last(ends), None)
+        start, end, state = of_job[number] if number < len(of_job) else (None, None, None)
         start, end = start or first(starts), end or last(ends)
         attempt_id = str(number + 1)
         state = state or next((word for _, _, word in those.values() if word != "succeeded"), "succeeded")
@@ -81,9 +80,8 @@ def _attempt_rows(job: Document | None, nodes: dict[str, Document]) -> Iterator[
 def _tries(job: Document) -> list[tuple[datetime | None, datetime | None, str]]:
     """Start, end and state of each attempt; one that is still going on is not in `attempts` yet."""
     word = (text(job, "status") or "").lower()
-    done = [(moment(one, "startedAt", MILLISECONDS), moment(one, "stoppedAt", MILLISECONDS), one) for one in _attempts(job)]
-    start, end = moment(job, "startedAt", MILLISECONDS), moment(job, "stoppedAt", MILLISECONDS)
-    found = [(begun, ended, _lost(one)) for begun, ended, one in done]
+    found = [(*_times(one), _lost(one)) for one in _attempts(job)]
+    start, end = _times(job)
     if start and start not in [begun for begun, _, _ in found] and (end is None or not found):
         found.append((start, end, state_of(word)))
     elif found and word == "succeeded":
@@ -91,6 +89,10 @@ def _tries(job: Document) -> list[tuple[datetime | None, datetime | None, str]]:
     if not found and word not in _WAITING:
         found.append((start, end, state_of(word)))
     return found
+
+
+def _times(job: Document) -> tuple[datetime | None, datetime | None]:
+    return moment(job, "startedAt", MILLISECONDS), moment(job, "stoppedAt", MILLISECONDS)
 
 
 def _attempts(job: Document) -> list[Document]:

@@ -112,7 +112,12 @@ def first(moments: Iterable[datetime | None]) -> datetime | None:
     return min((one for one in moments if one), default=None)
 
 
+def latest(moments: Iterable[datetime | None]) -> datetime | None:
+    """The latest of some times."""
+    return max((one for one in moments if one), default=None)
+
+
 def last(moments: Iterable[datetime | None]) -> datetime | None:
     """The latest of some times, or None where one of them is open."""
     found = list(moments)
-    return max((one for one in found if one), default=None) if all(found) else None
+    return latest(found) if all(found) else None

@@ -7,13 +7,21 @@ this module knows none of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from connectors.formats.costs import spend
 from connectors.runs.run_records import Document, RecordError, Row, within
 
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 _RUN_FOLDER = re.compile(r"(?:^|/)run=([^/]+)/")
+
+
+def has(*words: str) -> Callable[[Container[str]], bool]:
+    """Recognises a document by its fields, or a text by words in it: all of them."""
+    return lambda found: all(word in found for word in words)
 
 
 def of_one(rows: Callable[[Document], list[Row]]) -> Callable[[list[Document], str], list[Row]]:
@@ -27,23 +35,20 @@ def run_in_key(key: str) -> str | None:
     return match[1] if match else None
 
 
-def one_each(documents: list[Document]) -> Iterator[list[Document]]:
-    """Each document is a record of its own."""
-    for document in documents:
-        yield [document]
-
-
 def each_in(found_in: Callable[[Document], list[Document]]) -> Callable[[list[Document]], Iterator[list[Document]]]:
     """Each object that a document holds is a record of its own: a search answers several."""
     return lambda documents: ([one] for document in documents for one in found_in(document))
 
 
-def grouped(documents: Iterable[Document], name_of: Callable[[Document], str]) -> Iterable[list[Document]]:
-    """Documents of one name are one record, in the order in which they came."""
-    found: dict[str, list[Document]] = {}
-    for document in documents:
-        found.setdefault(name_of(document), []).append(document)
-    return found.values()
+one_each = each_in(lambda document: [document])  # a document is a record of its own
+
+
+def grouped(things: Iterable[T], name_of: Callable[[T], K]) -> dict[K, list[T]]:
+    """What has one name together, in the order in which it came: the documents of one record, the attempts of one job."""
+    found: dict[K, list[T]] = {}
+    for thing in things:
+        found.setdefault(name_of(thing), []).append(thing)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +70,15 @@ class TextForm:
     rows: Callable[[list[str], str], list[Row]]  # lines, and the object's key
 
 
-def rows_of_documents(forms: Iterable[Form], documents: list[Document], key: str) -> tuple[list[Row], list[RecordError]]:
+def rows_of_documents(forms: Sequence[Form], documents: list[Document], key: str) -> tuple[list[Row], list[RecordError]]:
     """Return the rows of all records, and what was refused. A record is taken whole or refused whole."""
     spend(len(documents))
-    sorted_out: dict[str, tuple[Form, list[Document]]] = {}
-    refused: list[RecordError] = []
-    for document in documents:
-        form = next((form for form in forms if form.is_one(document)), None)
-        if form is None:
-            refused.append(RecordError("is of no known form", reason="unknown_record"))
-        else:
-            sorted_out.setdefault(form.name, (form, []))[1].append(document)
+    by_form = grouped(documents, lambda document: next((form for form in forms if form.is_one(document)), None))
+    refused = [RecordError("is of no known form", reason="unknown_record") for _ in by_form.get(None, [])]
     rows: list[Row] = []
-    for form, found in sorted_out.values():
+    for form, found in by_form.items():
+        if form is None:
+            continue
         try:
             records = list(form.records(found))
         except RecordError as error:  # which of them belong together is unknown

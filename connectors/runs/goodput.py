@@ -13,9 +13,9 @@ from connectors.runs.fields import count, inner, moment, needed, text
 from connectors.runs.forms import grouped, run_in_key
 from connectors.runs.run_records import Document, Row, record_rows
 
-_MOMENTS = {"job_start_time": "job_start", "job_end_time": "job_end"}
+_MOMENTS = {"step_start_time": "step", "job_start_time": "job_start", "job_end_time": "job_end"}
 _SPANS = ("tpu_init", "training_prep", "data_loading")
-_EVENTS = ("step_start_time", *_MOMENTS, *(f"{name}_{end}_time" for name in _SPANS for end in ("start", "end")))
+_EVENTS = (*_MOMENTS, *(f"{name}_{end}_time" for name in _SPANS for end in ("start", "end")))
 _CUSTOM = "custom_badput_event"
 _SAVED_AT = ("checkpoint_manager_blocking_start_time", "checkpointer_blocking_start_time")
 
@@ -29,7 +29,7 @@ def is_goodput(document: Document) -> bool:
 
 def goodput_records(documents: list[Document]) -> Iterable[list[Document]]:
     """The entries of each job."""
-    return grouped(map(_payload, documents), lambda entry: str(entry.get("job_name") or ""))
+    return grouped(map(_payload, documents), lambda entry: str(entry.get("job_name") or "")).values()
 
 
 def goodput_rows(entries: list[Document], key: str) -> list[Row]:
@@ -43,11 +43,9 @@ def _rows(entry: Document) -> Iterator[Row]:
         at = next((found for field in _SAVED_AT if (found := moment(entry, field))), None)
         yield _row("checkpoint", happened_at=at, step=count(entry, "step"))
         return
-    if "step_start_time" in entry:
-        yield _row("step", happened_at=moment(entry, "step_start_time"), step=count(entry, "step_count"))
     for field, kind in _MOMENTS.items():
         if field in entry:
-            yield _row(kind, happened_at=moment(entry, field))
+            yield _row(kind, happened_at=moment(entry, field), step=count(entry, "step_count") if kind == "step" else None)
     for kind, prefix in (*((name, name) for name in _SPANS), (f"custom:{text(entry, f'{_CUSTOM}_type') or ''}", _CUSTOM)):
         start, end = moment(entry, f"{prefix}_start_time"), moment(entry, f"{prefix}_end_time")
         if start or end:

@@ -14,6 +14,7 @@ from datetime import datetime
 
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.runs.fields import moment, number
+from connectors.runs.forms import grouped
 from connectors.runs.run_records import RecordError, Row, in_order, record_rows, state_of
 
 
@@ -27,11 +28,8 @@ def usage_report_rows(lines: list[str], _: str) -> list[Row]:
     stated, header, table = _parts(list(csv.reader(lines)))
     if "summary" in stated.get("type", "").lower() or "task" not in header:
         raise RecordError("is a summary report, which names no task", field="Type", reason="unknown_record")
-    tasks: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for values in table:
-        row = dict(zip(header, values, strict=False))
-        if row.get("task"):
-            tasks.setdefault((row.get("namespace", ""), row["task"]), []).append(row)
+    named = (dict(zip(header, values, strict=False)) for values in table)
+    tasks = grouped((row for row in named if row.get("task")), lambda row: (row.get("namespace", ""), row["task"]))
     rows: list[Row] = []
     for (space, task), found in tasks.items():
         team = next((row["team"] for row in found if row.get("team")), None)

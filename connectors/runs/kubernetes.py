@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any
+from operator import itemgetter
 
 from connectors.formats.accelerators import accelerator_type_of, is_aws_accelerator
 from connectors.formats.costs import spend
 from connectors.formats.tpu_names import topology_chips_of, tpu_type_of
 from connectors.runs.fields import count, first, inner, labelled_run, last, listed, moment, needed, text
+from connectors.runs.forms import grouped
 from connectors.runs.images import versions_of_image
 from connectors.runs.pods import accelerators_of, pod_end, pod_start, pod_state
 from connectors.runs.run_records import Document, Row, in_order, record_rows
@@ -34,7 +35,7 @@ def is_kubernetes(document: Document) -> bool:
     return any(isinstance(one, dict) and str(one.get("kind")) in _KINDS and "metadata" in one for one in found)
 
 
-def kubernetes_records(documents: list[Document]) -> Iterator[list[Document]]:
+def kubernetes_records(documents: list[Document]) -> list[list[Document]]:
     """The objects of each run, nodes behind them: every run may hold every node."""
     objects: dict[tuple[str, str], Document] = {}
     for document in documents:
@@ -43,48 +44,46 @@ def kubernetes_records(documents: list[Document]) -> Iterator[list[Document]]:
             if kind in _KINDS:
                 objects[kind, _uid(one)] = one  # saved twice, the later counts: it knows more
     nodes = [one for (kind, _), one in objects.items() if kind == "Node"]
-    runs: dict[tuple[str, str], list[Document]] = {}
-    for one in objects.values():
-        if one["kind"] != "Node":
-            runs.setdefault(_run_of(one), []).append(one)
+    runs = grouped((one for (kind, _), one in objects.items() if kind != "Node"), _run_of)
     spend(len(runs) * len(nodes) // _NODES, "items")
-    for found in runs.values():
-        yield [*found, *nodes]
+    return [[*found, *nodes] for found in runs.values()]
 
 
 def kubernetes_rows(record: list[Document], _: str) -> list[Row]:
     """Return the rows of a run: of a JobSet, its Jobs and its pods."""
     nodes = {needed(inner(one, "metadata"), "name"): one for one in record if one["kind"] == "Node"}
     objects = [one for one in record if one["kind"] != "Node"]
+    pods = [one for one in objects if one["kind"] == "Pod"]
     namespace, name = _run_of(objects[0])
-    owner = next((one for kind in ("JobSet", "Job", "Pod") for one in objects if one["kind"] == kind), objects[0])
+    owner = next((one for kind in ("JobSet", "Job") for one in objects if one["kind"] == kind), objects[0])
     labels = {key: value for one in objects for key, value in _labels(one).items()}
     run_id = labelled_run(labels) or name
-    held = _by_node(row for one in objects if one["kind"] == "Pod" and (row := _pod_row(one, nodes)))
+    held = _by_node(row for one in pods if (row := _pod_row(one, nodes)))
     run = _run_fields(objects, labels, held, nodes)
-    containers = [container for one in objects if one["kind"] == "Pod" for container in listed(inner(one, "spec"), "containers")]
+    containers = [container for one in pods for container in listed(inner(one, "spec"), "containers")]
     run |= next((found for one in containers if (found := versions_of_image(text(one, "image")))), {})
     aliases = [("kubernetes", f"{namespace}/{name}")]
     aliases += [("kubernetes_uid", uid) for uid in dict.fromkeys(uid for one in objects for uid in _uids(one))]
-    words = " ".join(word for one in objects for word in _words(one))
-    names = dict.fromkeys(_RUN_NAME.findall(words))  # as MaxText calls the run, and its recorder of goodput
+    names = dict.fromkeys(
+        _RUN_NAME.findall(" ".join(_words(containers)))
+    )  # as MaxText calls the run, and its recorder of goodput
     aliases += [(system, named) for named in names for system in ("maxtext", "goodput")]
     return record_rows("kubernetes", run_id, run, [*_attempt_rows(owner, objects), *held], aliases)
 
 
 def _attempt_rows(owner: Document, objects: list[Document]) -> Iterator[Row]:
     """An attempt for each restart that is known, with the times of its Jobs and pods; the last ends as its owner does."""
-    parts: dict[int, list[Document]] = {}
-    for one in objects:
-        if one is not owner or owner["kind"] == "Pod":
-            parts.setdefault(count(_labels(one), f"{_JOBSET}restart-attempt") or 0, []).append(one)
+    parts = grouped((one for one in objects if one is not owner or owner["kind"] == "Pod"), _restart)
     status = inner(owner, "status")
     restarts = count(status, "restarts") if owner["kind"] == "JobSet" else None
     newest = max(restarts or 0, *parts, 0)
     for number in sorted({*parts, newest}):  # not each restart: how many there were is a number of the file
         found = parts.get(number, [])
-        start, end = first(map(_start, found)), last(map(_end, found)) if found else None
-        state = _state_of_parts(found)
+        start = first(map(_start, found))
+        ended = [_end(one) for one in found]
+        end = last(at for _, at in ended)
+        states = {state for state, _ in ended} or {"unknown"}
+        state = next((word for word in ("interrupted", "failed", "running", "unknown") if word in states), "succeeded")
         if number < newest:
             state = "interrupted" if state == "interrupted" else "failed"
         elif owner["kind"] != "Pod":
@@ -92,6 +91,11 @@ def _attempt_rows(owner: Document, objects: list[Document]) -> Iterator[Row]:
             state, end = _end_of(owner, state, end)
         times = in_order(start, end, "status.completionTime")
         yield {"part": "attempt", "attempt_id": str(number + 1), "state": state, **times}
+
+
+def _end(one: Document) -> tuple[str, datetime | None]:
+    """State and end of a part."""
+    return (pod_state(one), pod_end(one)) if one["kind"] == "Pod" else _end_of(one, "unknown", None)
 
 
 def _end_of(owner: Document, state: str, end: datetime | None) -> tuple[str, datetime | None]:
@@ -118,19 +122,6 @@ def _start(one: Document) -> datetime | None:
     return moment(inner(one, "metadata"), "creationTimestamp")
 
 
-def _end(one: Document) -> datetime | None:
-    if one["kind"] == "Pod":
-        return pod_end(one)
-    return _end_of(one, "unknown", None)[1]
-
-
-def _state_of_parts(parts: list[Document]) -> str:
-    states = {pod_state(one) if one["kind"] == "Pod" else _end_of(one, "unknown", None)[0] for one in parts}
-    return next(
-        (word for word in ("interrupted", "failed", "running", "unknown") if word in states), "succeeded" if states else "unknown"
-    )
-
-
 def _pod_row(pod: Document, nodes: dict[str, Document]) -> Row | None:
     """The machine that a pod held, with the accelerators it requested; none where it was never placed or requests none."""
     spec = inner(pod, "spec")
@@ -143,7 +134,7 @@ def _pod_row(pod: Document, nodes: dict[str, Document]) -> Row | None:
     times = in_order(start, pod_end(pod), "status.containerStatuses.state.terminated.finishedAt")
     return {
         "part": "node",
-        "attempt_id": str((count(_labels(pod), f"{_JOBSET}restart-attempt") or 0) + 1),
+        "attempt_id": str(_restart(pod) + 1),
         "resource_id": _machine(node) or name,
         "accelerator_type": type_,
         "chips": found,
@@ -155,13 +146,11 @@ def _pod_row(pod: Document, nodes: dict[str, Document]) -> Row | None:
 
 def _by_node(rows: Iterable[Row]) -> list[Row]:
     """Pods that were put on one node together hold it together: two equal rows would be read as one row delivered twice."""
-    found: dict[tuple[Any, ...], Row] = {}
-    for row in rows:
-        key = tuple(row[name] for name in ("attempt_id", "resource_id", "started_at"))
-        other = found.get(key)
-        ends = [row["ended_at"], other["ended_at"]] if other else [row["ended_at"]]
-        found[key] = row | {"chips": row["chips"] + (other["chips"] if other else 0), "ended_at": last(ends)}
-    return list(found.values())
+    nodes = grouped(rows, itemgetter("attempt_id", "resource_id", "started_at")).values()
+    return [
+        same[-1] | {"chips": sum(row["chips"] for row in same), "ended_at": last(row["ended_at"] for row in same)}
+        for same in nodes
+    ]
 
 
 def _type_of(spec: Document, node: Document) -> str | None:
@@ -221,12 +210,15 @@ def _run_of(one: Document) -> tuple[str, str]:
     return text(metadata, "namespace") or "default", owner or needed(metadata, "name")
 
 
-def _words(pod: Document) -> Iterator[str]:
-    """The command line of a pod's containers."""
-    for container in listed(inner(pod, "spec"), "containers") if pod["kind"] == "Pod" else []:
-        for field in ("command", "args"):
-            value = container.get(field)
-            yield from (word for word in (value if isinstance(value, list) else []) if isinstance(word, str))
+def _words(containers: list[Document]) -> Iterator[str]:
+    """The command lines of containers."""
+    for value in (container.get(field) for container in containers for field in ("command", "args")):
+        yield from (word for word in (value if isinstance(value, list) else []) if isinstance(word, str))
+
+
+def _restart(one: Document) -> int:
+    """How often its JobSet had been restarted when it was made."""
+    return count(_labels(one), f"{_JOBSET}restart-attempt") or 0
 
 
 def _labels(one: Document) -> Document:

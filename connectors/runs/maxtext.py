@@ -38,7 +38,7 @@ def is_step_log(head: str) -> bool:
 
 def metrics_records(documents: list[Document]) -> Iterable[list[Document]]:
     """The steps of each run."""
-    return grouped(documents, lambda step: str(step.get("run_name") or ""))
+    return grouped(documents, lambda step: str(step.get("run_name") or "")).values()
 
 
 def metrics_rows(steps: list[Document], key: str) -> list[Row]:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from connectors.runs.fields import MILLISECONDS, count, inner, labelled_run, listed, moment, needed, number, text
-from connectors.runs.run_records import VERSIONS, Document, RecordError, Row, in_order, job_rows, state_of
-
-_TEXTS = ("model_name", "framework", "team", "workload_key", "pair_key", *VERSIONS)
-_COUNTS = ("tokens", "useful_tokens", "steps")
+from connectors.runs.run_records import COUNTS, TEXTS, Document, RecordError, Row, in_order, job_rows, state_of
 
 
 def is_mlflow(document: Document) -> bool:
@@ -20,8 +17,8 @@ def mlflow_rows(run: Document) -> list[Row]:
     metrics, params, tags = (_pairs(inner(run, "data"), name) for name in ("metrics", "params", "tags"))
     stated = {**params, **tags}
     recorded_id = labelled_run(stated) or needed(info, "run_id")
-    fields: Row = {name: str(stated[name]) for name in _TEXTS if stated.get(name)}
-    fields |= {name: count({**params, **metrics}, name) for name in _COUNTS}
+    fields: Row = {name: str(stated[name]) for name in TEXTS if stated.get(name)}
+    fields |= {name: count({**params, **metrics}, name) for name in COUNTS}
     fields["model_flops"] = number({**params, **metrics}, "model_flops")
     start, end = moment(info, "start_time", MILLISECONDS), moment(info, "end_time", MILLISECONDS)
     state, times = state_of(text(info, "status")), in_order(start, end, "info.end_time")

@@ -5,26 +5,21 @@ The description decides what ran, not the log: logs of Trillium say `tpu-v5p`, a
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.costs import spend
 from connectors.formats.mllog import Event, Log, count_of, number_of
 from connectors.layouts.mlperf_results import machine_of
+from connectors.runs.fields import MILLISECONDS, moment
 from connectors.runs.run_records import RecordError, Row, in_order, job_rows
-from connectors.times import recorded_time
 
 SYSTEM = "mlperf"
 _STATES = {"success": "succeeded", "aborted": "stopped"}
 _NAMES = {"trillium": "v6e", "ironwood": "v7x"}  # what submitters call a TPU
 # benchmarks whose samples are packed to the full length of a sequence, by their reference implementations
 _PACKED = ("gpt3", "llama2_70b_lora", "llama31_405b")
-
-
-def is_mllog(head: str) -> bool:
-    """Whether a text begins as a result log does."""
-    return ":::MLLOG" in head
 
 
 def mlperf_rows(name: str, log: Log, system: dict[str, Any]) -> list[Row]:
@@ -133,10 +128,7 @@ def _text(value: Any) -> str | None:
 
 
 def _moment(event: Event) -> datetime:
-    try:
-        moment = recorded_time(datetime.fromtimestamp(event.time_ms / 1000, UTC))
-    except (ValueError, OverflowError, OSError) as error:
-        raise RecordError("is no time", field=event.key, value=event.time_ms) from error
-    if moment is None:
+    found = moment({event.key: event.time_ms}, event.key, MILLISECONDS)
+    if found is None:
         raise RecordError("is no time", field=event.key, value=event.time_ms, reason="missing_value")
-    return moment.replace(tzinfo=None)
+    return found

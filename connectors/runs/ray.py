@@ -11,21 +11,11 @@ import re
 from connectors.runs.fields import MILLISECONDS, inner, labelled_run, moment, needed, text, whole
 from connectors.runs.run_records import Document, Row, in_order, job_rows, state_of
 
-_PRINTED = "JobDetails("
+PRINTED = "JobDetails("
 _FIELD = re.compile(
     r"\b(submission_id|job_id|entrypoint)=(?:'([^']*)'|\"([^\"]*)\"|None)|\b(start_time|end_time)=(\d+|None)"
     r"|\bstatus=<JobStatus\.(\w+)|\bmetadata=(\{[^{}]*\})"
 )
-
-
-def is_ray(document: Document) -> bool:
-    """Whether a document is a JobDetails."""
-    return "entrypoint" in document and "submission_id" in document and "status" in document
-
-
-def is_ray_list(head: str) -> bool:
-    """Whether a text is what `ray job list` prints."""
-    return _PRINTED in head
 
 
 def ray_rows(document: Document) -> list[Row]:
@@ -43,7 +33,7 @@ def ray_rows(document: Document) -> list[Row]:
 def ray_list_rows(lines: list[str], _: str) -> list[Row]:
     """Return the rows of all jobs that a list prints."""
     rows: list[Row] = []
-    for printed in "\n".join(lines).split(_PRINTED)[1:]:
+    for printed in "\n".join(lines).split(PRINTED)[1:]:
         found: Document = {}
         for name, single, double, time, at, status, metadata in _FIELD.findall(printed):
             if name:
@@ -61,6 +51,6 @@ def ray_list_rows(lines: list[str], _: str) -> list[Row]:
 def _read(printed: str) -> Document:
     try:
         found = ast.literal_eval(printed)
-    except (ValueError, SyntaxError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # {[1]: 2}, and brackets in brackets
         return {}
     return found if isinstance(found, dict) else {}

@@ -39,14 +39,12 @@ _STATES = {
 _STATE_OF = {word: state for state, words in _STATES.items() for word in words.split()}
 Times = dict[str, datetime | None]  # started_at, ended_at
 VERSIONS = ("framework_version", "sdk_name", "sdk_version", "driver_version", "runtime_version", "cluster_name", "slice_name")
-_TEXTS = ("workload_key", "pair_key", "model_name", "framework", *VERSIONS, "team", "target_metric", "target_direction")
-_COUNTS, _FIGURES = ("tokens", "useful_tokens", "steps"), ("model_flops", "target_value", "final_value")
+TEXTS = ("workload_key", "pair_key", "model_name", "framework", *VERSIONS, "team")
+COUNTS, _FIGURES = ("tokens", "useful_tokens", "steps"), ("model_flops", "target_value", "final_value")
+_TARGET = ("target_metric", "target_direction")
 _PROVIDERS = {
-    "aws": "AWS",
-    "amazon web services": "AWS",
-    "google cloud": "Google Cloud",
-    "google": "Google Cloud",
-    "gcp": "Google Cloud",
+    **dict.fromkeys(("aws", "amazon web services"), "AWS"),
+    **dict.fromkeys(("google cloud", "google", "gcp"), "Google Cloud"),
 }
 
 
@@ -56,15 +54,8 @@ class RecordError(Exception):
     def __init__(self, message: str, *, field: str | None = None, value: Any = None, reason: str = "wrong_type") -> None:
         super().__init__(message)
         self.field = field
-        self.value = None if value is None else shorten(_shown(value))
+        self.value = None if value is None else shorten(str(value))
         self.reason = reason
-
-
-def _shown(value: Any) -> str:
-    try:
-        return str(value)
-    except ValueError:  # a number of thousands of digits
-        return "a number of thousands of digits"
 
 
 class Alias(msgspec.Struct):
@@ -108,8 +99,8 @@ RunRecord = msgspec.defstruct(
     "RunRecord",
     [
         ("training_run_id", str),
-        *((name, str | None, None) for name in ("provider_name", *_TEXTS)),
-        *((name, _Number, None) for name in (*_COUNTS, *_FIGURES)),
+        *((name, str | None, None) for name in ("provider_name", *TEXTS, *_TARGET)),
+        *((name, _Number, None) for name in (*COUNTS, *_FIGURES)),
         ("aliases", list[Alias] | None, None),
         ("tags", dict[str, str | int | float | bool | None] | None, None),
         ("attempts", list[Attempt] | None, None),
@@ -129,8 +120,18 @@ def run_json_rows(document: Document) -> list[Row]:
         raise RecordError(f"is refused: {what}", field=named, reason=reason) from error
     if not record.training_run_id.strip():
         raise RecordError("is empty", field="training_run_id", reason="missing_value")
-    run, *rows = _rows(record)
-    return record_rows("run_json", record.training_run_id, run, rows)
+    run = {
+        "provider_name": _provider(record.provider_name),
+        **{name: getattr(record, name) for name in (*TEXTS, *_TARGET)},
+        **{name: _whole(getattr(record, name), name) for name in COUNTS},
+        **{name: _float(getattr(record, name), name) for name in _FIGURES},
+    }
+    known: dict[str, int] = {}
+    attempts = [row for index, attempt in enumerate(record.attempts or ()) for row in _attempt_rows(attempt, index, known)]
+    stated = {key: value for key, value in (record.tags or {}).items() if value is not None}
+    tags = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in stated.items()}
+    aliases = [(alias.system, alias.id) for alias in record.aliases or ()]
+    return record_rows("run_json", record.training_run_id, run, [*attempts, *tag_rows(tags)], aliases)
 
 
 def state_of(word: str | None) -> str:
@@ -203,24 +204,6 @@ def job_rows(
     return record_rows(system, recorded_id, run, [*rows, *tag_rows(tags or {})], [(system, name)] if name else [])
 
 
-def _rows(record: Any) -> Iterator[Row]:
-    yield {
-        "part": "run",
-        "provider_name": _provider(record.provider_name),
-        **{name: getattr(record, name) for name in _TEXTS},
-        **{name: _whole(getattr(record, name), name) for name in _COUNTS},
-        **{name: _float(getattr(record, name), name) for name in _FIGURES},
-    }
-    for alias in record.aliases or ():
-        yield {"part": "alias", "alias_system": alias.system, "alias_id": alias.id}
-    known: dict[str, int] = {}
-    for index, attempt in enumerate(record.attempts or ()):
-        yield from _attempt_rows(attempt, index, known)
-    for key, value in (record.tags or {}).items():
-        if value is not None:
-            yield {"part": "tag", "tag_key": key, "tag_value": str(value).lower() if isinstance(value, bool) else str(value)}
-
-
 def _attempt_rows(attempt: Attempt, index: int, known: dict[str, int]) -> Iterator[Row]:
     field = f"attempts[{index}]"
     attempt_id = stated = str(index + 1 if attempt.attempt_id is None else attempt.attempt_id)
@@ -275,7 +258,7 @@ def _whole(value: int | float | None, field: str) -> int | None:
     """Take a count: 1e12 is one, 1.5 and -1 are none."""
     if value is None:
         return None
-    if value != value or int(value) != value or not 0 <= value <= _MAX_BIGINT:
+    if int(value) != value or not 0 <= value <= _MAX_BIGINT:
         raise RecordError("is no count", field=field, value=value)
     return int(value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -9,11 +10,6 @@ from connectors.formats.accelerators import accelerator_type_of, is_aws_accelera
 from connectors.runs.fields import inner, listed, moment, needed, text
 from connectors.runs.images import versions_of_image
 from connectors.runs.run_records import Document, RecordError, Row, in_order, job_rows, state_of, time_of
-
-
-def is_sagemaker(document: Document) -> bool:
-    """Whether a document is the answer of DescribeTrainingJob."""
-    return "TrainingJobArn" in document
 
 
 def sagemaker_rows(document: Document) -> list[Row]:
@@ -33,7 +29,7 @@ def sagemaker_rows(document: Document) -> list[Row]:
 
 def _nodes(document: Document) -> Iterator[Row]:
     """The machines of each type, as far as they have accelerators; all machines where none has."""
-    found: dict[str | None, int] = {}
+    found = Counter[str | None]()
     for group in listed(document, "ResourceConfig", "InstanceGroups") or [inner(document, "ResourceConfig")]:
         # a job may name several types; the answer then has the one that SageMaker chose
         chosen = "Selected" if group.get("SelectedInstanceType") else ""
@@ -43,7 +39,7 @@ def _nodes(document: Document) -> Iterator[Row]:
         if not isinstance(count, int) or isinstance(count, bool) or not 0 < count < 1_000_000:
             raise RecordError("is no count", field="ResourceConfig.InstanceCount", value=count)
         name = accelerator_type_of(type_)
-        found[name] = found.get(name, 0) + count  # two groups of one type hold the machines of both
+        found[name] += count  # two groups of one type hold the machines of both
     # plain machines beside them hold no chips
     accelerated = {name: count for name, count in found.items() if name and is_aws_accelerator(name)}
     for name, count in (accelerated or found).items():

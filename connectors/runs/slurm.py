@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from itertools import zip_longest
 from typing import Any
 
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.costs import spend
-from connectors.runs.fields import inner, listed, moment, text
+from connectors.runs.fields import first, inner, last, listed, moment, text
+from connectors.runs.forms import grouped
 from connectors.runs.host_lists import hosts_of
 from connectors.runs.run_records import Document, RecordError, Row, in_order, record_rows, state_of
-from connectors.runs.slurm_energy import Step, joules_of, readings_of
+from connectors.runs.slurm_energy import TOGETHER, Step, joules_of, readings_of
 
 SYSTEM = "slurm"
 _STEPS = 10  # steps of a machine that cost as much as one row
@@ -58,15 +60,14 @@ def runs_of(documents: list[Document]) -> Iterator[list[Document]]:
 
 def slurm_rows(jobs: list[Document], _: str = "") -> list[Row]:
     """Return the rows of one run."""
-    first = jobs[0]
-    name = _job_name(first)
-    comment = _comment(first)
-    match = _RUN.search(comment)
+    job = jobs[0]
+    name = _job_name(job)
+    match = _RUN.search(_comment(job))
     numbers = dict.fromkeys([name, *(str(_whole(job.get("job_id"), "job_id")) for job in jobs)])
     run = {
-        "team": _word(first, "account") or _word(inner(first, "association"), "account"),
-        "workload_key": _word(inner(first, "wckey"), "wckey").lstrip("*") or None,
-        "cluster_name": _word(first, "cluster") or None,
+        "team": _word(job, "account") or _word(inner(job, "association"), "account"),
+        "workload_key": _word(inner(job, "wckey"), "wckey").lstrip("*") or None,
+        "cluster_name": _word(job, "cluster") or None,
     }
     rows = (row for attempt_id, parts in _attempts(jobs) for row in _attempt_rows(attempt_id, parts))
     return record_rows(SYSTEM, match[1] if match else name, run, rows, [(SYSTEM, number) for number in numbers])
@@ -77,28 +78,22 @@ def _attempts(jobs: list[Document]) -> Iterator[tuple[str, list[Document]]]:
 
     Parts of a heterogeneous job have one number each; their first starts are one attempt.
     """
-    by_part: dict[int, list[Document]] = {}
-    for job in jobs:
-        by_part.setdefault(_whole(job.get("job_id"), "job_id"), []).append(job)
-    attempts: dict[int, list[Document]] = {}
-    for part in by_part.values():
-        for place, job in enumerate(sorted(part, key=lambda job: _seconds(job, "start") or _seconds(job, "submission"))):
-            attempts.setdefault(place, []).append(job)
-    for parts in attempts.values():
-        starts = [start for start, _ in map(_times, parts) if start]
-        yield (f"{min(starts).isoformat()}Z" if starts else "waiting"), parts
+    by_part = grouped(jobs, lambda job: _whole(job.get("job_id"), "job_id")).values()
+    for attempt in zip_longest(*(sorted(part, key=_began) for part in by_part)):
+        parts = [part for part in attempt if part]
+        start = first(start for start, _ in map(_times, parts))
+        yield (f"{start.isoformat()}Z" if start else "waiting"), parts
 
 
-def _seconds(job: Document, name: str) -> float:
-    return _number(inner(job, "time").get(name)) or 0
+def _began(job: Document) -> float:
+    times = inner(job, "time")
+    return _number(times.get("start")) or _number(times.get("submission")) or 0
 
 
 def _attempt_rows(attempt_id: str, parts: list[Document]) -> Iterator[Row]:
     state = _state(parts[0])
-    times = [_ended(part, _times(part), state) for part in parts]
-    starts = [start for start, _ in times if start]
-    ends = [end for _, end in times]
-    whole = in_order(min(starts, default=None), None if None in ends else max(end for end in ends if end), "time.end")
+    times = [_held(part, state) for part in parts]
+    whole = in_order(first(start for start, _ in times), last(end for _, end in times), "time.end")
     yield {"part": "attempt", "attempt_id": attempt_id, "state": state, **whole}
     for part, (start, end) in zip(parts, times, strict=True):
         nodes = tuple(hosts_of(_word(part, "nodes")))
@@ -110,20 +105,14 @@ def _attempt_rows(attempt_id: str, parts: list[Document]) -> Iterator[Row]:
         yield from (held | {"resource_id": node} for node in nodes)
         job = Step("job", start, end, nodes, joules_of(_tres(part).get(("energy", ""))))
         spend(len(nodes) * len(listed(part, "steps")) // _STEPS, "steps")  # each step may be of every machine
-        for reading in readings_of(_steps(part), nodes, job):
+        for step, machines in readings_of(_steps(part), nodes, job):
             # joules of a part are of its own machines: without a name they would be those of all parts
-            names: tuple[str | None, ...] = nodes if reading.node is None and len(parts) > 1 else (reading.node,)
-            share, rest = divmod(reading.joules, len(names))
+            names = nodes if machines == TOGETHER and len(parts) > 1 else machines
+            read = {"started_at": step.started_at, "ended_at": step.ended_at, "meter": SYSTEM}
+            share, rest = divmod(step.joules, len(names))  # evenly, to the joule
             for place, name in enumerate(names):
-                yield {
-                    "part": "reading",
-                    "attempt_id": attempt_id,
-                    "resource_id": name,
-                    "started_at": reading.started_at,
-                    "ended_at": reading.ended_at,
-                    "energy_j": float(share + (place < rest)),
-                    "meter": SYSTEM,
-                }
+                joules = float(share + (place < rest))
+                yield {"part": "reading", "attempt_id": attempt_id, "resource_id": name, "energy_j": joules, **read}
 
 
 def _steps(job: Document) -> Iterator[Step]:
@@ -168,12 +157,13 @@ def _times(record: Document) -> tuple[datetime | None, datetime | None]:
     return _moment(found.get("start"), "time.start"), _moment(found.get("end"), "time.end")
 
 
-def _ended(job: Document, times: tuple[datetime | None, datetime | None], state: str) -> tuple[datetime | None, datetime | None]:
+def _held(job: Document, state: str) -> tuple[datetime | None, datetime | None]:
     """A job that is over without a time of its end took `elapsed`; otherwise it would hold its machines for ever."""
+    start, end = _times(job)
     elapsed = _number(inner(job, "time").get("elapsed"))
-    if times[0] is None or times[1] is not None or state in ("running", "unknown") or elapsed is None or not 0 <= elapsed < 2**31:
-        return times
-    return times[0], times[0] + timedelta(seconds=elapsed)
+    if start and not end and state not in ("running", "unknown") and elapsed is not None and 0 <= elapsed < 2**31:
+        end = start + timedelta(seconds=elapsed)
+    return start, end
 
 
 def _moment(value: Any, field: str) -> datetime | None:
@@ -184,12 +174,11 @@ def _moment(value: Any, field: str) -> datetime | None:
 
 def _state(job: Document) -> str:
     """The state; newer parsers write a list: a job that completes and is queued again has both words."""
-    found = inner(job, "state").get("current") if isinstance(job.get("state"), dict) else job.get("state")
-    words = [
-        word.split()[0].lower() for word in (found if isinstance(found, list) else [found]) if isinstance(word, str) and word
-    ]
-    states = [_STATES.get(word) or state_of(word) for word in words]
-    return next((state for state in states if state != "unknown"), "unknown")
+    found = job.get("state")
+    found = found.get("current") if isinstance(found, dict) else found
+    texts = (word for word in (found if isinstance(found, list) else [found]) if isinstance(word, str) and word.strip())
+    words = [word.split()[0].lower() for word in texts]
+    return next((state for word in words if (state := _STATES.get(word) or state_of(word)) != "unknown"), "unknown")
 
 
 def _job_name(job: Document) -> str:
@@ -220,7 +209,7 @@ def _number(value: Any) -> int | float | None:
         return None
     if isinstance(value, str) and re.fullmatch(r"\d{1,19}", value, re.ASCII):
         return int(value)
-    if not isinstance(value, int | float) or value != value:
+    if not isinstance(value, int | float):
         raise RecordError("is no number", value=value)
     return value
 

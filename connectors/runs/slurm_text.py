@@ -6,8 +6,8 @@ Its times have no zone: they are those of whoever asked, so ask with TZ=UTC, or 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from datetime import datetime
-from typing import Any
 
 from connectors.runs.fields import whole
 from connectors.runs.run_records import Document, RecordError, Row, time_of
@@ -15,6 +15,7 @@ from connectors.runs.slurm import runs_of, slurm_rows
 
 _NUMBER = re.compile(r"(\d+)(?:_(\d+)|\+(\d+))?(?:\.(.+))?", re.ASCII)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - times of records are naive UTC
+_DIGITS = re.compile(r"\d+", re.ASCII)
 _NO_TIME = {"", "none", "unknown", "n/a"}
 
 
@@ -35,7 +36,7 @@ def sacct_text_rows(lines: list[str], key: str) -> list[Row]:
         if len(values) != len(names):
             what = f"has {len(values)} values under {len(names)} names in row {number}"
             raise RecordError(what, field="JobID", value=values[0], reason="slipped_columns")
-        row = {name: value.strip() for name, value in zip(names, values, strict=True)}
+        row = defaultdict(str, {name: value.strip() for name, value in zip(names, values, strict=True)})
         match = _NUMBER.fullmatch(row["JobID"])
         if not match:
             continue  # 4164_[8-20], tasks that still wait
@@ -49,52 +50,52 @@ def sacct_text_rows(lines: list[str], key: str) -> list[Row]:
 
 
 def _job(row: dict[str, str], match: re.Match[str]) -> Document:
-    raw, leader = row.get("JobIDRaw", "").partition(".")[0], whole(match[1], "JobID")
+    raw, leader = row["JobIDRaw"].partition(".")[0], whole(match[1], "JobID")
     return {
-        "job_id": whole(raw, "JobIDRaw") if raw.isascii() and raw.isdigit() else leader,
+        "job_id": whole(raw, "JobIDRaw") if _DIGITS.fullmatch(raw) else leader,
         "array": {"job_id": leader, "task_id": whole(match[2], "JobID")} if match[2] else {},
         "het": {"job_id": leader} if match[3] else {},
-        "cluster": row.get("Cluster", ""),
-        "account": row.get("Account", ""),
-        "comment": {"job": row.get("Comment", ""), "administrator": row.get("AdminComment", "")},
-        "wckey": {"wckey": row.get("WCKey", "")},
-        "time": {"submission": _seconds(row, "Submit"), "start": _seconds(row, "Start"), "end": _seconds(row, "End")},
-        "nodes": row.get("NodeList", ""),
+        "cluster": row["Cluster"],
+        "account": row["Account"],
+        "comment": {"job": row["Comment"], "administrator": row["AdminComment"]},
+        "wckey": {"wckey": row["WCKey"]},
+        "time": _times(row, {"submission": "Submit", "start": "Start", "end": "End"}),
+        "nodes": row["NodeList"],
         "state": {"current": [row["State"]]},
-        "tres": {"allocated": _tres(row.get("AllocTRES", ""))},
+        "tres": {"allocated": _tres(row["AllocTRES"])},
         "steps": [],
     }
 
 
 def _step(row: dict[str, str], label: str) -> Document:
+    joules = row["ConsumedEnergyRaw"]
     return {
         "step": {"id": label},
-        "time": {"start": _seconds(row, "Start"), "end": _seconds(row, "End")},
-        "nodes": {"list": row.get("NodeList", "")},
-        "statistics": {"energy": {"consumed": _count(row.get("ConsumedEnergyRaw", ""))}},
+        "time": _times(row, {"start": "Start", "end": "End"}),
+        "nodes": {"list": row["NodeList"]},
+        "statistics": {"energy": {"consumed": joules if re.fullmatch(r"\d{1,19}", joules, re.ASCII) else None}},
     }
 
 
-def _tres(text: str) -> list[dict[str, Any]]:
+def _tres(text: str) -> list[Document]:
     """`cpu=8,energy=1200,gres/gpu:h100=8,mem=64G`: what has a whole number."""
     found = []
     for part in text.split(","):
-        name, _, count = part.partition("=")
-        type_, _, inner = name.partition("/")
-        if count.isascii() and count.isdigit():
-            found.append({"type": type_, "name": inner, "count": whole(count, "AllocTRES")})
+        name, _, number = part.partition("=")
+        if _DIGITS.fullmatch(number):
+            type_, _, resource = name.partition("/")
+            found.append({"type": type_, "name": resource, "count": whole(number, "AllocTRES")})
     return found
 
 
-def _count(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
+def _times(row: dict[str, str], names: dict[str, str]) -> Document:
+    return {name: _seconds(row[column], column) for name, column in names.items()}
 
 
-def _seconds(row: dict[str, str], name: str) -> float | int | None:
-    text = row.get(name, "")
+def _seconds(text: str, name: str) -> float | int | None:
     if text.lower() in _NO_TIME:
         return None
-    if text.isascii() and text.isdigit():
+    if _DIGITS.fullmatch(text):
         return whole(text, name)
     moment = time_of(text, name)
     return None if moment is None else (moment - _EPOCH).total_seconds()

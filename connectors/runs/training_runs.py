@@ -25,17 +25,17 @@ from connectors.formats.text_lines import TextFile
 from connectors.layouts.mlperf_results import is_system, results_of
 from connectors.layouts.single_files import partition_of
 from connectors.runs.batch import batch_records, batch_rows, is_batch
-from connectors.runs.forms import Form, TextForm, each_in, of_one, rows_of_documents
+from connectors.runs.forms import Form, TextForm, each_in, has, of_one, rows_of_documents
 from connectors.runs.goodput import goodput_records, goodput_rows, is_goodput
 from connectors.runs.hyperpod import is_usage_report, usage_report_rows
 from connectors.runs.kubernetes import is_kubernetes, kubernetes_records, kubernetes_rows
 from connectors.runs.maxtext import is_metrics, is_step_log, metrics_records, metrics_rows, step_log_rows
 from connectors.runs.mlflow import is_mlflow, mlflow_rows, mlflow_runs
-from connectors.runs.mlperf import is_mllog, mlperf_rows
+from connectors.runs.mlperf import mlperf_rows
 from connectors.runs.pipelines import is_pipeline, pipeline_jobs, pipeline_rows
-from connectors.runs.ray import is_ray, is_ray_list, ray_list_rows, ray_rows
+from connectors.runs.ray import PRINTED, ray_list_rows, ray_rows
 from connectors.runs.run_records import Document, RecordError, Row, RunRecord, run_json_rows, within
-from connectors.runs.sagemaker import is_sagemaker, sagemaker_rows
+from connectors.runs.sagemaker import sagemaker_rows
 from connectors.runs.slurm import is_sacct, runs_of, slurm_rows
 from connectors.runs.slurm_text import is_sacct_text, sacct_text_rows
 from connectors.runs.vertex import is_vertex, vertex_rows
@@ -45,16 +45,16 @@ from connectors.stores import ObjectStore
 KIND = "training_runs"
 
 # the first that recognises a document reads it; a file named *.run.json is our own whatever it holds
-RUN_JSON = Form("run_json", lambda document: "training_run_id" in document, of_one(run_json_rows))
+RUN_JSON = Form("run_json", has("training_run_id"), of_one(run_json_rows))
 FORMS: tuple[Form, ...] = (
-    Form("sagemaker", is_sagemaker, of_one(sagemaker_rows)),
+    Form("sagemaker", has("TrainingJobArn"), of_one(sagemaker_rows)),
     RUN_JSON,
     Form("vertex_pipeline", is_pipeline, of_one(pipeline_rows), each_in(pipeline_jobs)),
     Form("vertex", is_vertex, of_one(vertex_rows)),
     Form("slurm", is_sacct, slurm_rows, runs_of),
     Form("batch", is_batch, batch_rows, batch_records),
     Form("kubernetes", is_kubernetes, kubernetes_rows, kubernetes_records),
-    Form("ray", is_ray, of_one(ray_rows)),
+    Form("ray", has("entrypoint", "submission_id", "status"), of_one(ray_rows)),
     Form("mlflow", is_mlflow, of_one(mlflow_rows), each_in(mlflow_runs)),
     Form("goodput", is_goodput, goodput_rows, goodput_records),
     Form("maxtext", is_metrics, metrics_rows, metrics_records),
@@ -62,7 +62,7 @@ FORMS: tuple[Form, ...] = (
 )
 TEXT_FORMS: tuple[TextForm, ...] = (
     TextForm("sacct", is_sacct_text, sacct_text_rows),
-    TextForm("ray", is_ray_list, ray_list_rows),
+    TextForm("ray", has(PRINTED), ray_list_rows),
     TextForm("hyperpod", is_usage_report, usage_report_rows),
     TextForm("maxtext", is_step_log, step_log_rows),
 )
@@ -70,9 +70,7 @@ TEXT_FORMS: tuple[TextForm, ...] = (
 SCHEMA = Schema(
     columns=(
         # run, alias, attempt, node, tag, reading or progress: which of the columns below the row fills
-        required("part", Text, filled=True),
-        required("record_system", Text, filled=True),
-        required("recorded_id", Text, filled=True),
+        *(required(name, Text, filled=True) for name in ("part", "record_system", "recorded_id")),
         *optional("provider_name workload_key pair_key model_name framework team", Text),
         *optional("framework_version sdk_name sdk_version driver_version runtime_version cluster_name slice_name", Text),
         *optional("tokens useful_tokens steps", BigInt),
@@ -134,44 +132,43 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     uri = f"{store_uri}/{info.key}"
     content = TextFile(files[info.key], info.key, uri).content()
     with allowance(info.key, uri, len(content) / _BYTES):
-        rows, unknown, refused = _read(content, delivery, files, uri)
+        try:
+            rows, unknown, refused = _read(content, delivery, files, uri)
+        except RecordError as error:
+            raise _refusal(error, info.key, uri) from error
     target = folder / "runs.parquet"
     _write(rows, target)
-    remarks = (*(refusal_of(delivery, _refusal(error, info.key, uri)) for error in refused), *_remarks(delivery, rows, uri))
-    return Converted((Part(target, info.key),), len(rows), unknown, remarks)
+    remarks = [_refusal(error, info.key, uri) for error in refused]
+    # such a file is taken, but no machine's cost can ever be its runs' own; logs name no machine by their nature
+    if not any(row["part"] in ("node", "progress", "reading") for row in rows):
+        remarks.append(_without_node(uri))
+    return Converted((Part(target, info.key),), len(rows), unknown, tuple(refusal_of(delivery, remark) for remark in remarks))
 
 
 def _read(
     content: bytes, delivery: Delivery, files: dict[str, Path], uri: str
 ) -> tuple[list[Row], tuple[str, ...], list[RecordError]]:
     """The rows of a file's records, the fields that are not read, and the records that were refused; at least one row."""
-    info, *beside = delivery.objects
-    documents, unreadable = _documents(content)
+    key = delivery.objects[0].key
     unknown: tuple[str, ...] = ()
     refused: list[RecordError] = []
-    form = _text_form(content) if documents is None else None
     try:
-        if documents is not None:
-            forms = FORMS if not _OWN.search(info.key) else (FORMS[0], replace(RUN_JSON, is_one=lambda _: True))
-            rows, refused = rows_of_documents(forms, documents, info.key)
-            unknown = _unread(documents, rows)
-        elif is_mllog(content[:_HEAD].decode("utf-8", "replace")):
-            name = next((result.name for result in results_of(delivery.objects)), info.key.rpartition(".")[0])
-            system = read_system(files[beside[0].key]) if beside else {}
-            rows = within(mlperf_rows(name, Log.read(TextFile(files[info.key], info.key, uri)), system))
-        elif form is not None:
-            rows = within(form.rows(content.decode("utf-8", "replace").splitlines(), info.key))
-        else:
-            raise unreadable or RecordError("is of no known form", reason="unknown_record")
-        if not rows:
-            raise next(iter(refused), RecordError("holds no record", reason="unknown_record"))
-    except RecordError as error:
-        raise _refusal(error, info.key, uri) from error
+        documents = _documents(content)
+    except RecordError:
+        rows = _text_rows(content, delivery, files, uri)
+        if rows is None:
+            raise
+    else:
+        forms = FORMS if not _OWN.search(key) else (FORMS[0], replace(RUN_JSON, is_one=lambda _: True))
+        rows, refused = rows_of_documents(forms, documents, key)
+        unknown = _unread(documents, rows)
+    if not rows:
+        raise next(iter(refused), RecordError("holds no record", reason="unknown_record"))
     return rows, unknown, refused
 
 
-def _documents(content: bytes) -> tuple[list[Document] | None, RecordError | None]:
-    """The documents of a file: one, those of a list, or one in each line. None and the reason where it is no JSON."""
+def _documents(content: bytes) -> list[Document]:
+    """The documents of a file: one, those of a list, or one in each line. RecordError where it is no JSON."""
     found: Any = None
     try:
         try:
@@ -182,13 +179,25 @@ def _documents(content: bytes) -> tuple[list[Document] | None, RecordError | Non
             if not found:
                 raise error from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return None, RecordError(f"is no JSON: {shorten(str(error))}", reason="bad_json")
-    except RecursionError:
-        return None, RecordError("is nested too deeply", reason="too_deep")
+        raise RecordError(f"is no JSON: {shorten(str(error))}", reason="bad_json") from error
+    except RecursionError as error:
+        raise RecordError("is nested too deeply", reason="too_deep") from error
     documents = found if isinstance(found, list) else [found]
     if not documents or not all(isinstance(document, dict) for document in documents):
-        return None, RecordError("holds no record", reason="unknown_record")
-    return documents, None
+        raise RecordError("holds no record", reason="unknown_record")
+    return documents
+
+
+def _text_rows(content: bytes, delivery: Delivery, files: dict[str, Path], uri: str) -> list[Row] | None:
+    """The rows of a text that is no JSON; None where it is of no known form."""
+    info, *beside = delivery.objects
+    head = content[:_HEAD].decode("utf-8", "replace")
+    if ":::MLLOG" in head:
+        name = next((result.name for result in results_of(delivery.objects)), info.key.rpartition(".")[0])
+        system = read_system(files[beside[0].key]) if beside else {}
+        return within(mlperf_rows(name, Log.read(TextFile(files[info.key], info.key, uri)), system))
+    form = next((form for form in TEXT_FORMS if form.is_one(head)), None)
+    return within(form.rows(content.decode("utf-8", "replace").splitlines(), info.key)) if form else None
 
 
 def _unread(documents: list[Document], rows: list[Row]) -> tuple[str, ...]:
@@ -197,11 +206,6 @@ def _unread(documents: list[Document], rows: list[Row]) -> tuple[str, ...]:
         return ()
     own = (document for document in documents if RUN_JSON.is_one(document))
     return tuple(dict.fromkeys(name for document in own for name in document if name not in RunRecord.__struct_fields__))
-
-
-def _text_form(content: bytes) -> TextForm | None:
-    head = content[:_HEAD].decode("utf-8", "replace")
-    return next((form for form in TEXT_FORMS if form.is_one(head)), None)
 
 
 def _write(rows: list[Row], target: Path) -> None:
@@ -222,16 +226,10 @@ def _refusal(error: RecordError, key: str, uri: str) -> ExportContentError:
     )
 
 
-def _remarks(delivery: Delivery, rows: list[Row], uri: str) -> Iterator[Refusal]:
-    """A file without machines is taken, but no machine's cost can ever be its runs' own: the team should know.
-
-    Logs name none by their nature.
-    """
-    if not any(row["part"] in ("node", "progress", "reading") for row in rows):
-        remark = ExportContentError(
-            f"{uri} names no node: only tags and job ids can give this run a cost.",
-            place=Place(row_number=1, column_name="attempts.nodes"),
-            reason="run_without_node",
-            remedy="Add the nodes to the record, or tag the resources with the run's id; the record itself is kept.",
-        )
-        yield refusal_of(delivery, remark)
+def _without_node(uri: str) -> ExportContentError:
+    return ExportContentError(
+        f"{uri} names no node: only tags and job ids can give this run a cost.",
+        place=Place(row_number=1, column_name="attempts.nodes"),
+        reason="run_without_node",
+        remedy="Add the nodes to the record, or tag the resources with the run's id; the record itself is kept.",
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from connectors.formats.gpu_names import gpu_machine_of
@@ -42,7 +43,7 @@ def vertex_rows(document: Document) -> list[Row]:
 
 def _nodes(document: Document) -> Iterator[Row]:
     """Type, chips of one machine and number of machines of each kind of machine that has accelerators."""
-    found: dict[tuple[str, int | None], int] = {}
+    found = Counter[tuple[str, int | None]]()
     for pool in listed(document, "jobSpec", "workerPoolSpecs"):
         machine = pool.get("machineSpec") or {}
         if not isinstance(machine, dict):
@@ -61,7 +62,7 @@ def _nodes(document: Document) -> Iterator[Row]:
             # one replica is one slice, and a slice of several machines is still one replica
             machines = max(count, slice_chips // chips) if slice_chips and chips else count
             # a chief and a worker of one kind are two machines: as two equal rows they would be read as one row delivered twice
-            found[type_, chips] = found.get((type_, chips), 0) + machines
+            found[type_, chips] += machines
     for (type_, chips), machines in found.items():
         yield {"accelerator_type": type_, "chips": chips, "node_count": machines}
 

@@ -11,13 +11,6 @@ from connectors.runs.fields import count, inner, text
 from connectors.runs.forms import run_in_key
 from connectors.runs.run_records import Document, RecordError, Row, record_rows
 
-_VERSIONS = {
-    "libtpu_version": ("libtpu", "sdk_version"),
-    "jax_version": ("jax", "framework_version"),
-    "driver_version": (None, "driver_version"),
-    "runtime_version": (None, "runtime_version"),
-}
-
 
 def is_environment(document: Document) -> bool:
     """Whether a document is a run environment, or a table of the overview page that carries one."""
@@ -31,12 +24,15 @@ def environment_rows(record: list[Document], key: str) -> list[Row]:
     run = run_in_key(key) or text(found, "run_name")
     if not run:
         raise RecordError("is missing: put a profile's files below a folder run=<id>", field="run", reason="missing_value")
-    fields: Row = {"provider_name": "Google Cloud" if tpu_type_of(text(found, "device_type")) else None}
-    for name, (sdk, column) in _VERSIONS.items():
-        if version := text(found, name):
-            fields[column] = version
-            if sdk:
-                fields["framework" if column == "framework_version" else "sdk_name"] = sdk
+    libtpu, jax = text(found, "libtpu_version"), text(found, "jax_version")
+    fields = {
+        "provider_name": "Google Cloud" if tpu_type_of(text(found, "device_type")) else None,
+        "sdk_name": "libtpu" if libtpu else None,
+        "sdk_version": libtpu,
+        "framework": "jax" if jax else None,
+        "framework_version": jax,
+        **{name: text(found, name) for name in ("driver_version", "runtime_version")},
+    }
     cores = count(found, "device_core_count")
     seen = [{"part": "progress", "progress_kind": "environment", "device_count": cores}] if cores else []
     return record_rows("xprof", run, fields, seen)

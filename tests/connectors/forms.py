@@ -1,7 +1,7 @@
 """A base of each form of file that a connector reads: small, whole, and landed with rows. What the fuzzers damage.
 
-The forms of run records are those that the connector lists; the forms of telemetry, power and tables are here by the name of
-their reader. A test compares both with what there is.
+The forms of run records and of tables that people write are those that their connectors list; the forms of telemetry and power
+are here by the name of their reader. A test compares both with what there is.
 """
 
 from __future__ import annotations
@@ -149,8 +149,14 @@ TEXT_BASES: dict[str, tuple[str, str, str]] = {
     "power_meters csv": ("power_meters", "m.csv", f"time,host,outlet,watts,meter\n{SECONDS},n-1,7,412.5,pdu\n"),
     "power_meters codecarbon": ("power_meters", "emissions.csv", CODECARBON),
     "power_meters mlperf": ("power_meters", f"{mlperf.FOLDER}/power/result_0/node_0.txt", mlperf.node_log([(1, 300), (2, 310)])),
-    "fx_rates": ("fx_rates", "rates.csv", "rate_date,base_currency,quote_currency,rate\n2026-04-01,EUR,USD,1.1\n"),
-    "user_inputs": ("user_inputs", "own.csv", "kind,key,value,unit,source\npue,us-east-1,1.2,ratio,own\n"),
+    "fx_rates rates": ("fx_rates", "rates.csv", "rate_date,base_currency,quote_currency,rate\n2026-04-01,EUR,USD,1.1\n"),
+    "user_inputs figures": ("user_inputs", "own.csv", "kind,key,value,unit,source\npue,us-east-1,1.2,ratio,own\n"),
+    "user_inputs prices": (
+        "user_inputs",
+        "prices.csv",
+        "provider_name,accelerator_type,region_id,purchase_option,currency,price_per_hour,valid_from,valid_to,source\n"
+        "Google Cloud,v5e,us-west4,on_demand,USD,1.20,2026-01-01,2027-01-01,price list\n",
+    ),
 }
 CUR, CARBON_MONTH, PARTITION = f"{DATA}/cur-00001.csv", "model_version=v3.0.0/usage_period=2026-04", f"_PARTITIONTIME={DAY}"
 CARBON_TEXT = (

@@ -126,6 +126,13 @@ def test_a_ray_job_is_the_same_from_the_interface_and_from_its_command_line(tmp_
     assert picked(part(of_json, "alias"), "alias_system", "alias_id") == [("ray", "raysubmit_ABC")]
 
 
+@pytest.mark.parametrize("metadata", ["{[1]: 2}", "{" + "-" * 5_000 + "1}", "{'a': " + "[" * 300 + "]" * 300 + "}"])
+def test_metadata_of_a_printed_ray_job_that_are_no_dictionary_are_none(tmp_path: Path, metadata: str) -> None:
+    printed = f"[JobDetails(submission_id='raysubmit_ABC', status=<JobStatus.STOPPED: 'STOPPED'>, metadata={metadata})]\n"
+    result = read(tmp_path, printed.encode(), "jobs.log")
+    assert (part(result, "attempt")[0]["state"], part(result, "tag")) == ("stopped", [])
+
+
 MLFLOW: dict[str, Any] = {
     "info": {"run_id": "9f", "run_name": "calm-fox-1", "status": "FINISHED", "start_time": T0, "end_time": T0 + 2 * HOUR},
     "data": {

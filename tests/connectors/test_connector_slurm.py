@@ -181,6 +181,11 @@ def test_a_job_that_waits_or_runs_has_no_end_and_a_cancelled_one_no_machine(tmp_
     assert {(row["recorded_id"], row.get("ended_at")) for row in part(result, "node")} == {("2", None)}
 
 
+@pytest.mark.parametrize("state", [" ", {"current": " "}, {"current": ["", " "]}, {"current": []}])
+def test_a_state_without_a_word_is_unknown(tmp_path: Path, state: Any) -> None:
+    assert [row["state"] for row in part(read(tmp_path, answer(job(state=state)), "sacct.json"), "attempt")] == ["unknown"]
+
+
 def test_one_broken_job_is_refused_and_the_others_are_taken(tmp_path: Path) -> None:
     result = read(tmp_path, answer(job(), job(job_id="x"), job(job_id=3, nodes="a[1-")), "sacct.json")
     assert len(part(result, "run")) == 1

@@ -27,7 +27,8 @@ import pytest
 from connectors.deliveries import Converted, Delivery
 from connectors.errors import ConnectorError
 from connectors.power import gpu_monitoring, neuron_power
-from connectors.registry import KINDS, connector_for
+from connectors.registry import DESCRIPTORS, KINDS, connector_for
+from connectors.runs import training_runs
 from connectors.runs.training_runs import FORMS, TEXT_FORMS
 from connectors.stores import ObjectStore
 from connectors.stores.local import LocalStore
@@ -191,9 +192,15 @@ def test_no_value_of_any_form_hangs_bursts_or_surprises(tmp_path: Path) -> None:
 
 
 def test_every_form_has_a_base() -> None:
-    """Forms of run records as their connector lists them, readers as their kinds list them, and every kind at least once."""
+    """Forms as their connectors list them, readers as their kinds list them, and every kind at least once."""
     forms = {f"runs {form.name}" for form in FORMS} | {f"runs text {form.name}" for form in TEXT_FORMS} | {"runs text mllog"}
-    assert forms == {name for name in BASES if name.startswith("runs ")}
+    assert forms == {name for name, (kind, _, _) in BASES.items() if kind == training_runs.KIND}
+    tables: dict[str, Any] = {kind: connector_for(kind) for kind in KINDS if DESCRIPTORS[kind].fact == "inputs"}
+    listed = {f"{kind} {form.name}": (form, connector) for kind, connector in tables.items() for form in connector.FORMS}
+    assert listed.keys() == {name for name, (kind, _, _) in BASES.items() if kind in tables}
+    for name, (form, connector) in listed.items():  # and is of that form, not of one before it
+        header = BASES[name][2].partition("\n")[0].split(",")
+        assert next(one for one in connector.FORMS if one.mark in (None, *header)) is form
     for module in (tpu_monitoring, neuron_power, gpu_monitoring):
         keys = [key for kind, key, _ in BASES.values() if kind == module.KIND]
         assert all(any(key.endswith(endings) for key in keys) for endings in module._READERS)
