@@ -13,9 +13,8 @@ import typer
 from dagster_project import __version__
 from dagster_project.commands.endings import guarded, say
 from dagster_project.commands.evidence_cli import restatements, trace, verify
-from dagster_project.commands.export_cli import export_app
 from dagster_project.commands.options import DEFAULT_CONFIG, Config, Format, Json, Wait, published_by, settings_of
-from dagster_project.commands.report_cli import report_app
+from dagster_project.commands.report_cli import export_app, report_app
 
 app = typer.Typer(
     name="trainledger",

@@ -29,11 +29,9 @@ def accept(
         found = [one for one in held if one.partition == partition and export in (None, one.export)]
         if len({one.export for one in found}) != 1:
             there = ", ".join(sorted({f"{one.partition} of export '{one.export}'" for one in held})) or "nothing"
-            raise UsageError(
-                f"{source} {partition} names {'no' if not found else 'more than one'} delivery that is held back",
-                where="trainledger accept",
-                remedy=f"Held back of this source: {there}. Give its partition, and `--export NAME` where several have it.",
-            )
+            what = f"{source} {partition} names {'no' if not found else 'more than one'} delivery that is held back"
+            remedy = f"Held back of this source: {there}. Give its partition, and `--export NAME` where several have it."
+            raise UsageError(what, where="trainledger accept", remedy=remedy)
         newest = max(found, key=lambda one: one.order)
         acceptance = Acceptance(
             source=source,

@@ -14,15 +14,16 @@ from pathlib import Path
 
 from dagster_project import demo
 from dagster_project.base.failures import UsageError, writing_to
-from dagster_project.commands.issuing import issue_report
 from dagster_project.commands.progress import shown
 from dagster_project.commands.refreshing import refresh
-from dagster_project.commands.reporting import quarterly_report
+from dagster_project.commands.reporting import issue_report, quarterly_report
 from dagster_project.demo.generate import write_demo
 from dagster_project.election.winners import View
 from dagster_project.evidence import chain
-from dagster_project.settings import Settings, load_settings
+from dagster_project.evidence.issuing import zip_of
+from dagster_project.settings import load_settings
 from dagster_project.warehouse.building import Listener
+from dagster_project.warehouse.home import Home
 
 DEMO_NOW = "2026-10-10T00:00:00Z"
 QUARTERS = ("2026Q2", "2026Q3")
@@ -48,13 +49,13 @@ def prepare(folder: Path, scale: int) -> Path:
     return folder / CONFIGURATION
 
 
-def _issued(settings: Settings, say: Callable[[str], None], listener: Listener) -> Path:
+def _issued(home: Home, say: Callable[[str], None], listener: Listener) -> Path:
     """The zip of the finished quarter's report, issued by two invented people when the demo runs for the first time."""
-    reports = settings.home / "reports"
-    line = chain.last_of(chain.lines_of(reports), ISSUED)
+    line = chain.last_of(chain.lines_of(home.root / "reports"), ISSUED)
     if line is None:
-        line = issue_report(settings, ISSUED, View(), settings.reporting.approved_by[0], None, 0, say, say, listener).line
-    return reports / chain.FOLDER / f"{line['report_id']}.zip"
+        approver = home.settings.reporting.approved_by[0]
+        line = issue_report(home, ISSUED, View(), approver, None, 0, say, say, listener)
+    return zip_of(home.root, line["report_id"])
 
 
 def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
@@ -64,10 +65,11 @@ def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
     with writing_to(folder):
         config = prepare(folder, scale)
     settings = load_settings(config)
+    home = Home.of(settings)
     with shown() as listener:
         code = refresh(settings, say=say, listener=listener).exit_code
-        reports = {quarter: quarterly_report(settings, quarter, View(), None, 0, say, listener) for quarter in QUARTERS}
-        issued = _issued(settings, say, listener)
+        reports = {quarter: quarterly_report(home, quarter, View(), None, 0, say, listener) for quarter in QUARTERS}
+        issued = _issued(home, say, listener)
     say("")
     say("Everything below is synthetic.")
     say(f"Warehouse  {settings.home / 'published' / 'trainledger.duckdb'}")

@@ -3,6 +3,7 @@
 As in cli.py, whatever is heavy is imported inside the command that needs it.
 """
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -36,20 +37,15 @@ def verify(
     Example: trainledger verify --landing
     """
     from dagster_project.commands.progress import shown
-    from dagster_project.commands.verifying import require_a_subject, verify_landing, verify_report
+    from dagster_project.commands.verifying import require_a_subject, tell_findings, verify_landing
 
     require_a_subject(path, landing, from_landing, is_signature_asked=require_signature or trusted_key is not None)
     if path is not None:
+        from dagster_project.evidence.checking import verify_pack
+
         with shown() as listener:
-            return verify_report(
-                path,
-                from_landing,
-                typer.echo,
-                trusted_key=trusted_key,
-                is_signature_required=require_signature,
-                as_json=as_json,
-                listener=listener,
-            )
+            found = verify_pack(path, trusted_key, require_signature, from_landing, listener)
+        return tell_findings(found, typer.echo, as_json=as_json)
     settings = settings_of(config)
     with shown() as listener:
         return verify_landing(settings, typer.echo, as_json=as_json, listener=listener)
@@ -69,10 +65,10 @@ def restatements(
     Example: trainledger restatements --quarter 2026Q2
     """
     from dagster_project.commands.progress import shown
-    from dagster_project.commands.restatements import tell_restatements
+    from dagster_project.evidence.restating import tell_restatements
 
     with shown() as listener:
-        return tell_restatements(settings_of(config), quarter, wait, typer.echo, say, as_json=as_json, listener=listener)
+        return tell_restatements(settings_of(config), quarter, wait, typer.echo, say, listener, as_json=as_json)
 
 
 @guarded
@@ -99,13 +95,17 @@ def trace(
 
     if (figure is None) == (source_row is None):
         raise UsageError("trace needs one question", remedy="Give either --figure ID or --source-row OBJECT:N.")
+    from dagster_project.evidence.tracing.command import figure_text, opened_trace, trace_figure
+    from dagster_project.evidence.tracing.source_rows import place_of, row_text, trace_row
+    from dagster_project.publishing.digest import plain_text
+    from dagster_project.warehouse.home import Home
+
     settings = settings_of(config)
-    with shown() as listener:
+    if source_row is not None:
+        place_of(source_row)
+    with shown() as listener, opened_trace(Home.of(settings)) as opened:
         if figure is not None:
-            from dagster_project.evidence.tracing.command import trace_figure
-
-            trace_figure(settings, figure, typer.echo, report=report, out=out, as_json=as_json, listener=listener)
+            document, text = trace_figure(opened, figure, report, out, listener), figure_text
         else:
-            from dagster_project.evidence.tracing.source_rows import trace_source_row
-
-            trace_source_row(settings, source_row or "", typer.echo, as_json=as_json, listener=listener)
+            document, text = trace_row(opened, source_row or "", listener), row_text
+    typer.echo(json.dumps(document, default=plain_text, indent=1, ensure_ascii=False) if as_json else text(document))

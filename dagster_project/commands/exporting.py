@@ -13,10 +13,10 @@ import duckdb
 
 from dagster_project.base.failures import UsageError
 from dagster_project.base.months import first_day, month_end, read_month
-from dagster_project.commands.query import open_published, text_of, write_csv, write_parquet
+from dagster_project.commands.options import Format
+from dagster_project.commands.query import open_published, write_answer
 from dagster_project.publishing.digest import plain_text
-
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+from reports.page.records import FORMULA_STARTS
 
 
 @dataclass(frozen=True)
@@ -34,43 +34,36 @@ ACTIVITY = Export("activity_data", "period_start", "activity_id")
 
 def export(file: Path, what: Export, first: str | None, last: str | None, target: Path | None) -> None:
     """Write the rows from the first month to the last, both included, to a .csv or .parquet file, else CSV to standard output."""
-    if target is not None and target.suffix not in (".csv", ".parquet"):
+    forms = {".csv": Format.csv, ".parquet": Format.parquet}
+    if target is not None and target.suffix not in forms:
         raise UsageError(f"'{target.name}' is neither CSV nor Parquet", remedy="Name the file .csv or .parquet.")
     with open_published(file) as connection:
         connection.execute("set TimeZone = 'UTC'")
         if not connection.execute("from duckdb_views() where schema_name = 'marts' and view_name = ?", [what.view]).fetchall():
             remedy = "Run `trainledger refresh` with this version first."
             raise UsageError(f"the publication has no {what.view}", where=str(file), remedy=remedy)
-        if bounds := _bounds(first, last):
-            _require_rows(connection, what, bounds)
-        condition = " and ".join(f"{what.month} {comparison} ?" for comparison, _ in bounds) or "true"
-        query = f"select * from marts.{what.view} where {condition} order by {what.key}"
-        cursor = connection.execute(query, [day for _, day in bounds])
-        if target is not None and target.suffix == ".parquet":
-            write_parquet(cursor, target)
-        else:
-            with text_of(target) as out:
-                write_csv(cursor, out, cell)
+        condition, days = _months(what, first, last)
+        if days:
+            _require_rows(connection, what, condition, days)
+        cursor = connection.execute(f"select * from marts.{what.view} where {condition} order by {what.key}", days)
+        write_answer(cursor, Format.csv if target is None else forms[target.suffix], target, cell)
 
 
-def _bounds(first: str | None, last: str | None) -> list[tuple[str, date]]:
-    """Comparisons with a row's month, half-open."""
+def _months(what: Export, first: str | None, last: str | None) -> tuple[str, list[date]]:
+    """A condition of a row's month, half-open, and the days in it."""
     if first and last and read_month(first, "--from") > read_month(last, "--to"):
         raise UsageError(f"--to {last} is before --from {first}", remedy=f"Write --from {last} --to {first}.")
-    bounds = []
-    if first:
-        bounds.append((">=", first_day(read_month(first, "--from"))))
+    days = {f"{what.month} >= ?": first_day(read_month(first, "--from"))} if first else {}
     if last:
-        bounds.append(("<", month_end(read_month(last, "--to")).date()))
-    return bounds
+        days[f"{what.month} < ?"] = month_end(read_month(last, "--to")).date()
+    return " and ".join(days) or "true", [*days.values()]
 
 
-def _require_rows(connection: duckdb.DuckDBPyConnection, what: Export, bounds: list[tuple[str, date]]) -> None:
+def _require_rows(connection: duckdb.DuckDBPyConnection, what: Export, condition: str, days: list[date]) -> None:
     """Refuse months of which there is nothing: a file without rows looks like months without cost."""
-    inside = " and ".join(f"{what.month} {comparison} ?" for comparison, _ in bounds)
     names = ", ".join(f"strftime({which}({what.month}), '%Y-%m')" for which in ("min", "max"))
-    query = f"select {names}, coalesce(bool_or({inside}), false) from marts.{what.view}"
-    [(earliest, latest, is_there)] = connection.execute(query, [day for _, day in bounds]).fetchall()
+    query = f"select {names}, coalesce(bool_or({condition}), false) from marts.{what.view}"
+    [(earliest, latest, is_there)] = connection.execute(query, days).fetchall()
     if not is_there:
         there = f"It has {earliest} to {latest}." if earliest else "It has none of any month."
         raise UsageError(f"{what.view} has no row of these months", remedy=f"{there} Give other months, or none for all.")

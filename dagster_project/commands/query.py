@@ -7,8 +7,7 @@ numbers keep all their digits; in JSON they are strings, because most readers of
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TextIO
@@ -59,21 +58,29 @@ def answer(file: Path, sql: str, form: Format, target: Path | None = None, timeo
         try:
             _require_one(connection, sql)
             with time_limit(connection, timeout):
-                _write_answer(connection.execute(sql), form, target)
+                write_answer(connection.execute(sql), form, target)
         except TooLongError as error:
             raise UsageError(str(error).rstrip("."), remedy="Ask for less, or give a longer --timeout.") from None
         except duckdb.Error as error:
             raise UsageError(f"the query does not run: {str(error).strip().rstrip('.!')}") from None
 
 
-def _write_answer(cursor: duckdb.DuckDBPyConnection | None, form: Format, target: Path | None) -> None:
+def write_answer(
+    cursor: duckdb.DuckDBPyConnection | None, form: Format, target: Path | None, cell: Callable[[Any], str] = plain_text
+) -> None:
+    """Write an answer to a file, some rows at a time, or to standard output; `cell` gives the text of a value."""
     if cursor is None or cursor.description is None:  # nothing, or only a remark, or a statement without an answer
         raise UsageError("the statement returns no rows")
     if form is Format.parquet and target is not None:
-        write_parquet(cursor, target)
+        reader = cursor.to_arrow_reader(BATCH)
+        with writing_to(target), parquet.ParquetWriter(target, reader.schema, compression="zstd") as writer:
+            for batch in reader:
+                writer.write_batch(batch)
+    elif target is not None:
+        with writing_to(target), target.open("w", encoding="utf-8", newline="") as out:
+            _WRITERS[form](cursor, out, cell)
     else:
-        with text_of(target) as out:
-            _WRITERS[form](cursor, out)
+        _WRITERS[form](cursor, sys.stdout, cell)
 
 
 def _require_one(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
@@ -82,63 +89,41 @@ def _require_one(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     asked = [one for one in connection.extract_statements(sql) if one.query or one.type != made_by_engine]
     if len(asked) > 1:
         second = " ".join(asked[1].query.split())[:60]
-        raise UsageError(
-            f"this is {len(asked)} statements, and one is answered; the second begins with: {second}",
-            remedy="Ask one at a time.",
-        )
-
-
-@contextmanager
-def text_of(target: Path | None) -> Iterator[TextIO]:
-    """The file that an answer is written to, or standard output."""
-    if target is None:
-        yield sys.stdout
-    else:
-        with writing_to(target), target.open("w", encoding="utf-8", newline="") as out:
-            yield out
-
-
-def write_parquet(cursor: duckdb.DuckDBPyConnection, target: Path) -> None:
-    """Write an answer as Parquet, some rows at a time."""
-    reader = cursor.to_arrow_reader(BATCH)
-    with writing_to(target), parquet.ParquetWriter(target, reader.schema, compression="zstd") as writer:
-        for batch in reader:
-            writer.write_batch(batch)
+        what = f"this is {len(asked)} statements, and one is answered; the second begins with: {second}"
+        raise UsageError(what, remedy="Ask one at a time.")
 
 
 def _names(cursor: duckdb.DuckDBPyConnection) -> list[str]:
     return [column[0] for column in cursor.description]
 
 
-def write_csv(cursor: duckdb.DuckDBPyConnection, out: TextIO, cell: Callable[[Any], str] = plain_text) -> None:
-    """Write an answer as CSV; null is an empty cell."""
+def _write_csv(cursor: duckdb.DuckDBPyConnection, out: TextIO, cell: Callable[[Any], str]) -> None:
+    """Null is an empty cell."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_names(cursor))
     while rows := cursor.fetchmany(BATCH):
         writer.writerows([["" if value is None else cell(value) for value in row] for row in rows])
 
 
-def _write_json(cursor: duckdb.DuckDBPyConnection, out: TextIO) -> None:
+def _write_json(cursor: duckdb.DuckDBPyConnection, out: TextIO, cell: Callable[[Any], str]) -> None:
     names, separator = _names(cursor), ""
     out.write("[")
     while rows := cursor.fetchmany(BATCH):
         for row in rows:
-            out.write(f"{separator}\n{json.dumps(dict(zip(names, row, strict=True)), default=plain_text, ensure_ascii=False)}")
+            out.write(f"{separator}\n{json.dumps(dict(zip(names, row, strict=True)), default=cell, ensure_ascii=False)}")
             separator = ","
     out.write("\n]\n")
 
 
-def _write_table(cursor: duckdb.DuckDBPyConnection, out: TextIO) -> None:
+def _write_table(cursor: duckdb.DuckDBPyConnection, out: TextIO, cell: Callable[[Any], str]) -> None:
     names, rows = _names(cursor), cursor.fetchall()
-    cells = [["–" if value is None else plain_text(value) for value in row] for row in rows]
+    cells = [["–" if value is None else cell(value) for value in row] for row in rows]
     widths = [max([len(name), *(len(row[place]) for row in cells)]) for place, name in enumerate(names)]
     is_number = [any(isinstance(row[place], int | float | Decimal) for row in rows) for place in range(len(names))]
 
     def line(values: list[str]) -> str:
-        padded = (
-            value.rjust(width) if number else value.ljust(width)
-            for value, width, number in zip(values, widths, is_number, strict=True)
-        )
+        places = zip(values, widths, is_number, strict=True)
+        padded = [value.rjust(width) if number else value.ljust(width) for value, width, number in places]
         return "  ".join(padded).rstrip() + "\n"
 
     out.write(line(names) + line(["-" * width for width in widths]))
@@ -147,8 +132,4 @@ def _write_table(cursor: duckdb.DuckDBPyConnection, out: TextIO) -> None:
     out.write(f"({len(rows)} row{'' if len(rows) == 1 else 's'})\n")
 
 
-_WRITERS: dict[Format, Callable[[duckdb.DuckDBPyConnection, TextIO], None]] = {
-    Format.csv: write_csv,
-    Format.json: _write_json,
-    Format.table: _write_table,
-}
+_WRITERS = {Format.csv: _write_csv, Format.json: _write_json, Format.table: _write_table}

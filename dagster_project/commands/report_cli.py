@@ -1,4 +1,4 @@
-"""The commands below `trainledger report`: what each reads of its options, and the one module it calls.
+"""The commands below `trainledger report` and `trainledger export`: what each reads of its options, and the one module it calls.
 
 As in cli.py, whatever is heavy is imported inside the command that needs it.
 """
@@ -9,9 +9,16 @@ from typing import Annotated
 import typer
 
 from dagster_project.commands.endings import guarded, say
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Wait, settings_of
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Wait, published_by, settings_of
 
 report_app = typer.Typer(help="Reports of the published file.", no_args_is_help=True)
+export_app = typer.Typer(help="Files for other systems, from the published file.", no_args_is_help=True)
+
+First = Annotated[str | None, typer.Option("--from", metavar="MONTH", help="First month, like 2026-04; default: all there are.")]
+Last = Annotated[str | None, typer.Option("--to", metavar="MONTH", help="Last month, included.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Named .csv or .parquet; default: CSV to standard output.")
+]
 
 
 @report_app.command("quarterly")
@@ -40,24 +47,28 @@ def report_quarterly(
     Example: trainledger report quarterly --quarter 2026Q3 --issue --approver "A. Person" --sign key.pem
     """
     from dagster_project.base.clock import parse_past
+    from dagster_project.base.failures import UsageError
     from dagster_project.commands.progress import shown
-    from dagster_project.commands.reporting import quarterly_report
+    from dagster_project.commands.reporting import issue_report, quarterly_report
     from dagster_project.election.winners import View
+    from dagster_project.warehouse.home import Home
 
     view = View(
         parse_past(as_of, "--as-of") if as_of else None,
         parse_past(as_published, "--as-published") if as_published else None,
     )
-    if issue or approver or sign:
-        from dagster_project.commands.issuing import issue_report
-
-        with shown() as listener:
-            issue_report(
-                settings_of(config), quarter, view, approver, sign, wait, typer.echo, say, listener, is_asked=issue, out=out
-            )
-        return
+    home = Home.of(settings_of(config))
+    if (approver or sign) and not issue:
+        raise UsageError("--approver and --sign belong to an issued report", remedy="Give --issue too.")
+    if issue and approver is None:
+        raise UsageError("a report is issued by two people", remedy="Give --approver NAME.")
+    if issue and out is not None:
+        raise UsageError("an issued report goes below reports/issued in the home", remedy="Leave --out away.")
     with shown() as listener:
-        report = quarterly_report(settings_of(config), quarter, view, out, wait, say, listener)
+        if issue:
+            issue_report(home, quarter, view, approver or "", sign, wait, typer.echo, say, listener)
+            return
+        report = quarterly_report(home, quarter, view, out, wait, say, listener)
     reasons = f": {'; '.join(report.reasons)}" if report.reasons else ""
     typer.echo(f"{report.html}")
     say(f"{quarter} is {report.status}{reasons}")
@@ -102,7 +113,32 @@ def report_compare(
     Example: trainledger report compare --from 2026-04-01 --to 2026-10-01
     """
     from dagster_project.commands.reporting import comparison
+    from dagster_project.warehouse.home import Home
 
-    report = comparison(settings_of(config), start, end, out, say)
+    report = comparison(Home.of(settings_of(config)), start, end, out, say)
     typer.echo(f"{report.html}")
     say(f"{report.window.words}: {report.counted}")
+
+
+@export_app.command("focus")
+@guarded
+def export_focus(first: First = None, last: Last = None, out: Out = None, config: Config = DEFAULT_CONFIG) -> None:
+    """Write the whole bill as FOCUS 1.4 rows: runs as allocated resources, what no run carries, and both emission totals.
+
+    Example: trainledger export focus --from 2026-04 --to 2026-06 --out q2.parquet
+    """
+    from dagster_project.commands.exporting import FOCUS, export
+
+    export(published_by(config), FOCUS, first, last, out)
+
+
+@export_app.command("activity")
+@guarded
+def export_activity(first: First = None, last: Last = None, out: Out = None, config: Config = DEFAULT_CONFIG) -> None:
+    """Write activity data for a carbon accounting platform: tonnes and kWh by month, supplier, account and region.
+
+    Example: trainledger export activity --from 2026-04 --to 2026-06 --out q2.csv
+    """
+    from dagster_project.commands.exporting import ACTIVITY, export
+
+    export(published_by(config), ACTIVITY, first, last, out)

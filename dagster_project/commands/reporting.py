@@ -14,8 +14,9 @@ from dagster_project.commands.progress import draw
 from dagster_project.election.election import elect
 from dagster_project.election.units import fingerprints
 from dagster_project.election.winners import View
+from dagster_project.evidence.chain import Line
+from dagster_project.evidence.issuing import issue, require_two_people, zip_of
 from dagster_project.publishing.reporting import policy_of, render_comparison, render_quarter
-from dagster_project.settings import Settings
 from dagster_project.warehouse import builds
 from dagster_project.warehouse.building import Listener, build_steps, no_listener
 from dagster_project.warehouse.home import Home
@@ -55,24 +56,42 @@ def site_of(home: Home, view: View, wait: float, say: Say, listener: Listener = 
 
 
 def quarterly_report(
-    settings: Settings, quarter: str, view: View, out: Path | None, wait: float, say: Say, listener: Listener = no_listener
+    home: Home, quarter: str, view: View, out: Path | None, wait: float, say: Say, listener: Listener = no_listener
 ) -> QuarterlyReport:
     """The report of a quarter as published, or as of an instant, in `out` or beside the publication."""
     Quarter.parse(quarter)  # before anything is built for it
-    site, note = site_of(Home.of(settings), view, wait, say, listener), note_of(view)
+    site, note = site_of(home, view, wait, say, listener), note_of(view)
     listener("report", 0, 1, quarter)
-    folder, policy = out or site.root / "reports", policy_of(settings.reporting)
-    report = render_quarter(site.published_file, folder, quarter, settings.organisation.name, note, policy=policy)
+    folder, policy = out or site.root / "reports", policy_of(home.settings.reporting)
+    report = render_quarter(site.published_file, folder, quarter, home.settings.organisation.name, note, policy=policy)
     listener("report", 1, 1, quarter)
     if note is None:  # an earlier view is no report of the publication
-        show_report(settings.home, quarter, report.html, report.status, say)
+        show_report(home.root, quarter, report.html, report.status, say)
     return report
 
 
-def comparison(settings: Settings, start: str | None, end: str | None, out: Path | None, say: Say) -> Comparison:
+def issue_report(
+    home: Home, quarter: str, view: View, approver: str, sign: Path | None, wait: float, tell: Say, say: Say, listener: Listener
+) -> Line:
+    """Freeze the report of a quarter, and say where it is and what verifies it."""
+    require_two_people(home.settings, approver)  # before anything is built
+    site = site_of(home, view, wait, say, listener)
+    listener("issue", 0, 1, quarter)
+    with writer_lock(home.root, "trainledger report quarterly --issue", wait, say):
+        line = issue(home.at(site), quarter, approver, view, note_of(view), sign)
+    listener("issue", 1, 1, quarter)
+    archive = zip_of(home.root, line["report_id"])
+    tell(str(archive))
+    instead = f"; it takes the place of {line['supersedes']}" if line["supersedes"] else ""
+    say(f"{line['report_id']} is {line['status']}, approved by {line['approver']}{instead}.")
+    say(f"Verify it anywhere: trainledger verify {archive.name}")
+    return line
+
+
+def comparison(home: Home, start: str | None, end: str | None, out: Path | None, say: Say) -> Comparison:
     """The comparison from one day up to and without another, of the publication, in `out` or beside it."""
-    site = Site.of_home(settings.home)
     first, last = (read_day(text, option) if text else None for text, option in ((start, "--from"), (end, "--to")))
-    report = render_comparison(site.published_file, out or site.root / "reports", settings.organisation.name, first, last)
-    show_comparison(settings.home, report, say)
+    organisation = home.settings.organisation.name
+    report = render_comparison(home.site.published_file, out or home.root / "reports", organisation, first, last)
+    show_comparison(home.root, report, say)
     return report

@@ -13,8 +13,7 @@ def write_starter(path: Path) -> None:
         with path.open("x", encoding="utf-8") as handle:
             handle.write(TEXT)
     except FileExistsError:
-        raise UsageError(
-            "the configuration is there already", where=str(path), remedy="Edit it, or give another --config."
-        ) from None
+        remedy = "Edit it, or give another --config."
+        raise UsageError("the configuration is there already", where=str(path), remedy=remedy) from None
     except OSError as error:
         raise UsageError(f"the configuration cannot be written: {error.strerror}", where=str(path)) from None

@@ -129,14 +129,11 @@ def _months(
     if source.facts.fact == "telemetry":  # it is unknown when a run should have been seen
         return [_source_month(month, "landed", found[month], landed[month], None) for month in sorted(found)]
     known = sorted(found.keys() | quarantined)
-    rows = []
-    for month in months_between(known[0], f"{election.at:%Y-%m}") if known else []:
-        if not source.reads_month(month) and month not in found:
-            continue
-        elected = found.get(month, [])
-        state = "quarantined" if month in quarantined else _state(source, month, elected, election.at)
-        rows.append(_source_month(month, state, elected, landed[month], month in books))
-    return rows
+    months = months_between(known[0], f"{election.at:%Y-%m}") if known else []
+    shown = {month: found.get(month, []) for month in months if source.reads_month(month) or month in found}
+    states = {month: _state(source, month, elected, election.at) for month, elected in shown.items()}
+    states |= dict.fromkeys(quarantined & shown.keys(), "quarantined")
+    return [_source_month(month, states[month], elected, landed[month], month in books) for month, elected in shown.items()]
 
 
 def _best(members: list[Elected]) -> Elected | None:

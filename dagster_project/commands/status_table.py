@@ -1,6 +1,6 @@
 """How `trainledger status` looks: a table of twelve months, then in lines whatever is wrong, also in the months before them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from textwrap import fill
@@ -35,35 +35,38 @@ def table_text(status: Status, width: int | None = None, *, everything: bool = F
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
         title = f"Landing at {status.at:%Y-%m-%d %H:%M} UTC"
-        for table in tables(status.sources, title, everything=everything):
+        months = sorted({cell.month for source in status.sources for cell in source.months})
+        for table in tables(status.sources, title, months, everything=everything):
             console.print(table)
             console.print()
         if words := legend(status.sources):
             console.print(f"{words}\n")
-        for source in status.sources:
-            for style, head, text in _lines(source, status, everything):
-                _tell(console, style, head, text)
-        if status.telemetry:
-            _tell(console, "", "telemetry", telemetry_line(status.telemetry))
-        for sku in status.unknown_tpu_skus:
-            _tell(console, "bold yellow", "unknown TPU SKU", f"{sku.sku_description!r} in {sku.row_count:,} rows. {UNKNOWN_SKU}")
-        for warning in status.warnings:
-            _tell(console, "bold yellow", "warning", warning)
+        for style, head, text in _lines(status, months[:-SHOWN_MONTHS], everything):
+            line = fill(f"{head} {text}", console.width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+            shown = Text(line)
+            shown.stylize(style, 0, len(head))
+            console.print(shown, soft_wrap=True)
     return captured.get().rstrip()
 
 
-def _tell(console: Console, style: str, head: str, text: str) -> None:
-    line = fill(f"{head} {text}", console.width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-    shown = Text(line)
-    shown.stylize(style, 0, len(head))
-    console.print(shown, soft_wrap=True)
+def _lines(status: Status, earlier: list[str], everything: bool) -> Iterator[tuple[str, str, str]]:
+    """What is to be known below the table, also of months before those in it: how its head looks, the head, the text."""
+    for source in status.sources:
+        yield from _lines_of(source, earlier, everything)
+    if status.telemetry:
+        yield "", "telemetry", telemetry_line(status.telemetry)
+    for sku in status.unknown_tpu_skus:
+        yield "bold yellow", "unknown TPU SKU", f"{sku.sku_description!r} in {sku.row_count:,} rows. {UNKNOWN_SKU}"
+    for warning in status.warnings:
+        yield "bold yellow", "warning", warning
 
 
-def _lines(source: SourceStatus, status: Status, everything: bool) -> Iterator[tuple[str, str, str]]:
-    """What is to be known of one source below the table: how its head looks, the head, the text."""
+def _lines_of(source: SourceStatus, earlier: list[str], everything: bool) -> Iterator[tuple[str, str, str]]:
     name, shown = source.name, len(source.quarantined) if everything else SHOWN
-    if not everything and (wrong := older_wrong(source, status.sources)):
-        yield "bold red", "earlier months", f"of {name}: {wrong}"
+    wrong = {state: [cell.month for cell in source.months if cell.state == state and cell.month in earlier] for state in WRONG}
+    if not everything and any(wrong.values()):
+        listed = "; ".join(f"{state} {', '.join(ranges(months))}" for state, months in wrong.items() if months)
+        yield "bold red", "earlier months", f"of {name}: {listed}"
     for item in source.quarantined[:shown]:
         yield "bold red", "quarantined", f"{name}: {item['message']} {item['remedy']}"
     if len(source.quarantined) > shown:
@@ -79,9 +82,8 @@ def _lines(source: SourceStatus, status: Status, everything: bool) -> Iterator[t
         yield "", "unknown columns", f"in {name}: {', '.join(columns if everything else columns[:SHOWN])}{more}"
 
 
-def tables(sources: Sequence[SourceStatus], title: str, *, everything: bool) -> list[Table]:
+def tables(sources: Sequence[SourceStatus], title: str, months: list[str], *, everything: bool) -> list[Table]:
     """The newest twelve months, or with `everything` all of them, in tables of twelve, the newest last."""
-    months = sorted({cell.month for source in sources for cell in source.months})
     blocks = [months[max(end - SHOWN_MONTHS, 0) : end] for end in range(len(months), 0, -SHOWN_MONTHS)] or [[]]
     shown = blocks[::-1] if everything else blocks[:1]
     return [_table(sources, title if number == 0 else "", block) for number, block in enumerate(shown)]
@@ -93,18 +95,10 @@ def legend(sources: Sequence[SourceStatus]) -> str:
     return ", ".join(f"[{style}]{word}[/] {state.replace('_', ' ')}" for state, (word, style) in STATES.items() if state in used)
 
 
-def older_wrong(source: SourceStatus, sources: Sequence[SourceStatus]) -> str:
-    """What is wrong in months before the newest twelve: `missing 2019-03, 2019-05..2019-08`; '' where nothing is."""
-    months = sorted({cell.month for one in sources for cell in one.months})[:-SHOWN_MONTHS]
-    found = {state: [cell.month for cell in source.months if cell.state == state and cell.month in months] for state in WRONG}
-    return "; ".join(f"{state} {', '.join(ranges(wrong))}" for state, wrong in found.items() if wrong)
-
-
-def ranges(months: Iterable[str]) -> list[str]:
+def ranges(months: list[str]) -> list[str]:
     """Months in order, those that follow each other as one: 2019-03, 2019-05..2019-08."""
-    listed = list(months)
-    known = {month: number for number, month in enumerate(months_between(listed[0], listed[-1]))}
-    runs = [[month for _, month in group] for _, group in groupby(enumerate(listed), key=lambda pair: known[pair[1]] - pair[0])]
+    known = {month: number for number, month in enumerate(months_between(months[0], months[-1]))}
+    runs = [[month for _, month in group] for _, group in groupby(enumerate(months), key=lambda pair: known[pair[1]] - pair[0])]
     return [run[0] if len(run) == 1 else f"{run[0]}..{run[-1]}" for run in runs]
 
 

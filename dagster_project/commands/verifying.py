@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dagster_project.base.failures import UsageError
 from dagster_project.landing.land import Landing
@@ -11,6 +12,9 @@ from dagster_project.landing.verifying import Difference, landed_differences
 from dagster_project.settings import Settings
 from dagster_project.warehouse.building import Listener, no_listener
 from dagster_project.warehouse.home import Home
+
+if TYPE_CHECKING:
+    from dagster_project.evidence.checking import Findings
 
 NOT_COMPARED = 3
 
@@ -26,53 +30,26 @@ def require_a_subject(path: Path | None, landing: bool, from_landing: str | None
         raise UsageError("--from-landing rebuilds the tables of an issued report", remedy="Give its folder or zip too.")
 
 
-def verify_report(
-    path: Path,
-    from_landing: str | None,
-    tell: Callable[[str], None],
-    *,
-    trusted_key: Path | None = None,
-    is_signature_required: bool = False,
-    as_json: bool = False,
-    listener: Listener = no_listener,
-) -> int:
+def tell_findings(found: "Findings", tell: Callable[[str], None], *, as_json: bool = False) -> int:
     """Tell every difference, what cannot be compared here, and how much was compared. Returns the exit code: 0, 1 or 3."""
-    from dagster_project.evidence import signing
-    from dagster_project.evidence.checking import Demands, json_of, opened_pack, verify_pack
-    from dagster_project.evidence.rebuilding import landing_differences
-
-    demands = Demands(is_signature_required, signing.trusted_key(trusted_key) if trusted_key else None)
-
-    with opened_pack(path) as (folder, differences):
-        listener("verify", 0, 1, path.name)
-        found = verify_pack(path, folder, differences, demands)
-        listener("verify", 1, 1, path.name)
-        if from_landing and not found.differences:
-            differing, left_out, tables = landing_differences(folder, found.issued, from_landing, listener)
-            found.differences += differing
-            found.remarks += left_out
-            found.is_partial = bool(left_out)
-            found.counts["rebuilt"] = tables
+    code, report_id = found.exit_code, found.issued.get("report_id")
     if as_json:
-        tell(json_of(found))
-        return found.exit_code
+        differing = {"differences": found.differences, "remarks": found.remarks}
+        tell(json.dumps({"exit_code": code, "report_id": report_id, **found.counts, **differing}, indent=2))
+        return code
     for text in found.differences:
         tell(f"differs: {text}")
     for text in found.remarks:
         tell(text)
-    if found.exit_code == NOT_COMPARED and not found.is_partial:
+    if code == NOT_COMPARED and not found.is_partial:
         tell("Nothing could be compared: the report has no figure with SQL.")
     elif not found.differences:
         counts = {"figures": 0, "rendered": 0} | found.counts
         rebuilt = f"; {counts['rebuilt']} tables rebuilt from the landing" if "rebuilt" in counts else ""
-        report = (
-            f"{found.issued['report_id']} is{', as far as it could be compared,' if found.is_partial else ''} as it was issued"
-        )
-        tell(
-            f"{report}: {counts['files']} files, {counts['figures']} figures from their SQL,"
-            f" {counts['rendered']} files rendered again{rebuilt}."
-        )
-    return found.exit_code
+        report = f"{report_id} is{', as far as it could be compared,' if found.is_partial else ''} as it was issued"
+        files, figures, rendered = (counts[name] for name in ("files", "figures", "rendered"))
+        tell(f"{report}: {files} files, {figures} figures from their SQL, {rendered} files rendered again{rebuilt}.")
+    return code
 
 
 def verify_landing(

@@ -66,16 +66,13 @@ def _cost(ledger: Ledger, bill: Reading) -> Iterator[Check]:
         }
         remedy = ""
         if len(months) > 1:
-            message += f"; by month: {some([f'{name} {percent(part)}{_note(bill, name)}' for name, part in months])}"
+            notes = {name: "" if bill.is_whole(name) else " (of what was read)" for name, _ in months}
+            message += f"; by month: {some([f'{name} {percent(part)}{notes[name]}' for name, part in months])}"
         if by_tag + by_record != whole:
             named = some([f"{name or 'rows without resource'} ({amount:,.2f})" for name, amount, _ in rest], rest[0][2])
             message += f"; without a run: {named}"
             remedy = "Tag these machines with the run's id, or write a run record for them; without one it is no_record or idle."
         yield _answer(bill, "cost", message, remedy, **facts)
-
-
-def _note(bill: Reading, month: str) -> str:
-    return "" if bill.is_whole(month) else " (of what was read)"
 
 
 def _worst_first(ledger: Ledger, bill: Reading, currency: str) -> list[tuple[str, float | None]]:

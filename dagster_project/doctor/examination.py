@@ -11,13 +11,12 @@ from pathlib import Path
 from textwrap import fill
 
 from dagster_project.base.clock import now
-from dagster_project.doctor.carbon import ask_carbon
 from dagster_project.doctor.checks import Check, counted
 from dagster_project.doctor.costs import ask_bill
 from dagster_project.doctor.ledger import built
 from dagster_project.doctor.machine import check_machine
 from dagster_project.doctor.reading import Reading, read_source, readings_of
-from dagster_project.doctor.runs import ask_records, ask_telemetry, ask_types
+from dagster_project.doctor.runs import ask_carbon, ask_records, ask_telemetry, ask_types
 from dagster_project.doctor.unknowns import ask_unknowns
 from dagster_project.warehouse import modelling, statements
 from dagster_project.warehouse.home import Home
@@ -84,13 +83,13 @@ def _questions(home: Home, elsewhere: Home, readings: list[Reading]) -> Iterator
 
 
 def _text(check: Check) -> str:
-    """A finding on lines of 80 columns; names and paths are never cut, nor 98 % after its number."""
-    remedy = [(f"{'':9}-> {check.remedy}", 12)] if check.remedy else []
-    given = [(f"{check.outcome:8} {check.about}: {check.message}", 9), *remedy]
-    return "\n".join(_filled(text.replace(" %", "\N{NO-BREAK SPACE}%"), by) for text, by in given).replace(
-        "\N{NO-BREAK SPACE}%", " %"
-    )
+    """A finding on lines of 80 columns, with its remedy below."""
+    remedy = [_filled(f"{'':9}-> {check.remedy}", 12)] if check.remedy else []
+    return "\n".join([_filled(f"{check.outcome:8} {check.about}: {check.message}", 9), *remedy])
 
 
 def _filled(text: str, indent: int) -> str:
-    return fill(text, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    """Names and paths are never cut, nor 98 % after its number."""
+    kept = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    lines = fill(kept, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return lines.replace("\N{NO-BREAK SPACE}%", " %")

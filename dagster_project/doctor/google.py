@@ -4,28 +4,26 @@ All of it is free: the table is described, queries are tried without being run, 
 that would stop a refresh ends the questions, for those behind it would repeat it. Rows are read elsewhere, if they are free.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_UP, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from connectors.deliveries import Delivery
 from connectors.errors import ConnectorError
+from connectors.gcp.tables import READINGS, TableReading
 from connectors.stores import ObjectStore
+from connectors.stores.bigquery import TableStore
+from connectors.stores.bigquery_preview import ROWS
 from connectors.stores.google_errors import grant
 from connectors.stores.google_locations import table_location
+from connectors.stores.google_permissions import lacking, logged_in_as, neighbours, try_stream
 from dagster_project.base.clock import now
 from dagster_project.base.failures import meant
 from dagster_project.base.months import first_day
-from dagster_project.doctor.checks import KEPT, Check, answered, counted, size, some
+from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, size, some
 from dagster_project.landing.records import partition_day
 from dagster_project.settings import SourceSettings
-
-if TYPE_CHECKING:
-    from connectors.gcp.tables import TableReading
-    from connectors.stores.bigquery import TableStore
 
 # on demand, of the multi-regions US and EU; others and editions differ: https://cloud.google.com/bigquery/pricing
 USD_PER_TIB = Decimal("6.25")
@@ -37,9 +35,6 @@ _NO_DATA = (date(2006, 1, 1), date(2006, 1, 2))  # a day before any bill: where 
 
 def check_table(source: SourceSettings, store: ObjectStore) -> Iterator[Check]:
     """Everything that can be known before a query runs. Nothing follows a problem."""
-    from connectors.gcp.tables import READINGS
-    from connectors.stores.bigquery import TableStore
-
     reading = READINGS.get(source.kind)
     if not isinstance(store, TableStore) or reading is None:
         return  # the listing refuses it, in words of its own
@@ -54,10 +49,6 @@ def check_table(source: SourceSettings, store: ObjectStore) -> Iterator[Check]:
 
 def check_newest(source: SourceSettings, store: ObjectStore, delivery: Delivery) -> Check:
     """What it would cost a refresh to read the newest partition."""
-    from connectors.gcp.tables import READINGS
-    from connectors.stores.bigquery import TableStore
-    from connectors.stores.bigquery_preview import ROWS
-
     assert isinstance(store, TableStore)
     day = partition_day(delivery.partition) or first_day(delivery.partition[:7])
     name = f"the partition of {day}"
@@ -67,7 +58,7 @@ def check_newest(source: SourceSettings, store: ObjectStore, delivery: Delivery)
         return _above_cap(source, f"a read of {name}", number)
     message = f"a read of {name}, the newest, takes {size(number)}, about {_price(number)}; {ROWS:,} rows of it are free"
     cap = source.maximum_bytes_billed
-    return _ok(source, "bytes", message, partition=delivery.partition, bytes=number, maximum_bytes_billed=cap)
+    return _of(source, "bytes", "ok", message, partition=delivery.partition, bytes=number, maximum_bytes_billed=cap)
 
 
 def _questions(source: SourceSettings, store: TableStore, reading: TableReading) -> Iterator[Check]:
@@ -81,7 +72,7 @@ def _questions(source: SourceSettings, store: TableStore, reading: TableReading)
     yield _permissions(source, store, description)
     if not reading.is_divided(description):
         message = "its rows are known by queries alone, which are billed, so none is read here"
-        yield _warning(f"table of {source.name}", message, "`trainledger refresh` reads them.", reason="rows_are_billed")
+        yield _of(source, "table", "warning", message, "`trainledger refresh` reads them.", reason="rows_are_billed")
 
 
 def _problem(source: SourceSettings, store: TableStore, error: ConnectorError) -> Check:
@@ -111,21 +102,19 @@ def _named(source: SourceSettings, remedy: str) -> str:
 
 
 def _login(source: SourceSettings, store: TableStore) -> Check:
-    from connectors.stores.google_permissions import logged_in_as
-
     name = logged_in_as(source.location, store.options)
     if source.endpoint_url:
         message = f"{source.endpoint_url} is asked without a login"
     else:
         message = f"Google knows this login as {name}" if name else "Google takes this login, which names no account"
         message += ", by impersonation" if source.impersonate else ""
-    is_impersonated = source.impersonate is not None
-    return _ok(source, "login", message, login=name or None, is_impersonated=is_impersonated, endpoint_url=source.endpoint_url)
+    facts: dict[str, Any] = {"is_impersonated": source.impersonate is not None, "endpoint_url": source.endpoint_url}
+    return _of(source, "login", "ok", message, login=name or None, **facts)
 
 
 def _table(source: SourceSettings, reading: TableReading, description: Mapping[str, Any]) -> Iterator[Check]:
     """What the table is; what of it will be lost; whether Google still writes it."""
-    about, kind = f"table of {source.name}", description.get("type", "TABLE")
+    kind = description.get("type", "TABLE")
     axis, clustered = reading.axis_of(description), (description.get("clustering") or {}).get("fields", [])
     rows = int(description.get("numRows") or 0)
     place = description.get("location")
@@ -134,34 +123,32 @@ def _table(source: SourceSettings, reading: TableReading, description: Mapping[s
     message += f", clustered by {some(clustered)}" if clustered else ""
     message += f", {counted(rows, 'row')}" if kind == "TABLE" else ""
     divided = {"read_by": axis.column, "unit": axis.unit, "clustered_by": clustered}
-    yield _ok(source, "table", message, type=kind, location=place, **divided, rows=rows if kind == "TABLE" else None)
-    yield from _expiring(source, description, about)
+    yield _of(source, "table", "ok", message, type=kind, location=place, **divided, rows=rows if kind == "TABLE" else None)
+    yield from _expiring(source, description)
     written = datetime.fromtimestamp(int(description.get("lastModifiedTime") or 0) / 1000, UTC)
     if kind == "TABLE" and not reading.is_by_month and description.get("lastModifiedTime") and written < now() - STOPPED_AFTER:
         message = f"nothing was written into it since {written:%Y-%m-%d %H:%M} UTC; Google writes several times a day"
         remedy = "See whether the export was switched off, or goes to another table now (Billing, Billing export)."
-        yield _warning(about, message, remedy, reason="export_stopped", last_modified=written.isoformat())
+        yield _of(source, "table", "warning", message, remedy, reason="export_stopped", last_modified=written.isoformat())
 
 
-def _expiring(source: SourceSettings, description: Mapping[str, Any], about: str) -> Iterator[Check]:
+def _expiring(source: SourceSettings, description: Mapping[str, Any]) -> Iterator[Check]:
     divided = description.get("timePartitioning") or {}
     days = int(divided.get("expirationMs") or 0) // 86_400_000
     if 0 < days < source.look_back_days:
         message = f"its partitions are deleted after {days} days: what Google corrects in older ones is lost"
         remedy = f"Set the expiration of partitions to never, or at least to {source.look_back_days} days (look_back_days)."
-        yield _warning(about, message, remedy, reason="table_expires", partitions_expire_after_days=days)
+        yield _of(source, "table", "warning", message, remedy, reason="table_expires", partitions_expire_after_days=days)
     if description.get("expirationTime"):
         at = datetime.fromtimestamp(int(description["expirationTime"]) / 1000, UTC)
         message, remedy = f"the whole table is deleted on {at:%Y-%m-%d}", "Set the table's expiration to never."
-        yield _warning(about, message, remedy, reason="table_expires", expires_at=at.isoformat())
+        yield _of(source, "table", "warning", message, remedy, reason="table_expires", expires_at=at.isoformat())
 
 
-def _ok(source: SourceSettings, question: str, message: str, **facts: Any) -> Check:
-    return answered(f"{question} of {source.name}", question, message, facts=facts)
-
-
-def _warning(about: str, message: str, remedy: str, *, reason: str, **facts: Any) -> Check:
-    return Check(about, "warning", message, remedy, True, "table", {"reason": reason, **facts})
+def _of(
+    source: SourceSettings, topic: str, outcome: Outcome, message: str, remedy: str = "", question: str = "", **facts: Any
+) -> Check:
+    return Check(f"{topic} of {source.name}", outcome, message, remedy, True, question or topic, facts)
 
 
 def _columns(source: SourceSettings, reading: TableReading, description: Mapping[str, Any]) -> Check:
@@ -172,7 +159,7 @@ def _columns(source: SourceSettings, reading: TableReading, description: Mapping
     message = f"{counted(len(names), 'column')}, with all that must be there"
     message += f"; not there, as in older tables: {some(absent)}" if absent else ""
     message += f"; kept and not read, as they are unknown: {some(unknown)}" if unknown else ""
-    return _ok(source, "columns", message, columns=len(names), absent=absent, unknown_columns=list(unknown[:KEPT]))
+    return _of(source, "columns", "ok", message, columns=len(names), absent=absent, unknown_columns=list(unknown[:KEPT]))
 
 
 def _bytes(source: SourceSettings, store: TableStore, reading: TableReading, description: Mapping[str, Any]) -> Iterator[Check]:
@@ -182,8 +169,8 @@ def _bytes(source: SourceSettings, store: TableStore, reading: TableReading, des
         number = store.dry_run(reading.look_sql(table, description, options.first_day, options.end_day))
         is_pruned = reading.is_divided(description) or not store.dry_run(reading.look_sql(table, description, *_NO_DATA))
     except ConnectorError as error:
-        if error.reason == "permission_denied" and (missing := _missing(source, store)):
-            yield _lacks(source, missing)
+        if error.reason == "permission_denied" and (check := _lacks(source, store)):
+            yield check
             return
         raise
     if number > cap:
@@ -192,20 +179,20 @@ def _bytes(source: SourceSettings, store: TableStore, reading: TableReading, des
     since = f"at the days since {options.first_day}" if options.first_day else "at all days, as they were not all landed yet"
     message = f"the next look, {since}, reads {size(number)}, about {_price(number)} on demand; no query may read more than"
     message, first = f"{message} {size(cap)} (maximum_bytes_billed)", str(options.first_day or "") or None
-    yield _ok(source, "bytes", message, look_bytes=number, first_day=first, maximum_bytes_billed=cap)
+    yield _of(source, "bytes", "ok", message, look_bytes=number, first_day=first, maximum_bytes_billed=cap)
     if not is_pruned:
         remedy = "Name a table that is divided by day, as Google's own is, or divide the table behind the view."
         message = "each look and each read goes through the whole table or view, whatever days are asked for"
-        yield _warning(f"bytes of {source.name}", message, remedy, reason="no_pruning", look_bytes=number)
+        yield _of(source, "bytes", "warning", message, remedy, question="table", reason="no_pruning", look_bytes=number)
 
 
 def _above_cap(source: SourceSettings, what: str, number: int, otherwise: str = "") -> Check:
     cap = source.maximum_bytes_billed
     needed = (int(number * 1.01) // 10**9 + 1) * 10**9  # BigQuery rounds up what it bills
     remedy = f"Write `maximum_bytes_billed: {needed}` for this source (about {_price(number)} each time){otherwise}."
-    facts = {"reason": "above_byte_cap", "bytes": number, "maximum_bytes_billed": cap, "needed": needed}
+    facts: dict[str, Any] = {"bytes": number, "maximum_bytes_billed": cap, "needed": needed}
     message = f"{what} would take {size(number)}, and maximum_bytes_billed is {size(cap)}: it is not run"
-    return Check(f"bytes of {source.name}", "problem", message, remedy, True, "bytes", facts)
+    return _of(source, "bytes", "problem", message, remedy, reason="above_byte_cap", **facts)
 
 
 def _price(number: int) -> str:
@@ -215,36 +202,27 @@ def _price(number: int) -> str:
 
 def _permissions(source: SourceSettings, store: TableStore, description: Mapping[str, Any]) -> Check:
     """What a refresh needs and did not need yet: the rows of the table, and a stream of the Storage API for large partitions."""
-    from connectors.stores.google_permissions import try_stream
-
-    if missing := _missing(source, store):
-        return _lacks(source, missing)
+    if check := _lacks(source, store):
+        return check
     column = description["schema"]["fields"][0]["name"]
     is_table = description.get("type", "TABLE") == "TABLE"
     is_known = is_table and try_stream(store.reader, source.location, column, store.options)
     message = "it may describe the table and run queries"
     message += ", and stream rows" if is_known else "; whether it may stream rows is shown by the first large partition"
-    return _ok(source, "permissions", message, may_stream=is_known or None)
+    return _of(source, "permissions", "ok", message, may_stream=is_known or None)
 
 
-def _missing(source: SourceSettings, store: TableStore) -> list[str]:
-    from connectors.stores.google_permissions import lacking
-
-    return lacking(store.client, source.location, store.options)
-
-
-def _lacks(source: SourceSettings, missing: list[str]) -> Check:
-    facts = {"reason": "permission_denied", "missing": missing}
-    message = f"this login lacks {some(missing)} on {source.location}"
-    return Check(
-        f"permissions of {source.name}", "problem", message, _named(source, grant("describe")), True, "permissions", facts
-    )
+def _lacks(source: SourceSettings, store: TableStore) -> Check | None:
+    """The permissions that this login has not, if there are such."""
+    missing = lacking(store.client, source.location, store.options)
+    if not missing:
+        return None
+    message, remedy = f"this login lacks {some(missing)} on {source.location}", _named(source, grant("describe"))
+    return _of(source, "permissions", "problem", message, remedy, reason="permission_denied", missing=missing)
 
 
 def _nearest(source: SourceSettings, store: TableStore) -> str:
     """What of a table's name is not there, with the name that may be meant; '' where it is listed after all."""
-    from connectors.stores.google_permissions import neighbours
-
     table = table_location(source.location)
     what, names = neighbours(store.client, table, store.options)
     if table.table in names or (what == "dataset" and table.dataset in names):  # it is there, and may not be looked into

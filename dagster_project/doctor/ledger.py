@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,23 +30,10 @@ if TYPE_CHECKING:
     from dagster_project.warehouse.home import Home
     from dagster_project.warehouse.statements import Statement
 
-ASKED = {
-    "intermediate.int_aws_lines",
-    "intermediate.int_charges",
-    "intermediate.int_line_attributions",
-    "intermediate.int_month_holdings",
-    "intermediate.int_named_charges",
-    "intermediate.int_run_records",
-    "intermediate.int_split_charges",
-    "intermediate.int_telemetry_matches",
-    "intermediate.int_unknown_types",
-    "marts.fct_residual_costs",
-    "marts.fct_telemetry_matches",
-    "marts.run_month_summary",
-    "marts.run_summary",
-    "seeds.accelerator_types",
-    "staging.stg_aws_cur__line_items",
-}
+QUESTIONS, LINES = (Path(__file__).with_name(name).read_text("utf-8") for name in ("questions.sql", "lines_and_held.sql"))
+NAMED = dict(re.findall(r"^-- name: (\w+)\n(.*?)(?=^--|\Z)", QUESTIONS, re.MULTILINE | re.DOTALL))
+# the tables that they read: only these are built
+ASKED = set(re.findall(r"\b(?:staging|intermediate|marts|seeds)\.\w+", QUESTIONS + LINES))
 
 
 def kind_of(fact: Fact, provider: str) -> Kind:
@@ -63,21 +49,14 @@ def built(elsewhere: Home, every: Iterable[Statement]) -> Iterator[Ledger]:
     billed = {one.usage_month for one in payer_months(election) if one.is_bill_landed}
     sampled = {month for one in election.of_fact("telemetry") for month in one.contents.controls.sample_months}
     months = [first_day(month) for month in sorted(billed | sampled)]
-    texts = [month.isoformat() for month in months]
-    build = builds.Build("doctor", clock.now().isoformat(), "", "", {}, texts, is_full=True)
+    build = builds.Build("doctor", clock.now().isoformat(), "", "", {}, [month.isoformat() for month in months], is_full=True)
     with opened(elsewhere.site) as connection:
         create_raw(connection, elsewhere.rules, elsewhere.landing, election, months)
         for node in runner.run(statements.needed(every, ASKED), build, connection):
             if not node.is_sound:
                 raise ModelsError(f"{node.name}: {node.detail}", remedy="The answers need it; report it with this message.")
-        connection.execute(Path(__file__).with_name("lines_and_held.sql").read_text(encoding="utf-8"))
+        connection.execute(LINES)
         yield Ledger(connection)
-
-
-@cache
-def _questions() -> dict[str, str]:
-    text = Path(__file__).with_name("questions.sql").read_text(encoding="utf-8")
-    return dict(re.findall(r"^-- name: (\w+)\n(.*?)(?=^--|\Z)", text, re.MULTILINE | re.DOTALL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +71,7 @@ class Ledger:
 
     def rows(self, question: str, **given: Any) -> list[tuple[Any, ...]]:
         """The rows that answer a question of questions.sql."""
-        return self.ask(_questions()[question], **given)
+        return self.ask(NAMED[question], **given)
 
     def row(self, question: str, **given: Any) -> tuple[Any, ...]:
         """The only row that answers a question."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from connectors.errors import ConnectorError
 from connectors.stores.opening import open_store
-from dagster_project.doctor.checks import Check
+from dagster_project.doctor.checks import Check, Outcome
 
 LITTLE_SPACE = 10 << 30
 SPACE_NEEDED = "A landing needs about the size of its exports, a build about a tenth of it."
@@ -30,11 +30,9 @@ def check_machine(home: Path, landing: str, base: Path) -> Iterator[Check]:
         yield Check("home", "ok", message, question="home", facts={"folder": str(home), "disk": disk})
     yield _check_landing(landing, base)
     free = shutil.disk_usage(place).free
-    is_little = free < LITTLE_SPACE
-    message = f"{free / (1 << 30):.1f} GB are free"
-    facts = {"free_bytes": free}
-    outcome, remedy = ("warning", SPACE_NEEDED) if is_little else ("ok", "")
-    yield Check("disk space", outcome, message, remedy, question="disk_space", facts=facts)  # type: ignore[arg-type]
+    outcome: Outcome = "warning" if free < LITTLE_SPACE else "ok"
+    remedy, facts = SPACE_NEEDED if outcome == "warning" else "", {"free_bytes": free}
+    yield Check("disk space", outcome, f"{free / (1 << 30):.1f} GB are free", remedy, question="disk_space", facts=facts)
 
 
 def _check_landing(landing: str, base: Path) -> Check:

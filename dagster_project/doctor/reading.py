@@ -20,7 +20,6 @@ from connectors.telemetry.samples import facts_of
 from dagster_project.base.clock import now
 from dagster_project.base.failures import meant
 from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, size, some
-from dagster_project.doctor.google import check_newest, check_table
 from dagster_project.landing.deriving.contents import Contents
 from dagster_project.landing.fetching import batches
 from dagster_project.landing.land import Landing
@@ -83,30 +82,30 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
         span = span_of(source, is_loaded=is_loaded(home.landing, source))
         store = open_source(base, source, span, is_free=True)
         if is_table(source):
-            checks = list(check_table(source, store))
+            from dagster_project.doctor import google  # its clients take a while to load
+
+            checks = list(google.check_table(source, store))
             yield from checks
             if any(check.outcome == "problem" or check.facts.get("reason") == "rows_are_billed" for check in checks):
                 return
         connector = connector_for(source.kind)
         found, counts = look(source.kind, connector.find_deliveries, getattr(connector, "LAYOUTS", ()), store)
         found = [item for item in found if is_wanted(source, item)]
-        deliveries = [item for item in found if isinstance(item, Delivery)]
+        deliveries = sorted((item for item in found if isinstance(item, Delivery)), key=lambda one: one.published_at)
         yield from _first_of(source, [one for one in found if isinstance(one, Refusal)], "warning" if deliveries else "problem")
         if not deliveries:
             if not found:
                 yield _nothing(base, source, store, counts)
             return
         wanted = _newest_first(source, deliveries, reading)
-        yield from _half_exported(source, deliveries)
-        yield from _several_exports(source, deliveries)
-        yield from _orphans(source, store, deliveries)
+        yield from _listed(source, store, deliveries)
+        allowed = wanted
         if is_table(source):
-            check = check_newest(source, store, wanted[0])
-            yield check
-            if check.outcome != "problem":
-                yield from _read(home.landing, landing, wanted, reading, wanted[:1])
-        else:
-            yield from _read(home.landing, landing, wanted, reading, wanted)
+            allowed = wanted[:1]
+            yield (check := google.check_newest(source, store, wanted[0]))
+            if check.outcome == "problem":
+                return
+        yield from _read(home.landing, landing, wanted, reading, allowed)
     except BaseException as error:  # whatever is wrong with one source, the others are looked at
         surprise = surprise_of(error, source.name, None, landing.store.staging)
         yield Check(source.name, "problem", surprise.message, surprise.remedy, True, "source", {"reason": surprise.reason})
@@ -116,7 +115,9 @@ def _first_of(
     source: SourceSettings, found: Sequence[ConnectorError | RowRefusal | Refusal], outcome: Outcome
 ) -> Iterator[Check]:
     """The first findings, and how many more there are."""
-    yield from (_finding(source, outcome, one) for one in found[:REFUSALS])
+    for one in found[:REFUSALS]:
+        facts = {"reason": one.reason, "source_object": one.source_object}
+        yield Check(source.name, outcome, one.message, one.remedy, True, "refusal", facts)
     if len(found) > REFUSALS:
         message = counted(len(found) - REFUSALS, "more finding")
         yield Check(source.name, "warning", message, "`trainledger refresh` names them all.", True, "refusal")
@@ -124,12 +125,10 @@ def _first_of(
 
 def _nothing(base: Path, source: SourceSettings, store: ObjectStore, counts: Counts) -> Check:
     """Why there is neither a delivery nor a refusal, and which prefix is meant."""
-    what, remedy = nothing_there(store.uri, counts) or (
-        f"{store.uri}: nothing of the configured months ({source.months})",
-        "Correct `months`, or wait for the provider.",
-    )
-    what += _meant(base, source)
-    return Check(source.name, "problem", what, remedy, True, "source", {"listed": counts.listed, "bystanders": counts.bystanders})
+    of_months = f"{store.uri}: nothing of the configured months ({source.months})", "Correct `months`, or wait for the provider."
+    what, remedy = nothing_there(store.uri, counts) or of_months
+    facts = {"listed": counts.listed, "bystanders": counts.bystanders}
+    return Check(source.name, "problem", what + _meant(base, source), remedy, True, "source", facts)
 
 
 def _meant(base: Path, source: SourceSettings) -> str:
@@ -145,38 +144,29 @@ def _meant(base: Path, source: SourceSettings) -> str:
     return meant(name, names - {name})
 
 
-def _half_exported(source: SourceSettings, deliveries: list[Delivery]) -> Iterator[Check]:
-    exported = {one.partition: one.published_at for one in sorted(deliveries, key=lambda one: one.published_at)}
-    months = partial_months(source, exported, now())
-    if months:
+def _listed(source: SourceSettings, store: ObjectStore, deliveries: list[Delivery]) -> Iterator[Check]:
+    """What the listing of deliveries, oldest first, shows to be wrong with them."""
+    latest = {one.partition: one for one in deliveries}
+    if months := partial_months(source, {name: one.published_at for name, one in latest.items()}, now()):
         facts = {"reason": REASON, "months": [month.facts() for month in months[:KEPT]]}
         yield Check(source.name, "warning", f"half exported: {in_words(months)}", REMEDY, True, REASON, facts)
-
-
-def _several_exports(source: SourceSettings, deliveries: list[Delivery]) -> Iterator[Check]:
-    """Exports that lie in one location: whose payers they are of is in their rows."""
     exports = sorted({_export(one) for one in deliveries})
-    if len(exports) > 1:
+    if len(exports) > 1:  # whose payers they are of is in their rows
         what = f"{len(exports)} exports lie in this location: {', '.join(exports)}"
         remedy = "Where they are of one payer, one of them counts: name it with `book:`. Where they are not, both do."
         yield Check(source.name, "warning", what, remedy, True, "two_exports", {"exports": exports})
+    if source.facts.provider_name == "Google Cloud":  # in any partition, files that one EXPORT DATA cannot have written
+        orphans = [refusal for one in latest.values() for refusal in orphan_shards(one, store.uri)]
+        yield from _first_of(source, orphans, "warning")
 
 
 def _export(delivery: Delivery) -> str:
     return export_of(delivery.manifest.key if delivery.manifest else "")
 
 
-def _orphans(source: SourceSettings, store: ObjectStore, deliveries: list[Delivery]) -> Iterator[Check]:
-    """Files that one EXPORT DATA cannot have written, in any partition: the listing shows."""
-    if source.facts.provider_name != "Google Cloud" or source.facts.fact not in BYTES:
-        return
-    latest = {one.partition: one for one in sorted(deliveries, key=lambda one: one.published_at)}
-    yield from _first_of(source, [refusal for one in latest.values() for refusal in orphan_shards(one, store.uri)], "warning")
-
-
 def _newest_first(source: SourceSettings, deliveries: list[Delivery], reading: Reading) -> list[Delivery]:
     """The newest delivery of each partition, those of the newest months first; and by month how many objects there are."""
-    latest = {(one.partition, _export(one)): one for one in sorted(deliveries, key=lambda one: one.published_at)}
+    latest = {(one.partition, _export(one)): one for one in deliveries}
     if source.facts.fact in ("runs", "inputs"):
         wanted = sorted(latest.values(), key=lambda one: one.published_at, reverse=True)
     else:
@@ -240,12 +230,7 @@ def _remarks(contents: Contents, reading: Reading) -> list[RowRefusal]:
     reading.rows += contents.rows
     reading.unknown_columns.update(contents.unknown_columns)
     reading.columns.update(name for part in contents.parts for name in part.columns)
-    return [one for one in contents.refusals if one.reason != ORPHANS]  # a part of the files was read: `_orphans` knows all
-
-
-def _finding(source: SourceSettings, outcome: Outcome, of: ConnectorError | RowRefusal | Refusal) -> Check:
-    facts = {"reason": of.reason, "source_object": of.source_object}
-    return Check(source.name, outcome, of.message, of.remedy, True, "refusal", facts)
+    return [one for one in contents.refusals if one.reason != ORPHANS]  # a part of the files was read: `_listed` knows all
 
 
 def _summary(reading: Reading) -> Check:
@@ -275,9 +260,8 @@ def _summary(reading: Reading) -> Check:
         return Check(source.name, "warning", message, "`trainledger refresh` reads them.", True, "source", facts)
     message += f"; read {read:,} of {counted(there, what)}"
     if reading.lacking and what == "file":  # how large the partitions of a table are is not listed
-        message += (
-            f" ({size(reading.bytes_read)} of {size(reading.bytes_there)}; at most {size(reading.limit)} and {FILES:,} files)"
-        )
+        most = f"at most {size(reading.limit)} and {FILES:,} files"
+        message += f" ({size(reading.bytes_read)} of {size(reading.bytes_there)}; {most})"
     message += f", {counted(reading.rows, 'row')}"
     message += f", {counted(len(unknown), 'unknown column')} ({some(unknown)})" if unknown else ""
     message += f"; in part: {', '.join(filter(None, in_part))}" if newest and in_part else ""

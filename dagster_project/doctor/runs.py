@@ -1,9 +1,9 @@
-"""Will runs get their cost and energy? Records beside the bills of their time, samples beside the records of theirs."""
+"""Will runs get their cost, energy and carbon? Records and carbon beside the bills of their time, samples beside the records."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, time
 
-from dagster_project.base.months import first_day, month_end
+from dagster_project.base.months import CARBON_EXPECTED_AFTER, first_day, month_end
 from dagster_project.doctor.checks import KEPT, Check, answered, counted, percent, share, some
 from dagster_project.doctor.ledger import Ledger, kind_of
 from dagster_project.doctor.reading import Reading
@@ -83,9 +83,7 @@ def _samples_of(ledger: Ledger, telemetry: Reading) -> Iterator[Check]:
         "samples": samples,
         "matched": matched,
         "share": share(matched, samples),
-        "unmatched": [
-            {"host": host, "run_key": key, "reason": reason, "samples": count} for host, key, reason, count in rest[:KEPT]
-        ],
+        "unmatched": [dict(zip(("host", "run_key", "reason", "samples"), row, strict=True)) for row in rest[:KEPT]],
     }
     part = "" if telemetry.is_whole() else " (only a part was read)"
     seen = f"{counted(samples, 'sample')} from {first:%Y-%m-%d} to {last:%Y-%m-%d}"
@@ -110,3 +108,52 @@ def ask_types(ledger: Ledger) -> Iterator[Check]:
     remedy = "Write accelerator_type as the page of run records has it; without a type that is known energy stays null."
     message = "; ".join(findings) or f"the catalogue knows {some(known)}"
     yield answered("accelerator types", "accelerator_types", message, remedy if findings else "", facts)
+
+
+def ask_carbon(ledger: Ledger, bills: Sequence[Reading], carbon: Sequence[Reading], now: datetime) -> Iterator[Check]:
+    """One answer per provider that bills."""
+    for provider in sorted({bill.source.facts.provider_name or "" for bill in bills}):
+        # late rows of Google's lie in partitions of a month in which nothing was used yet
+        last = max(ledger.month(bill) for bill in bills if bill.source.facts.provider_name == provider)
+        billed = [month for month in _months_of(bills, provider) if month <= last]
+        sources = [one for one in carbon if one.source.facts.provider_name == provider]
+        if not sources:
+            kind = kind_of("carbon", provider)
+            message = "no source of it: what the provider says of emissions will be not_published"
+            facts = {"provider_name": provider, "bill_months": billed, "carbon_months": []}
+            yield Check(f"carbon of {provider}", "warning", message, f"Add one of kind {kind}.", False, "carbon", facts)
+            continue
+        yield _carbon_of(ledger, provider, billed, _months_of(carbon, provider), now)
+
+
+def _months_of(readings: Sequence[Reading], provider: str) -> list[str]:
+    return sorted({month for one in readings if one.source.facts.provider_name == provider for month in one.months})
+
+
+def _carbon_of(ledger: Ledger, provider: str, billed: list[str], known: list[str], now: datetime) -> Check:
+    missing = [month for month in billed if month not in known]
+    due = [month for month in missing if month_end(month) + CARBON_EXPECTED_AFTER <= now]
+    later = [month for month in missing if month not in due]
+    payers = ledger.rows("payers", provider=provider)
+    is_known = any(has_carbon for *_, has_carbon in payers)
+    strange = [payer for payer, is_billed, has_carbon in payers if is_known and is_billed and not has_carbon]
+    facts = {
+        "provider_name": provider,
+        "bill_months": billed,
+        "carbon_months": known,
+        "missing": due,
+        "not_yet_published": later,
+        "payers_without_carbon": strange[:KEPT],
+    }
+    both = len(billed) - len(missing)
+    message = f"{both:,} of {counted(len(billed), 'billed month')} have carbon"
+    if later:
+        message += f"; not due yet: {some(later)}"
+    if due:
+        message += f"; missing: {some(due)}"
+    if strange:
+        message += f"; billed payers without carbon: {some(strange)}"
+    remedy = "Ask for a backfill of these months, or copy them." if due else ""
+    if strange:
+        remedy = f"{remedy} Add the carbon export of these payers.".strip()
+    return answered(f"carbon of {provider}", "carbon", message, remedy, facts)

@@ -54,11 +54,6 @@ def chain_differences(path: Path) -> Iterator[str]:
         before = _digest(text)
 
 
-def line_of(path: Path, report_id: str) -> Line | None:
-    """The line of a report in a chain that is whole."""
-    return next((line for line in map(json.loads, _texts(path)) if line["report_id"] == report_id), None)
-
-
 def last_of(lines: list[Line], quarter: str) -> Line | None:
     """The report of a quarter that no later one takes the place of."""
     return next((line for line in reversed(lines) if line["quarter"] == quarter), None)

@@ -7,7 +7,6 @@ reported, and is none.
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,27 +21,19 @@ from dagster_project.base.durable import sha256_of
 from dagster_project.base.failures import UsageError
 from dagster_project.evidence import chain, pack, signing
 from dagster_project.evidence.issuing import ISSUE
-from dagster_project.evidence.manifest import (
-    MANIFEST,
-    SIGNATURE,
-    extract,
-    files_below,
-    manifest_differences,
-    read_json,
-    zip_differences,
-)
+from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, files_below, manifest_differences, opened_pack, read_json
+from dagster_project.evidence.rebuilding import landing_differences
 from dagster_project.publishing.reporting import render_quarter
+from dagster_project.warehouse.building import Listener, no_listener
 from reports.door import Door, DoorError, TooLongError, require_select
 from reports.issue import Issue, Policy
 from reports.page.numbers import plain
 from reports.publication import Publication, opened_door
 from reports.quarterly import code_digest
 from reports.statements import report_statements
+from reports.tracing.figures import IN_SQL
 
-COMPARED = {  # numbers of a headline figure -> columns of its SQL
-    **{name: name for name in ("value", "low", "high", "prior_low", "prior_high", "change", "change_ratio")},
-    **{"whole": "whole_value", "prior": "prior_value"},
-}
+NUMBERS = ("value", "low", "high", "prior_low", "prior_high", "change", "change_ratio", "whole", "prior")  # of a headline figure
 DEPENDS = {".pdf": ("typst", "jinja2", "markupsafe", *pack.FONTS), ".xlsx": ("xlsxwriter",), ".html": ("jinja2", "markupsafe")}
 
 
@@ -63,38 +54,39 @@ class Findings:
         return 1 if self.differences else 0 if compared and not self.is_partial else 3
 
 
-@dataclass(frozen=True, slots=True)
-class Demands:
-    """What is asked of the signature: that there is one, or that it is by the owner of a public key (PEM)."""
+def verify_pack(
+    path: Path,
+    trusted_key: Path | None = None,
+    is_signature_required: bool = False,
+    landing: str | None = None,
+    listener: Listener = no_listener,
+) -> Findings:
+    """Compare zip, files, signature, chain, figures and rendering; where `landing` is named, also the tables it gives again.
 
-    is_signature_required: bool = False
-    trusted_key: bytes | None = None
+    A report must be signed if that is required, and by the owner of the trusted public key (PEM) if there is one. Figures are
+    asked only of files that match the manifest: damaged Parquet or SQL would only repeat it in other words.
+    """
+    trusted = signing.trusted_key(trusted_key) if trusted_key else None
+    with opened_pack(path) as (folder, zip_differences):
+        listener("verify", 0, 1, path.name)
+        found = Findings([*zip_differences, *manifest_differences(folder)], counts={"files": len(files_below(folder))})
+        issued = read_json(folder / ISSUE) if (folder / ISSUE).is_file() else None
+        found.issued = issued if isinstance(issued, dict) else {}
+        found.differences += _signature_differences(folder, found, trusted, is_signature_required)
+        found.differences += _chain_differences(path, folder, found)
+        if not found.differences:
+            _ask_again(folder, found)
+        listener("verify", 1, 1, path.name)
+        if landing and not found.differences:
+            differing, left_out, found.counts["rebuilt"] = landing_differences(folder, found.issued, landing, listener)
+            found.differences += differing
+            found.remarks += left_out
+            found.is_partial = bool(left_out)
+    return found
 
 
-@contextmanager
-def opened_pack(path: Path) -> Iterator[tuple[Path, list[str]]]:
-    """The folder of a pack, unpacked where it is a zip, and what of the zip itself differs."""
-    if path.is_dir() and not path.is_symlink():
-        yield path.absolute(), []
-        return
-    if not path.is_file():
-        raise UsageError("there is no such report", where=str(path), remedy="Give the folder or the zip of an issued report.")
-    with tempfile.TemporaryDirectory(prefix="trainledger-verify-") as scratch:
-        folder = extract(path, Path(scratch) / "pack")
-        yield folder, list(zip_differences(path, folder, Path(scratch)))
-
-
-def verify_pack(path: Path, folder: Path, zip_differences: list[str], demands: Demands = Demands()) -> Findings:
-    """Compare files, signature, chain, figures and rendering. Figures are asked only of files that match the manifest."""
-    found = Findings(list(zip_differences))
-    found.differences += manifest_differences(folder)
-    found.counts["files"] = len(files_below(folder))
-    issued = read_json(folder / ISSUE) if (folder / ISSUE).is_file() else None
-    found.issued = issued if isinstance(issued, dict) else {}
-    _check_signature(folder, found, demands)
-    _check_chain(path, folder, found)
-    if found.differences:
-        return found  # damaged Parquet or SQL would only repeat it in other words
+def _ask_again(folder: Path, found: Findings) -> None:
+    """Figures and rendering, of a pack whose files are those of its manifest."""
     try:
         _check_figures(folder, found)
         _check_rendering(folder, found)
@@ -102,54 +94,53 @@ def verify_pack(path: Path, folder: Path, zip_differences: list[str], demands: D
         found.differences.append(str(error))
     except (KeyError, TypeError, ValueError, AttributeError, UsageError, DoorError) as error:  # a pack that another program wrote
         found.differences.append(f"{ISSUE}: the pack is not as trainledger writes one ({type(error).__name__}: {error})")
-    return found
 
 
-def _check_signature(folder: Path, found: Findings, demands: Demands) -> None:
+def _signature_differences(folder: Path, found: Findings, trusted: bytes | None, is_required: bool) -> Iterator[str]:
     key, signature = folder / signing.PUBLIC_KEY, folder / SIGNATURE
-    if not key.is_file() and not signature.is_file() and not found.issued.get("is_signed"):
-        if demands.is_signature_required or demands.trusted_key:
-            found.differences.append(f"{SIGNATURE}: a signature is asked for, and the report has none")
+    if not (key.is_file() or signature.is_file() or found.issued.get("is_signed")):
         found.remarks.append("Not signed: integrity only. Who issued it is not shown by the pack.")
+        if is_required or trusted:
+            yield f"{SIGNATURE}: a signature is asked for, and the report has none"
         return
     if not (key.is_file() and signature.is_file()):
-        found.differences.append(
-            f"{SIGNATURE if key.is_file() else signing.PUBLIC_KEY}: a signed report has it, and it is not there"
-        )
-    elif not signing.is_signed_by(key.read_bytes(), signature.read_bytes(), (folder / MANIFEST).read_bytes()):
-        found.differences.append(f"{SIGNATURE}: it is no signature of {MANIFEST} by {signing.PUBLIC_KEY}")
+        yield f"{SIGNATURE if key.is_file() else signing.PUBLIC_KEY}: a signed report has it, and it is not there"
+        return
+    own, signed, manifest = key.read_bytes(), signature.read_bytes(), (folder / MANIFEST).read_bytes()
+    fingerprint = signing.fingerprint(own)
+    if not signing.is_signed_by(own, signed, manifest):
+        yield f"{SIGNATURE}: it is no signature of {MANIFEST} by {signing.PUBLIC_KEY}"
+    elif trusted is None:
+        found.remarks.append(f"Signed by the key with sha256 {fingerprint}: compare it with the one its owner gives you.")
+    elif signing.is_signed_by(trusted, signed, manifest):
+        found.remarks.append("Signed by the trusted key.")
     else:
-        trusted, data = demands.trusted_key, (folder / MANIFEST).read_bytes()
-        fingerprint = signing.fingerprint(key.read_bytes())
-        if trusted is None:
-            found.remarks.append(f"Signed by the key with sha256 {fingerprint}: compare it with the one its owner gives you.")
-        elif signing.is_signed_by(trusted, signature.read_bytes(), data):
-            found.remarks.append("Signed by the trusted key.")
-        else:
-            found.differences.append(f"{SIGNATURE}: it is not by the trusted key, but by the one with sha256 {fingerprint}")
+        yield f"{SIGNATURE}: it is not by the trusted key, but by the one with sha256 {fingerprint}"
 
 
-def _check_chain(path: Path, folder: Path, found: Findings) -> None:
+def _chain_differences(path: Path, folder: Path, found: Findings) -> Iterator[str]:
     """The chain beside `issued/`, where the report lies in a home."""
-    reports = path.absolute().parent.parent
-    if path.absolute().parent.name != chain.FOLDER or not (reports / chain.CHAIN).is_file():
+    issued = path.absolute().parent
+    reports = issued.parent
+    if issued.name != chain.FOLDER or not (reports / chain.CHAIN).is_file():
         found.remarks.append(f"No {chain.CHAIN} beside it: whether a later report takes its place is not known here.")
         return
     if differences := list(chain.chain_differences(reports / chain.CHAIN)):
-        found.differences += differences
+        yield from differences
         return
-    line = chain.line_of(reports / chain.CHAIN, folder.name)
+    lines = chain.lines_of(reports)
+    line = next((one for one in lines if one["report_id"] == folder.name), None)
     if line is None:
-        found.differences.append(f"{chain.CHAIN}: it has no line of {folder.name}")
+        yield f"{chain.CHAIN}: it has no line of {folder.name}"
         return
     if line["manifest_sha256"] != sha256_of(folder / MANIFEST):
-        found.differences.append(f"{MANIFEST}: it is not the one that {chain.CHAIN} names")
+        yield f"{MANIFEST}: it is not the one that {chain.CHAIN} names"
     if path.is_file() and line["zip_sha256"] != sha256_of(path):
-        found.differences.append(f"{path.name}: it is not the zip that {chain.CHAIN} names")
-    own = path.absolute().parent / f"{folder.name}.line.json"
+        yield f"{path.name}: it is not the zip that {chain.CHAIN} names"
+    own = issued / f"{folder.name}.line.json"
     if own.is_file() and read_json(own) != line:
-        found.differences.append(f"{own.name}: it is not the line of {chain.CHAIN}")
-    last = chain.last_of(chain.lines_of(reports), line["quarter"])
+        yield f"{own.name}: it is not the line of {chain.CHAIN}"
+    last = chain.last_of(lines, line["quarter"])
     if last and last["report_id"] != line["report_id"]:
         found.remarks.append(f"{last['report_id']} takes the place of this report.")
 
@@ -164,120 +155,81 @@ def _check_figures(folder: Path, found: Findings) -> None:
         for item in pack.asked_items(record):
             written = (folder / "sql" / f"{pack.query_name(item)}.sql").read_text()
             if written.rstrip("\n;") != item["sql"].rstrip("\n;"):
-                found.differences.append(
-                    f"sql/{pack.query_name(item)}.sql: it is not the SQL that report.json gives for {item['id']}"
-                )
-            try:
+                what = f"it is not the SQL that report.json gives for {item['id']}"
+                found.differences.append(f"sql/{pack.query_name(item)}.sql: {what}")
+            with _asking(item["id"], found):
                 found.differences += _other_values(door, door_of_nothing, item)
-            except TooLongError as error:
-                raise TooLongError(f"{item['id']}: {error} No more of the pack's SQL is asked.") from None
-            found.counts["figures"] = found.counts.get("figures", 0) + _figures_in(item)
+            figures = sum(len(row["values"]) for row in item["rows"]) if "rows" in item else 1
+            found.counts["figures"] = found.counts.get("figures", 0) + figures
         for model, statement in report_statements(Publication(connection, door)).items():
-            found.differences += _other_model(connection, door, pack.file_name(model), statement)
+            with _asking(f"model {pack.file_name(model)}", found):
+                found.differences += _other_model(connection, door, pack.file_name(model), statement)
+
+
+@contextmanager
+def _asking(what: str, found: Findings) -> Iterator[None]:
+    """Ask SQL of the pack. That it cannot be run differs; after a query that does not end no more is asked."""
+    try:
+        yield
+    except TooLongError as error:
+        raise TooLongError(f"{what}: {error} No more of the pack's SQL is asked.") from None
+    except (duckdb.Error, DoorError) as error:
+        found.differences.append(f"{what}: its SQL cannot be run on the pack's tables ({str(error).splitlines()[0]})")
 
 
 def _other_model(connection: duckdb.DuckDBPyConnection, door: Door, model: str, statement: str) -> Iterator[str]:
     """Whether a report table has other rows than its SELECT gives of the pack's other tables: figures are read from it."""
-    table = f'(select * from marts."{model}")'
-    try:
-        if f"marts.{model}" in require_select(connection, statement):  # whole by itself, so it closes no bracket of ours
-            yield f"model {model}: its SQL reads the table that it is to give"
-            return
-        rows = door.rows(
-            f"with again as (\n{statement}\n), was as {table} select count(*) as n from"
-            " ((from again except all from was) union all (from was except all from again))"
-        )
-    except TooLongError as error:
-        raise TooLongError(f"model {model}: {error} No more of the pack's SQL is asked.") from None
-    except (duckdb.Error, DoorError) as error:
-        yield f"model {model}: its SQL cannot be run on the pack's tables ({str(error).splitlines()[0]})"
+    if f"marts.{model}" in require_select(connection, statement):  # whole by itself, so it closes no bracket of ours
+        yield f"model {model}: its SQL reads the table that it is to give"
         return
-    if rows[0]["n"]:
+    [differing] = door.rows(
+        f'with again as (\n{statement}\n), was as (select * from marts."{model}") select count(*) as n from'
+        " ((from again except all from was) union all (from was except all from again))"
+    )
+    if differing["n"]:
         yield f"data/marts/{model}.parquet: its SQL gives other rows of the pack's tables"
 
 
-def _claims(row: dict[str, Any]) -> bool:
-    """Whether an answer has an amount that is not 0."""
-    return any(isinstance(value, Decimal | float | int) and value for value in row.values())
-
-
-def _figures_in(item: dict[str, Any]) -> int:
-    return sum(len(row["values"]) for row in item["rows"]) if "rows" in item else 1
-
-
 def _other_values(door: Door, door_of_nothing: Door, item: dict[str, Any]) -> Iterator[str]:
-    try:
-        rows = door.rows(item["sql"], numbers=COMPARED.values() if "rows" not in item else ())
-        of_nothing = door_of_nothing.rows(item["sql"])
-    except TooLongError:
-        raise
-    except (duckdb.Error, DoorError) as error:
-        yield f"{item['id']}: its SQL cannot be run on the pack's tables ({str(error).splitlines()[0]})"
+    """What a table or headline figure of the report has, and its SQL does not give."""
+    is_table, place = "rows" in item, item["id"]
+    rows = door.rows(item["sql"], numbers=() if is_table else [IN_SQL.get(name, name) for name in NUMBERS])
+    of_nothing = door_of_nothing.rows(item["sql"])
+    is_claimed = any(isinstance(value, Decimal | float | int) and value for row in rows for value in row.values())
+    if of_nothing == rows and is_claimed:
+        yield f"{place}: its SQL gives this of no row at all, so it proves nothing"
+    written = item["rows"] if is_table else [{"id": place, "values": {name: item.get(name) for name in NUMBERS}}]
+    if len(rows) != len(written):
+        of_table = f"the report has {len(written)} rows, its SQL gives {len(rows)}"
+        yield f"{place}: {of_table if is_table else f'its SQL gives {len(rows)} answers'}"
         return
-    if of_nothing == rows and any(_claims(row) for row in rows):
-        yield f"{item['id']}: its SQL gives this of no row at all, so it proves nothing"
-    if "rows" not in item:
-        yield from _other_figure(rows, item)
-        return
-    if len(rows) != len(item["rows"]):
-        yield f"{item['id']}: the report has {len(item['rows'])} rows, its SQL gives {len(rows)}"
-        return
-    for row, written in zip(rows, item["rows"], strict=True):
-        for name, value in written["values"].items():
-            if plain(row.get(name)) != value:
-                yield f"{written['id']}, {name}: the report has {value}, its SQL gives {plain(row.get(name))}"
-
-
-def _other_figure(rows: list[dict[str, Any]], item: dict[str, Any]) -> Iterator[str]:
-    if len(rows) != 1:
-        yield f"{item['id']}: its SQL gives {len(rows)} answers"
-        return
-    for name, column in COMPARED.items():
-        if plain(rows[0].get(column)) != item.get(name):
-            yield f"{item['id']}, {name}: the report has {item.get(name)}, its SQL gives {plain(rows[0].get(column))}"
+    for row, stated in zip(rows, written, strict=True):
+        for name, value in stated["values"].items():
+            found = plain(row.get(name if is_table else IN_SQL.get(name, name)))
+            if found != value:
+                yield f"{stated['id']}, {name}: the report has {value}, its SQL gives {found}"
 
 
 def _check_rendering(folder: Path, found: Findings) -> None:
     """Render the report again from the pack's tables, byte for byte, where the code and libraries that did it are here."""
     issued, record = found.issued, read_json(folder / "report" / "report.json")
     if record["report_code_sha256"] != code_digest():
-        found.remarks.append(
-            "The report was rendered by another version of the code than is installed: figures are compared, its bytes are not."
-        )
+        what = "The report was rendered by another version of the code than is installed"
+        found.remarks.append(f"{what}: figures are compared, its bytes are not.")
         return
     installed = pack.renderers()
     others = {name for name, version in issued["renderers"].items() if installed.get(name) != version}
     with tempfile.TemporaryDirectory(prefix="trainledger-render-") as scratch:
-        render_quarter(
-            folder / "data",
-            Path(scratch),
-            issued["quarter"],
-            issued["organisation"],
-            issued["status_note"],
-            policy=Policy.of(issued["policy"]),
-            issue=Issue.of(issued),
-        )
+        printed = issued["quarter"], issued["organisation"], issued["status_note"]
+        policy, issue = Policy.of(issued["policy"]), Issue.of(issued)
+        render_quarter(folder / "data", Path(scratch), *printed, policy=policy, issue=issue)
         again, was = Path(scratch) / issued["quarter"], folder / "report"
         for name in sorted({*files_below(again), *files_below(was)}):
-            if found_others := others & set(DEPENDS.get(Path(name).suffix, ())):
-                found.remarks.append(
-                    f"report/{name} is not compared: {', '.join(sorted(found_others))} is not the version that wrote it."
-                )
+            if found_others := ", ".join(sorted(others.intersection(DEPENDS.get(Path(name).suffix, ())))):
+                found.remarks.append(f"report/{name} is not compared: {found_others} is not the version that wrote it.")
             elif not ((again / name).is_file() and (was / name).is_file()):
                 found.differences.append(f"report/{name}: rendering the report again gives other files")
             elif (again / name).read_bytes() != (was / name).read_bytes():
                 found.differences.append(f"report/{name}: rendering the report again gives other bytes")
             else:
                 found.counts["rendered"] = found.counts.get("rendered", 0) + 1
-
-
-def json_of(found: Findings) -> str:
-    """The findings for machines."""
-    document = {
-        "exit_code": found.exit_code,
-        "report_id": found.issued.get("report_id"),
-        **found.counts,
-        "differences": found.differences,
-        "remarks": found.remarks,
-    }
-    return json.dumps(document, indent=2, default=lambda value: str(value) if isinstance(value, Decimal) else repr(value))

@@ -10,6 +10,7 @@ from dagster_project.base.durable import sha256_of
 from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, files_below
 
 FILE = "ro-crate-metadata.json"
+SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 TYPES = {
     ".csv": "text/csv",
     ".html": "text/html",
@@ -36,24 +37,14 @@ def write_crate(pack: Path, issue: Mapping[str, Any]) -> None:
         "creator": [{"@id": "#preparer"}, {"@id": "#approver"}],
         "hasPart": [{"@id": name} for name in names],
     }
-    licence = {
-        "@id": LICENCE,
-        "@type": "CreativeWork",
-        "name": f"Rights are held by {issue['organisation']}; each factor and seed row names its own source and licence.",
-    }
-    people = [
-        {"@id": "#preparer", "@type": "Person", "name": issue["prepared_by"]},
-        {"@id": "#approver", "@type": "Person", "name": issue["approver"]},
-    ]
-    descriptor = {
-        "@id": FILE,
-        "@type": "CreativeWork",
-        "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
-        "about": {"@id": "./"},
-    }
+    rights = f"Rights are held by {issue['organisation']}; each factor and seed row names its own source and licence."
+    licence = {"@id": LICENCE, "@type": "CreativeWork", "name": rights}
+    preparer = {"@id": "#preparer", "@type": "Person", "name": issue["prepared_by"]}
+    approver = {"@id": "#approver", "@type": "Person", "name": issue["approver"]}
+    descriptor = {"@id": FILE, "@type": "CreativeWork", "conformsTo": {"@id": SPECIFICATION}, "about": {"@id": "./"}}
     files = [_file(pack, name) for name in names]
-    context = ["https://w3id.org/ro/crate/1.1/context", {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}]
-    document = {"@context": context, "@graph": [descriptor, root, licence, *people, *files]}
+    context = [f"{SPECIFICATION}/context", {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}]
+    document = {"@context": context, "@graph": [descriptor, root, licence, preparer, approver, *files]}
     (pack / FILE).write_bytes(canonical(document))
 
 

@@ -6,11 +6,10 @@ the report issued. Killed anywhere before, there is no issued report, and the ne
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,9 @@ from dagster_project.base.failures import GateError, UsageError
 from dagster_project.election.winners import View
 from dagster_project.evidence import chain, pack, signing
 from dagster_project.evidence.crate import write_crate
-from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, manifest_bytes, write_zip
+from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, manifest_bytes, read_json, write_zip
 from dagster_project.publishing.reporting import policy_of, render_quarter
-from dagster_project.settings import Settings, SourceSettings
-from dagster_project.warehouse import modelling
+from dagster_project.settings import Settings
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from reports.issue import Issue
@@ -32,14 +30,6 @@ from reports.publication import open_folder
 ISSUE = "issue.json"
 IN_THE_LINE = ("report_id", "quarter", "status", "issued_at", "prepared_by", "approver", "supersedes")  # of issue.json
 MOST_RETAINED = ("bill", "carbon")  # facts of which retention removes deliveries; a line cites those it must keep
-
-
-@dataclass(frozen=True, slots=True)
-class Issued:
-    """The zip of an issued report, and its line in the chain."""
-
-    zip: Path
-    line: chain.Line
 
 
 def require_two_people(settings: Settings, approver: str) -> str:
@@ -54,9 +44,16 @@ def require_two_people(settings: Settings, approver: str) -> str:
     return reporting.prepared_by
 
 
-def issue(home: Home, quarter: str, approver: str, view: View, note: str | None, key: Path | None = None) -> Issued:
-    """Freeze the report of a quarter of the publication at the site of a home. The caller holds the writer lock of the home."""
-    prepared_by = require_two_people(home.settings, approver)
+def zip_of(home: Path, report_id: str) -> Path:
+    """The zip of a report that was issued in a home."""
+    return home / "reports" / chain.FOLDER / f"{report_id}.zip"
+
+
+def issue(home: Home, quarter: str, approver: str, view: View, note: str | None, key: Path | None = None) -> chain.Line:
+    """Freeze the report of a quarter of the publication at the site of a home; returns its line in the chain.
+
+    The caller holds the writer lock of the home.
+    """
     publication = current_publication(home.site)
     public_key = signing.public_key_of(key) if key else None
     reports = home.root / "reports"
@@ -67,21 +64,33 @@ def issue(home: Home, quarter: str, approver: str, view: View, note: str | None,
         report_id=f"{quarter}-{number}",
         issued_at=f"{clock.now():%Y-%m-%dT%H:%M:%SZ}",
         approver=approver,
-        prepared_by=prepared_by,
+        prepared_by=require_two_people(home.settings, approver),
         supersedes=last["report_id"] if last else None,
         is_signed=key is not None,
     )
     with _new_folder(reports / chain.FOLDER, act.report_id) as folder:
-        issued = _write(home, quarter, act, view, note, publication, folder, public_key)
+        if public_key:
+            (folder / signing.PUBLIC_KEY).write_bytes(public_key)
+        issued, deliveries = _write(home, quarter, act, view, note, publication, folder)
         manifest = manifest_bytes(folder)
         (folder / MANIFEST).write_bytes(manifest)
         if key:
             (folder / SIGNATURE).write_bytes(signing.sign(key, manifest))
-        target, archive = _put_in_place(folder, reports, act.report_id)
-    line = chain.append(reports, _line(home.sources, issued, target, archive, public_key))
+        archive = folder.parent / f"{act.report_id}.zip"
+        write_zip(folder, archive, act.report_id)
+        line = {
+            **{name: issued[name] for name in IN_THE_LINE},
+            "build_id": publication["build_id"],
+            "manifest_sha256": durable.sha256_of(folder / MANIFEST),
+            "zip_sha256": durable.sha256_of(archive),
+            "public_key_sha256": signing.fingerprint(public_key) if public_key else None,
+            "deliveries": deliveries,
+        }
+        _put_in_place(folder, archive, reports / chain.FOLDER)
+    chained = chain.append(reports, line)
     modes.give(reports / chain.FOLDER, modes.as_in(reports))
     modes.give(reports / chain.CHAIN, modes.as_in(reports))
-    return Issued(archive, line)
+    return chained
 
 
 def current_publication(site: Site) -> dict[str, Any]:
@@ -109,24 +118,23 @@ def _new_folder(issued: Path, report_id: str) -> Iterator[Path]:
 
 
 def _write(
-    home: Home,
-    quarter: str,
-    act: Issue,
-    view: View,
-    note: str | None,
-    publication: dict[str, Any],
-    folder: Path,
-    public_key: bytes | None,
-) -> dict[str, Any]:
-    """Everything of a pack but its manifest; returns issue.json. A draft is refused, and what it lacks is named."""
+    home: Home, quarter: str, act: Issue, view: View, note: str | None, publication: dict[str, Any], folder: Path
+) -> tuple[dict[str, Any], list[str]]:
+    """Everything of a pack but what signs it; returns issue.json, and the deliveries that retention must keep for it.
+
+    A draft is refused, and what it lacks is named.
+    """
     settings = home.settings
     pack.write_data(home.site.published_file, folder / "data")
-    pack.write_seeds(modelling.project(home.root), folder / "data" / "seeds")
+    pack.write_seeds(home.root, folder / "data" / "seeds")
     record = _render(settings, quarter, act, note, folder)
-    if public_key:
-        (folder / signing.PUBLIC_KEY).write_bytes(public_key)
     with open_folder(folder / "data") as opened:
         started = opened.rows("select started_at from ops.builds")[0]["started_at"]
+        named = pack.named_in(opened)
+        pack.write_queries(folder, record, opened)
+        # the gates for people; data/ops/gate_results.parquet has the same
+        gates = opened.rows("select gate, passed, failing_rows, detail from ops.gate_results order by gate")
+        (folder / "gates.json").write_bytes(canonical(gates))
     asked, kept = {"as_of": view.as_of, "as_published": view.as_published}, {"name", "kind", "months", "book"}
     issue = {
         **asdict(act),
@@ -143,56 +151,30 @@ def _write(
         "renderers": pack.renderers(),
     }
     (folder / ISSUE).write_bytes(canonical(issue))
-    pack.write_queries(folder)
-    pack.write_gates(folder)
-    pack.write_validations(folder, home.landing, home.sources)
+    pack.write_validations(folder, named, home.landing, home.sources)
     pack.write_code(folder / "code", publication["code_version"], record["report_code_sha256"])
     (folder / "README.md").write_text(pack.README.format(**issue))
     write_crate(folder, issue)
-    return issue
+    cited = {source.name for source in home.sources if source.facts.fact in MOST_RETAINED}
+    return issue, sorted({content_hash for source, _, _, content_hash in named if source in cited})
 
 
-def _render(settings: Settings, quarter: str, act: Issue, note: str | None, folder: Path) -> dict[str, Any]:
+def _render(settings: Settings, quarter: str, act: Issue, note: str | None, folder: Path) -> Any:
     """Render the report from the data of a pack into it; returns its report.json."""
     rendered = folder.parent / "rendered"
     policy = policy_of(settings.reporting)
     report = render_quarter(folder / "data", rendered, quarter, settings.organisation.name, note, policy=policy, issue=act)
     if report.status == "draft":
-        raise GateError(
-            f"the report of {quarter} is a draft, and a draft is not issued: {' '.join(report.reasons).rstrip('.')}",
-            remedy="Issue it when what is missing has been delivered.",
-        )
+        what = f"the report of {quarter} is a draft, and a draft is not issued: {' '.join(report.reasons).rstrip('.')}"
+        raise GateError(what, remedy="Issue it when what is missing has been delivered.")
     (rendered / quarter).rename(folder / "report")
-    record: dict[str, Any] = json.loads((folder / "report" / "report.json").read_bytes())
-    return record
+    return read_json(folder / "report" / "report.json")
 
 
-def _put_in_place(folder: Path, reports: Path, report_id: str) -> tuple[Path, Path]:
-    """Force a pack to disk, zip it, and give both their names."""
-    archive = folder.parent / f"{report_id}.zip"
-    write_zip(folder, archive, report_id)
+def _put_in_place(folder: Path, archive: Path, issued: Path) -> None:
+    """Force a pack and its zip to disk, and give both their names."""
     for path in [*folder.rglob("*"), archive, folder]:
         durable.sync(path)
-    issued = reports / chain.FOLDER
-    target = issued / report_id
-    folder.rename(target)
-    archive.rename(issued / archive.name)
+    for path in (folder, archive):
+        path.rename(issued / path.name)
     durable.sync(issued)
-    return target, issued / archive.name
-
-
-def _line(
-    sources: list[SourceSettings], issued: Mapping[str, Any], folder: Path, archive: Path, public_key: bytes | None
-) -> chain.Line:
-    """The line of the chain. It names the deliveries that retention could remove, and the build whose validations stay."""
-    kept = [str(source.name) for source in sources if source.facts.fact in MOST_RETAINED]
-    with open_folder(folder / "data") as opened:
-        rows = opened.rows("select source_name, content_hash from ops.dim_deliveries where is_elected order by all")
-    return {
-        **{name: issued[name] for name in IN_THE_LINE},
-        "build_id": issued["build"]["build_id"],
-        "manifest_sha256": durable.sha256_of(folder / MANIFEST),
-        "zip_sha256": durable.sha256_of(archive),
-        "public_key_sha256": signing.fingerprint(public_key) if public_key else None,
-        "deliveries": sorted({row["content_hash"] for row in rows if row["source_name"] in kept}),
-    }

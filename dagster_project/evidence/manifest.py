@@ -10,8 +10,10 @@ import filecmp
 import json
 import shutil
 import stat
+import tempfile
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -22,7 +24,7 @@ MANIFEST = "MANIFEST.json"
 SIGNATURE = "MANIFEST.sig"  # over the bytes of the manifest
 FORMAT = 1
 MOST_FILES = 100_000
-MOST_MANIFEST_BYTES = 64 << 20
+MOST_JSON_BYTES = 64 << 20
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the first a zip can say
 
 
@@ -44,12 +46,11 @@ def canonical(document: Any) -> bytes:
     return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
-def read_json(path: Path, limit: int = MOST_MANIFEST_BYTES) -> Any:
+def read_json(path: Path) -> Any:
     """A JSON file of a pack, of a size that a person could have written."""
-    if path.is_symlink() or not path.is_file() or path.stat().st_size > limit:
-        raise UsageError(
-            "this is no evidence pack of trainledger", where=str(path), remedy="Give the folder or the zip of an issued report."
-        )
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > MOST_JSON_BYTES:
+        remedy = "Give the folder or the zip of an issued report."
+        raise UsageError("this is no evidence pack of trainledger", where=str(path), remedy=remedy)
     try:
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError):
@@ -82,18 +83,33 @@ def write_zip(folder: Path, target: Path, top: str) -> None:
     """The folder as a zip whose bytes depend on its files alone: stored, in order, without times."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name in files_below(folder):
-            with (folder / name).open("rb") as file, archive.open(_entry(f"{top}/{name}", folder / name), "w") as entry:
-                shutil.copyfileobj(file, entry)
+            entry = zipfile.ZipInfo(f"{top}/{name}", ZIP_TIME)
+            entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16
+            entry.file_size = (folder / name).stat().st_size
+            with (folder / name).open("rb") as file, archive.open(entry, "w") as packed:
+                shutil.copyfileobj(file, packed)
 
 
-def _entry(name: str, path: Path) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, ZIP_TIME)
-    entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16
-    entry.file_size = path.stat().st_size
-    return entry
+@contextmanager
+def opened_pack(path: Path) -> Iterator[tuple[Path, list[str]]]:
+    """The folder of a pack, unpacked where it is a zip, and how the zip differs from what its files are packed into.
+
+    That is what no manifest sees, such as a time or a comment.
+    """
+    if path.is_dir() and not path.is_symlink():
+        yield path.absolute(), []
+        return
+    if not path.is_file():
+        raise UsageError("there is no such report", where=str(path), remedy="Give the folder or the zip of an issued report.")
+    with tempfile.TemporaryDirectory(prefix="trainledger-verify-") as scratch:
+        folder, again = _extract(path, Path(scratch) / "pack"), Path(scratch) / "again.zip"
+        write_zip(folder, again, folder.name)
+        is_same = filecmp.cmp(path, again, shallow=False)
+        again.unlink()
+        yield folder, [] if is_same else [f"{path.name}: its bytes are not those that its files are packed into"]
 
 
-def extract(archive: Path, folder: Path) -> Path:
+def _extract(archive: Path, folder: Path) -> Path:
     """Unpack a zip of ours into an empty folder and return the pack in it. A zip that another program wrote is refused.
 
     Entries are stored, so the zip cannot claim to hold more than its own size; a name that leads elsewhere is never written.
@@ -102,15 +118,10 @@ def extract(archive: Path, folder: Path) -> Path:
         with zipfile.ZipFile(archive) as opened:
             entries = opened.infolist()
             top = _top_of(entries, archive)
-            for entry in entries:
-                target = folder / entry.filename
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with opened.open(entry) as data, target.open("xb") as file:
-                    shutil.copyfileobj(data, file)
+            opened.extractall(folder)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError, RuntimeError) as error:
-        raise UsageError(
-            f"the zip is damaged: {error}", where=str(archive), remedy="Get the pack again from who issued it."
-        ) from error
+        remedy = "Get the pack again from who issued it."
+        raise UsageError(f"the zip is damaged: {error}", where=str(archive), remedy=remedy) from error
     return folder / top
 
 
@@ -129,11 +140,9 @@ def _top_of(entries: list[zipfile.ZipInfo], archive: Path) -> str:
         and sum(entry.file_size for entry in entries) <= size
     )
     if not is_ours:
-        raise UsageError(
-            "this zip is not one that trainledger wrote: names that lead elsewhere, links, compressed or repeated entries",
-            where=str(archive),
-            remedy="Nothing of it was unpacked. Get the pack again from who issued it.",
-        )
+        what = "this zip is not one that trainledger wrote: names that lead elsewhere, links, compressed or repeated entries"
+        remedy = "Nothing of it was unpacked. Get the pack again from who issued it."
+        raise UsageError(what, where=str(archive), remedy=remedy)
     return tops.pop()
 
 
@@ -141,12 +150,3 @@ def _is_inside(name: str) -> bool:
     path = PurePosixPath(name)
     is_plain = not path.is_absolute() and not {"..", "."} & set(path.parts) and "\\" not in name and "\0" not in name
     return is_plain and len(path.parts) > 1 and str(path) == name and ":" not in path.parts[0]
-
-
-def zip_differences(archive: Path, pack: Path, scratch: Path) -> Iterator[str]:
-    """Whether a zip has other bytes than its files are packed into: what no manifest sees, such as a time or a comment."""
-    again = scratch / "again.zip"
-    write_zip(pack, again, pack.name)
-    if not filecmp.cmp(archive, again, shallow=False):
-        yield f"{archive.name}: its bytes are not those that its files are packed into"
-    again.unlink()

@@ -13,9 +13,9 @@ The same publication gives the same bytes. Who may issue, and where a pack goes,
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,19 +23,20 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from dagster_project.base.dbt_project import project_folder
-from dagster_project.election.winners import name_of
+from dagster_project.election.winners import Name, name_of
 from dagster_project.evidence.manifest import canonical
 from dagster_project.landing.deriving.contents import JUDGED
 from dagster_project.landing.judging.judge import Candidate, judge
 from dagster_project.landing.records import safe_name
 from dagster_project.publishing.digest import literal, quoted
 from dagster_project.publishing.parts import LINK
-from reports.publication import open_folder
+from dagster_project.warehouse import statements
 from reports.statements import report_statements
 
 if TYPE_CHECKING:
     from dagster_project.landing.land import Landing
     from dagster_project.settings import SourceSettings
+    from reports.publication import Publication
 
 SCHEMAS = ("marts", "ops")
 PARQUET = "(format parquet, compression zstd, row_group_size 122880, use_tmp_file false)"
@@ -48,11 +49,9 @@ def write_data(published_file: Path, folder: Path) -> None:
     """Every table and view of a published file as Parquet, sorted by all columns: no order of storage reaches the pack."""
     with duckdb.connect(str(published_file), read_only=True, config={"threads": 1}) as connection:
         connection.execute("set TimeZone = 'UTC'")
-        found = connection.execute(
-            "select distinct schema_name, table_name from duckdb_columns() where not internal"
-            " and database_name = current_database() order by all"
-        ).fetchall()
-        for schema, table in found:
+        own = "not internal and database_name = current_database()"
+        sql = f"select distinct schema_name, table_name from duckdb_columns() where {own} order by all"
+        for schema, table in connection.execute(sql).fetchall():
             if schema in SCHEMAS:
                 _copy(connection, f"select * from {schema}.{quoted(table)} order by all", folder / schema / f"{table}.parquet")
         for files in sorted((published_file.parent / LINK).glob("*")):  # tables that are published as Parquet alone
@@ -61,22 +60,12 @@ def write_data(published_file: Path, folder: Path) -> None:
                 _copy(connection, rows, folder / "marts" / f"{files.name}.parquet")
 
 
-def write_seeds(manifest: Mapping[str, Any], folder: Path) -> None:
-    """Every seed of the dbt project as Parquet, typed as dbt loads it; an empty cell is null."""
+def write_seeds(home: Path, folder: Path) -> None:
+    """Every seed of the dbt project as Parquet, as a build loads it."""
     with duckdb.connect(config={"threads": 1}) as connection:
-        for node in seeds_of(manifest):
-            types = node["config"]["column_types"]
-            declared = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items())
-            file = literal(str(project_folder() / node["original_file_path"]))
-            rows = (
-                f"select * from read_csv({file}, header = true, delim = ',', quote = '\"', columns = {{{declared}}}) order by all"
-            )
-            _copy(connection, rows, folder / f"{node['name']}.parquet")
-
-
-def seeds_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The seeds of the project, by name."""
-    return sorted((node for node in manifest["nodes"].values() if node["resource_type"] == "seed"), key=lambda node: node["name"])
+        for seed in statements.statements(home):
+            if seed.kind == statements.SEED:
+                _copy(connection, f"select * from ({seed.sql}\n) order by all", folder / f"{seed.name}.parquet")
 
 
 def _copy(connection: duckdb.DuckDBPyConnection, query: str, target: Path) -> None:
@@ -84,20 +73,23 @@ def _copy(connection: duckdb.DuckDBPyConnection, query: str, target: Path) -> No
     connection.execute(f"copy ({query}) to {literal(str(target))} {PARQUET}")
 
 
-def write_queries(pack: Path) -> None:
+def write_queries(pack: Path, record: Mapping[str, Any], publication: Publication) -> None:
     """The SQL of every table and figure of the report as files that stock DuckDB runs in the pack's folder, and their answers."""
-    data, sql = pack / "data", pack / "sql"
+    sql = pack / "sql"
     sql.mkdir()
     (pack / "load.sql").write_text(load_sql(pack))
     (pack / "rows").mkdir()
-    with open_folder(data) as publication, duckdb.connect(config={"threads": 1}) as writer:
+    with duckdb.connect(config={"threads": 1}) as writer:
         writer.execute("set TimeZone = 'UTC'")
-        for name, text in queries_of(json.loads((pack / "report" / "report.json").read_bytes())):
+        queries: dict[str, str] = {}
+        for item in asked_items(record):
+            queries.setdefault(query_name(item), item["sql"])  # a figure is in the report wherever it is printed
+        for name, text in queries.items():
             (sql / f"{name}.sql").write_text(f"{text}\n;\n")
             writer.register("answer", publication.arrow(text))
             _copy(writer, "from answer", pack / "rows" / f"{name}.parquet")
-        for model, statement in report_statements(publication).items():
-            (sql / f"model-{file_name(model)}.sql").write_text(f"{statement}\n;\n")
+    for model, statement in report_statements(publication).items():
+        (sql / f"model-{file_name(model)}.sql").write_text(f"{statement}\n;\n")
 
 
 def load_sql(pack: Path) -> str:
@@ -109,16 +101,6 @@ def load_sql(pack: Path) -> str:
     )
     schemas = sorted({file.parent.name for file in files})
     return "\n".join(["set TimeZone = 'UTC';", *(f"create schema {schema};" for schema in schemas), *views]) + "\n"
-
-
-def queries_of(record: Any) -> Iterator[tuple[str, str]]:
-    """Name and SQL of every table and headline figure of a report.json, each once, wherever it is in it."""
-    seen: set[str] = set()
-    for item in asked_items(record):
-        name = query_name(item)
-        if name not in seen:
-            seen.add(name)
-            yield name, item["sql"]
 
 
 def asked_items(record: Any) -> Iterator[dict[str, Any]]:
@@ -147,10 +129,8 @@ def renderers() -> dict[str, str]:
     """Versions of the libraries that a rendering can depend on, as far as they are installed."""
     found = {}
     for name in RENDERERS:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return found
 
 
@@ -158,9 +138,8 @@ def write_code(folder: Path, code_version: str, report_code: str) -> None:
     """Which code ran: its hashes, the locked versions where this is a checkout, and the versions that are installed."""
     folder.mkdir()
     version = metadata.version("trainledger")
-    (folder / "version.json").write_bytes(
-        canonical({"trainledger": version, "code_version": code_version, "report_code_sha256": report_code})
-    )
+    versions = {"trainledger": version, "code_version": code_version, "report_code_sha256": report_code}
+    (folder / "version.json").write_bytes(canonical(versions))
     lock = project_folder().parent / "requirements" / "run.lock"
     if lock.is_file():
         (folder / "run.lock").write_bytes(lock.read_bytes())
@@ -169,20 +148,14 @@ def write_code(folder: Path, code_version: str, report_code: str) -> None:
     (folder / "installed.txt").write_text("\n".join(installed) + "\n")
 
 
-def write_gates(pack: Path) -> None:
-    """The gates of the build, for people; data/ops/gate_results.parquet has the same."""
-    with open_folder(pack / "data") as publication:
-        rows = publication.rows("select gate, passed, failing_rows, detail from ops.gate_results order by gate")
-    (pack / "gates.json").write_bytes(canonical(rows))
+def named_in(publication: Publication) -> frozenset[Name]:
+    """The deliveries that count in a publication."""
+    sql = "select source_name, partition, published_at, content_hash from ops.dim_deliveries where is_elected"
+    return frozenset(tuple(row.values()) for row in publication.rows(sql))
 
 
-def write_validations(pack: Path, landing: Landing, sources: Iterable[SourceSettings]) -> None:
-    """What Great Expectations found of each bill and carbon delivery that the publication elects, as the shelf has it."""
-    with open_folder(pack / "data") as publication:
-        rows = publication.rows(
-            "select source_name, partition, published_at, content_hash from ops.dim_deliveries where is_elected"
-        )
-    named = {tuple(row.values()) for row in rows}
+def write_validations(pack: Path, named: Collection[Name], landing: Landing, sources: Iterable[SourceSettings]) -> None:
+    """What Great Expectations found of each bill and carbon delivery that a publication names, as the shelf has it."""
     candidates = [
         Candidate(source, generation, landing.contents(source, generation))
         for source in sources

@@ -20,24 +20,18 @@ from dagster_project.base.failures import GateError, UsageError
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import fingerprints, months_to_build, turned_months
 from dagster_project.election.winners import Name, View, name_of
-from dagster_project.evidence.pack import seeds_of, write_seeds
+from dagster_project.evidence.pack import named_in, write_seeds
 from dagster_project.landing.restated import Restated
 from dagster_project.publishing.digest import literal, table_digest
 from dagster_project.publishing.tables import published_tables
 from dagster_project.settings import Settings
 from dagster_project.settings.document import settings_of
 from dagster_project.warehouse import builds, modelling, report_models, runner, statements
-from dagster_project.warehouse.building import Listener, begin_file, create_raw, no_listener, opened
+from dagster_project.warehouse.building import Listener, begin_file, create_raw, opened
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from dagster_project.warehouse.statements import SEED, Statement
-from reports.publication import Publication, open_folder
-
-
-def named_in(publication: Publication) -> frozenset[Name]:
-    """The deliveries that count in a publication."""
-    sql = "select source_name, partition, published_at, content_hash from ops.dim_deliveries where is_elected"
-    return frozenset(tuple(row.values()) for row in publication.rows(sql))
+from reports.publication import open_folder
 
 
 def view_of(issued: Mapping[str, Any], named: frozenset[Name]) -> View:
@@ -49,11 +43,10 @@ def view_of(issued: Mapping[str, Any], named: frozenset[Name]) -> View:
 def other_seeds(pack_seeds: Path, home: Path) -> dict[str, Path]:
     """The files of a pack's seeds that have other rows than those of the project, in the same columns."""
     other = {}
-    manifest = modelling.project(home)
     with tempfile.TemporaryDirectory(prefix="trainledger-seeds-") as scratch, duckdb.connect() as connection:
-        write_seeds(manifest, Path(scratch))
-        for name in (node["name"] for node in seeds_of(manifest)):
-            was, now = pack_seeds / f"{name}.parquet", Path(scratch) / f"{name}.parquet"
+        write_seeds(home, Path(scratch))
+        for now in sorted(Path(scratch).glob("*.parquet")):
+            was = pack_seeds / now.name
             if not was.is_file():
                 continue
             old, new = (f"read_parquet({literal(str(path))})" for path in (was, now))
@@ -61,34 +54,28 @@ def other_seeds(pack_seeds: Path, home: Path) -> dict[str, Path]:
                 continue  # today's models cannot read it: what that moves is the code's
             differing = f"(from {old} except all from {new}) union all (from {new} except all from {old})"
             if connection.execute(f"select 1 from ({differing}) limit 1").fetchall():
-                other[name] = was
+                other[now.stem] = was
     return other
 
 
 def build_tables(
-    home: Home,
-    election: Election,
-    *,
-    months_before: str | None = None,
-    seeds: Mapping[str, Path] | None = None,
-    last: Mapping[str, str] | None = None,
-    listener: Listener = no_listener,
+    home: Home, election: Election, seeds: dict[str, Path], listener: Listener, end: str = "", last: dict[str, str] | None = None
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Build the models of an election at a home's site, all months or those before one ('2026-07'), with some other seeds.
+    """Build the models of an election at a home's site, all months or those before an `end` ('2026-07'), with some other seeds.
 
     `last` are the units that the site was built of before, with the same seeds: then only months that differ are built. Returns
     the units, and the report models that cannot be built of these deliveries, each with why: the ledger is whole without them.
     """
     site, units = home.site, fingerprints(home.rules, election)
     build = builds.start(site, units, full=True)
-    months = [month for month in build.months if not months_before or month[:7] < months_before]
+    months = [month for month in build.months if not end or month[:7] < end]
     if last is not None:
-        differing = {*months_to_build(units, dict(last)), *turned_months(units, dict(last))}
+        differing = {*months_to_build(units, last), *turned_months(units, last)}
         months = [month for month in months if date.fromisoformat(month) in differing]
     build = replace(build, months=months, is_full=last is None, reads_all=False)
     begin_file(home, build, election)
     create_raw(home, build, election)
-    models = [_with_seed(one, seeds or {}) for one in statements.statements(home.root) if not one.is_test]
+    models = [_with_seed(one, seeds) for one in statements.statements(home.root) if not one.is_test]
     of_reports, absent = report_models.models_of_reports(modelling.project(home.root)), dict[str, str]()
     with opened(site) as connection:
         for number, node in enumerate(runner.run(models, build, connection), 1):
@@ -109,7 +96,7 @@ def _with_seed(statement: Statement, seeds: Mapping[str, Path]) -> Statement:
 
 
 def landing_differences(
-    pack: Path, issued: Mapping[str, Any], place: str, listener: Listener = no_listener
+    pack: Path, issued: Mapping[str, Any], place: str, listener: Listener
 ) -> tuple[list[str], list[str], int]:
     """Rebuild the tables of an issued report from a home or a landing. Writes nothing there.
 
@@ -124,35 +111,23 @@ def landing_differences(
             sql = "select report_id, datapoint_id, cause, before, after, delta from marts.fct_restatements order by all"
             known = tuple(Restated(*row.values()) for row in publication.rows(sql)) if is_known else ()
         election = replace(elect(home.sources, home.landing, view_of(issued, named)), restated=known)
-        missing = named - {name_of(member.generation) for member in election.members}
-        if missing:
-            return (
-                [
-                    f"{source} {partition}: the landing has no delivery {content}"
-                    for source, partition, _, content in sorted(missing)
-                ],
-                [],
-                0,
-            )
+        if missing := sorted(named - {name_of(member.generation) for member in election.members}):
+            what = "the landing has no delivery"
+            return [f"{source} {partition}: {what} {content}" for source, partition, _, content in missing], [], 0
         seeds = other_seeds(pack / "data" / "seeds", home.root)
-        _, absent = build_tables(home, election, seeds=seeds, listener=listener)
-        differences = []
-        if issued["build"]["code_version"] != code_version():
-            remark = f"built with code {code_version()[:12]}, issued with {issued['build']['code_version'][:12]}"
-        else:
-            remark = "with the same code"
+        _, absent = build_tables(home, election, seeds, listener)
+        code, code_then = code_version(), issued["build"]["code_version"]
+        remark = "with the same code" if code == code_then else f"built with code {code[:12]}, issued with {code_then[:12]}"
         schemas = {table.name: table.schema for table in published_tables(modelling.project(home.root))}
+        tables = {name: digest for name, digest in issued["build"]["tables"].items() if name not in absent}
         with duckdb.connect(str(home.site.build_file), read_only=True) as connection:
-            tables = {name: digest for name, digest in issued["build"]["tables"].items() if name not in absent}
-            for name, digest in tables.items():
-                if name not in schemas or table_digest(connection, schemas[name], name).digest != digest:
-                    differences.append(f"data/marts/{name}.parquet: the landing gives other rows ({remark})")
-        left_out = issued["build"]["tables"].keys() & absent.keys()
-        return (
-            differences,
-            [f"data/marts/{name}.parquet is not compared: {absent[name]}" for name in sorted(left_out)],
-            len(tables),
-        )
+            differences = [
+                f"data/marts/{name}.parquet: the landing gives other rows ({remark})"
+                for name, digest in tables.items()
+                if name not in schemas or table_digest(connection, schemas[name], name).digest != digest
+            ]
+        left_out = sorted(issued["build"]["tables"].keys() & absent.keys())
+        return differences, [f"data/marts/{name}.parquet is not compared: {absent[name]}" for name in left_out], len(tables)
 
 
 def _settings_of(issued: Mapping[str, Any], place: str, scratch: Path) -> Settings:
@@ -162,9 +137,8 @@ def _settings_of(issued: Mapping[str, Any], place: str, scratch: Path) -> Settin
         folder = Path(place).absolute()
         landing = str(folder / "landing" if (folder / "landing").is_dir() else folder)
         if not Path(landing).is_dir():
-            raise UsageError(
-                "there is no home and no landing", where=place, remedy="Give the folder `home:` or `landing:` names."
-            )
+            remedy = "Give the folder `home:` or `landing:` names."
+            raise UsageError("there is no home and no landing", where=place, remedy=remedy)
     rules = issued["rules"]
     document = {
         "organisation": {"name": issued["organisation"], "reporting_currency": rules["reporting_currency"]},

@@ -1,4 +1,6 @@
-"""Figures of an issued report against what is known of them today, by cause: one substitution after the other.
+"""`trainledger restatements`: figures of issued reports against what is known of them today, by cause.
+
+The causes are substituted one after the other:
 
     as issued --code--> bill --> run_record --> late_log --> provider_model_version --> factor_or_seed --> as published today
 
@@ -16,27 +18,33 @@ import json
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 
 from dagster_project.base import durable
-from dagster_project.base.failures import GateError
+from dagster_project.base.failures import GateError, UsageError
+from dagster_project.base.locking import writer_lock
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import SHARED, fingerprints
 from dagster_project.election.winners import View
 from dagster_project.evidence import chain
 from dagster_project.evidence.issuing import ISSUE, current_publication
 from dagster_project.evidence.manifest import manifest_differences, read_json
-from dagster_project.evidence.rebuilding import build_tables, named_in, other_seeds, view_of
-from dagster_project.landing.restated import Restated
-from dagster_project.warehouse.building import Listener, no_listener
+from dagster_project.evidence.pack import named_in
+from dagster_project.evidence.rebuilding import build_tables, other_seeds, view_of
+from dagster_project.landing.restated import Restated, record
+from dagster_project.publishing.reporting import policy_of
+from dagster_project.settings import Settings
+from dagster_project.warehouse.building import Listener
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from reports.publication import Publication, open_folder, open_publication
 from reports.quarter import Quarter
 from reports.quarterly import code_digest
 from reports.sections.headlines import headline_figures
+from reports.sections.restatements import CAUSES, decision
 
 Values = dict[str, Decimal | None]  # of each figure
 Say = Callable[[str], None]
@@ -45,22 +53,13 @@ LAST = "factor_or_seed"
 HEADLINES, DATAPOINTS = "rpt_quarterly_figures", "rpt_quarterly_disclosure"
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A state whose figures are there: its months by the fingerprints of what they are made of, and the seeds it used."""
-
-    months: Mapping[str, str]
-    has_other_seeds: bool
-    values: Values
-
-
 def values_of(publication: Publication, quarter: Quarter, absent: Collection[str] = ()) -> Values:
     """The headline figures and disclosure datapoints of a quarter, without `absent` tables, by the ids of report.json."""
     figures = [] if HEADLINES in absent else headline_figures(publication, quarter)
     values: Values = {figure.id: figure.value for figure in figures}
     if DATAPOINTS not in absent and not publication.missing(f"marts.{DATAPOINTS}"):
-        sql = "select framework, datapoint_id, value from marts.rpt_quarterly_disclosure where quarter = $q order by all"
-        for row in publication.rows(sql.replace("$q", f"'{quarter.name}'")):
+        sql = "select framework, datapoint_id, value from marts.rpt_quarterly_disclosure where quarter = '{}' order by all"
+        for row in publication.rows(sql.format(quarter.name)):
             values[f"{quarter.name}/datapoints/{row['framework']},{row['datapoint_id']}/value"] = row["value"]
     return values
 
@@ -70,16 +69,60 @@ def table_of(figure: str) -> str:
     return DATAPOINTS if "/datapoints/" in figure else HEADLINES
 
 
-def issued_values(pack: Path, quarter: Quarter) -> Values:
-    """The same as they were printed: headline figures from report.json, datapoints from the pack's table."""
-    record = read_json(pack / "report" / "report.json")
-    printed = {figure["id"]: figure["value"] for figure in record["figures"]}
-    with open_folder(pack / "data") as publication:
-        points = {name: value for name, value in values_of(publication, quarter).items() if "/datapoints/" in name}
-    return {name: None if value is None else Decimal(value) for name, value in printed.items()} | points
+def tell_restatements(
+    settings: Settings, quarter: str | None, wait: float, tell: Say, say: Say, listener: Listener, *, as_json: bool
+) -> int:
+    """Compare every report that no later one takes the place of, or that of one quarter; record what was found, and tell it.
+
+    Returns the exit code: 1 where a report table is absent, whose figures are not compared.
+    """
+    home = Home.of(settings)
+    reports = home.root / "reports"
+    if quarter:
+        Quarter.parse(quarter)
+    with writer_lock(home.root, "trainledger restatements", wait, say):
+        lines = chain.lines_of(reports)
+        quarters = [quarter] if quarter else sorted({line["quarter"] for line in lines})
+        in_force = [line for name in quarters if (line := chain.last_of(lines, name))]
+        if quarter and not in_force:
+            remedy = "Issue one with `trainledger report quarterly --issue`."
+            raise UsageError(f"no report of {quarter} was issued", remedy=remedy)
+        compared = [_restate(home, line, say, listener) for line in in_force]
+        found = [step for steps, _ in compared for step in steps]
+        if found:
+            record(home.root, found)
+    if as_json:
+        tell(json.dumps([one._asdict() for one in found], indent=2))
+    elif not in_force:
+        say("No report was issued yet.")
+    else:
+        for text in _words(found, policy_of(settings.reporting).restatement_threshold):
+            tell(text)
+        say("Recorded; the next `trainledger refresh` publishes it as fct_restatements.")
+    absent = {name: why for _, lacking in compared for name, why in lacking.items()}
+    for name, why in absent.items():
+        say(f"Figures of {name} are not compared, the others are: {why}")
+    return int(bool(absent))
 
 
-def restate(home: Home, line: chain.Line, say: Say, listener: Listener = no_listener) -> tuple[list[Restated], dict[str, str]]:
+def _words(found: list[Restated], threshold: Decimal) -> list[str]:
+    """A line per figure that is known otherwise now: was, is, what the policy states, and each cause that moved it."""
+    figures: dict[tuple[str, str], dict[str, Restated]] = {}
+    for one in found:
+        figures.setdefault((one.report_id, one.datapoint_id), {})[one.cause] = one
+    lines = []
+    for (report_id, figure), steps in figures.items():
+        was, now = steps["code"].before, steps[LAST].after
+        if was == now:
+            continue
+        moved = [f"{CAUSES[cause]} {step.delta or 'unknown'}" for cause, step in steps.items() if step.before != step.after]
+        verdict = decision(None if was is None else Decimal(was), None if now is None else Decimal(now), threshold)
+        lines.append(f"{report_id} {figure}: was {was or 'unknown'}, is {now or 'unknown'} ({verdict}): {', '.join(moved)}")
+    reports = len({report_id for report_id, _ in figures})
+    return [*lines, f"{len(lines)} of {len(figures)} figures of {reports} issued reports are known otherwise now."]
+
+
+def _restate(home: Home, line: chain.Line, say: Say, listener: Listener) -> tuple[list[Restated], dict[str, str]]:
     """The steps of every figure of one issued report, and the tables that are absent somewhere, each with why.
 
     Of an absent table no figure is compared. The caller holds the writer lock of the home.
@@ -99,11 +142,10 @@ def restate(home: Home, line: chain.Line, say: Say, listener: Listener = no_list
     shutil.rmtree(root, ignore_errors=True)  # what a killed command left
     between = home.at(Site(root, root / "dbt", home.site.memory_limit))
     steps = _Steps(between, quarter, changed, say, listener, absent=dict(publication.get("absent", {})))
-    steps.known = [
-        Known(steps.months_of(publication["units"]), False, today),
-        Known(steps.months_of(issued["build"]["units"]), bool(changed), of_pack),
-    ]
-    at = datetime.fromisoformat(f"{started.isoformat()}+00:00")
+    steps.known[steps.months_of(issued["build"]["units"])] = of_pack
+    if not changed:
+        steps.known[steps.months_of(publication["units"])] = today
+    at = started.replace(tzinfo=UTC)
     facts = {source.name: source.facts.fact for source in home.sources}
     try:
         states = {"code": steps.values(view_of(issued, named))}
@@ -114,19 +156,20 @@ def restate(home: Home, line: chain.Line, say: Say, listener: Listener = no_list
     finally:
         shutil.rmtree(root, ignore_errors=True)
     absent = {name: why for name, why in steps.absent.items() if name in (HEADLINES, DATAPOINTS)}
-    known = {name: value for name, value in issued_values(pack, quarter).items() if table_of(name) not in absent}
-    return _chained(line["report_id"], known, {**states, LAST: today}), absent
+    # as they were printed: headline figures from report.json, datapoints from the pack's table
+    figures = {one["id"]: one["value"] for one in read_json(pack / "report" / "report.json")["figures"]}
+    printed = {name: None if value is None else Decimal(value) for name, value in figures.items()}
+    printed |= {name: value for name, value in of_pack.items() if table_of(name) == DATAPOINTS}
+    compared = {name: value for name, value in printed.items() if table_of(name) not in absent}
+    return _chained(line["report_id"], compared, {**states, LAST: today}), absent
 
 
 def _chained(report_id: str, issued: Values, states: Mapping[str, Values]) -> list[Restated]:
     """A step per figure and cause, each from the value before. A figure that was not printed is not restated."""
     rows = []
     for name, value in issued.items():
-        before = value
-        for cause, values in states.items():
-            after = values.get(name)
-            rows.append(Restated.step(report_id, name, cause, before, after))
-            before = after
+        known = [value, *(values.get(name) for values in states.values())]
+        rows += [Restated.step(report_id, name, cause, *step) for cause, step in zip(states, pairwise(known), strict=True)]
     return rows
 
 
@@ -139,34 +182,33 @@ class _Steps:
     seeds: dict[str, Path]  # those of the pack that differ
     say: Say
     listener: Listener
-    known: list[Known] = field(default_factory=list)
     last: dict[str, str] | None = None  # units of the step that the site holds
     absent: dict[str, str] = field(default_factory=dict)  # report tables that the publication or a step has not, and why
+    known: dict[str, Values] = field(default_factory=dict)  # of states with these seeds, by what their months are made of
 
-    def months_of(self, units: Mapping[str, str]) -> dict[str, str]:
-        """Fingerprints of the months up to the quarter's end: no later one is read by a figure of the quarter."""
+    def months_of(self, units: Mapping[str, str]) -> str:
+        """Fingerprints of the months up to the quarter's end, as JSON: no later one is read by a figure of the quarter."""
         end = f"{self.quarter.end:%Y-%m}"
-        return {name: unit for name, unit in units.items() if name != SHARED and name.rpartition("/")[2] < end}
+        return json.dumps({name: units[name] for name in sorted(units) if name != SHARED and name.rpartition("/")[2] < end})
 
     def values(self, view: View) -> Values:
         """The figures of the deliveries of a view, with the pack's seeds."""
         election = elect(self.home.sources, self.home.landing, view)
         units = fingerprints(self.home.rules, election)
         months = self.months_of(units)
-        for one in self.known:
-            if one.months == months and one.has_other_seeds == bool(self.seeds):
-                return one.values
-        values = self._kept(months, election)
-        self.known.append(Known(months, bool(self.seeds), values))
-        return values
+        if months not in self.known:
+            self.known[months] = self._kept(months, election)
+        return self.known[months]
 
-    def _kept(self, months: Mapping[str, str], election: Election) -> Values:
+    def _kept(self, months: str, election: Election) -> Values:
         """The figures of a build, kept in the cache of the home: the next comparison need not build it again."""
         seeds = {name: durable.sha256_of(file) for name, file in sorted(self.seeds.items())}
-        key = json.dumps([dict(sorted(months.items())), seeds, self.quarter.name, code_digest()])
+        key = json.dumps([json.loads(months), seeds, self.quarter.name, code_digest()])
         kept = self.home.settings.cache / "restated" / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
         if not kept.exists():
-            absent = self._build(election)
+            self.say(f"Building a step of {self.quarter.name} below {self.home.site.root}; the publication is not touched.")
+            end = f"{self.quarter.end:%Y-%m}"
+            self.last, absent = build_tables(self.home, election, self.seeds, self.listener, end, self.last)
             with open_publication(self.home.site.build_file) as opened:
                 values = values_of(opened, self.quarter, absent)
             if absent:  # nothing is kept of it: it may be built the next time
@@ -175,15 +217,3 @@ class _Steps:
             kept.parent.mkdir(parents=True, exist_ok=True)
             durable.write_json(kept, {name: None if value is None else f"{value:f}" for name, value in values.items()})
         return {name: None if text is None else Decimal(text) for name, text in json.loads(kept.read_bytes()).items()}
-
-    def _build(self, election: Election) -> dict[str, str]:
-        self.say(f"Building a step of {self.quarter.name} below {self.home.site.root}; the publication is not touched.")
-        self.last, absent = build_tables(
-            self.home,
-            election,
-            months_before=f"{self.quarter.end:%Y-%m}",
-            seeds=self.seeds,
-            last=self.last,
-            listener=self.listener,
-        )
-        return absent

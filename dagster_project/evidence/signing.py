@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key, load_pem_public_key
 
 from dagster_project.base.failures import UsageError
 
@@ -12,8 +19,6 @@ PUBLIC_KEY = "public-key.pem"
 
 def public_key_of(key_file: Path) -> bytes:
     """The public key of a private one, as PEM."""
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
     key: bytes = _private(key_file).public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     return key
 
@@ -26,10 +31,6 @@ def sign(key_file: Path, data: bytes) -> bytes:
 
 def is_signed_by(public_key: bytes, signature: bytes, data: bytes) -> bool:
     """Whether the signature is of the data and the key."""
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from cryptography.hazmat.primitives.serialization import load_pem_public_key
-
     try:
         key = load_pem_public_key(public_key)
         if not isinstance(key, Ed25519PublicKey):
@@ -42,18 +43,9 @@ def is_signed_by(public_key: bytes, signature: bytes, data: bytes) -> bool:
 
 def trusted_key(file: Path) -> bytes:
     """A public key as PEM, from its file; UsageError where the file has none of Ed25519."""
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from cryptography.hazmat.primitives.serialization import load_pem_public_key
-
     remedy = f"Give the file `{PUBLIC_KEY}` as its owner handed it over, not the one in the report."
-    try:
-        text = file.read_bytes()
-        key = load_pem_public_key(text)
-    except (OSError, ValueError, TypeError) as error:
-        raise UsageError(f"the trusted key cannot be read: {type(error).__name__}", where=str(file), remedy=remedy) from None
-    if not isinstance(key, Ed25519PublicKey):
-        raise UsageError("the trusted key is not an Ed25519 key", where=str(file), remedy=remedy)
-    return text
+    _key_in(file, load_pem_public_key, Ed25519PublicKey, "trusted key", remedy)
+    return file.read_bytes()
 
 
 def fingerprint(public_key: bytes) -> str:
@@ -61,15 +53,18 @@ def fingerprint(public_key: bytes) -> str:
     return hashlib.sha256(public_key).hexdigest()
 
 
-def _private(key_file: Path):  # type: ignore[no-untyped-def]  # the library's type, which is loaded when it is needed
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
+def _private(key_file: Path) -> Any:
     remedy = "Make one with `openssl genpkey -algorithm ed25519 -out key.pem`; a key with a passphrase cannot be used."
+    load = partial(load_pem_private_key, password=None)
+    return _key_in(key_file, load, Ed25519PrivateKey, "signing key", remedy)
+
+
+def _key_in(file: Path, load: Callable[[bytes], object], kind: type, what: str, remedy: str) -> Any:
+    """The key in a file; UsageError where it cannot be read, or is not of Ed25519."""
     try:
-        key = load_pem_private_key(key_file.read_bytes(), password=None)
+        key = load(file.read_bytes())
     except (OSError, ValueError, TypeError) as error:
-        raise UsageError(f"the signing key cannot be read: {type(error).__name__}", where=str(key_file), remedy=remedy) from None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise UsageError("the signing key is not an Ed25519 key", where=str(key_file), remedy=remedy)
+        raise UsageError(f"the {what} cannot be read: {type(error).__name__}", where=str(file), remedy=remedy) from None
+    if not isinstance(key, kind):
+        raise UsageError(f"the {what} is not an Ed25519 key", where=str(file), remedy=remedy)
     return key

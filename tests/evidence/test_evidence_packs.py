@@ -14,7 +14,7 @@ import pytest
 
 from dagster_project.base.durable import sha256_of
 from dagster_project.base.failures import UsageError
-from dagster_project.evidence.checking import Findings, opened_pack, verify_pack
+from dagster_project.evidence.checking import Findings, verify_pack
 from dagster_project.evidence.manifest import MANIFEST, files_below, manifest_bytes, write_zip
 from reports.publication import open_folder
 
@@ -36,8 +36,7 @@ print(json.dumps(answers))
 
 
 def found_in(path: Path) -> Findings:
-    with opened_pack(path) as (folder, differences):
-        return verify_pack(path, folder, differences)
+    return verify_pack(path)
 
 
 def flip(path: Path, place: int | None = None) -> None:

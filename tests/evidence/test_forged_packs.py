@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from dagster_project.evidence.checking import Findings, opened_pack, verify_pack
+from dagster_project.evidence.checking import Findings, verify_pack
 from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, manifest_bytes
 from dagster_project.evidence.signing import PUBLIC_KEY, public_key_of, sign
 from reports import door
@@ -35,8 +35,7 @@ def forge(folder: Path, sql: str, value: str | None = None, *, at: int = 0) -> s
 def verified(pack: Path) -> list[str]:
     """What differs in a pack that was sealed again."""
     (pack / MANIFEST).write_bytes(manifest_bytes(pack))
-    with opened_pack(pack) as (folder, differences):
-        return verify_pack(pack, folder, differences).differences
+    return verify_pack(pack).differences
 
 
 def forge_in_pack(pack: Path, sql: str, at: int) -> str:

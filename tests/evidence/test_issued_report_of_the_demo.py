@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dagster_project.evidence.checking import opened_pack, verify_pack
+from dagster_project.evidence.checking import verify_pack
 
 pytestmark = pytest.mark.slow
 
@@ -12,8 +12,7 @@ pytestmark = pytest.mark.slow
 def test_every_figure_of_the_demos_issued_report_is_verified_offline(demo_home: Path, tmp_path: Path) -> None:
     archive = tmp_path / "2026Q2-1.zip"  # away from its home
     archive.write_bytes((demo_home / "trainledger-home/reports/issued/2026Q2-1.zip").read_bytes())
-    with opened_pack(archive) as (folder, differences):
-        found = verify_pack(archive, folder, differences)
+    found = verify_pack(archive)
     assert found.differences == []
     assert found.counts["figures"] > 5000 and found.counts["rendered"] > 40
     assert found.issued["status"] == "issued_preliminary" and found.issued["approver"] == "Anton Approver (invented)"

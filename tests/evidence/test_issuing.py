@@ -129,12 +129,14 @@ def test_what_a_killed_command_left_was_never_issued_and_goes(
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(chain, "append", killed)
-        from dagster_project.commands.issuing import issue_report
+        from dagster_project.commands.reporting import issue_report
         from dagster_project.election.winners import View
         from dagster_project.settings import load_settings
+        from dagster_project.warehouse.building import no_listener
+        from dagster_project.warehouse.home import Home
 
         patched.setenv("TRAINLEDGER_NOW", LATER)
-        issue_report(load_settings(home), "2026Q2", View(), APPROVER, None, 0, print, print)
+        issue_report(Home.of(load_settings(home)), "2026Q2", View(), APPROVER, None, 0, print, print, no_listener)
     left = reports_of(home) / "issued" / "2026Q2-2"
     assert left.exists() and found_in(left).differences == ["issued.jsonl: it has no line of 2026Q2-2"]
     (left / "README.md").write_text("left by a killed command")

@@ -12,8 +12,9 @@ import pytest
 
 from dagster_project.base.failures import GateError
 from dagster_project.evidence.tracing import origins
-from dagster_project.evidence.tracing.command import Trace, opened_trace
-from dagster_project.evidence.tracing.source_rows import source_row
+from dagster_project.evidence.tracing.behind import Trace
+from dagster_project.evidence.tracing.command import opened_trace, report_of
+from dagster_project.evidence.tracing.source_rows import trace_row
 from dagster_project.settings import load_settings
 from dagster_project.warehouse.home import Home
 from reports.quarter import Quarter
@@ -75,7 +76,7 @@ def trace(demo_home: Path) -> Iterator[Trace]:
 def row_of(trace: Trace, name: str) -> dict[str, Any]:
     """The answer to --source-row, by a trace of its own: once figures are asked, its connection reaches no file any more."""
     with opened_trace(trace.home) as own:
-        return source_row(own, name)
+        return trace_row(own, name)
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def connection(trace: Trace) -> duckdb.DuckDBPyConnection:
 
 
 def test_every_figure_of_the_report_is_given_again_by_rows_that_are_proved(trace: Trace) -> None:
-    report, quarter = trace.report(QUARTER), Quarter.parse(QUARTER)
+    report, quarter = report_of(trace.home, QUARTER), Quarter.parse(QUARTER)
     read = set()
     for table in tables_of(report):
         sets = prove_table(trace.prover, table, quarter).rows
@@ -101,7 +102,7 @@ def test_every_figure_of_the_report_is_given_again_by_rows_that_are_proved(trace
 
 
 def test_a_cell_of_a_table_is_proved_by_the_rows_of_its_key_alone(trace: Trace) -> None:
-    report = trace.report(QUARTER)
+    report = report_of(trace.home, QUARTER)
     table = next(one for one in tables_of(report) if one["id"] == "cost_by_team")
     row = next(row for row in table["rows"] if all(row["values"][name] for name in table["key"]))
     figure = in_report(report, f"{row['id']}/effective_cost")
@@ -119,7 +120,7 @@ def test_rows_of_every_table_that_figures_read_are_followed_to_landed_rows_or_se
     schema = "marts" if f"marts.{table}" in trace.prover.columns else "ops"
     place = f"{schema}.{table}"
     condition = MONTH if "usage_month" in trace.prover.columns[place] else "true"
-    trace.behind.follow([RowSet(place, (condition,), trace.prover.count(place, condition))])
+    trace.follow([RowSet(place, (condition,), trace.prover.count(place, condition))])
     found = {one["kind"]: one["rows"] for one in origins.summary(connection)}
     assert BEHIND[table] <= found.keys() and all(found[kind] for kind in BEHIND[table])
     landed = "kind in ('bill', 'carbon', 'sample') or (kind = 'record' and delivery_content_hash is not null)"
@@ -202,7 +203,7 @@ def test_rows_of_carbon_samples_and_records_are_traced_to_runs_and_figures(
     trace: Trace, connection: duckdb.DuckDBPyConnection
 ) -> None:
     sets = [RowSet(f"marts.{name}", (MONTH,), 1) for name in ("fct_run_cell_emissions", "fct_training_run_energy")]
-    trace.behind.follow(sets)
+    trace.follow(sets)
     for kind, table in (
         ("carbon", "fct_run_cell_emissions"),
         ("sample", "fct_training_run_energy"),

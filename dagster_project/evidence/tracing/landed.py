@@ -1,28 +1,33 @@
 """Landed rows, read from the bytes that were kept and checked against what was published of them.
 
 A group of bill rows is found again by the columns that made it. Count and billed cost of the rows that are found must be those of
-the group; else the trace ends with an error, not with a guess.
+the group; else the trace ends with an error, not with a guess. The SQL by which rows are read and grouped is what dbt laid out
+for this version of the code: a build file cannot be asked while a refresh writes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+from typing import Any
 
 import duckdb
 
 from dagster_project.base.failures import GateError, SourceError
-from dagster_project.base.kinds import KINDS, Kind, built_kinds
+from dagster_project.base.kinds import KINDS, Descriptor, Kind, built_kinds
 from dagster_project.election.winners import Elected
 from dagster_project.evidence.tracing import origins
-from dagster_project.evidence.tracing.statements import GROUPS, grouping
 from dagster_project.landing.records import Generation
-from dagster_project.publishing.digest import literal
+from dagster_project.publishing.digest import literal, rows_by_name
+from dagster_project.warehouse import modelling
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.raw import show_rows
 
 ID = r"^[0-9a-f]{12}\|(.*)\|([0-9]+)(\|promotion|\|rounding)?$"
 AWS_LINES = "stg_aws_cur__line_items"
+GROUPS = "int_aws_line_groups"  # of its text two parts are taken: the columns that make a group, and the sum of its costs
+KEYS_BEGIN, KEYS_END = "line_groups as (\n    select\n", "-- the first row of a group gives it its name"
+TOTAL_BEGIN, TOTAL_END = "as line_count,", " as unblended_cost"
 COVERED = "('SavingsPlanCoveredUsage', 'SavingsPlanNegation')"
 STUBS = """
 create schema if not exists intermediate; create schema if not exists staging; create schema if not exists raw;
@@ -36,23 +41,35 @@ create or replace view staging.stg_training_runs__aliases as
 """
 
 
+def facts_of(generation: Generation) -> Descriptor:
+    """What is known of the kind of a delivery."""
+    return KINDS[Kind(generation.kind)]
+
+
 class Landed:
     """The landing of a configuration, read for a trace over a published file."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, home: Home, statements: dict[str, str]) -> None:
-        self.connection, self._landing, self._rules, self._statements = connection, home.landing, home.rules, statements
-        self._sources = home.settings.by_name
+    def __init__(self, connection: duckdb.DuckDBPyConnection, home: Home) -> None:
+        self.connection, self._landing, self._rules, self._sources = connection, home.landing, home.rules, home.settings.by_name
+        texts = modelling.compiled(home.root).items()  # the SELECT of each model, to be asked without the database's name
+        self._statements = {unique_id.rpartition(".")[2]: text.replace('"build".', "") for unique_id, text in texts}
         connection.execute(STUBS)
         # rows that are groups of their own are found by their names; as if every run were recorded, a tag makes no other one
-        connection.execute(
-            "create or replace table intermediate.int_recorded_months as"
-            " select distinct usage_month, training_run_id from attributions where training_run_id is not null"
-        )
+        recorded = "select distinct usage_month, training_run_id from attributions where training_run_id is not null"
+        connection.execute(f"create or replace table intermediate.int_recorded_months as {recorded}")
         for kind in built_kinds():
             show_rows(connection, self._rules, self._landing, [], kind)
         origins.create(connection)
         connection.execute("create temp table groups as from attributions limit 0")
         self._compared: set[str] = set()
+
+    def add(self, kind: str, of_table: str, rows: str) -> None:
+        """Report rows of a query as behind rows of a table."""
+        origins.add(self.connection, kind, of_table, rows)
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """The answer to a query, columns by name."""
+        return rows_by_name(self.connection.execute(sql))
 
     def generations(self, source: str) -> list[Generation]:
         """Every generation that is landed of a source."""
@@ -71,45 +88,47 @@ class Landed:
             self._compared.add(found.path)
         return found
 
-    def show(self, kind: Kind, deliveries: Iterable[Generation], *models: str) -> None:
-        """Let the raw view of a kind have the rows of these deliveries, and staging models read it."""
-        members = []
-        for one in deliveries:
-            source = self._sources[one.source]
-            members.append(Elected(source, one, self._landing.contents(source, one)))
+    def show(self, deliveries: Sequence[Generation], *models: str) -> Kind:
+        """Let the raw view of a kind have the rows of these deliveries of a source, and staging models read it. Returns it."""
+        source = self._sources[deliveries[0].source]
+        members = [Elected(source, one, self._landing.contents(source, one)) for one in deliveries]
+        kind = Kind(deliveries[0].kind)
         show_rows(self.connection, self._rules, self._landing, members, kind)
         for model in models:
             self.connection.execute(f"create or replace view staging.{model} as {self._statements[model]}")
+        return kind
 
     def elected(self, source: str, month: date | None = None) -> list[Generation]:
         """The deliveries of a source that the publication elected; of a month, where their partitions are months or days."""
-        found = self.connection.execute(
-            "select content_hash, partition from published.ops.dim_deliveries where source_name = ? and is_elected order by all",
-            [source],
-        ).fetchall()
-        in_month = [
+        sql = "select content_hash, partition from published.ops.dim_deliveries where source_name = ? and is_elected order by all"
+        found = self.connection.execute(sql, [source]).fetchall()
+        in_month = dict.fromkeys(
             content_hash
             for content_hash, partition in found
             if month is None or not partition[:4].isdigit() or partition[:7] == f"{month:%Y-%m}"
-        ]
-        return [self.delivery(source, content_hash) for content_hash in dict.fromkeys(in_month)]
+        )
+        return [self.delivery(source, content_hash) for content_hash in in_month]
+
+    def elected_by_month(self, table: str) -> Iterator[tuple[str, date, list[Generation]]]:
+        """Each source and month of a table, with the deliveries that the publication elected of it where there are any."""
+        places = self.connection.execute(f"select distinct source_name, usage_month from {table} order by all").fetchall()
+        for source, month in places:
+            if deliveries := self.elected(source, month):
+                yield source, month, deliveries
 
     def add_bill_rows(self, of_table: str) -> None:
         """The bill rows of the groups in the temporary table `groups` (rows of fct_charge_attributions)."""
-        places = self.connection.execute(
-            "select source_name, usage_month, list(distinct delivery_content_hash order by delivery_content_hash)"
-            " from groups group by all order by all"
-        ).fetchall()
-        for source, month, hashes in places:
+        listed = "list(distinct delivery_content_hash order by delivery_content_hash)"
+        sql = f"select source_name, usage_month, {listed} from groups group by all order by all"
+        for source, month, hashes in self.connection.execute(sql).fetchall():
             deliveries = [self.delivery(source, content_hash) for content_hash in hashes]
-            kind = Kind(deliveries[0].kind)
-            is_aws = KINDS[kind].provider_name == "AWS"
+            is_aws = facts_of(deliveries[0]).provider_name == "AWS"
             for some in [[one] for one in deliveries] if is_aws else [deliveries]:  # Google's are a day or a part of one
                 self._ask(source, month, [one.content_hash for one in some])
                 if is_aws:
-                    self._show_aws_rows(kind, some, month)
+                    self._show_aws_rows(some, month)
                 else:
-                    self._show_google_rows(kind, some)
+                    self._show_google_rows(some)
                 self._add_asked(of_table, source, month)
 
     def require(self, differences: str, what: str) -> None:
@@ -133,89 +152,80 @@ class Landed:
 
     def _add_asked(self, of_table: str, source: str, month: date) -> None:
         """Check the rows that were found of the asked groups, and add them to what is reported."""
-        self.require(
-            f"""select charge_group_id, {literal(source)}, asked.row_count, asked.billed_cost, count(rows.object) as found,
-                coalesce(sum(rows.billed), 0) as billed
+        differing = f"""select charge_group_id, {literal(source)}, asked.row_count, asked.billed_cost,
+                count(rows.object) as found, coalesce(sum(rows.billed), 0) as billed
             from asked left join rows using (charge_group_id) group by all
-            having found <> asked.row_count or billed <> asked.billed_cost order by all limit 1""",
-            "group {} of {} was published with {} rows of {}, its delivery has {} of {}",
-        )
-        origins.add(
-            self.connection,
-            "bill",
-            of_table,
-            f"""select source_name, object, row_number as first_row, delivery_content_hash, usage_month, training_run_id, reason,
-                attribution_rule, share_numerator || '/' || share_denominator as share, charge_group_id, billed as amount,
+            having found <> asked.row_count or billed <> asked.billed_cost order by all limit 1"""
+        self.require(differing, "group {} of {} was published with {} rows of {}, its delivery has {} of {}")
+        rows = f"""select source_name, object, row_number as first_row, delivery_content_hash, usage_month, training_run_id,
+                reason, attribution_rule, share_numerator || '/' || share_denominator as share, charge_group_id, billed as amount,
                 billing_currency as unit, 'of a group of ' || row_count || ': ' || billed_cost || ' billed and ' || effective_cost
                     || ' effective' as detail
             from rows inner join groups using (charge_group_id)
-            where source_name = {literal(source)} and usage_month = date '{month}'""",
-        )
+            where source_name = {literal(source)} and usage_month = date '{month}'"""
+        self.add("bill", of_table, rows)
 
-    def _show_aws_rows(self, kind: Kind, deliveries: Iterable[Generation], month: date) -> None:
-        """Table `rows`: of each asked group its rows. What is a group of its own is in no other."""
-        self._key_aws_rows(kind, deliveries, month)
-        total = grouping(self._statements[GROUPS]).total
+    def _grouping(self) -> tuple[str, str, str]:
+        """How AWS lines become groups: the CTEs before, the columns of a group, and its unblended cost as an aggregate."""
+        before, begin, rest = self._statements[GROUPS].partition(KEYS_BEGIN)
+        keys, end, rest = rest.partition(KEYS_END)
+        _, line_count, rest = rest.partition(TOTAL_BEGIN)
+        total, unblended, _ = rest.partition(TOTAL_END)
+        if not all((begin, end, line_count, unblended)):
+            raise LookupError(f"{GROUPS} is not written as evidence/tracing/landed.py reads it")
+        return before.rstrip().rstrip(","), keys.rstrip().rstrip(","), total.strip()
+
+    def _show_aws_rows(self, deliveries: Sequence[Generation], month: date) -> None:
+        """Table `rows`: of each asked group its rows."""
+        self._key_aws_rows(deliveries, month)
+        *_, total = self._grouping()
         self.connection.execute(f"""create or replace temp table rows as
-            with pool as (from keyed anti join (from known where row_count = 1) using (object, row_number)),
-            firsts as (
-                select pool.key, asked.charge_group_id, asked.what from pool inner join asked using (object, row_number)
-                where asked.row_count > 1
-            ),
-            chosen as (
-                select charge_group_id, what, pool.* from pool inner join firsts using (key)
-                union all by name
-                select charge_group_id, what, keyed.* from keyed inner join asked using (object, row_number)
-                where asked.row_count = 1
-            )
-            select charge_group_id, object, row_number,
+            select charge_group_id, keyed.object, keyed.row_number,
                 case when line_item_type in {COVERED} and not is_pod and what <> '|rounding' then 0 else {total} end as billed
-            from chosen group by charge_group_id, object, row_number, line_item_type, is_pod, what""")
+            from keyed inner join asked on keyed.first_object = asked.object and keyed.first_row = asked.row_number
+            group by charge_group_id, keyed.object, keyed.row_number, line_item_type, is_pod, what""")
 
-    def _key_aws_rows(self, kind: Kind, deliveries: Iterable[Generation], month: date) -> None:
-        """Table `keyed`: the rows of a month that staging shows, with one number for all columns that make a group."""
-        self.show(kind, deliveries, AWS_LINES)
-        parts = grouping(self._statements[GROUPS])
-        self.connection.execute(f"""create or replace temp table keyed as {parts.before}
-            select hash({_expressions(parts.keys)}) as key, position, source_object as object, row_number, line_item_type, is_pod,
-                unblended_cost, unblended_cost__text
-            from lines where usage_month = date '{month}'""")
+    def _key_aws_rows(self, deliveries: Sequence[Generation], month: date) -> None:
+        """Table `keyed`: the rows of a month that staging shows, each with the row that names its group.
+
+        That is the first row with the same columns of a group. What is a group of its own is in no other.
+        """
+        self.show(deliveries, AWS_LINES)
+        before, keys, _ = self._grouping()
+        self.connection.execute(f"""create or replace temp table keyed as {before},
+            of_month as (
+                select hash({_expressions(keys)}) as key, position, source_object as object, row_number, line_item_type, is_pod,
+                    unblended_cost, unblended_cost__text
+                from lines where usage_month = date '{month}'
+            ),
+            alone as (select distinct object, row_number, true as is_alone from known where row_count = 1)
+            select of_month.* exclude (key, position), first_value(object) over same_group as first_object,
+                first_value(row_number) over same_group as first_row
+            from of_month left join alone using (object, row_number)
+            window same_group as (partition by key, case when is_alone then position end order by position)""")
 
     def groups_of(self, generation: Generation, name: str, row: int) -> list[str]:
         """The groups that a row of a bill is in: of a Google row also its promotion, of an AWS row also what a plan rounds."""
-        kind = Kind(generation.kind)
         first = name, row
-        if KINDS[kind].provider_name == "AWS":
-            self.show(kind, [generation], AWS_LINES)
-            (month,) = self.connection.execute(
-                f"select usage_month from staging.{AWS_LINES} where source_object = ? and row_number = ?", [name, row]
-            ).fetchone() or (None,)
+        if facts_of(generation).provider_name == "AWS":
+            self.show([generation], AWS_LINES)
+            of_row = f"select usage_month from staging.{AWS_LINES} where source_object = ? and row_number = ?"
+            (month,) = self.connection.execute(of_row, [name, row]).fetchone() or (None,)
             if month is None:
                 return []
             self._ask(generation.source, month, [generation.content_hash])
-            self._key_aws_rows(kind, [generation], month)
-            first = (
-                self.connection.execute(
-                    """with singles as (from known where row_count = 1), own as (from keyed where object = ? and row_number = ?)
-                    select keyed.object, keyed.row_number from keyed inner join own using (key)
-                    anti join singles on keyed.object = singles.object and keyed.row_number = singles.row_number
-                    anti join (from own semi join singles using (object, row_number)) as alone on true
-                    order by keyed.position limit 1""",
-                    first,
-                ).fetchone()
-                or first
-            )
-        found = self.connection.execute(
-            f"""select distinct charge_group_id from attributions where source_name = ? and delivery_content_hash = ?
+            self._key_aws_rows([generation], month)
+            named_by = "select first_object, first_row from keyed where object = ? and row_number = ?"
+            first = self.connection.execute(named_by, first).fetchone() or first
+        sql = f"""select distinct charge_group_id from attributions where source_name = ? and delivery_content_hash = ?
                 and regexp_extract(charge_group_id, '{ID}', 1) = ? and regexp_extract(charge_group_id, '{ID}', 2) = ?
-            order by all""",
-            [generation.source, generation.content_hash, first[0], str(first[1])],
-        )
+            order by all"""
+        found = self.connection.execute(sql, [generation.source, generation.content_hash, first[0], str(first[1])])
         return [group for (group,) in found.fetchall()]
 
-    def _show_google_rows(self, kind: Kind, deliveries: Iterable[Generation]) -> None:
+    def _show_google_rows(self, deliveries: Sequence[Generation]) -> None:
         """Table `rows`: a group is one row of the bill with its credits."""
-        self.show(kind, deliveries, "stg_gcp_billing__lines", "stg_gcp_billing__credits")
+        self.show(deliveries, "stg_gcp_billing__lines", "stg_gcp_billing__credits")
         self.connection.execute("""create or replace temp table rows as
             with credits as (
                 select source_object, row_number, sum(case when is_price then credit_amount else 0 end) as price,

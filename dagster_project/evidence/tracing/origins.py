@@ -46,8 +46,7 @@ def add(connection: duckdb.DuckDBPyConnection, kind: str, of_table: str, query: 
     A query of single rows needs `first_row` alone; of rows of an object its sha256 is found here.
     """
     connection.execute(f"create or replace temp table found as from origins limit 0; insert into found by name {query}")
-    connection.execute(
-        """insert into origins from (
+    sql = """insert into origins from (
             select found.* replace (
                 ? as kind,
                 ? as of_table,
@@ -60,26 +59,21 @@ def add(connection: duckdb.DuckDBPyConnection, kind: str, of_table: str, query: 
                 on found.source_name = objects.source_name and found.delivery_content_hash = objects.delivery_content_hash
                 and found.object = objects.object and found.first_row is not null
             except from origins
-        )""",
-        [kind, of_table],
-    )
+        )"""
+    connection.execute(sql, [kind, of_table])
 
 
 def summary(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     """Rows and objects by kind and table."""
-    cursor = connection.execute(
-        "select kind, of_table, cast(sum(row_count) as bigint) as rows, count(distinct (source_name, object)) as objects"
-        " from (select distinct kind, of_table, source_name, object, first_row, row_count from origins) group by all order by all"
-    )
-    return rows_by_name(cursor)
+    sql = """select kind, of_table, cast(sum(row_count) as bigint) as rows, count(distinct (source_name, object)) as objects
+        from (select distinct kind, of_table, source_name, object, first_row, row_count from origins) group by all order by all"""
+    return rows_by_name(connection.execute(sql))
 
 
 def first(connection: duckdb.DuckDBPyConnection, limit: int) -> list[dict[str, Any]]:
     """The first rows of each kind."""
-    cursor = connection.execute(
-        f"select * from origins qualify row_number() over (partition by kind order by {ORDER}) <= {limit} order by {ORDER}"
-    )
-    return rows_by_name(cursor)
+    sql = f"select * from origins qualify row_number() over (partition by kind order by {ORDER}) <= {limit} order by {ORDER}"
+    return rows_by_name(connection.execute(sql))
 
 
 def write(connection: duckdb.DuckDBPyConnection, target: Path) -> int:
@@ -89,6 +83,6 @@ def write(connection: duckdb.DuckDBPyConnection, target: Path) -> int:
         raise UsageError("--out needs a name that ends in .parquet or .csv", where=str(target))
     with writing_to(target):
         target.open("ab").close()
-        connection.execute(f"copy (from origins order by {ORDER}) to {literal(str(target))} ({forms[target.suffix]})")
-    (count,) = connection.execute("select count(*) from origins").fetchone() or (0,)
+        sql = f"copy (from origins order by {ORDER}) to {literal(str(target))} ({forms[target.suffix]})"
+        [(count,)] = connection.execute(sql).fetchall()
     return int(count)
