@@ -30,7 +30,6 @@ from dagster_project.landing.planning import is_wanted
 from dagster_project.landing.records import RowRefusal, calendar_month, export_of
 from dagster_project.landing.sources import is_table, open_source, span_of
 from dagster_project.landing.surprises import surprise_of
-from dagster_project.landing.whole import is_loaded
 from dagster_project.settings import SourceSettings
 from dagster_project.warehouse.home import Home
 
@@ -80,7 +79,7 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
     source, base = reading.source, home.settings.base
     try:
         # the days that the next refresh will ask for: all of them until the source was loaded whole
-        span = span_of(source, is_loaded=is_loaded(home.landing, source))
+        span = span_of(source, is_loaded=home.landing.listed.is_loaded(source))
         store = open_source(base, source, span, is_free=True)
         if is_table(source):
             checks = list(check_table(source, store))

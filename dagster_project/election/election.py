@@ -79,15 +79,12 @@ def _judged(landing: Landing, records: Iterable[tuple[SourceSettings, SourceLand
     The newest of every export that lack one, which another version of the code landed, are judged together.
     """
     newest = [(source, generation) for source, landed in records for generation in newest_of(landed, view)]
-    candidates = [Candidate(source, generation, landing.contents(source, generation)) for source, generation in newest]
-    known = {one.generation.path: one.contents for one in candidates} | judge(landing, candidates)
+    known = judge(landing, [Candidate(source, generation, landing.contents(source, generation)) for source, generation in newest])
 
     def contents_of(source: SourceSettings, generation: Generation) -> Contents:
-        path = generation.path
-        if path not in known:
-            known[path] = landing.contents(source, generation)
-            known.update(judge(landing, [Candidate(source, generation, known[path])]))
-        return known[path]
+        if generation.path not in known:
+            known.update(judge(landing, [Candidate(source, generation, landing.contents(source, generation))]))
+        return known[generation.path]
 
     return contents_of
 

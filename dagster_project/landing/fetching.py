@@ -35,6 +35,8 @@ class Fetched:
     files: dict[str, Path]  # by key
     made: Path
     content_hash: str
+    store_uri: str
+    version: str  # of the connector
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ this file, a folder that a person removed, a home that was copied: all cost a fe
 """
 
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -50,9 +52,6 @@ class Kept(msgspec.Struct, array_like=True):
     shelved: dict[str, Shelved] = {}
 
 
-Entry = TypeVar("Entry", Place, Shelved)
-
-
 class Index:
     """The records of each source and what was made of them, as they were read last."""
 
@@ -86,7 +85,8 @@ class Index:
         path, used = generation.path, self._used_of(generation.source)
         stamp = stamp_of(f"{self._shelf.root}/{path}/{version}")
         known = used.shelved.get(path) or self._known[generation.source].shelved.get(path)
-        if known and known.folder == stamp and _is_of(known.contents, generation, version):
+        made_of = known and (known.folder, known.contents.connector_version, known.contents.content_hash)
+        if known and made_of == (stamp, version, generation.content_hash):
             used.shelved[path] = known
             return known.contents
         contents = self._shelf.find(generation, version) if stamp else None
@@ -118,16 +118,12 @@ class Index:
 
 
 def _loaded(path: Path) -> Kept:
-    try:
+    with suppress(FileNotFoundError, msgspec.MsgspecError):
         kept = msgspec.msgpack.decode(path.read_bytes(), type=Kept)
-    except (FileNotFoundError, msgspec.MsgspecError):
-        return Kept(records_version())
-    return kept if kept.version == records_version() else Kept(records_version())
+        if kept.version == records_version():
+            return kept
+    return Kept(records_version())
 
 
-def _is_of(contents: Contents, generation: Generation, version: str) -> bool:
-    return contents.connector_version == version and contents.content_hash == generation.content_hash
-
-
-def _is_new(used: dict[str, Entry], known: dict[str, Entry]) -> bool:
+def _is_new(used: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
     return len(used) != len(known) or any(known.get(name) is not entry for name, entry in used.items())

@@ -7,36 +7,36 @@ generations are kept is the store's matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-import msgspec
+from msgspec import convert, structs
 
-from connectors.deliveries import Delivery, Refusal, refusal_of
+from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError, TooCostlyError
 from connectors.stores import ObjectInfo
 from dagster_project.base import clock
-from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
+from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, refused_for
 from dagster_project.landing.fetching import Fetched, Staged, fetch, folder_in
 from dagster_project.landing.index import Index
 from dagster_project.landing.judging.rules import lacks_verdict
 from dagster_project.landing.listed import Listed
-from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, Tombstone, content_hash_of, encode
+from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, Tombstone, content_hash_of
 from dagster_project.landing.shelf import Shelf
 from dagster_project.landing.sources import open_source
-from dagster_project.landing.store import LocalLanding, SourceLanding, same_bytes_before, tombstone_path
+from dagster_project.landing.store import LocalLanding, SourceLanding, same_bytes_before
 from dagster_project.landing.surprises import surprise_of
-from dagster_project.landing.verifying import difference, require_same
+from dagster_project.landing.verifying import Difference, difference, require_same
 from dagster_project.landing.versions import connector_version
-from dagster_project.settings import DeliveryLimits, SourceSettings
+from dagster_project.settings import Settings, SourceSettings
 
 if TYPE_CHECKING:
-    from dagster_project.landing.limited import LimitedDeriver
     from dagster_project.landing.s3 import S3Landing
+    from dagster_project.landing.worker import LimitedDeriver
 
 Step = TypeVar("Step")
 
@@ -61,16 +61,15 @@ class Landed:
 class Landing:
     """Everything landed of the configured sources, and what our code made of it."""
 
-    def __init__(
-        self, store: LocalLanding | S3Landing, cache: Path, base: Path, memory_limit: str, limits: DeliveryLimits
-    ) -> None:
-        """`cache` may be deleted at any time; relative locations of sources are meant from `base`."""
+    def __init__(self, store: LocalLanding | S3Landing, settings: Settings) -> None:
+        """What is kept in the home's cache may be deleted at any time."""
+        cache = settings.cache
         self.store = store
         self.shelf = Shelf(cache / "derived")
-        self.listed = Listed(cache)
+        self.listed = Listed(cache, store.uri)
         self.known = Index(cache / "landed", store, self.shelf)
-        self.cache, self._memory_limit, self._limits = cache, memory_limit, limits
-        self._open = lru_cache(partial(open_source, base))  # a client of S3 costs more than a small delivery
+        self.cache, self._memory_limit, self._limits = cache, settings.memory_limit, settings.delivery_limits
+        self._open = lru_cache(partial(open_source, settings.base))  # a client of S3 costs more than a small delivery
         self._compared: set[str] = set()  # generations whose bytes were compared with their hashes, or hashed as they came
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
@@ -87,11 +86,10 @@ class Landing:
     @cached_property
     def deriver(self) -> LimitedDeriver:
         """What reads deliveries; made when the first one needs it, for it loads the engine."""
-        from dagster_project.landing.limited import LimitedDeriver
+        from dagster_project.landing.worker import LimitedDeriver
 
-        return LimitedDeriver(
-            self.shelf.again / "spill", self._memory_limit, self._limits
-        )  # a folder of this process: what is killed leaves goes
+        # a folder of this process: what is killed leaves goes
+        return LimitedDeriver(self.shelf.again / "spill", self._memory_limit, self._limits)
 
     def contents(self, source: SourceSettings, generation: Generation) -> Contents:
         """What the present code makes of a generation: from the shelf, else derived again from the bytes that were kept."""
@@ -117,9 +115,15 @@ class Landing:
     def part_path(self, generation: Generation, contents: Contents, part: ParquetPart) -> Path:
         """A local path of one Parquet file that the raw view reads."""
         if not part.is_original:
-            return self.shelf.path(generation, contents, part)
+            return self.shelf.made(generation, contents) / part.file
         landed = next(landed for landed in generation.objects if landed.file == part.file)
         return self.store.object_path(generation, landed)
+
+    def differences(self, generations: Iterable[Generation]) -> Iterator[Difference | None]:
+        """Read every object in the landing itself: for each how it differs from its record, or None."""
+        for generation in generations:
+            for landed in generation.objects:
+                yield difference(generation, landed, self.store.found_hash(generation, landed))
 
     def require_same(self, generation: Generation) -> None:
         """Compare what a build will read of a generation with its hashes, once; SourceError names what differs."""
@@ -128,13 +132,11 @@ class Landing:
             require_same(found)
             self._compared.add(generation.path)
 
-    def land(self, source: SourceSettings, delivery: Delivery) -> Landed:
-        """Land one delivery, or say why not. An object that changed while it was read is tried again by the next refresh."""
-        [landed] = self.land_together(source, [delivery])
-        return landed
-
     def land_together(self, source: SourceSettings, deliveries: Sequence[Delivery]) -> Iterator[Landed]:
-        """Land deliveries of different partitions of a source, each by itself; what is in them is read together."""
+        """Land deliveries of different partitions of a source, each by itself, or say why not; all are read together.
+
+        An object that changed while it was read is tried again by the next refresh.
+        """
         with ExitStack() as folders:
             begun = [self._told(source, one, partial(self._begin, source, one, folders)) for one in deliveries]
             read = iter(self._derive_together(source, [one for one in begun if isinstance(one, Staged)]))
@@ -149,13 +151,17 @@ class Landing:
         try:
             return step()
         except WRONG_FOR_GOOD as error:
-            return self.refuse(source, refusal_of(delivery, error))
-        except ConnectorError as error:
-            return Landed("unreadable", source.name, delivery.partition, error=error)
+            return self.refuse(source, delivery, refused_for(delivery, error))
         except BaseException as error:
-            surprise = surprise_of(error, source.name, delivery, self.store.staging)
-            self.end_engine()
+            surprise = self._surprise(error, source, delivery, self.store.staging)
             return Landed("unreadable", source.name, delivery.partition, error=surprise)
+
+    def _surprise(self, error: BaseException, source: SourceSettings, delivery: Delivery, folder: Path) -> ConnectorError:
+        """The error as that of a delivery; what ends the command is raised. An unforeseen one may have cost the engine."""
+        surprise = surprise_of(error, source.name, delivery, folder)
+        if surprise is not error:
+            self.end_engine()
+        return surprise
 
     def ask_for_free(self) -> None:
         """Ask no store for what it bills: for a question about sources that must cost nothing."""
@@ -175,25 +181,25 @@ class Landing:
             self.listed.add_same(source.name, delivery.identity)
             return Landed("unchanged", source.name, delivery.partition, same)
         files = {landed.key: folder / landed.file for landed in objects}
-        return Staged(delivery, files, made, content_hash, folder, objects)
+        uri, version = self._open(source).uri, connector_version(source.kind)
+        return Staged(delivery, files, made, content_hash, uri, version, folder, objects)
 
     def _derive_together(self, source: SourceSettings, staged: Sequence[Staged]) -> list[Contents | None]:
         """What is in some deliveries; None where one has to be looked at by itself."""
         if len(staged) < 2:
             return [None] * len(staged)
         try:
-            return [*self.deriver.derive_together(source.kind, staged, self._open(source).uri, connector_version(source.kind))]
+            return [*self.deriver.derive(staged)]
         except BaseException as error:  # of one of them, and not known of which
-            surprise_of(error, source.name, staged[0].delivery, self.store.staging)  # what ends the command is raised
-            self.end_engine()
+            self._surprise(error, source, staged[0].delivery, self.store.staging)
             return [None] * len(staged)
 
     def _finish(self, source: SourceSettings, staged: Staged, contents: Contents | None) -> Landed:
         delivery = staged.delivery
         if contents is None:
-            contents = self.deriver.derive(staged, self._open(source).uri, connector_version(source.kind))
+            [contents] = self.deriver.derive([staged])
         if not contents.is_taken:
-            return self._refuse(source, delivery, contents.refusals)
+            return self.refuse(source, delivery, contents.refusals)
         generation = Generation(
             source=source.name,
             kind=source.kind,
@@ -213,16 +219,16 @@ class Landing:
     def _derive_again(self, source: SourceSettings, generation: Generation, version: str) -> Contents:
         """Read the landed originals as if they came from their provider now; nothing is asked of the provider."""
         infos = {
-            landed: ObjectInfo(landed.key, landed.size, landed.etag, landed.last_modified, landed.version_id)
-            for landed in generation.objects
+            role: [convert(one, ObjectInfo, from_attributes=True) for one in generation.objects if one.role == role]
+            for role in ("data", "manifest")
         }
         delivery = Delivery(
             kind=generation.kind,
             partition=generation.partition,
             delivery_id=generation.delivery_id,
             published_at=generation.published_at,
-            objects=tuple(info for landed, info in infos.items() if landed.role == "data"),
-            manifest=next((info for landed, info in infos.items() if landed.role == "manifest"), None),
+            objects=tuple(infos["data"]),
+            manifest=next(iter(infos["manifest"]), None),
         )
         self.require_same(generation)  # damaged bytes may read as other figures
         # in a place of its own: an as-of report derives too, while a refresh may be clearing what killed landings left behind
@@ -231,23 +237,18 @@ class Landing:
             for landed in generation.objects:
                 files[landed.key] = folder / landed.file  # under its landed name: a mirror names files by hash
                 files[landed.key].symlink_to(self.store.object_path(generation, landed).absolute())
-            uri = self._open(source).uri
+            fetched = Fetched(delivery, files, made, generation.content_hash, self._open(source).uri, version)
             try:
-                contents = self.deriver.derive(Fetched(delivery, files, made, generation.content_hash), uri, version)
+                [contents] = self.deriver.derive([fetched])
             except BaseException as error:
-                surprise = surprise_of(error, source.name, delivery, self.shelf.again)
-                self.end_engine()
-                refused = [row_refusal(refusal_of(delivery, surprise))]
+                refused = refused_for(delivery, self._surprise(error, source, delivery, self.shelf.again))
                 # not put on the shelf: it is tried again by the next refresh
                 return Contents(content_hash=generation.content_hash, connector_version=version, refusals=refused, is_taken=False)
             self.shelf.put(generation, contents, made)
         return contents
 
-    def refuse(self, source: SourceSettings, refusal: Refusal) -> Landed:
+    def refuse(self, source: SourceSettings, item: Delivery | Refusal, refusals: list[RowRefusal]) -> Landed:
         """Record a delivery that is not taken, so that it is not read again and the quarantine shows it."""
-        return self._refuse(source, refusal, [row_refusal(refusal)])
-
-    def _refuse(self, source: SourceSettings, item: Delivery | Refusal, refusals: list[RowRefusal]) -> Landed:
         record = RefusalRecord(
             source=source.name,
             kind=source.kind,
@@ -258,7 +259,7 @@ class Landing:
             refused_at=clock.now(),
             refusals=refusals,
         )
-        self.store.put_record(record.path, encode(record))
+        self.store.put_record(record)
         return Landed("refused", source.name, item.partition, refusal=record)
 
     def version_of_refusal(self, kind: str, refusals: Sequence[RowRefusal]) -> str:
@@ -268,11 +269,11 @@ class Landing:
 
     def withdraw(self, record: RefusalRecord) -> None:
         """Note that a refused delivery is no longer at its source."""
-        self.store.put_record(record.path, encode(msgspec.structs.replace(record, withdrawn_at=clock.now())))
+        self.store.put_record(structs.replace(record, withdrawn_at=clock.now()))
 
     def forget(self, tombstone: Tombstone) -> None:
         """Remove a generation and what was made of it; its tombstone is written first and stays."""
-        self.store.put_record(tombstone_path(tombstone.generation), encode(tombstone))
+        self.store.put_record(tombstone)
         self.remove(tombstone.generation)
 
     def remove(self, generation: Generation) -> None:

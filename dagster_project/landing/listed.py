@@ -1,4 +1,8 @@
-"""What earlier looks at a source found. A cache: without it the next look reads everything once more."""
+"""What earlier looks at a source found. A cache: without it the next look reads everything once more.
+
+A first load of a table that dies half-way must not lose the days that the look-back leaves out from then on. So the look-back
+holds only after one load of all days that left nothing behind.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import msgspec
 
 from connectors.layouts.accounting import Counts
 from dagster_project.base import durable
+from dagster_project.settings import SourceSettings
 
 _IDENTITY = re.compile(r"[0-9a-f]{64}")
 
@@ -19,6 +24,7 @@ class Listed:
     """The results of looks at the sources, kept below the folder `cache`."""
 
     cache: Path
+    landing: str  # where it is
 
     def same(self, source: str) -> set[str]:
         """Identities of deliveries whose bytes were already landed."""
@@ -34,6 +40,22 @@ class Listed:
         with path.open("a") as file:
             file.write(f"\n{identity}\n")  # the first line end closes a line that a killed process cut
 
+    def is_loaded(self, source: SourceSettings) -> bool:
+        """Whether all that the source has of its `months` was landed once, in this landing and from this location."""
+        path = self._loaded_path(source)
+        return path.exists() and path.read_bytes() == self._load(source)
+
+    def mark_loaded(self, source: SourceSettings) -> None:
+        """Keep that a load of all days left nothing behind."""
+        _write(self._loaded_path(source), self._load(source))
+
+    def _loaded_path(self, source: SourceSettings) -> Path:
+        return self.cache / "listed" / f"{source.name}.whole"
+
+    def _load(self, source: SourceSettings) -> bytes:
+        """What the mark is of: other months, another table and another landing were not loaded by it."""
+        return f"{source.location}\n{source.months or 'all months'}\n{self.landing}\n".encode()
+
     def counts(self, source: str) -> Counts | None:
         """What the last look made of the objects of a source; None when it has to be counted again."""
         try:
@@ -43,8 +65,7 @@ class Listed:
 
     def keep_counts(self, source: str, counts: Counts) -> None:
         """Keep what a look made of the objects of a source."""
-        self._counts_path(source).parent.mkdir(parents=True, exist_ok=True)
-        durable.write(self._counts_path(source), msgspec.json.encode(counts))
+        _write(self._counts_path(source), msgspec.json.encode(counts))
 
     def recover(self) -> None:
         """Remove what killed processes were writing."""
@@ -55,3 +76,8 @@ class Listed:
 
     def _same_path(self, source: str) -> Path:
         return self.cache / "seen" / f"{source}.txt"
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    durable.write(path, data)

@@ -104,6 +104,11 @@ class Tombstone(msgspec.Struct, frozen=True, kw_only=True):
     removed_at: datetime
     likeness: Likeness | None = None  # null in what 0.8 removed
 
+    @property
+    def path(self) -> str:
+        """Its file below the landing, beside the folder of the generation."""
+        return f"{self.generation.path}{TOMBSTONE}"
+
 
 class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
     """A person's decision that a generation counts, though it is unlike the one before it or of another export."""

@@ -32,6 +32,7 @@ from dagster_project.landing.records import (
 )
 from dagster_project.landing.verifying import hash_of
 
+Beside = Tombstone | RefusalRecord | Acceptance
 Stamp = tuple[int, int]  # of a file or folder: when it changed, in nanoseconds, and its size
 
 
@@ -145,11 +146,11 @@ class LocalLanding:
             if child_is_new:  # a folder into which nothing was put has nothing to lose
                 durable.sync(path)
 
-    def put_record(self, path: str, data: bytes) -> None:
-        """Write or replace one small record."""
-        target = self.root / path
+    def put_record(self, record: Beside) -> None:
+        """Write or replace a record that lies beside generations."""
+        target = self.root / record.path
         target.parent.mkdir(parents=True, exist_ok=True)
-        durable.write(target, data)
+        durable.write(target, encode(record))
 
     def remove(self, generation: Generation) -> None:
         """Move the folder out of sight, then delete it."""
@@ -190,11 +191,6 @@ def stamp_of(path: Path | str) -> Stamp | None:
 
 def _stamp(status: os.stat_result) -> Stamp:
     return status.st_mtime_ns, status.st_size
-
-
-def tombstone_path(generation: Generation) -> str:
-    """A tombstone's file below the landing, beside the folder it stands for."""
-    return f"{generation.source}/{safe_name(generation.partition)}/{generation.name}{TOMBSTONE}"
 
 
 def _entries(folder: Path) -> list[tuple[str, bool]]:

@@ -118,7 +118,7 @@ def read(name: str, folder: Path, deriver: Deriver | None) -> str:
 def converted(kind: str, one: Delivery, folder: Path, deriver: Deriver | None) -> str:
     files = {info.key: folder / "source" / info.key for info in (*one.objects, one.manifest) if info}
     if deriver:
-        contents = deriver.derive(Fetched(one, files, folder / "made", "0" * 64), "source", "1")
+        [contents] = deriver.derive([Fetched(one, files, folder / "made", "0" * 64, "source", "1")])
         return "taken" if contents.is_taken else "refused"
     found: Converted = connector_for(kind).convert(one, files, folder / "made", "source")
     return "taken" if found.rows else "refused"
