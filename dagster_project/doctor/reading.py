@@ -24,7 +24,6 @@ from dagster_project.doctor.google import check_newest, check_table
 from dagster_project.landing.deriving.contents import Contents
 from dagster_project.landing.fetching import batches
 from dagster_project.landing.land import Landing
-from dagster_project.landing.lending import lend
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.landing.planning import is_wanted
 from dagster_project.landing.records import RowRefusal, calendar_month, export_of
@@ -207,7 +206,7 @@ def _read(
     source = reading.source
     reading.bytes_there = sum(info.size for delivery in deliveries for info in delivery.objects)
     bounded = [*_bounded(allowed, reading)]
-    lent = dict(lend(known, source, bounded, landing))
+    lent = dict(known.lend(source, bounded, landing))
     refused: list[ConnectorError | RowRefusal] = []
     remarks = [remark for contents in lent.values() for remark in _remarks(contents, reading)]
     for _, together in batches((source, delivery) for delivery in bounded if delivery.identity not in lent):

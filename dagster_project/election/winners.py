@@ -65,7 +65,7 @@ class Elected:
     source: SourceSettings
     generation: Generation
     contents: Contents
-    payers: frozenset[str] = frozenset()
+    payers: frozenset[str] = frozenset()  # of its rows; where it has none, those of its source's other generations
     book: frozenset[tuple[str, str]] = frozenset()  # the payers and months of which it is the book
     version_payers: frozenset[str] = frozenset()  # carbon: where its model version, or its rows' highest one, is the elected one
 
@@ -126,7 +126,7 @@ def winners_of(
             refused += passed_over
             if winner is None:
                 continue
-            other = next((one for one in found if _payers(one) & _payers(winner)), None)
+            other = next((one for one in found if one.payers & winner.payers), None)
             if other is None:
                 found.append(winner)
             elif other.generation.export not in (source.book, *preferred):
@@ -154,23 +154,10 @@ def _by_precedence(exports: dict[str, list[Generation]], book: bool | str | None
     return sorted(exports, key=place)
 
 
-def _payers(winner: Elected) -> set[str]:
-    """The payers of its rows; only bills and carbon have them."""
-    return set(winner.contents.controls.payers)
-
-
 def _refused(generation: Generation, contents: Contents, refusals: list[RowRefusal]) -> RefusalRecord:
     """A generation that does not count, as if it were refused when it was landed."""
-    return RefusalRecord(
-        source=generation.source,
-        kind=generation.kind,
-        partition=generation.partition,
-        identity=generation.identity,
-        connector_version=contents.connector_version,
-        published_at=generation.published_at,
-        refused_at=generation.landed_at,
-        refusals=refusals,
-    )
+    version, at = contents.connector_version, generation.landed_at
+    return RefusalRecord.of(generation, generation.source, generation.kind, version, at, refusals)
 
 
 def _held(generation: Generation, found: Iterable[str]) -> RowRefusal:
@@ -188,7 +175,7 @@ def _held(generation: Generation, found: Iterable[str]) -> RowRefusal:
 def _of_two_exports(winner: Elected, other: Elected) -> RefusalRecord:
     """Why an export does not count beside another one of its payer."""
     mine, theirs = winner.generation, other.generation
-    payers = ", ".join(sorted(_payers(winner) & _payers(other)))
+    payers = ", ".join(sorted(winner.payers & other.payers))
     refusal = RowRefusal(
         source_object=mine.objects[0].key,
         value=mine.export,
@@ -242,7 +229,7 @@ def _winner(
         contents = contents_of(winner)
         found = {} if winner.content_hash in accepted else unlike(contents)
         if contents.is_taken and not found:
-            return Elected(source, winner, contents), passed_over
+            return Elected(source, winner, contents, frozenset(contents.controls.payers)), passed_over
         reasons = [_held(winner, found.values())] if contents.is_taken else contents.refusals
         passed_over.append(_refused(winner, contents, reasons))
         candidates = [generation for generation in candidates if generation.content_hash != winner.content_hash]

@@ -49,7 +49,7 @@ class Kept(msgspec.Struct, array_like=True):
 
     version: str
     places: dict[str, Place] = {}
-    shelved: dict[str, Shelved] = {}
+    shelved: dict[str, Shelved] = {}  # by the folder
 
 
 class Index:
@@ -82,11 +82,10 @@ class Index:
 
     def contents(self, generation: Generation, version: str) -> Contents | None:
         """What a version of the connector made of a generation, if that is on the shelf."""
-        path, used = generation.path, self._used_of(generation.source)
-        stamp = stamp_of(f"{self._shelf.root}/{path}/{version}")
+        path, used = f"{generation.path}/{version}", self._used_of(generation.source)
+        stamp = stamp_of(f"{self._shelf.root}/{path}")
         known = used.shelved.get(path) or self._known[generation.source].shelved.get(path)
-        made_of = known and (known.folder, known.contents.connector_version, known.contents.content_hash)
-        if known and made_of == (stamp, version, generation.content_hash):
+        if known and known.folder == stamp:
             used.shelved[path] = known
             return known.contents
         contents = self._shelf.find(generation, version) if stamp else None
@@ -100,13 +99,8 @@ class Index:
             known = self._known[source]
             if _is_new(used.places, known.places) or _is_new(used.shelved, known.shelved):
                 with modes.owner_alone():
-                    self._folder.mkdir(parents=True, exist_ok=True)
-                    durable.write(self._path(source), msgspec.msgpack.encode(used))
+                    durable.put(self._path(source), msgspec.msgpack.encode(used))
                 self._known[source] = Kept(used.version, dict(used.places), dict(used.shelved))
-
-    def recover(self) -> None:
-        """Remove what killed processes were writing."""
-        durable.clear_unfinished(self._folder)
 
     def _used_of(self, source: str) -> Kept:
         if source not in self._used:

@@ -19,16 +19,16 @@ from msgspec import convert, structs
 from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError, TooCostlyError
 from connectors.stores import ObjectInfo
-from dagster_project.base import clock
+from dagster_project.base import clock, durable
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, refused_for
-from dagster_project.landing.fetching import Fetched, Staged, fetch, folder_in
+from dagster_project.landing.fetching import Fetched, fetch
 from dagster_project.landing.index import Index
 from dagster_project.landing.judging.rules import lacks_verdict
 from dagster_project.landing.listed import Listed
 from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, Tombstone, content_hash_of
 from dagster_project.landing.shelf import Shelf
 from dagster_project.landing.sources import open_source
-from dagster_project.landing.store import LocalLanding, SourceLanding, same_bytes_before
+from dagster_project.landing.store import LocalLanding, SourceLanding, folder_in, same_bytes_before
 from dagster_project.landing.surprises import surprise_of
 from dagster_project.landing.verifying import Difference, difference, require_same
 from dagster_project.landing.versions import connector_version
@@ -80,8 +80,8 @@ class Landing:
         """Remove what killed processes left behind."""
         self.store.recover()
         self.shelf.recover()
-        self.listed.recover()
-        self.known.recover()
+        for name in ("listed", "landed"):
+            durable.clear_unfinished(self.cache / name)
 
     @cached_property
     def deriver(self) -> LimitedDeriver:
@@ -119,6 +119,25 @@ class Landing:
         landed = next(landed for landed in generation.objects if landed.file == part.file)
         return self.store.object_path(generation, landed)
 
+    def lend(self, source: SourceSettings, deliveries: Iterable[Delivery], to: Landing) -> Iterator[tuple[str, Contents]]:
+        """Link another landing to each delivery that this one holds as it is listed, and the present code has read.
+
+        Yields their identities and contents: a question about sources need not read again what was landed before.
+        """
+        store, other, version = self.store, to.store, connector_version(source.kind)
+        if not isinstance(store, LocalLanding) or not isinstance(other, LocalLanding):
+            return
+        wanted = {delivery.identity for delivery in deliveries}
+        for generation in self.read(source.name).generations:
+            contents = self.known.contents(generation, version) if generation.identity in wanted else None
+            if contents and contents.is_taken:
+                made = f"{generation.path}/{version}"
+                for held, borrowed, folder in ((store, other, generation.path), (self.shelf, to.shelf, made)):
+                    (borrowed.root / folder).mkdir(parents=True)
+                    for path in (held.root / folder).iterdir():
+                        (borrowed.root / folder / path.name).symlink_to(path.absolute())
+                yield generation.identity, contents
+
     def differences(self, generations: Iterable[Generation]) -> Iterator[Difference | None]:
         """Read every object in the landing itself: for each how it differs from its record, or None."""
         for generation in generations:
@@ -139,10 +158,10 @@ class Landing:
         """
         with ExitStack() as folders:
             begun = [self._told(source, one, partial(self._begin, source, one, folders)) for one in deliveries]
-            read = iter(self._derive_together(source, [one for one in begun if isinstance(one, Staged)]))
+            read = self._derive_together(source, [one for one in begun if isinstance(one, Fetched)])
             for delivery, one in zip(deliveries, begun, strict=True):
-                if isinstance(one, Staged):
-                    yield self._told(source, delivery, partial(self._finish, source, one, next(read)))
+                if isinstance(one, Fetched):
+                    yield self._told(source, delivery, partial(self._finish, source, one, next(read, None)))
                 else:
                     yield one
 
@@ -153,26 +172,19 @@ class Landing:
         except WRONG_FOR_GOOD as error:
             return self.refuse(source, delivery, refused_for(delivery, error))
         except BaseException as error:
-            surprise = self._surprise(error, source, delivery, self.store.staging)
+            surprise = surprise_of(error, source.name, delivery, self.store.staging)
             return Landed("unreadable", source.name, delivery.partition, error=surprise)
-
-    def _surprise(self, error: BaseException, source: SourceSettings, delivery: Delivery, folder: Path) -> ConnectorError:
-        """The error as that of a delivery; what ends the command is raised. An unforeseen one may have cost the engine."""
-        surprise = surprise_of(error, source.name, delivery, folder)
-        if surprise is not error:
-            self.end_engine()
-        return surprise
 
     def ask_for_free(self) -> None:
         """Ask no store for what it bills: for a question about sources that must cost nothing."""
         self._open = lru_cache(partial(self._open.__wrapped__, is_free=True))
 
     def end_engine(self) -> None:
-        """Give the engine up: its memory is wanted, or it met a surprise. The next delivery gets a new one."""
+        """Give the engine up: its memory is wanted. The next delivery gets a new one."""
         if deriver := self.__dict__.pop("deriver", None):
             deriver.close()
 
-    def _begin(self, source: SourceSettings, delivery: Delivery, folders: ExitStack) -> Staged | Landed:
+    def _begin(self, source: SourceSettings, delivery: Delivery, folders: ExitStack) -> Fetched | Landed:
         folder, made = (folders.enter_context(folder_in(staging)) for staging in (self.store.staging, self.shelf.staging))
         objects = fetch(self._open(source), delivery, folder)
         content_hash = content_hash_of(delivery.kind, delivery.partition, [o.sha256 for o in objects if o.role == "data"])
@@ -180,21 +192,17 @@ class Landing:
         if same:
             self.listed.add_same(source.name, delivery.identity)
             return Landed("unchanged", source.name, delivery.partition, same)
-        files = {landed.key: folder / landed.file for landed in objects}
-        uri, version = self._open(source).uri, connector_version(source.kind)
-        return Staged(delivery, files, made, content_hash, uri, version, folder, objects)
+        return Fetched(delivery, folder, objects, made, content_hash, self._open(source).uri, connector_version(source.kind))
 
-    def _derive_together(self, source: SourceSettings, staged: Sequence[Staged]) -> list[Contents | None]:
-        """What is in some deliveries; None where one has to be looked at by itself."""
-        if len(staged) < 2:
-            return [None] * len(staged)
+    def _derive_together(self, source: SourceSettings, staged: Sequence[Fetched]) -> Iterator[Contents]:
+        """What is in some deliveries; nothing where each has to be looked at by itself."""
         try:
-            return [*self.deriver.derive(staged)]
+            return iter(self.deriver.derive(staged) if len(staged) > 1 else ())
         except BaseException as error:  # of one of them, and not known of which
-            self._surprise(error, source, staged[0].delivery, self.store.staging)
-            return [None] * len(staged)
+            surprise_of(error, source.name, staged[0].delivery, self.store.staging)  # what ends the command is raised
+            return iter(())
 
-    def _finish(self, source: SourceSettings, staged: Staged, contents: Contents | None) -> Landed:
+    def _finish(self, source: SourceSettings, staged: Fetched, contents: Contents | None) -> Landed:
         delivery = staged.delivery
         if contents is None:
             [contents] = self.deriver.derive([staged])
@@ -218,30 +226,26 @@ class Landing:
 
     def _derive_again(self, source: SourceSettings, generation: Generation, version: str) -> Contents:
         """Read the landed originals as if they came from their provider now; nothing is asked of the provider."""
-        infos = {
-            role: [convert(one, ObjectInfo, from_attributes=True) for one in generation.objects if one.role == role]
-            for role in ("data", "manifest")
-        }
+        infos = [(one.role, convert(one, ObjectInfo, from_attributes=True)) for one in generation.objects]
         delivery = Delivery(
             kind=generation.kind,
             partition=generation.partition,
             delivery_id=generation.delivery_id,
             published_at=generation.published_at,
-            objects=tuple(infos["data"]),
-            manifest=next(iter(infos["manifest"]), None),
+            objects=tuple(info for role, info in infos if role == "data"),
+            manifest=next((info for role, info in infos if role == "manifest"), None),
         )
         self.require_same(generation)  # damaged bytes may read as other figures
         # in a place of its own: an as-of report derives too, while a refresh may be clearing what killed landings left behind
         with folder_in(self.shelf.again) as folder, folder_in(self.shelf.again) as made:
-            files = {}
-            for landed in generation.objects:
-                files[landed.key] = folder / landed.file  # under its landed name: a mirror names files by hash
-                files[landed.key].symlink_to(self.store.object_path(generation, landed).absolute())
-            fetched = Fetched(delivery, files, made, generation.content_hash, self._open(source).uri, version)
+            for landed in generation.objects:  # under its landed name: a mirror names files by hash
+                (folder / landed.file).symlink_to(self.store.object_path(generation, landed).absolute())
+            uri = self._open(source).uri
+            fetched = Fetched(delivery, folder, generation.objects, made, generation.content_hash, uri, version)
             try:
                 [contents] = self.deriver.derive([fetched])
             except BaseException as error:
-                refused = refused_for(delivery, self._surprise(error, source, delivery, self.shelf.again))
+                refused = refused_for(delivery, surprise_of(error, source.name, delivery, self.shelf.again))
                 # not put on the shelf: it is tried again by the next refresh
                 return Contents(content_hash=generation.content_hash, connector_version=version, refusals=refused, is_taken=False)
             self.shelf.put(generation, contents, made)
@@ -249,16 +253,8 @@ class Landing:
 
     def refuse(self, source: SourceSettings, item: Delivery | Refusal, refusals: list[RowRefusal]) -> Landed:
         """Record a delivery that is not taken, so that it is not read again and the quarantine shows it."""
-        record = RefusalRecord(
-            source=source.name,
-            kind=source.kind,
-            partition=item.partition,
-            identity=item.identity,
-            connector_version=self.version_of_refusal(source.kind, refusals),
-            published_at=item.published_at,
-            refused_at=clock.now(),
-            refusals=refusals,
-        )
+        version = self.version_of_refusal(source.kind, refusals)
+        record = RefusalRecord.of(item, source.name, source.kind, version, clock.now(), refusals)
         self.store.put_record(record)
         return Landed("refused", source.name, item.partition, refusal=record)
 

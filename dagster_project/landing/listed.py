@@ -42,15 +42,14 @@ class Listed:
 
     def is_loaded(self, source: SourceSettings) -> bool:
         """Whether all that the source has of its `months` was landed once, in this landing and from this location."""
-        path = self._loaded_path(source)
-        return path.exists() and path.read_bytes() == self._load(source)
+        try:
+            return self._path(source.name, "whole").read_bytes() == self._load(source)
+        except FileNotFoundError:
+            return False
 
     def mark_loaded(self, source: SourceSettings) -> None:
         """Keep that a load of all days left nothing behind."""
-        _write(self._loaded_path(source), self._load(source))
-
-    def _loaded_path(self, source: SourceSettings) -> Path:
-        return self.cache / "listed" / f"{source.name}.whole"
+        durable.put(self._path(source.name, "whole"), self._load(source))
 
     def _load(self, source: SourceSettings) -> bytes:
         """What the mark is of: other months, another table and another landing were not loaded by it."""
@@ -59,25 +58,16 @@ class Listed:
     def counts(self, source: str) -> Counts | None:
         """What the last look made of the objects of a source; None when it has to be counted again."""
         try:
-            return msgspec.json.decode(self._counts_path(source).read_bytes(), type=Counts)
+            return msgspec.json.decode(self._path(source, "json").read_bytes(), type=Counts)
         except (FileNotFoundError, msgspec.MsgspecError):
             return None
 
     def keep_counts(self, source: str, counts: Counts) -> None:
         """Keep what a look made of the objects of a source."""
-        _write(self._counts_path(source), msgspec.json.encode(counts))
+        durable.put(self._path(source, "json"), msgspec.json.encode(counts))
 
-    def recover(self) -> None:
-        """Remove what killed processes were writing."""
-        durable.clear_unfinished(self.cache / "listed")
-
-    def _counts_path(self, source: str) -> Path:
-        return self.cache / "listed" / f"{source}.json"
+    def _path(self, source: str, name: str) -> Path:
+        return self.cache / "listed" / f"{source}.{name}"
 
     def _same_path(self, source: str) -> Path:
         return self.cache / "seen" / f"{source}.txt"
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    durable.write(path, data)

@@ -9,10 +9,11 @@ import hashlib
 import re
 from collections.abc import Iterable
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
+from connectors.deliveries import Delivery, Refusal
 from dagster_project.base.failures import SourceError
 
 RECORD = "_generation.json"
@@ -139,6 +140,22 @@ class RefusalRecord(msgspec.Struct, frozen=True, kw_only=True):
     refused_at: datetime
     withdrawn_at: datetime | None = None
     refusals: list[RowRefusal]
+
+    @classmethod
+    def of(
+        cls, item: Delivery | Refusal | Generation, source: str, kind: str, version: str, at: datetime, refusals: list[RowRefusal]
+    ) -> Self:
+        """What is refused, by what `version` of the connector, and when."""
+        return cls(
+            source=source,
+            kind=kind,
+            partition=item.partition,
+            identity=item.identity,
+            connector_version=version,
+            published_at=item.published_at,
+            refused_at=at,
+            refusals=refusals,
+        )
 
     @property
     def path(self) -> str:

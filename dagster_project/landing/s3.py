@@ -5,9 +5,7 @@ reads exports.
 """
 
 import hashlib
-import tempfile
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from connectors.errors import ConnectorError
@@ -16,7 +14,7 @@ from connectors.stores.s3 import S3Bucket
 from dagster_project.base import durable, modes
 from dagster_project.base.failures import SourceError
 from dagster_project.landing.records import ACCEPTED, RECORD, REFUSED, TOMBSTONE, Generation, LandedObject, encode, safe_name
-from dagster_project.landing.store import Beside, SourceLanding, Stamp, clear, source_landing
+from dagster_project.landing.store import Beside, SourceLanding, Stamp, clear, folder_in, source_landing
 from dagster_project.landing.verifying import difference, hash_of, require_same
 
 
@@ -84,8 +82,7 @@ class S3Landing:
             return path.read_bytes()
         data = self.bucket.get(info.key)
         with modes.owner_alone():  # a look at the landing needs no lock
-            path.parent.mkdir(parents=True, exist_ok=True)
-            durable.write(path, data)
+            durable.put(path, data)
         return data
 
     def commit(self, generation: Generation, folder: Path, read_next: set[str]) -> None:
@@ -114,7 +111,7 @@ class S3Landing:
         """The object in the mirror, fetched and checked against its hash when it is not there."""
         path = self._mirrored(landed.sha256)
         if not path.exists():
-            with self._work() as folder:
+            with folder_in(self.staging) as folder:
                 found = self.bucket.download_hashed(f"{generation.path}/{landed.file}", folder / "object")
                 require_same([difference(generation, landed, found)])
                 self._into_mirror(folder / "object", landed.sha256)
@@ -125,7 +122,7 @@ class S3Landing:
         key = f"{generation.path}/{landed.file}"
         if not any(info.key == key for info in self._listed(key)):
             return None
-        with modes.owner_alone(), self._work() as folder:
+        with modes.owner_alone(), folder_in(self.staging) as folder:
             return self.bucket.download_hashed(key, folder / "object")
 
     def hash_to_read(self, generation: Generation, landed: LandedObject) -> str | None:
@@ -143,13 +140,6 @@ class S3Landing:
         target.parent.mkdir(parents=True, exist_ok=True)
         durable.sync(path)
         path.replace(target)
-
-    @contextmanager
-    def _work(self) -> Iterator[Path]:
-        """A folder for one object, on the disk of the mirror."""
-        self.staging.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self.staging) as folder:
-            yield Path(folder)
 
     def recover(self) -> None:
         """Empty the local staging folder. Objects without a record are not seen; landing their delivery again replaces them."""

@@ -120,7 +120,7 @@ def test_a_worker_that_is_killed_is_one_unreadable_delivery_and_the_next_one_has
 def test_a_delivery_that_stops_answering_is_ended_after_its_wall_time(tmp_path: Path) -> None:
     worker = Worker(tmp_path, "100MB")
     os.kill(worker._process.pid, signal.SIGSTOP)  # uses neither CPU time nor memory
-    fetched = Fetched(None, {}, tmp_path, "", "file:///x", "v")  # type: ignore[arg-type]
+    fetched = Fetched(None, tmp_path, [], tmp_path, "", "file:///x", "v")  # type: ignore[arg-type]
     with pytest.raises(TooCostlyError, match="more than 0 seconds"):
         worker.derive([fetched], allowed(wall_s=0))
     assert worker._process.returncode == -signal.SIGKILL
@@ -128,7 +128,7 @@ def test_a_delivery_that_stops_answering_is_ended_after_its_wall_time(tmp_path: 
 
 def test_what_goes_wrong_in_the_worker_is_raised_here(tmp_path: Path) -> None:
     worker = Worker(tmp_path, "100MB")
-    fetched = Fetched(None, {}, tmp_path, "", "file:///x", "v")  # type: ignore[arg-type]
+    fetched = Fetched(None, tmp_path, [], tmp_path, "", "file:///x", "v")  # type: ignore[arg-type]
     with pytest.raises(AttributeError) as caught:
         worker.derive([fetched], allowed())
     assert "worker.py" in caught.value.__notes__[0]

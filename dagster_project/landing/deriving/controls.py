@@ -57,42 +57,6 @@ def _bill(field: str, months: Rows, jobs: Rows, blocks: Rows) -> Controls:
 _IS_BLOCK = "contains(line_item_resource_id, 'capacity-reservation') OR contains(line_item_resource_id, 'cr-')"
 _NET = "line_item_net_unblended_cost", "line_item_net_unblended_cost__text"
 _HAS_NET = " OR ".join(f"{name} IS NOT NULL" for name in _NET)
-AWS_CUR = Asked(
-    values={
-        "billed": f"CASE WHEN {_HAS_NET} THEN {_NET[0]} ELSE line_item_unblended_cost END",
-        "billed__text": f"CASE WHEN {_HAS_NET} THEN {_NET[1]} ELSE line_item_unblended_cost__text END",
-    },
-    keys={
-        "payer_account_id": "bill_payer_account_id",
-        "usage_month": "date_trunc('month', line_item_usage_start_date)",
-        "currency": "coalesce(line_item_currency_code, '')",
-        "fee_block": "CASE WHEN line_item_usage_type LIKE '%CapacityBlockFee%' THEN reservation_reservation_a_r_n END",
-        "used_block": "capacity_reservation_capacity_reservation_arn",
-        "named_block": f"CASE WHEN {_IS_BLOCK} THEN "
-        f"CASE WHEN regexp_matches(line_item_resource_id, '{BLOCK_RESOURCE}') THEN line_item_resource_id END END",
-        "job": "CASE WHEN contains(line_item_resource_id, ':training-job/') THEN line_item_resource_id END",
-    },
-    sums={
-        "line_count": "count(*)",
-        **exact_sums("billed", "billed", "billed__text", MONEY),
-        "uninvoiced_lines": "count(*) FILTER (coalesce(bill_invoice_id, '') = '')",
-    },
-    queries={
-        "months": _months_sql(["billed"], "CAST(sum(uninvoiced_lines) AS BIGINT)"),
-        "jobs": _jobs_sql("job"),
-        "blocks": f"""
-            SELECT delivery, commitment_id, strftime(min(usage_month), '%Y-%m'), {DIGEST}
-            FROM (SELECT *, unnest(list_distinct([fee_block, used_block, named_block])) AS commitment_id FROM {GROUPS})
-            WHERE commitment_id <> '' GROUP BY delivery, commitment_id ORDER BY commitment_id
-        """,
-    },
-    controls=lambda _, months, jobs, blocks: _bill("uninvoiced_lines", months, jobs, blocks),
-)
-AWS_CARBON = Asked(
-    {"payer_account_id": "payer_account_id"},
-    {"payers": f"SELECT DISTINCT delivery, payer_account_id FROM {GROUPS} WHERE payer_account_id <> '' ORDER BY ALL"},
-    lambda partition, payers: Controls(payers=[payer for (payer,) in payers], model_version=partition.partition("@")[2] or None),
-)
 
 
 def _job_of(column: str) -> str:
@@ -127,14 +91,6 @@ GCP_BILLING = Asked(
     },
     controls=lambda _, months, jobs: _bill("invoice_month", months, jobs, []),
 )
-GCP_FOCUS = replace(
-    GCP_BILLING,
-    sums={
-        **GCP_BILLING.sums,
-        **exact_sums("billed", "billed_cost", "billed_cost__text", MONEY),
-        **exact_sums("credited", "CAST(NULL AS DOUBLE)", "CAST(NULL AS VARCHAR)", MONEY),  # they are in billed_cost
-    },
-)
 
 
 def _carbon_versions(_: str, rows: Rows) -> Controls:
@@ -145,18 +101,6 @@ def _carbon_versions(_: str, rows: Rows) -> Controls:
     versions = {payer: highest_version(names) for payer, names in sorted(found.items())}
     return Controls(payers=sorted(versions), payer_versions=versions, model_version=highest_version(versions.values()) or None)
 
-
-GCP_CARBON = Asked(
-    {"payer_account_id": "billing_account_id", "model_version": "coalesce(model_version, '')"},
-    {"rows": f"SELECT DISTINCT delivery, payer_account_id, model_version FROM {GROUPS}"},
-    _carbon_versions,
-)
-# a rate converts the month in whose last eight days it lies; one of the first days of a month converts none
-FX_RATES = Asked(
-    {"month": "CASE WHEN rate_date >= last_day(rate_date) - 7 THEN strftime(rate_date, '%Y-%m') END"},
-    {"rates": f"SELECT delivery, month, {DIGEST} FROM {GROUPS} WHERE month IS NOT NULL GROUP BY 1, 2 ORDER BY 2"},
-    lambda _, rates: Controls(rate_months=dict(rates)),
-)
 
 # of what speaks for runs, months and names say what is built again: always a superset of what SQL will use
 # SQL finds what a gauge's point covers from the points of two days around it; a day more leaves no edge to think about
@@ -226,29 +170,77 @@ def _figures(_: str, figures: Rows, named: Rows) -> Controls:
     )
 
 
-FIGURES = Asked(
-    {
-        "first_month": "coalesce(strftime(valid_from, '%Y-%m'), '')",
-        "is_of_one_month": "kind = 'measured_energy'",
-        "run": "CASE WHEN kind = 'measured_energy' THEN key ELSE training_run_id END",
-    },
-    {
-        "figures": f"SELECT delivery, first_month, is_of_one_month, {DIGEST} FROM {GROUPS} GROUP BY ALL ORDER BY ALL",
-        "named": f"SELECT DISTINCT delivery, run FROM {GROUPS} WHERE run <> '' ORDER BY ALL",
-    },
-    _figures,
-)
-
 # records of runs and samples have one shape each, whatever their kind; bills, carbon and inputs are of their kind's own
 BY_FACT = {"runs": RUNS, "telemetry": SAMPLES}
 BY_KIND = {
-    "aws_cur": AWS_CUR,
-    "aws_carbon": AWS_CARBON,
+    "aws_cur": Asked(
+        values={
+            "billed": f"CASE WHEN {_HAS_NET} THEN {_NET[0]} ELSE line_item_unblended_cost END",
+            "billed__text": f"CASE WHEN {_HAS_NET} THEN {_NET[1]} ELSE line_item_unblended_cost__text END",
+        },
+        keys={
+            "payer_account_id": "bill_payer_account_id",
+            "usage_month": "date_trunc('month', line_item_usage_start_date)",
+            "currency": "coalesce(line_item_currency_code, '')",
+            "fee_block": "CASE WHEN line_item_usage_type LIKE '%CapacityBlockFee%' THEN reservation_reservation_a_r_n END",
+            "used_block": "capacity_reservation_capacity_reservation_arn",
+            "named_block": f"CASE WHEN {_IS_BLOCK} THEN "
+            f"CASE WHEN regexp_matches(line_item_resource_id, '{BLOCK_RESOURCE}') THEN line_item_resource_id END END",
+            "job": "CASE WHEN contains(line_item_resource_id, ':training-job/') THEN line_item_resource_id END",
+        },
+        sums={
+            "line_count": "count(*)",
+            **exact_sums("billed", "billed", "billed__text", MONEY),
+            "uninvoiced_lines": "count(*) FILTER (coalesce(bill_invoice_id, '') = '')",
+        },
+        queries={
+            "months": _months_sql(["billed"], "CAST(sum(uninvoiced_lines) AS BIGINT)"),
+            "jobs": _jobs_sql("job"),
+            "blocks": f"""
+                SELECT delivery, commitment_id, strftime(min(usage_month), '%Y-%m'), {DIGEST}
+                FROM (SELECT *, unnest(list_distinct([fee_block, used_block, named_block])) AS commitment_id FROM {GROUPS})
+                WHERE commitment_id <> '' GROUP BY delivery, commitment_id ORDER BY commitment_id
+            """,
+        },
+        controls=lambda _, months, jobs, blocks: _bill("uninvoiced_lines", months, jobs, blocks),
+    ),
+    "aws_carbon": Asked(
+        {"payer_account_id": "payer_account_id"},
+        {"payers": f"SELECT DISTINCT delivery, payer_account_id FROM {GROUPS} WHERE payer_account_id <> '' ORDER BY ALL"},
+        lambda name, payers: Controls(payers=[payer for (payer,) in payers], model_version=name.partition("@")[2] or None),
+    ),
     "gcp_billing": GCP_BILLING,
-    "gcp_focus": GCP_FOCUS,
-    "gcp_carbon": GCP_CARBON,
-    "fx_rates": FX_RATES,
-    "user_inputs": FIGURES,
+    "gcp_focus": replace(
+        GCP_BILLING,
+        sums={
+            **GCP_BILLING.sums,
+            **exact_sums("billed", "billed_cost", "billed_cost__text", MONEY),
+            **exact_sums("credited", "CAST(NULL AS DOUBLE)", "CAST(NULL AS VARCHAR)", MONEY),  # they are in billed_cost
+        },
+    ),
+    "gcp_carbon": Asked(
+        {"payer_account_id": "billing_account_id", "model_version": "coalesce(model_version, '')"},
+        {"rows": f"SELECT DISTINCT delivery, payer_account_id, model_version FROM {GROUPS}"},
+        _carbon_versions,
+    ),
+    # a rate converts the month in whose last eight days it lies; one of the first days of a month converts none
+    "fx_rates": Asked(
+        {"month": "CASE WHEN rate_date >= last_day(rate_date) - 7 THEN strftime(rate_date, '%Y-%m') END"},
+        {"rates": f"SELECT delivery, month, {DIGEST} FROM {GROUPS} WHERE month IS NOT NULL GROUP BY 1, 2 ORDER BY 2"},
+        lambda _, rates: Controls(rate_months=dict(rates)),
+    ),
+    "user_inputs": Asked(
+        {
+            "first_month": "coalesce(strftime(valid_from, '%Y-%m'), '')",
+            "is_of_one_month": "kind = 'measured_energy'",
+            "run": "CASE WHEN kind = 'measured_energy' THEN key ELSE training_run_id END",
+        },
+        {
+            "figures": f"SELECT delivery, first_month, is_of_one_month, {DIGEST} FROM {GROUPS} GROUP BY ALL ORDER BY ALL",
+            "named": f"SELECT DISTINCT delivery, run FROM {GROUPS} WHERE run <> '' ORDER BY ALL",
+        },
+        _figures,
+    ),
 }
 
 

@@ -51,27 +51,21 @@ class Rule:
         return measure in self.arguments["value_set"] if "value_set" in self.arguments else measure >= self.arguments["min_value"]
 
 
-def _none(name: str, measure: str) -> Rule:
-    return Rule(name, measure, "ExpectColumnValuesToBeInSet", {"value_set": [0]})
-
-
-def _half(name: str, measure: str) -> Rule:
-    return Rule(name, measure, "ExpectColumnValuesToBeBetween", {"min_value": 0.5})
-
-
+NONE = "ExpectColumnValuesToBeInSet", {"value_set": [0]}
+HALF = "ExpectColumnValuesToBeBetween", {"min_value": 0.5}
 RULES = (
     # its shape
-    _none("every_line_is_of_a_known_type", "unknown_line_types"),
-    _none("every_required_column_has_a_value", "empty_columns"),
-    _none("every_currency_is_a_code", "odd_currencies"),
-    _half("most_use_is_of_the_time_of_the_delivery", "timely_lines_ratio"),
+    Rule("every_line_is_of_a_known_type", "unknown_line_types", *NONE),
+    Rule("every_required_column_has_a_value", "empty_columns", *NONE),
+    Rule("every_currency_is_a_code", "odd_currencies", *NONE),
+    Rule("most_use_is_of_the_time_of_the_delivery", "timely_lines_ratio", *HALF),
     # its history: against the delivery before it in its partition
-    _half("rows_do_not_collapse_against_the_previous_delivery", "rows_ratio_to_previous"),
-    _half("accounts_do_not_collapse_against_the_previous_delivery", "accounts_ratio_to_previous"),
-    _none("payers_of_the_previous_delivery_are_there", "lost_payers"),
-    _none("currencies_of_the_previous_delivery_are_there", "lost_currencies"),
-    _none("columns_are_those_of_the_previous_delivery", "changed_columns"),
-    _none("columns_keep_their_values_against_the_previous_delivery", "emptied_columns"),
+    Rule("rows_do_not_collapse_against_the_previous_delivery", "rows_ratio_to_previous", *HALF),
+    Rule("accounts_do_not_collapse_against_the_previous_delivery", "accounts_ratio_to_previous", *HALF),
+    Rule("payers_of_the_previous_delivery_are_there", "lost_payers", *NONE),
+    Rule("currencies_of_the_previous_delivery_are_there", "lost_currencies", *NONE),
+    Rule("columns_are_those_of_the_previous_delivery", "changed_columns", *NONE),
+    Rule("columns_keep_their_values_against_the_previous_delivery", "emptied_columns", *NONE),
 )
 HOLDING = {rule.name for rule in RULES if rule.measure in ("rows_ratio_to_previous", "accounts_ratio_to_previous", "lost_payers")}
 
