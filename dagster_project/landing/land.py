@@ -108,9 +108,8 @@ class Landing:
 
     def contents_to_show(self, source: SourceSettings, generation: Generation) -> Contents:
         """What some version of the code made of a generation, or nothing: for telling people, never for figures."""
-        version = connector_version(generation.kind)
-        empty = Contents(content_hash=generation.content_hash, connector_version="")
-        return self.known.contents(generation, version) or self.shelf.find_any(generation) or empty
+        found = self.known.contents(generation, connector_version(generation.kind)) or self.shelf.find_any(generation)
+        return found or Contents(content_hash=generation.content_hash, connector_version="")
 
     def part_path(self, generation: Generation, contents: Contents, part: ParquetPart) -> Path:
         """A local path of one Parquet file that the raw view reads."""

@@ -4,8 +4,6 @@ A first load of a table that dies half-way must not lose the days that the look-
 holds only after one load of all days that left nothing behind.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -90,12 +90,9 @@ def _kept(source: SourceSettings, ordered: list[Generation], at: datetime) -> se
     first = min(generation.published_at for generation in ordered)
     ends = {end for end in map(month_end, months_between(f"{first:%Y-%m}", f"{at:%Y-%m}")) if end <= at}
     for instant in ends.union(final_from):
-        for known in (
-            [generation for generation in ordered if generation.published_at <= instant],
-            [generation for generation in ordered if generation.landed_at <= instant],
-        ):
-            if known:
-                kept.add(max(generation.order for generation in known))
+        published = [one.order for one in ordered if one.published_at <= instant]
+        known = [one.order for one in ordered if one.landed_at <= instant]
+        kept.update(max(orders) for orders in (published, known) if orders)
     return kept
 
 

@@ -1,7 +1,5 @@
 """The object store of a configured source, and which days of a table a look asks for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from pathlib import Path

@@ -3,8 +3,6 @@
 Whatever differs is named with both hashes; nothing is mended here. A backup has the bytes, or the provider.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

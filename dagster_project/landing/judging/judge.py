@@ -18,7 +18,7 @@ from dagster_project.landing.deriving.contents import Contents, Profile, Verdict
 from dagster_project.landing.judging import rules
 from dagster_project.landing.judging.rules import FEW, HOLDING, RULES, lacks_verdict
 from dagster_project.landing.land import Landing
-from dagster_project.landing.records import Generation, Likeness, calendar_month
+from dagster_project.landing.records import Generation, Likeness, Tombstone, calendar_month
 from dagster_project.landing.store import SourceLanding
 from dagster_project.settings import SourceSettings
 
@@ -36,12 +36,8 @@ class Candidate(NamedTuple):
     contents: Contents
 
 
-class Before(NamedTuple):
-    """The delivery that another one would replace: what it was like, and all of it unless retention removed it."""
-
-    content_hash: str
-    likeness: Likeness
-    whole: Candidate | None
+# the delivery that another one would replace, or what stays of it where retention removed it
+Before = Candidate | Tombstone | None
 
 
 def judge(landing: Landing, deliveries: Collection[Candidate]) -> dict[str, Contents]:
@@ -53,14 +49,14 @@ def judge(landing: Landing, deliveries: Collection[Candidate]) -> dict[str, Cont
         return known
     from dagster_project.landing.judging.expectations import validate  # loads Great Expectations
 
-    records = {one.generation.source: landing.read(one.generation.source) for one in wanted}
+    records = {name: landing.read(name) for name in {one.generation.source for one in wanted}}
     found: list[tuple[Candidate, str | None, Measured]] = []
     held: dict[str, bool] = {}
     for one in wanted:
         before = _previous(landing, one, records[one.generation.source], held)
         measures = _measured(landing, one, before)
         held[one.generation.path] = _is_unlike(measures)
-        found.append((one, before and before.content_hash, measures))
+        found.append((one, before.generation.content_hash if before else None, measures))
     validations = validate([{name: value for name, (value, _) in measures.items()} for _, _, measures in found])
     for (one, previous, measures), validation in zip(found, validations, strict=True):
         failed = {
@@ -87,7 +83,7 @@ def likeness_of(landing: Landing, generation: Generation, contents: Contents) ->
     return Likeness(rows=contents.rows, payers=contents.controls.payers, accounts=accounts)
 
 
-def _previous(landing: Landing, one: Candidate, landed: SourceLanding, held: dict[str, bool]) -> Before | None:
+def _previous(landing: Landing, one: Candidate, landed: SourceLanding, held: dict[str, bool]) -> Before:
     """The delivery of its export and partition before this one, of other bytes, that counts if this one does not.
 
     One that the present code refuses is passed over, and one that is held back. `held` has what is known of deliveries without a
@@ -99,11 +95,11 @@ def _previous(landing: Landing, one: Candidate, landed: SourceLanding, held: dic
     every = (*landed.generations, *(tombstone.generation for tombstone in landed.tombstones))
     older = [g for g in every if g.partition == mine.partition and g.order < mine.order and g.export == mine.export]
     unknown: list[Generation] = []
-    before: Before | None = None
+    before: Before = None
     for generation in sorted(older, key=lambda g: g.order, reverse=True):
         if tombstone := removed.get(generation.path):
             if tombstone.likeness:
-                before = Before(generation.content_hash, tombstone.likeness, None)
+                before = tombstone
                 break
             continue
         # by any version of the code: an upgrade derives again what counts, not all that ever did
@@ -112,7 +108,7 @@ def _previous(landing: Landing, one: Candidate, landed: SourceLanding, held: dic
         if generation.content_hash == mine.content_hash or not contents.is_taken:
             continue
         if generation.content_hash in accepted or is_held is False:
-            before = _before(landing, Candidate(one.source, generation, landing.contents(one.source, generation)))
+            before = Candidate(one.source, generation, landing.contents(one.source, generation))
             break
         if is_held is None:
             unknown.append(generation)
@@ -120,19 +116,15 @@ def _previous(landing: Landing, one: Candidate, landed: SourceLanding, held: dic
         candidate = Candidate(one.source, generation, landing.contents(one.source, generation))
         held[generation.path] = _is_unlike(_measured(landing, candidate, before))
         if not held[generation.path]:
-            before = _before(landing, candidate)
+            before = candidate
     return before
-
-
-def _before(landing: Landing, whole: Candidate) -> Before:
-    return Before(whole.generation.content_hash, likeness_of(landing, whole.generation, whole.contents), whole)
 
 
 def _is_unlike(measures: Measured) -> bool:
     return any(rule.name in HOLDING and not rule.is_met(measures[rule.measure][0]) for rule in RULES)
 
 
-def _measured(landing: Landing, one: Candidate, before: Before | None) -> Measured:
+def _measured(landing: Landing, one: Candidate, before: Before) -> Measured:
     """The measures of a delivery that the rules look at."""
     contents, profile = one.contents, landing.shelf.profile(one.generation, one.contents)
     schema, controls, facts = connector_for(one.source.kind).SCHEMA, contents.controls, one.source.facts
@@ -144,19 +136,19 @@ def _measured(landing: Landing, one: Candidate, before: Before | None) -> Measur
         "empty_columns": [c.name for c in schema if c.required and contents.rows and not filled.get(c.name)],
         "odd_currencies": sorted({month.currency for month in controls.months if not CURRENCY.fullmatch(month.currency)}),
     }
-    if before:
-        was = before.likeness
+    was = before.likeness if isinstance(before, Tombstone) else None
+    if isinstance(before, Candidate):
+        was = likeness_of(landing, before.generation, before.contents)
+        filled_before = _filled(before.contents, landing.shelf.profile(before.generation, before.contents))
+        currencies = {month.currency for month in before.contents.controls.months}
+        counted["lost_currencies"] = sorted(currencies - {month.currency for month in controls.months})
+        counted["changed_columns"] = _changed(contents, before.contents, filled, filled_before)
+        counted["emptied_columns"] = _emptied(filled, contents.rows, filled_before, before.contents.rows)
+    if was:
         lost = sorted({*was.accounts} - {*profile.accounts})
         found["rows_ratio_to_previous"] = round(contents.rows / was.rows, 3) if was.rows >= FEW else None, []
         found["accounts_ratio_to_previous"] = round(1 - len(lost) / len(was.accounts), 3) if was.accounts else None, lost
         counted["lost_payers"] = sorted({*was.payers} - {*controls.payers})
-    if before and before.whole:
-        whole = before.whole
-        filled_before = _filled(whole.contents, landing.shelf.profile(whole.generation, whole.contents))
-        currencies = {month.currency for month in whole.contents.controls.months}
-        counted["lost_currencies"] = sorted(currencies - {month.currency for month in controls.months})
-        counted["changed_columns"] = _changed(contents, whole.contents, filled, filled_before)
-        counted["emptied_columns"] = _emptied(filled, contents.rows, filled_before, whole.contents.rows)
     found |= {name: (float(len(names)), names) for name, names in counted.items()}
     return {rule.measure: found.get(rule.measure, (None, [])) for rule in RULES}
 

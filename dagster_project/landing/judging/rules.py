@@ -5,19 +5,15 @@ refuses (a missing column, a wrong type, a required value that is null) is not a
 back: the bill of another payer must not replace this one's, nor a tenth of a bill the whole. The others are warnings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dagster_project.base.dbt_project import files_hash
 from dagster_project.landing.deriving.contents import JUDGED, Contents
-
-if TYPE_CHECKING:
-    from dagster_project.settings import SourceSettings
+from dagster_project.settings import SourceSettings
 
 SUITE = "deliveries"
 FEW = 1000  # rows of a delivery that may well halve in the next one
