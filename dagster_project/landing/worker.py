@@ -3,7 +3,7 @@
 A worker costs 0.3 CPU seconds to start and can be killed whatever it does; most deliveries are a run record of some hundred
 bytes, whose reading ends by itself or between two steps of Python.
 
-It talks with its parent over one pipe, in values of Python; a second pipe ends with the parent, and then the worker ends too. It
+A worker talks with its parent over one pipe, in values of Python; a second pipe ends with the parent, and then it ends too. It
 knows nothing of limits but that it may be killed at any instant: what it had written lies in the folder of its delivery, which
 goes.
 """
@@ -29,11 +29,11 @@ import psutil
 from connectors.errors import ConnectorError
 from dagster_project.base.failures import is_out_of_memory, machine_failure
 from dagster_project.landing.deriving.contents import Contents
-from dagster_project.landing.deriving.derive import Deriver
 from dagster_project.landing.fetching import Fetched
 from dagster_project.landing.limits import TICK_S, Allowance, use_of, watched
 
 if TYPE_CHECKING:
+    from dagster_project.landing.deriving.derive import Deriver
     from dagster_project.settings import DeliveryLimits
 
 SMALL = 1 << 20  # bytes of a delivery that is read in this process
@@ -81,6 +81,8 @@ class LimitedDeriver:
     @cached_property
     def here(self) -> Deriver:
         """What derives small deliveries, made when the first one comes."""
+        from dagster_project.landing.deriving.derive import Deriver
+
         return Deriver(self._spill, self._memory_limit)
 
     @cached_property
@@ -127,6 +129,8 @@ def _end(process: subprocess.Popen[bytes], asked: Connection, alive: int) -> Non
 
 def _serve(asked: Connection, spill: Path, memory_limit: str) -> None:
     """Derive what the parent sends, until it hangs up."""
+    from dagster_project.landing.deriving.derive import Deriver  # an interrupt is ignored by now
+
     deriver = Deriver(spill, memory_limit)
     while True:
         try:
